@@ -1,7 +1,7 @@
-//! Checks token and account: once a day, and when a call is refused.
+//! Checks whether the token and the account are still valid: once a day, and when in doubt.
 //!
-//! Judging the replies is pure; the event loop polls the check as a future. It runs at most once a minute,
-//! and a failed check changes nothing.
+//! Interpreting the answers is pure; the check itself is a future that the event loop polls. It
+//! never asks more often than once a minute, and an alert it cannot verify stays unchanged.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,32 +11,31 @@ use super::alerts::{AlertKind, Alerts};
 use crate::lichess::{Account, Client, Error, TokenInfo};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Minutes between two looks when all is well.
+/// Minutes between two checks when all is well.
 const USUAL: u32 = 24 * 60;
-/// Most minutes between two looks while something is wrong, or doubted again and again.
+/// Maximum minutes between two checks while a problem or repeated doubt lasts.
 const LONGEST: u32 = 10;
-/// Calls of one kind forbidden in a row that are no accident.
+/// Consecutive forbidden calls of one kind from which on it is no accident.
 const MOST_FORBIDDEN: u32 = 3;
-/// Minutes after which a server that forbade them is tried again.
+/// Minutes before trying again calls that the server forbade.
 const BARRED: u32 = 60;
-/// Days before the end of a token on which it is spoken of.
+/// Days before the token expires on which to warn.
 const WARNINGS: [u64; 3] = [1, 7, 30];
-/// The scope without which nothing works.
+/// The scope required to play.
 const PLAY: &str = "bot:play";
 
-/// What was found out.
 #[derive(Debug)]
 pub struct AccountReport {
     /// The token; `None` within if the server does not know it.
     pub token: Result<Option<TokenInfo>, Error>,
-    /// The account; none if it was not asked for.
+    /// The account; `None` if the check did not ask for it.
     pub account: Option<Result<Account, Error>>,
 }
 
-/// A kind of alarm, and what is wrong; nothing if that is well.
+/// An alert kind and the problem; `None` if there is none.
 pub type Finding = (AlertKind, Option<String>);
 
-/// What a checkup means. What it says nothing of is left as it was.
+/// What a check means. Kinds it cannot judge stay as they were.
 pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     let mut found = Vec::new();
     match &report.token {
@@ -56,7 +55,7 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     found
 }
 
-/// The alarm for a call that the server refuses to this token or account.
+/// The alert for a call that the server refuses to this token or account.
 pub(super) fn refused(error: &Error) -> Finding {
     if error.is_unauthorized() {
         let text = format!("the server rejects the token ({error}): create a new one");
@@ -80,7 +79,7 @@ fn of_token(info: &TokenInfo, now: SystemTime) -> [Finding; 3] {
     ]
 }
 
-/// The warning for a token that ends; the same text for all looks between two warnings.
+/// The warning for an expiring token; all checks between two warnings give the same text.
 fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
     let left = end.duration_since(now).unwrap_or_default();
     let days = WARNINGS
@@ -110,46 +109,46 @@ fn of_account(account: &Account) -> [Finding; 2] {
     [(AlertKind::Closed, closed), (AlertKind::Marked, marked)]
 }
 
-/// Looks after the token and the account.
+/// Periodic check of token and account.
 pub(super) struct AccountCheck {
     client: Client,
     alarms: Alerts,
-    looked: Option<Instant>,
+    last_check: Option<Instant>,
     next: Instant,
-    /// From one look to the next while something is wrong or doubted.
+    /// From one check to the next while a problem or doubt lasts.
     pause: Duration,
     minute: Duration,
-    looking: Option<BoxFuture<'static, AccountReport>>,
-    /// Until when nothing is tried that the server forbade.
+    in_progress: Option<BoxFuture<'static, AccountReport>>,
+    /// Do not retry calls that the server forbade before this.
     barred_until: Option<Instant>,
 }
 
 impl AccountCheck {
-    /// The account is known already; the token is looked at first.
+    /// The caller has just fetched the account, so the first check covers only the token.
     pub(super) fn new(client: Client, alarms: Alerts, account: &Account) -> Self {
         let minute = client.timing().minute;
-        let health = Self {
+        let check = Self {
             client,
             alarms,
-            looked: None,
+            last_check: None,
             next: Instant::now(),
             pause: minute,
             minute,
-            looking: None,
+            in_progress: None,
             barred_until: None,
         };
         for finding in of_account(account) {
-            health.tell(finding);
+            check.tell(finding);
         }
-        health
+        check
     }
 
-    /// A look that is over. May be dropped at any await without losing anything.
+    /// Completes with the next finished check. Cancellation safe.
     pub(super) async fn look(&mut self) {
         loop {
-            if let Some(looking) = &mut self.looking {
-                let report = looking.await;
-                self.looking = None;
+            if let Some(check) = &mut self.in_progress {
+                let report = check.await;
+                self.in_progress = None;
                 self.conclude(&report);
                 return;
             }
@@ -158,7 +157,9 @@ impl AccountCheck {
                 () = tokio::time::sleep_until(self.next.into()) => false,
             };
             if doubted {
-                let earliest = self.looked.map_or_else(Instant::now, |at| at + self.pause);
+                let earliest = self
+                    .last_check
+                    .map_or_else(Instant::now, |at| at + self.pause);
                 self.next = self.next.min(earliest);
             } else {
                 self.begin();
@@ -168,13 +169,13 @@ impl AccountCheck {
 
     fn begin(&mut self) {
         let client = self.client.clone();
-        let first = self.looked.is_none();
+        let first = self.last_check.is_none();
         let now = Instant::now();
-        let before = self.looked.replace(now);
+        let before = self.last_check.replace(now);
         if before.is_none_or(|before| now - before > self.minute * LONGEST * 2) {
             self.pause = self.minute;
         }
-        self.looking = Some(Box::pin(async move {
+        self.in_progress = Some(Box::pin(async move {
             let token = client.test_token().await;
             let account = if first {
                 None
@@ -199,11 +200,11 @@ impl AccountCheck {
             self.minute * USUAL
         };
         self.next = Instant::now() + wait;
-        // A doubt that proved wrong is not followed by another look at once.
+        // After a false alarm, do not check again at once.
         self.pause = (self.pause * 2).min(self.minute * LONGEST);
     }
 
-    /// Calls that are forbidden although nothing else is wrong: said, and left alone for a while.
+    /// Calls forbidden although nothing else is wrong: raise an alert and wait before trying again.
     fn barred(&mut self, now: Instant) -> Option<Finding> {
         match self.barred_until {
             Some(until) if until > now => return None,
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_ends_is_spoken_of_thirty_seven_and_one_days_before() {
+    fn token_expiry_warnings_come_thirty_seven_and_one_days_before() {
         let said = |left| {
             let raised = raised(&token(PLAY, Some(left)));
             raised.into_iter().map(|(_, text)| text).collect::<String>()
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_without_the_scope_or_unknown_is_an_alarm() {
+    fn a_token_unknown_or_without_the_scope_raises_an_alert() {
         assert_eq!(raised(&token("msg:write", None))[0].0, AlertKind::Scopes);
         let unknown = AccountReport {
             token: Ok(None),
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_out_changes_nothing() {
+    fn a_failed_check_changes_nothing() {
         let offline = || Error::Transient {
             reached: true,
             status: None,
@@ -313,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_or_marked_account_is_an_alarm_and_a_good_one_ends_it() {
+    fn a_closed_or_marked_account_raises_an_alert_and_a_good_one_clears_it() {
         let account = |title: Option<&str>, disabled, tos_violation| Account {
             id: UserId::new("megaton"),
             username: "Megaton".to_owned(),
@@ -325,7 +326,7 @@ mod tests {
             disabled,
             tos_violation,
         };
-        let looked = |account| {
+        let kinds = |account| {
             let report = AccountReport {
                 account: Some(Ok(account)),
                 ..token(PLAY, None)
@@ -336,14 +337,14 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            looked(account(Some("BOT"), true, false)),
+            kinds(account(Some("BOT"), true, false)),
             [AlertKind::Closed]
         );
         assert_eq!(
-            looked(account(Some("BOT"), false, true)),
+            kinds(account(Some("BOT"), false, true)),
             [AlertKind::Marked]
         );
-        assert_eq!(looked(account(None, false, false)), [AlertKind::Closed]);
-        assert_eq!(looked(account(Some("BOT"), false, false)), []);
+        assert_eq!(kinds(account(None, false, false)), [AlertKind::Closed]);
+        assert_eq!(kinds(account(Some("BOT"), false, false)), []);
     }
 }

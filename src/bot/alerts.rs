@@ -1,7 +1,7 @@
-//! Alerts: what an operator should look at, reported once when raised and once when cleared.
+//! Conditions that need the operator: announced once when they begin and once when they end.
 //!
-//! A shared handle; raising an alert takes one map lookup and never waits. The event loop reacts: some
-//! kinds stop the bot from accepting games.
+//! A handle shared freely; raising an alert takes a short lock and never waits. The event loop
+//! reacts to alerts: some kinds make the bot refuse new games.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,28 +12,28 @@ use tokio::sync::Notify;
 use super::events::{BotEvent, EventBus};
 use super::status::AlertStatus;
 
-/// What an alarm is about.
+/// What an alert concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AlertKind {
-    /// The server no longer takes the token.
+    /// The server no longer accepts the token.
     Token,
-    /// The token no longer allows to play.
+    /// The token lacks the scope to play.
     Scopes,
-    /// The account is closed, or no bot's any more.
+    /// The account is closed, or no longer a bot account.
     Closed,
-    /// The account is marked for breaking the terms of service.
+    /// The account is flagged for a terms of service violation.
     Marked,
-    /// Token and account look good, and yet the server forbids us to play.
+    /// Token and account look good, yet the server forbids playing.
     Barred,
     /// Another program uses the account.
     Stolen,
-    /// The token will end soon.
+    /// The token expires soon.
     TokenEnds,
-    /// Rated play has stopped after too many losses.
+    /// The rating guard paused rated games after too many losses.
     Guard,
-    /// What should be kept cannot be written.
+    /// The bot state cannot be written.
     Store,
-    /// Games, challenges and events cannot be kept.
+    /// Games, challenges and events cannot be archived.
     Archive,
 }
 
@@ -51,7 +51,7 @@ impl AlertKind {
         Self::Archive,
     ];
 
-    /// One word for it.
+    /// The kind's stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Token => "token",
@@ -67,7 +67,7 @@ impl AlertKind {
         }
     }
 
-    /// Whether nothing new is taken while it lasts.
+    /// Whether the bot refuses new games while the alert lasts.
     pub const fn stops(self) -> bool {
         matches!(
             self,
@@ -75,13 +75,13 @@ impl AlertKind {
         )
     }
 
-    /// Whether another text is news. Elsewhere it is the same trouble in other words.
+    /// Whether to announce a changed text. For other kinds it is the same problem reworded.
     const fn repeats(self) -> bool {
         matches!(self, Self::TokenEnds | Self::Guard)
     }
 }
 
-/// The alarms that are on. Clones share them.
+/// The active alerts. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Alerts {
     on: Arc<Mutex<BTreeMap<AlertKind, Alert>>>,
@@ -96,7 +96,7 @@ struct Alert {
 }
 
 impl Alerts {
-    /// None is on; these listeners hear of them.
+    /// Starts without alerts; announces them on `listeners`.
     pub fn new(listeners: EventBus) -> Self {
         Self {
             on: Arc::default(),
@@ -105,7 +105,7 @@ impl Alerts {
         }
     }
 
-    /// Something is wrong. Said once, however often it is raised; returns whether it was said.
+    /// Raises an alert; announces it only once however often it is raised. Returns whether it did.
     pub fn raise(&self, kind: AlertKind, text: impl Into<String>) -> bool {
         let text = text.into();
         let mut on = self.lock();
@@ -126,7 +126,7 @@ impl Alerts {
         true
     }
 
-    /// It is well again; returns whether it had been wrong.
+    /// Clears an alert; returns whether it was active.
     pub fn clear(&self, kind: AlertKind) -> bool {
         if self.lock().remove(&kind).is_none() {
             return false;
@@ -137,22 +137,22 @@ impl Alerts {
         true
     }
 
-    /// Whether this one is on.
+    /// Whether an alert of this kind is active.
     pub fn is_on(&self, kind: AlertKind) -> bool {
         self.lock().contains_key(&kind)
     }
 
-    /// Whether nothing new may be taken.
+    /// Whether an active alert forbids new games.
     pub fn stop(&self) -> bool {
         self.lock().keys().any(|kind| kind.stops())
     }
 
-    /// Waits until any alarm began or ended since the last call.
+    /// Waits until any alert began or ended since the last call.
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// All that are on, for a person.
+    /// All active alerts, for display.
     pub fn lines(&self) -> Vec<AlertStatus> {
         let line = |(kind, alarm): (&AlertKind, &Alert)| AlertStatus {
             kind: kind.as_str().to_owned(),
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_alarm_is_said_once_and_once_when_it_is_over() {
+    fn an_alert_is_announced_once_when_raised_and_once_when_cleared() {
         let listeners = EventBus::new();
         let mut news = listeners.subscribe();
         let alarms = Alerts::new(listeners);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_that_grows_is_said_again() {
+    fn a_warning_whose_text_changes_is_announced_again() {
         let alarms = Alerts::default();
         assert!(alarms.raise(AlertKind::TokenEnds, "in 30 days"));
         assert!(!alarms.raise(AlertKind::TokenEnds, "in 30 days"));

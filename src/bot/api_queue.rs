@@ -1,7 +1,7 @@
-//! The account's API calls: their order, how many run at once, and their outcome.
+//! The account's API calls: their order, how many run at once, and their outcomes.
 //!
-//! It makes no decisions, and no move passes through it: moves have a connection of their own. A call that
-//! a slot depends on never waits for a decline, and declines to humans go before those to bots.
+//! Decides nothing, and moves do not pass through here. Calls that hold a slot never wait for
+//! declines, and declines to humans go before declines to bots.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use super::events::{BotEvent, EventBus};
 use super::state::{BotState, QuotaCall as Asking};
 use crate::lichess::{ChallengeId, Client, EndpointClass, Error, GameId, UserId};
 
-/// Calls under way at once on which a slot depends; each waits for the governor besides.
+/// Concurrent calls that hold a slot; the rate limiter delays them further.
 const URGENT_AT_ONCE: usize = 8;
-/// Refusals under way at once.
+/// Maximum number of concurrent declines.
 const REFUSALS_AT_ONCE: usize = 2;
-/// Refusals that may wait. Beyond, the oldest is not sent, a bot's first: its challenge lapses.
+/// Queued declines. Beyond that the oldest is dropped, a bot's first: its challenge lapses.
 const MOST_REFUSALS: usize = 256;
-/// What the archive says of one that was not sent.
+/// What the archive records for a dropped decline.
 const UNSENT: &str = "no decline sent: too many were queued";
-/// How long a slot stays taken by a challenge that was gone when it was accepted. In a storm of
-/// challenges that are taken back, those behind it are heard to be gone meanwhile, and no acceptance
-/// is spent on them.
+/// How long a slot stays taken by a challenge that was withdrawn before the accept. In a storm of
+/// challenges created and withdrawn, this gives time to learn of other withdrawals and saves accept
+/// calls.
 const GONE_REST: Duration = Duration::from_millis(100);
-/// How often a refusal is sent that brings no answer, or one that there were too many.
+/// How often to send a decline that got no answer or a 429.
 const TRIES: u32 = 2;
 
 type PendingCall = BoxFuture<'static, AccountEvent>;
 
-/// Calls under way and calls that wait for their turn.
+/// Calls in progress and queued calls.
 pub(super) struct ApiQueue {
     client: Client,
     listeners: EventBus,
@@ -53,7 +53,6 @@ impl ApiQueue {
         }
     }
 
-    /// Takes in a call.
     pub(super) fn take(&mut self, effect: AccountEffect) {
         if let Some(dropped) = self.line.push(effect) {
             tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
@@ -61,12 +60,12 @@ impl ApiQueue {
         }
     }
 
-    /// A challenge is gone: what waits to be said to it is not said any more.
+    /// Drops queued calls for a challenge that is gone.
     pub(super) fn forget(&mut self, id: &ChallengeId) {
         self.line.forget(id);
     }
 
-    /// Starts what there is room for.
+    /// Starts queued calls while there is room.
     pub(super) fn start(&mut self) {
         while self.running.len() < URGENT_AT_ONCE
             && let Some(effect) = self.line.next_urgent()
@@ -84,7 +83,7 @@ impl ApiQueue {
         }
     }
 
-    /// What came of a call; nothing when none is under way.
+    /// The next call's outcome; `None` when none is in progress.
     pub(super) async fn next(&mut self) -> Option<AccountEvent> {
         tokio::select! {
             biased;
@@ -94,7 +93,7 @@ impl ApiQueue {
         }
     }
 
-    /// Whether no call is under way or waits.
+    /// Whether no call is in progress or queued.
     pub(super) fn is_empty(&self) -> bool {
         self.running.is_empty() && self.refusing.is_empty() && self.line.is_empty()
     }
@@ -122,7 +121,7 @@ impl ApiQueue {
     }
 }
 
-/// What an acceptance needs.
+/// Dependencies of an accept call.
 struct AcceptContext {
     client: Client,
     listeners: EventBus,
@@ -138,7 +137,7 @@ impl AcceptContext {
     ) -> AccountEvent {
         tracing::debug!(challenge = %id, "accepting");
         if let Some(opponent) = opponent.as_ref().filter(|_| from.is_bot()) {
-            // A game that the day's budget would not know of after a crash must not begin.
+            // No game may begin that the daily quota would not know of after a crash.
             self.state.hold_accept(&id, opponent).await;
         }
         let (asked, outcome) = match from {
@@ -170,8 +169,9 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
     tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
     let mut outcome = client.decline(id, *reason).await;
     for _ in 1..TRIES {
-        // After a 429 the governor holds a second try for as long as was advised, or lets none out
-        // where that is longer than a challenge waits. All other refusals are held meanwhile anyhow.
+        // After a 429 the rate limiter holds the second attempt for as long as Lichess advised, or
+        // refuses it if that is longer than a challenge lives. It holds all other declines
+        // meanwhile anyway.
         let again =
             |error: &Error| error.is_transient() || client.pause(EndpointClass::Decline).is_some();
         if !outcome.as_ref().is_err_and(again) {
@@ -199,10 +199,10 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
-    tracing::debug!(challenge = %id, "withdrawing our challenge");
+    tracing::debug!(challenge = %id, "withdrawing the challenge");
     let outcome = client.cancel(&id).await;
     if let Err(error) = &outcome {
-        tracing::debug!(challenge = %id, %error, "cannot withdraw our challenge");
+        tracing::debug!(challenge = %id, %error, "cannot withdraw the challenge");
     }
     let answer = outcome.into();
     AccountEvent::Canceled { id, answer }
@@ -241,19 +241,19 @@ async fn waiting(client: Client) -> AccountEvent {
     }
 }
 
-/// Calls that wait for their turn. Pure.
+/// Calls waiting for their turn. Pure.
 #[derive(Debug, Default)]
 struct WaitingCalls {
     urgent: VecDeque<AccountEffect>,
-    /// Those to people first, each kind in the order it came.
+    /// Declines to humans first, each kind in order of arrival.
     refusals: VecDeque<Decline>,
 }
 
 impl WaitingCalls {
-    /// Lets a call wait. What waits already does not wait twice: a challenge is told again whenever
-    /// the stream is opened, and one list of games is as good as two.
+    /// Enqueues a call, unless the same call is queued: the server repeats a challenge whenever the
+    /// stream opens, and one list of games is enough.
     ///
-    /// Gives back the refusal that had to go for want of room.
+    /// Returns the decline dropped for lack of room.
     fn push(&mut self, effect: AccountEffect) -> Option<Decline> {
         match effect {
             AccountEffect::Decline(refusal) => return self.refuse(*refusal),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn people_hear_of_their_refusals_first() {
+    fn humans_get_their_declines_first() {
         let mut line = WaitingCalls::default();
         for (id, from) in [
             (1, OpponentKind::Bot),
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_refusals_the_oldest_of_a_bot_goes() {
+    fn of_too_many_declines_the_oldest_of_a_bot_is_dropped() {
         let mut line = WaitingCalls::default();
         line.push(refusal(9_000, OpponentKind::Human));
         let mut dropped = Vec::new();
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn to_a_challenge_that_is_gone_nothing_more_is_said() {
+    fn a_withdrawn_challenge_gets_no_more_calls() {
         let mut line = WaitingCalls::default();
         let accept = |id: &str| AccountEffect::Accept {
             id: ChallengeId::new(id),
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_does_not_wait_twice() {
+    fn a_queued_call_is_not_queued_twice() {
         let mut line = WaitingCalls::default();
         for _ in 0..9 {
             line.push(AccountEffect::List);

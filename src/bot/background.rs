@@ -1,7 +1,8 @@
-//! Side tasks of the event loop: refreshing the player lists, and alerts about state that cannot be
-//! written or about rated games that are paused, since an earlier run too.
+//! Background tasks of the event loop: refresh the player lists, and raise alerts about the bot
+//! state: a file that cannot be written, and rated pauses of the rating guard, including those of
+//! an earlier run.
 //!
-//! It only raises and clears alerts. Each task that panics is restarted by itself.
+//! They only raise and clear alerts. A part that panics restarts by itself.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use super::state::BotState;
 use super::supervisor::{RestartBackoff, panic_message, restart_on_panic};
 use crate::store::StoreError;
 
-/// Begins all of it; it ends when what comes back is dropped.
+/// Starts all background tasks; they end when the returned set is dropped.
 pub(super) fn start(
     context: &BotContext,
     keeper: ListRefresher,
@@ -29,7 +30,7 @@ pub(super) fn start(
     let pause = context.timing.again;
     let mut tasks = JoinSet::new();
     tasks.spawn(keep_lists(keeper, rules, lists, RestartBackoff::new(pause)));
-    // The memory itself would keep the file open beyond the bot's end.
+    // Holding the state itself would keep the file open after the bot's end.
     if let Some(troubles) = context.state.store().troubles() {
         let alarms = context.alarms.clone();
         let minding = move || mind_store(alarms.clone(), troubles.clone());
@@ -44,23 +45,23 @@ pub(super) fn start(
     tasks
 }
 
-/// The names that are known stay known through a failure.
+/// A failed refresh keeps the known names.
 async fn keep_lists(
     mut keeper: ListRefresher,
     mut rules: watch::Receiver<Arc<Settings>>,
     lists: watch::Sender<Arc<PlayerLists>>,
-    mut revival: RestartBackoff,
+    mut backoff: RestartBackoff,
 ) {
     loop {
         let life = AssertUnwindSafe(keeper.run(&mut rules, &lists)).catch_unwind();
         let Err(panic) = life.await else { return };
         let reason = panic_message(panic.as_ref());
         tracing::error!(reason, "list refresher panicked; restarting");
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 
-/// Says loudly that the rating guard has stepped in.
+/// Raises an alert for each new pause of the rating guard.
 pub(super) fn say_tripped(alarms: &Alerts, pause: Vec<Pause>) {
     for Pause { until, reason, .. } in pause {
         let day = until.date();
@@ -69,7 +70,7 @@ pub(super) fn say_tripped(alarms: &Alerts, pause: Vec<Pause>) {
     }
 }
 
-/// Says what an earlier run left: rests of the rating guard that still last.
+/// Raises alerts for rated pauses of an earlier run that still last.
 pub(super) fn say_rests(alarms: &Alerts, state: &BotState) {
     let rests = state.rated_rests().into_iter();
     let pause = rests.map(|(scope, rest)| Pause {
@@ -80,7 +81,7 @@ pub(super) fn say_rests(alarms: &Alerts, state: &BotState) {
     say_tripped(alarms, pause.collect());
 }
 
-/// Minds the file for as long as the bot runs.
+/// Mirrors write errors of the state file as an alert.
 async fn mind_store(alarms: Alerts, mut troubles: watch::Receiver<Option<StoreError>>) {
     loop {
         let trouble = troubles.borrow_and_update().clone();
@@ -99,7 +100,7 @@ async fn mind_store(alarms: Alerts, mut troubles: watch::Receiver<Option<StoreEr
     }
 }
 
-/// Minds the archive for as long as the bot runs: what it cannot keep is an alarm, no more.
+/// Mirrors write errors of the archive as an alert; they have no other effect.
 async fn mind_archive(alarms: Alerts, mut troubles: watch::Receiver<Option<String>>) {
     loop {
         let trouble = troubles.borrow_and_update().clone();

@@ -1,23 +1,23 @@
-//! Accounts that the operator blocked by command, kept across restarts.
+//! Accounts that the operator blocked by command; survives restarts.
 //!
-//! They are stored as a note in the bot's state: no command writes to the operator's config. The set is
-//! small; long lists belong in files.
+//! Stored as a note in the bot state: the config is the operator's own file, and no command writes
+//! to it. The set is small; long lists belong in files.
 
 use std::collections::BTreeSet;
 
 use super::state::BotState;
 use crate::lichess::UserId;
 
-/// The key of the note.
+/// Key of the note in the bot state.
 const NOTE: &str = "operator.blocked";
-/// No more are blocked by command.
+/// Maximum accounts blocked by command.
 const MOST: usize = 500;
 
-/// Anyone who is blocked by command.
+/// Accounts blocked by command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocklist(BTreeSet<UserId>);
 
-/// What there is to say against a change.
+/// Why a change to the blocklist was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BlocklistError {
     #[error("not an account name: use 2 to 30 letters, digits, _ and -")]
@@ -33,7 +33,7 @@ pub(super) enum BlocklistError {
 }
 
 impl Blocklist {
-    /// Those that are remembered.
+    /// Loads the stored blocklist.
     pub(super) fn remembered(state: &BotState) -> Self {
         let note = state.note(NOTE).unwrap_or_default();
         Self(note.split_whitespace().map(UserId::new).collect())
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_blocked_stays_so_until_told_otherwise() {
+    fn a_blocked_account_stays_blocked_until_unblocked() {
         let state = BotState::nowhere();
         let mut blocked = Blocklist::remembered(&state);
         assert_eq!(
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_not_blocked() {
+    fn an_invalid_name_is_not_blocked() {
         let state = BotState::nowhere();
         let mut blocked = Blocklist::default();
         for bad in ["", "x", "two names", "a\nb", "ünï", &"x".repeat(31)] {

@@ -1,4 +1,4 @@
-//! Turns the result of an API call into what a game or the account cares about.
+//! Converts an API result to the outcomes that a game or the account state distinguishes.
 
 use super::game::CallOutcome;
 use crate::lichess::Error;
@@ -7,7 +7,7 @@ impl From<Result<(), Error>> for CallOutcome {
     fn from(outcome: Result<(), Error>) -> Self {
         match outcome {
             Ok(()) => Self::Done,
-            // An answer that this protocol does not have tells nothing about what was asked.
+            // A response outside this protocol says nothing about the request.
             Err(Error::Transient { .. } | Error::Protocol { .. }) => Self::Lost,
             Err(Error::RateLimited { wait, .. }) => Self::Limited { wait },
             Err(Error::Refused { status, body }) => Self::Refused {
@@ -27,7 +27,7 @@ mod tests {
     use crate::lichess::ErrorBody;
 
     #[test]
-    fn every_class_of_error_has_its_answer() {
+    fn every_class_of_error_has_its_outcome() {
         let body = Box::new(ErrorBody {
             message: "Not your turn".into(),
             ..ErrorBody::default()

@@ -1,7 +1,7 @@
-//! The operator's commands to a running bot, and its replies.
+//! Operator commands to a running bot and its replies.
 //!
-//! Plain data and a bounded channel. A client can neither block the bot nor reach into it: a command that
-//! finds the channel full is refused at once.
+//! Plain data and a bounded channel. A commander can neither block the bot nor reach into it: a
+//! full channel rejects the command at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,107 +13,100 @@ use super::status::Status;
 use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
-/// Commands that may wait to be heard.
+/// Commands that may wait in the channel.
 const MOST_WAITING: usize = 16;
 
-/// What the bot is told.
+/// A command to the bot.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Say how things are.
     Status,
-    /// Take nothing new; continue with what runs.
+    /// Accept no new games; continue with games in progress.
     Pause,
     Resume,
-    /// Finish what runs, then end.
+    /// Finish games in progress, then exit.
     Drain,
-    /// Other rules for what comes next.
+    /// New rules for everything that follows.
     Reload(Arc<Settings>),
     Challenge(ChallengeSpec),
     /// Challenge the last opponent again.
     Rechallenge,
-    /// Take a challenge of ours back: this one, or whatever is out or waits.
+    /// Withdraw this challenge of the bot, or every open or queued one.
     Cancel(Option<ChallengeId>),
-    /// Call a game off.
     Abort(GameId),
-    /// Give a game up.
     Resign(GameId),
-    /// Decline whatever this account wants, from now on.
+    /// Decline everything from this account from now on.
     Block(String),
-    /// Do so no longer.
     Unblock(String),
-    /// Look for games, or no longer.
+    /// Turn matchmaking on or off.
     Matchmaking(bool),
     JoinArena(String, JoinOptions),
     LeaveArena(String),
-    /// Say something in a game.
+    /// Send a chat message in a game.
     Say(GameId, Room, String),
 }
 
-/// Whom to challenge, and to what.
+/// Opponent and terms of a manual challenge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChallengeSpec {
     pub user: String,
-    /// A profile of the config, or a clock such as `3+2`; the first profile if nothing is said.
+    /// A profile of the config, or a clock such as `3+2`; by default the first profile.
     pub what: Option<String>,
     /// Rated or casual, if not as the profile has it.
     pub rated: Option<bool>,
-    /// The colour that we want.
+    /// The bot's wished colour.
     pub color: Option<ColorWish>,
 }
 
-/// What the bot answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// It is done, or under way; in words.
+    /// Done or in progress, in words.
     Done(String),
-    /// It is not done; why.
+    /// Rejected, with the reason.
     Refused(String),
     Status(Box<Status>),
 }
 
 impl Reply {
-    /// It is done, or under way.
     pub fn done(words: impl Into<String>) -> Self {
         Self::Done(words.into())
     }
 
-    /// It is not done.
     pub fn refused(words: impl Into<String>) -> Self {
         Self::Refused(words.into())
     }
 }
 
-/// Why a command was not heard.
+/// Why a command got no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disconnected {
-    /// Too many commands wait.
+    /// The command channel is full.
     #[error("the bot is busy with other commands: try again in a moment")]
     Busy,
-    /// The bot has ended.
+    /// The bot has exited.
     #[error("the bot has exited")]
     Gone,
-    /// There was no answer in time.
+    /// No answer in time.
     #[error("the bot does not answer")]
     Silent,
 }
 
-/// A command on its way, with the way back.
+/// A command with its reply channel.
 #[derive(Debug)]
 pub struct Envelope {
     pub command: Command,
-    /// By which way it came, in a word or two.
+    /// How the command came, in a word or two.
     pub via: &'static str,
     answer: oneshot::Sender<Reply>,
 }
 
 impl Envelope {
-    /// Answers it. No one may be listening any more, and that is no error.
+    /// Sends the reply; a caller that stopped waiting is no error.
     pub fn answer(self, reply: Reply) {
         let _ = self.answer.send(reply);
     }
 }
 
-/// The end of anyone who commands. Clones speak to the same bot.
+/// The commander's end of the channel. Clones reach the same bot.
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     orders: mpsc::Sender<Envelope>,
@@ -127,7 +120,7 @@ pub struct CommandReceiver {
     failures: watch::Receiver<Option<String>>,
 }
 
-/// Both ends of a new channel.
+/// Creates a command channel.
 pub fn channel() -> (ControlHandle, CommandReceiver) {
     let (give, orders) = mpsc::channel(MOST_WAITING);
     let (fail, failures) = watch::channel(None);
@@ -140,12 +133,12 @@ pub fn channel() -> (ControlHandle, CommandReceiver) {
 }
 
 impl ControlHandle {
-    /// By which way its commands come, in a word or two.
+    /// How its commands come, in a word or two.
     pub fn via(&self) -> &'static str {
         self.via
     }
 
-    /// The same for commands that come by this way.
+    /// A handle whose commands come by `via`.
     #[must_use]
     pub fn by(&self, via: &'static str) -> Self {
         Self {
@@ -154,10 +147,10 @@ impl ControlHandle {
         }
     }
 
-    /// Tells the bot something and waits for its answer, so long at most.
+    /// Sends a command and waits at most `patience` for the reply.
     ///
     /// # Errors
-    /// When there is no answer; says why.
+    /// Why there is no reply.
     pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Disconnected> {
         let (answer, reply) = oneshot::channel();
         let via = self.via;
@@ -177,19 +170,19 @@ impl ControlHandle {
         }
     }
 
-    /// Says that the engine fails its test. Never waits, and is heard before there is a server too.
+    /// Reports that the engine failed its self-test. Never waits; works before there is a server.
     pub(crate) fn engine_failed(&self, reason: &str) {
         self.failures.send_replace(Some(reason.to_owned()));
     }
 }
 
 impl CommandReceiver {
-    /// A bot that no one commands.
+    /// A receiver that never gets a command.
     pub fn none() -> Self {
         channel().1
     }
 
-    /// The next command; never comes once no one is left to give one.
+    /// The next command; pends forever once every handle is gone.
     pub async fn next(&mut self) -> Envelope {
         match self.orders.recv().await {
             Some(order) => order,
@@ -197,7 +190,7 @@ impl CommandReceiver {
         }
     }
 
-    /// How the engine last failed its test.
+    /// The engine's last self-test failure.
     pub(crate) fn failures(&self) -> watch::Receiver<Option<String>> {
         self.failures.clone()
     }
@@ -226,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bot_that_does_not_listen_holds_nobody_up() {
+    async fn an_unresponsive_bot_blocks_no_commander() {
         let (control, commands) = channel();
         let moment = Duration::from_millis(1);
         for _ in 0..MOST_WAITING {

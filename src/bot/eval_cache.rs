@@ -1,7 +1,7 @@
-//! Evaluations of games that have no task right now, until a task joins them again.
+//! Evaluation histories of games without a running task, kept for the next one.
 //!
-//! A correspondence game is left after each of our moves; without this, its streak of level or lost moves
-//! would never exceed one. Never on disk.
+//! A correspondence game's task ends after each of the bot's moves: without the cache its streaks
+//! of level or lost moves would never exceed one. In memory only: a new process starts afresh.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,24 +9,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::game::EvalHistory;
 use crate::lichess::GameId;
 
-/// Games kept; what ended while no one sat there is dropped with the rest beyond it.
+/// Maximum games; reaching it clears the cache, which drops games that ended without a task.
 const MOST: usize = 1000;
 
-/// Opinions by game. Clones share them.
+/// Evaluation histories by game. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EvalCache(Arc<Mutex<BTreeMap<GameId, EvalHistory>>>);
 
 impl EvalCache {
-    /// The game is left.
-    pub(super) fn put(&self, game: &GameId, opinion: EvalHistory) {
+    /// Stores the history when a game task ends.
+    pub(super) fn put(&self, game: &GameId, history: EvalHistory) {
         let mut kept = self.lock();
         if kept.len() >= MOST {
             kept.clear();
         }
-        kept.insert(game.clone(), opinion);
+        kept.insert(game.clone(), history);
     }
 
-    /// Someone sits down at the game; one never left has no opinion yet.
+    /// Takes the history for a new game task; empty for an unknown game.
     pub(super) fn take(&self, game: &GameId) -> EvalHistory {
         self.lock().remove(game).unwrap_or_default()
     }
@@ -42,13 +42,13 @@ mod tests {
 
     #[test]
     fn games_that_ended_elsewhere_do_not_pile_up() {
-        let shelf = EvalCache::default();
+        let cache = EvalCache::default();
         for number in 0..3 * MOST {
-            shelf.put(&GameId::new(number.to_string()), EvalHistory::default());
+            cache.put(&GameId::new(number.to_string()), EvalHistory::default());
         }
-        assert!(shelf.lock().len() <= MOST);
+        assert!(cache.lock().len() <= MOST);
         let last = GameId::new((3 * MOST - 1).to_string());
-        assert_eq!(shelf.take(&last), EvalHistory::default());
-        assert!(!shelf.lock().contains_key(&last), "taken once");
+        assert_eq!(cache.take(&last), EvalHistory::default());
+        assert!(!cache.lock().contains_key(&last), "taken once");
     }
 }

@@ -1,4 +1,4 @@
-//! The account's task: receives events, asks the account state, and runs the effects it returns.
+//! The account's event loop: passes events to the account state and runs the returned effects.
 //!
 //! It never waits for a game, and no game waits for it.
 
@@ -36,12 +36,11 @@ use super::settings::Settings;
 use super::shutdown::{ShutdownState, ShutdownStep};
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId};
 
-/// Lines of the event stream that are taken in one after another before calls go out.
+/// Maximum lines of the event stream to read in one go before calls go out.
 const BURST: usize = 1024;
-/// Words of game tasks that may wait to be heard.
+/// Capacity of the channel from the game tasks.
 const WORDS: usize = 64;
 
-/// The task at the door.
 pub(super) struct EventLoop {
     pub(super) context: BotContext,
     me: UserId,
@@ -63,15 +62,15 @@ pub(super) struct EventLoop {
     pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
     pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
     pub(super) blocked: Blocklist,
-    /// Tells the keeper of the lists of other rules.
+    /// Passes reloaded rules to the list refresher.
     pub(super) rules: watch::Sender<Arc<Settings>>,
-    /// What runs beside, and ends with the event loop.
+    /// Background tasks; they end with the event loop.
     _side_tasks: JoinSet<()>,
     chat_task: ChatTask,
-    /// What game tasks have to tell.
+    /// Events from game tasks.
     messages: mpsc::Receiver<AccountEvent>,
     let_in: bool,
-    /// When a challenge was last accepted.
+    /// When the bot last accepted a challenge.
     pub(super) accepted_at: Option<Instant>,
 }
 
@@ -108,8 +107,8 @@ impl EventLoop {
         )
     }
 
-    /// Another in the place of one that failed. What that one thought of challenges and slots is
-    /// gone, and is asked of the server again; anyone who plays stays seated and notices nothing.
+    /// A replacement for an event loop that panicked. Its challenges and slots are lost, and it
+    /// asks the server for them again; game tasks continue undisturbed.
     pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: &str) -> Self {
         tracing::error!(reason, "event loop panicked; restarting");
         let reason = reason.to_owned();
@@ -228,7 +227,7 @@ impl EventLoop {
         }
     }
 
-    /// Answers the door until `drain` is asked for and the last game is over, or left.
+    /// Runs until `drain` is requested and the last game is over or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
         self.take_in(AccountEvent::Alarm(self.context.alarms.stop()));
         loop {
@@ -257,7 +256,7 @@ impl EventLoop {
                 }
                 Some(received) = self.arenas.next() => {
                     self.arenas.handle(received);
-                    // Who looks for games may do so again, or must not any more.
+                    // Matchmaking may have become allowed or forbidden.
                     Some(AccountEvent::Tick)
                 }
                 Some(()) = self.missed.next() => None,
@@ -281,7 +280,7 @@ impl EventLoop {
         }
     }
 
-    /// Everything is over but a last word or two.
+    /// Ends the event loop after the last chat messages are sent.
     pub(super) async fn shut_down(self) {
         let most = self.context.timing.again;
         let Self {
@@ -290,12 +289,12 @@ impl EventLoop {
             games,
             ..
         } = self;
-        // Anyone who could still say something.
+        // Drop every remaining chat sender.
         drop((context, games));
         chat_task.finish(most).await;
     }
 
-    /// Whether it is time to end.
+    /// Whether the event loop should end.
     fn closed(&mut self) -> bool {
         let idle =
             self.account_state.is_empty() && self.api_queue.is_empty() && self.arenas.is_idle();
@@ -325,7 +324,7 @@ impl EventLoop {
         }
     }
 
-    /// A burst is heard out before anything is done about it: much of it may be taken back in it.
+    /// Read a whole burst before acting on it: later lines may revoke earlier ones.
     fn drain_stream(
         &mut self,
         first: AccountStreamEvent,
@@ -351,7 +350,7 @@ impl EventLoop {
             AccountStreamEvent::Open => {
                 self.let_in = true;
                 tracing::debug!("the event stream is open");
-                // Should one of them be true all the same, the next look at the token says so.
+                // If one of them still holds, the next account check raises it again.
                 self.context.alarms.clear(AlertKind::Token);
                 self.context.alarms.clear(AlertKind::Scopes);
                 self.context.listeners.publish(BotEvent::Online);
@@ -371,7 +370,7 @@ impl EventLoop {
                 Ok(None)
             }
             AccountStreamEvent::Unopened(loss) => {
-                // A door that never opened to this token will not do so later.
+                // If the stream never opened with this token, retrying cannot help.
                 if let Disconnect::Unopened(error) = &loss
                     && let Some(fatal) = fatal(error)
                 {
@@ -387,7 +386,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the account state, and then those who look for games.
+    /// Passes an event to the account state, then to matchmaking.
     pub(super) fn take_in(&mut self, news: AccountEvent) {
         let received = MatchmakingService::handle_event(&news);
         match &news {
@@ -434,7 +433,7 @@ impl EventLoop {
         }
     }
 
-    /// What everyone may read later.
+    /// Records the event in the event log.
     fn write_down(&self, news: &AccountEvent) {
         let event_log = self.context.listeners.event_log();
         match news {
@@ -457,7 +456,7 @@ impl EventLoop {
         }
     }
 
-    /// What is on no list and in no one's hands has ended while no one looked.
+    /// A game neither in the list of running games nor played by a task ended unseen.
     fn find_missed(&mut self, running: &BTreeSet<GameId>) {
         let (account_state, game_tasks) = (&self.account_state, &self.game_tasks);
         let is_minded = |game: &GameId| account_state.tracks(game) || game_tasks.contains_key(game);
@@ -470,7 +469,7 @@ impl EventLoop {
         }
     }
 
-    /// What a finished game did to the ratings is told here and nowhere else.
+    /// Only this event carries the rating change of a finished game.
     fn note_rating(&self, event: &Event) {
         if let Event::GameFinish(game) = event
             && let Some(diff) = game.rating_diff
@@ -482,7 +481,7 @@ impl EventLoop {
         }
     }
 
-    /// What concerns a game is done now; calls wait for their turn.
+    /// Runs a game effect at once; enqueues an API call.
     fn run_effect(&mut self, effect: AccountEffect) {
         match effect {
             AccountEffect::Play(game) => self.params(*game),
@@ -495,16 +494,16 @@ impl EventLoop {
         }
     }
 
-    /// Whether this game is being played, or would be if it were our turn.
+    /// Whether the bot plays this game, or would if it were its turn.
     pub(super) fn plays(&self, game: &GameId) -> bool {
         self.game_tasks.contains_key(game) || self.account_state.is_parked(game)
     }
 
-    /// Gives a game its one player.
+    /// Starts the game's only task.
     fn params(&mut self, game: GameInfo) {
         let id = game.id.clone();
         if self.game_tasks.contains_key(&id) {
-            // Of a event loop that failed.
+            // From an event loop that panicked.
             return;
         }
         let params = GameParams {

@@ -1,10 +1,10 @@
-//! The account's event stream, kept open.
+//! The account's event stream, kept open permanently.
 //!
-//! Every kind of loss is the same event: the stream is reopened by the rules of [`EventBackoff`], which
-//! stay within the server's budget of openings. While the server is failing, cheap calls probe it, and the
-//! stream is reopened as soon as it recovers. While only the stream is down, its news is polled, so that
-//! running clocks and pending challenges are not ignored. A rejected token raises an alert and is retried
-//! slowly: it may be restored.
+//! Every kind of disconnect has one answer: reopen under the rules of [`EventBackoff`], which never
+//! exceeds the server's budget of openings. During an outage small calls probe the server, and the
+//! stream reopens as soon as it responds, hardly before. If only the stream is down, the event loop
+//! polls for running games and open challenges, so that no running clock is left alone. A rejected
+//! token raises an alert and is retried slowly, since it may be restored.
 
 use std::time::{Duration, Instant};
 
@@ -16,32 +16,30 @@ use crate::lichess::{
     Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, PollFallback, Timing,
 };
 
-/// Ends in good order, in a row and each soon after the opening, that tell of someone else who
-/// holds the same account.
+/// Consecutive orderly ends, each soon after opening, that point to another program on the same
+/// account.
 const STOLEN_AFTER: u32 = 3;
-/// A stream that lives for so many healthy lives is ours alone again.
+/// A stream that lives for this many healthy lives is undisturbed again.
 const CALM: u32 = 2;
 
-/// So often in one trouble a small call is believed that the server is well again; where only the
-/// stream is out of order it says nothing.
+/// How often in one outage to believe a successful probe; if only the stream is down, a probe says
+/// nothing about it.
 const MOST_BELIEVED: u32 = 2;
 
-/// What the account stream brings.
+/// Events of the account stream.
 #[derive(Debug)]
 pub(super) enum AccountStreamEvent {
-    /// The stream is open; what runs and what waits is told again.
+    /// The stream is open; the server repeats running games and open challenges.
     Open,
-    /// A line of the stream.
     Line(Event),
-    /// The stream, which was open, is lost and will be opened again.
+    /// The open stream disconnected and will be reopened.
     Lost(Disconnect),
-    /// It could not be opened, which will be tried again.
+    /// Opening failed and will be retried.
     Unopened(Disconnect),
-    /// It is still away while the server is there: time to ask for what it would tell.
+    /// The stream is down while the server responds: time to poll.
     Away,
 }
 
-/// A supervised event stream.
 pub(super) struct AccountStream {
     client: Client,
     reopening: EventBackoff,
@@ -50,24 +48,24 @@ pub(super) struct AccountStream {
     short_lives: u32,
     lost: u64,
     trouble: Option<Outage>,
-    /// Since when the stream is away, or lives too short to count as there.
+    /// Since when the stream is down, or lives too briefly to count as up.
     away: Option<Instant>,
 }
 
-/// A server that is out of order.
+/// An outage of the server.
 #[derive(Clone, Copy)]
 struct Outage {
     since: Instant,
-    /// How often a small call was answered all the same.
+    /// How many successful probes were believed.
     believed: u32,
 }
 
 enum Phase {
     Waiting {
         until: Instant,
-        /// Done once a server that is out of order answers a small call.
+        /// Completes once the server answers a small call.
         well_again: Option<BoxFuture<'static, ()>>,
-        /// When to ask by hand, where that helps.
+        /// When to poll, where that helps.
         ask_at: Option<Instant>,
     },
     Opening(BoxFuture<'static, Result<EventStream, Disconnect>>),
@@ -92,7 +90,7 @@ impl AccountStream {
         }
     }
 
-    /// How the stream is, for a person.
+    /// The stream's state for display.
     pub(super) fn status(&self) -> EventStreamStatus {
         let received = match &self.phase {
             Phase::Live(stream) => Some(stream.last_heard().elapsed()),
@@ -106,7 +104,7 @@ impl AccountStream {
         }
     }
 
-    /// What comes next. May be dropped at any await without losing anything.
+    /// The next event. Cancellation safe.
     pub(super) async fn next(&mut self) -> AccountStreamEvent {
         loop {
             match &mut self.phase {
@@ -159,7 +157,7 @@ impl AccountStream {
         }
     }
 
-    /// After a panic: what was under way may not be asked again. A stream that is open stays so.
+    /// Restarts after a panic: a call in progress is not repeated. An open stream stays open.
     pub(super) fn start_over(&mut self) {
         let now = Instant::now();
         let until = match &self.phase {
@@ -192,7 +190,7 @@ impl AccountStream {
         let chance = fastrand::f64();
         let mut wait = self.reopening.after_loss(&loss, lived, now, chance);
         if stolen && wait.is_zero() {
-            // Two programs that take the stream from each other at once would do so for ever.
+            // Two programs that take over the stream from each other at once would do so forever.
             wait = self
                 .client
                 .timing()
@@ -226,7 +224,7 @@ impl AccountStream {
         AccountStreamEvent::Lost(loss)
     }
 
-    /// Asks whether a server that is out of order is well again, if it is and an opening would fit.
+    /// Starts probing the server in an outage if an opening would fit the budget.
     fn asking(
         &mut self,
         loss: &Disconnect,
@@ -250,7 +248,7 @@ impl AccountStream {
             loop {
                 let wait = knocking.wait(Instant::now(), fastrand::f64());
                 tokio::time::sleep(wait).await;
-                // Who says that these are too many is well.
+                // A server that answers 429 is up.
                 if client.ping().await || client.pause(EndpointClass::Warm).is_some() {
                     return;
                 }
@@ -264,13 +262,13 @@ impl AccountStream {
         }
     }
 
-    /// Whether someone else takes the stream away, again and again.
+    /// Whether another program repeatedly takes over the stream.
     fn is_stolen(&mut self, loss: &Disconnect, lived: Duration) -> bool {
         match loss {
             Disconnect::Ended if lived < self.client.timing().healthy_life * CALM => {
                 self.short_lives += 1;
             }
-            // What cannot be opened says nothing of anyone else.
+            // A failed opening says nothing about another program.
             Disconnect::Unopened(_) => {}
             _ => self.short_lives = 0,
         }
@@ -283,7 +281,7 @@ impl AccountStream {
     }
 }
 
-/// When to ask by hand next, where the stream is away since then.
+/// When to poll next, if the stream is down since `away`.
 fn next_asking(timing: &Timing, away: Option<Instant>) -> Instant {
     let now = Instant::now();
     now + PollFallback::by_hand(timing, away.unwrap_or(now)).wait(now, fastrand::f64())

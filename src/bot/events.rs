@@ -1,6 +1,6 @@
-//! The event bus: what happens to the bot, for terminal, page, metrics and archive.
+//! The event bus: what the bot publishes to a terminal, a web page, metrics.
 //!
-//! A subscriber can never block the bot: the channel is bounded, and a slow subscriber loses the oldest
+//! A subscriber can never block the bot: the channel is bounded, and a slow reader loses the oldest
 //! events.
 
 use std::sync::Arc;
@@ -14,71 +14,84 @@ use super::event_log::EventLog;
 use super::game::{Anomaly, Ending, MovePlayed};
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
-/// News kept for the slowest listener.
+/// Events kept for the slowest subscriber.
 const CAPACITY: usize = 1024;
 
-/// Something that happened to the bot.
 #[derive(Clone, Debug)]
 pub enum BotEvent {
-    /// The event stream is open: the bot can be challenged.
+    /// The event stream is open: the bot can receive challenges.
     Online,
-    /// The event stream, which was open, is lost.
-    Offline { reason: String },
-    /// Something is wrong that an operator should look at.
+    /// The open event stream disconnected.
+    Offline {
+        reason: String,
+    },
+    /// A problem that needs the operator.
     Alarm {
-        /// What it is about.
         kind: AlertKind,
         /// What is wrong, and what to do.
         text: String,
     },
-    /// It is well again.
+    /// The problem is resolved.
     AlarmOver {
-        /// What it was about.
         kind: AlertKind,
     },
-    /// A challenge was taken.
-    Accepted { challenge: ChallengeId },
-    /// A challenge was declined.
+    Accepted {
+        challenge: ChallengeId,
+    },
     Declined {
         challenge: ChallengeId,
-        /// What the challenger was told.
+        /// The reason sent to the challenger.
         reason: DeclineReason,
-        /// Which rule decided; none when the server did.
+        /// The rule that decided; `None` when the server did.
         rule: Option<ChallengeRule>,
     },
-    /// A game was taken up, new or under way.
+    /// A game task joined a game, new or in progress.
     Joined {
         game: GameId,
         opponent: String,
         us: Option<Side>,
-        /// How many moves had been made.
+        /// Number of moves already made.
         ply: usize,
     },
-    /// A move stands on the server's list.
+    /// The server confirmed a move.
     Moved {
         game: GameId,
         moved: Arc<MovePlayed>,
     },
-    /// What an own move cost on the clock beside our thinking.
-    Overhead { cost: Duration },
-    /// Something in a game is not as it should be; the game continues.
-    AnomalySeen { game: GameId, anomaly: Anomaly },
-    /// The stream of a game, which was open, is lost.
-    StreamLost { game: GameId, reason: String },
-    /// The game task of a game failed, and sits down again.
-    GameTaskFailed { game: GameId, reason: String },
-    /// The task that answers the door failed, and restarts; games continue.
-    EventLoopFailed { reason: String },
-    /// The engine fails its test.
-    EngineFailed {
-        /// What it did instead.
+    /// What the bot's move cost on the clock beyond its thinking time.
+    Overhead {
+        cost: Duration,
+    },
+    /// An anomaly in a game; the game continues.
+    AnomalySeen {
+        game: GameId,
+        anomaly: Anomaly,
+    },
+    /// A game's open stream disconnected.
+    StreamLost {
+        game: GameId,
         reason: String,
     },
-    /// A game is over.
-    Finished { ending: Arc<Ending> },
+    /// A game task panicked and restarts.
+    GameTaskFailed {
+        game: GameId,
+        reason: String,
+    },
+    /// The event loop panicked and restarts; games continue.
+    EventLoopFailed {
+        reason: String,
+    },
+    /// The engine failed its self-test.
+    EngineFailed {
+        /// What the engine did instead.
+        reason: String,
+    },
+    Finished {
+        ending: Arc<Ending>,
+    },
 }
 
-/// Those who listen. Clones tell the same ones.
+/// The event bus. Clones share it.
 #[derive(Clone, Debug)]
 pub struct EventBus {
     news: broadcast::Sender<BotEvent>,
@@ -93,20 +106,20 @@ impl EventBus {
         }
     }
 
-    /// Everything that happens from now on. A receiver that lags is told how much it lost.
+    /// Subscribes to all later events. A receiver that lags learns how many it lost.
     pub fn subscribe(&self) -> broadcast::Receiver<BotEvent> {
         self.news.subscribe()
     }
 
-    /// The full record of what happens, which no reader can miss anything of.
+    /// The complete log of events, which no reader can miss any part of.
     pub fn event_log(&self) -> &EventLog {
         &self.event_log
     }
 
-    /// Tells anyone who is there; never waits.
+    /// Publishes an event to all subscribers; never waits.
     pub(super) fn publish(&self, event: BotEvent) {
         self.event_log.handle(&event);
-        // No one listening is no error.
+        // No subscriber is no error.
         let _ = self.news.send(event);
     }
 }

@@ -1,7 +1,7 @@
-//! The registry of running games, for status and page.
+//! The registry of running games, for status readers.
 //!
-//! A game task updates its entry after each move; a reader copies them. The lock is held only while
-//! copying: nothing on the way of a move waits here.
+//! A game task updates its entry after each move; readers copy. The lock is held only while
+//! copying: no move waits here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,10 +22,10 @@ struct RegistryEntries {
     streams: BTreeMap<GameId, StreamEntry>,
 }
 
-/// How the stream of a game is.
+/// State of a game stream.
 #[derive(Debug)]
 struct StreamEntry {
-    /// Its signs of life, while it is open.
+    /// Its liveness while open.
     open: Option<Liveness>,
     since: Instant,
     openings: u64,
@@ -43,7 +43,7 @@ struct RegisteredGame {
 }
 
 impl GameRegistry {
-    /// A game is taken up with so many moves made.
+    /// Registers a game that has `ply` moves.
     pub(super) fn join(&self, game: &GameId, opponent: &str, us: Option<Side>, ply: usize) {
         let line = RegisteredGame {
             opponent: opponent.to_owned(),
@@ -57,7 +57,7 @@ impl GameRegistry {
         self.lock().games.insert(game.clone(), line);
     }
 
-    /// The stream of a game is wanted, is open, or is lost.
+    /// Records that a game stream is wanted, open or lost.
     pub(super) fn stream(&self, game: &GameId, open: Option<Liveness>) {
         let mut lines = self.lock();
         let line = lines.streams.entry(game.clone()).or_insert(StreamEntry {
@@ -88,26 +88,25 @@ impl GameRegistry {
         }
     }
 
-    /// A game is over, or its player is.
+    /// Removes a game that is over or whose task ended.
     pub(super) fn leave(&self, game: &GameId) {
         let mut lines = self.lock();
         lines.games.remove(game);
         lines.streams.remove(game);
     }
 
-    /// Games in which not both sides have moved: the server lets them be aborted.
+    /// Games in which not both sides have moved: the server lets the bot abort them.
     pub(super) fn barely_begun(&self) -> Vec<GameId> {
         let lines = self.lock();
         let begun = lines.games.iter().filter(|(_, line)| line.ply < 2);
         begun.map(|(id, _)| id.clone()).collect()
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.lock().games.len()
     }
 
-    /// All of them, for a person.
+    /// All games, for display.
     pub fn games(&self) -> Vec<GameStatus> {
         let lines = self.lock();
         let stream = |id: &GameId| lines.streams.get(id).map(shown).unwrap_or_default();
@@ -123,7 +122,7 @@ impl GameRegistry {
             moved_ago: millis(line.moved.elapsed()),
         };
         let mut games: Vec<GameStatus> = lines.games.iter().map(show).collect();
-        // Their streams have not said yet what they are.
+        // Games whose streams have not yet delivered their details.
         let unseen = lines
             .streams
             .keys()

@@ -1,9 +1,9 @@
-//! One process per account on a machine: a second one would take over the event stream.
+//! One process per machine and account: a second one would take over the first one's event stream.
 //!
-//! The data folder has a lock of its own; this one holds whatever the folders and users are. It is an
-//! abstract socket name, not a file, so it disappears with its process. Containers with a network namespace
-//! have their own names; there, and across machines, only a stolen event stream shows it. Other systems
-//! have the folder's lock alone.
+//! The data folder has a lock of its own; this one holds across folders and system users. It is a
+//! kernel name (abstract socket), not a file, and disappears with its process. A container with its
+//! own network has its own names; there, and across machines, a stolen event stream reveals a
+//! second process. Systems without such names rely on the folder lock.
 
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::Sole;
@@ -18,18 +18,18 @@ mod linux {
 
     use crate::lichess::UserId;
 
-    /// A name may have so many bytes, behind a first one that makes it no path (unix(7)).
+    /// Maximum bytes of a name, after the NUL that makes it abstract (unix(7)).
     const LONGEST: usize = 107;
 
-    /// The account is ours on this machine as long as this lives.
+    /// Holds the account on this machine while it lives.
     #[derive(Debug)]
     pub(in crate::bot) struct InstanceLock {
         _name: Option<UnixListener>,
     }
 
     impl InstanceLock {
-        /// Takes the account of that server, unless another process has it: then its number, as far
-        /// as the system tells.
+        /// Locks the account of that server, or returns the number of the process that holds it, if
+        /// the system tells.
         pub(in crate::bot) fn take(server: &str, account: &UserId) -> Result<Self, Option<i32>> {
             let name = format!("megaton {account} {server}");
             let name = &name.as_bytes()[..name.len().min(LONGEST)];
@@ -77,7 +77,7 @@ mod tests {
     use crate::lichess::UserId;
 
     #[test]
-    fn an_account_is_taken_once_a_server_and_the_refusal_names_the_process() {
+    fn an_account_is_locked_once_per_server_and_the_error_names_the_process() {
         let (me, other) = (UserId::new("sole-bot"), UserId::new("other-bot"));
         let server = "http://127.0.0.1:9";
         let sole = InstanceLock::take(server, &me).unwrap();

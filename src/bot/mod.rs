@@ -1,19 +1,19 @@
 //! The bot: decides which challenges to accept, runs one task per game, and delivers every move.
 //!
-//! A functional core in an imperative shell. Plain structs with plain functions decide; they know no
-//! network, no clock and no engine. Tasks feed them events and run the effects that they return.
+//! A functional core in an imperative shell. Plain structs decide; they know no network, no clock and
+//! no engine. Tasks pass them events and run the effects that they return.
 //!
 //! Pure:
 //! * `game`: one game, from the lines of its stream to moves; its policies, clock and time budget
 //! * `account`: challenges, slots and running games; `challenge_policy`: accept or decline a challenge
 //! * `player_lists`: blocked, allowed and favoured players
 //! * `quota`: what Lichess lets a bot spend in a day; `rating_guard`: pauses rated games after losses
-//! * `matchmaking`: challenges of our own; `arena`: tournaments; `backfill`: games that ended unseen
+//! * `matchmaking`: the bot's own challenges; `arena`: tournaments; `backfill`: games that ended unseen
 //! * `chat`: greetings and answers; `shutdown`: how the bot ends
 //! * `control`, `status`: what an operator can request and see; `settings`: rules and timing
 //!
 //! Shared state: `state` (persistent, written through to `store`), `game_registry` (running games),
-//! `eval_cache` (evaluations of games left for now), `event_log` (everything that happened, in memory).
+//! `eval_cache` (evaluations of games without a task), `event_log` (everything that happened, in memory).
 //!
 //! Tasks:
 //! * `run`: start-up and exit; `event_loop`: the account's task; `api_queue`: its API calls

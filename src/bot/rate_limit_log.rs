@@ -1,19 +1,19 @@
-//! Writes calls refused with 429 to the event log.
+//! Logs the 429s of all API calls, whichever part of the bot made them.
 //!
-//! The first refusal is written at once; further ones are summed up ever more rarely, so a storm of them
-//! does not crowd out other events. No caller waits for it.
+//! Logs the first at once. While they continue it sums them and logs ever more rarely, so that a
+//! storm of 429s cannot push other events out of the log. No call waits for it.
 
 use std::time::Duration;
 
 use super::event_log::EventLog;
 use crate::lichess::Client;
 
-/// The word for it in the event log.
+/// Event kind in the event log.
 const KIND: &str = "limited";
-/// In a long storm it is told once in so many of the first pauses.
+/// In a long storm, log once per this many of the first pauses.
 const SELDOM: u32 = 4;
 
-/// Writes for as long as the bot runs: at once, and then after `pause` at the earliest.
+/// Runs as long as the bot: logs at once, then not before `pause` has passed.
 pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Duration) {
     loop {
         client.limited().await;
@@ -25,7 +25,7 @@ pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Dur
     }
 }
 
-/// Writes what no one has written yet; false if there is nothing.
+/// Logs all unlogged 429s; false if there are none.
 pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
     let limited = client.take_limited();
     for it in &limited {

@@ -1,7 +1,7 @@
 //! The rating guard: pauses rated games after an abnormal run of losses.
 //!
-//! Pure. It counts rated games only, per opponent and overall, and reports once when it triggers; callers
-//! ask [`RatingGuard::rest`] whether rated games are paused.
+//! Pure. Counts only rated games, per opponent and in total, and reports each pause once; callers
+//! of [`RatingGuard::rest`] enforce it.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -11,25 +11,25 @@ use crate::store::{
     Change, FinishedGame, GameResult, GuardRow, GuardScope, RatedPause, TimeSpan, Timestamp,
 };
 
-/// The time in which rating points are summed.
+/// The window over which rating points are summed.
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// A game costs more than that only while the rating is not settled: the first losses of a new account
-/// take up to two hundred points each (Glicko-2 from a deviation of 500) and say nothing of its play.
-/// What it gains counts: much of it is lost again before the rating stands where it belongs.
+/// A game costs more than that only while the rating is unsettled: the first losses of a new
+/// account cost up to two hundred points each (Glicko-2 from a deviation of 500) and say nothing
+/// about its play. Gains count in full: the rating loses much of them again before it settles.
 const MOST_SETTLED: i32 = 60;
-/// Rating changes kept for that, at most.
+/// Maximum rating changes kept for the sum.
 const MOST_CHANGES: usize = 2000;
 
-/// When the guard steps in.
+/// Thresholds of the rating guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatingGuardRules {
-    /// Rated losses in a row to one opponent.
+    /// Consecutive rated losses to one opponent.
     pub opponent_losses: u32,
-    /// Rated losses in a row to anyone.
+    /// Consecutive rated losses to anyone.
     pub losses: u32,
-    /// Rating points lost within a day, gains deducted.
+    /// Rating points lost within a day, minus gains.
     pub points: u32,
-    /// How long no rated games are played then.
+    /// How long the pause lasts.
     pub rest: Duration,
 }
 
@@ -44,25 +44,24 @@ impl Default for RatingGuardRules {
     }
 }
 
-/// The guard has stepped in.
+/// A new pause of rated games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// Against whom no rated games are played.
+    /// Opponents it applies to.
     pub scope: GuardScope,
     pub until: Timestamp,
     pub reason: String,
 }
 
-/// What a finished game changes.
+/// Results of a finished game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GuardUpdate {
-    /// What must be kept.
+    /// Rows for the caller to store.
     pub changes: Vec<Change>,
-    /// Where the guard has stepped in.
+    /// Pauses that begin with this game.
     pub pause: Vec<Pause>,
 }
 
-/// A rating that changed.
 #[derive(Clone, Debug)]
 struct RatingChange {
     game: GameId,
@@ -79,7 +78,7 @@ pub struct RatingGuard {
 }
 
 impl RatingGuard {
-    /// The guard as it was kept, and the games of the last days.
+    /// Restores the stored guard and the games of the last days.
     pub fn new(rules: RatingGuardRules, rows: Vec<GuardRow>, games: &[FinishedGame]) -> Self {
         let mut guard = Self {
             rules,
@@ -95,13 +94,13 @@ impl RatingGuard {
         guard
     }
 
-    /// Other rules from now on; a rest under way keeps its length.
+    /// Replaces the rules; a current pause keeps its length.
     pub fn set_rules(&mut self, rules: RatingGuardRules) {
         self.rules = rules;
     }
 
-    /// Why no rated game may be played with `opponent` at `now`, if none may. Without an opponent:
-    /// whether none may be played at all.
+    /// Why the bot may play no rated game with `opponent` at `now`, if so. Without an opponent:
+    /// whether it may play none at all.
     pub fn rest(&self, opponent: Option<&UserId>, now: Timestamp) -> Option<&RatedPause> {
         let all = std::iter::once(GuardScope::All);
         let one = opponent.map(|id| GuardScope::Opponent(id.clone()));
@@ -110,7 +109,6 @@ impl RatingGuard {
             .find(|rest| rest.span.holds(now))
     }
 
-    /// Every rest under way.
     pub fn rests(&self, now: Timestamp) -> Vec<(GuardScope, RatedPause)> {
         let resting = self.rows.values().filter_map(|row| {
             let rest = row.rest.clone().filter(|rest| rest.span.holds(now))?;
@@ -119,7 +117,7 @@ impl RatingGuard {
         resting.collect()
     }
 
-    /// A game is over.
+    /// Records a finished game.
     pub fn finished(&mut self, game: &FinishedGame, now: Timestamp) -> GuardUpdate {
         let mut news = GuardUpdate::default();
         if !game.rated || !game.counts() {
@@ -133,7 +131,7 @@ impl RatingGuard {
         news
     }
 
-    /// The server has told what a game did to our rating.
+    /// Records the rating change that the server reported for a game.
     pub fn rated(
         &mut self,
         game: &GameId,
@@ -154,7 +152,7 @@ impl RatingGuard {
         news
     }
 
-    /// For a clock that was set back: nothing may have begun after `now`.
+    /// Adjusts to a clock set back: nothing may have begun after `now`.
     pub fn set_back(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = Vec::new();
         for points in &mut self.points {
@@ -185,7 +183,7 @@ impl RatingGuard {
         });
     }
 
-    /// Keeps a change; false if it is known.
+    /// Stores a change; false if already known.
     fn note(&mut self, points: RatingChange) -> bool {
         if self.points.iter().any(|known| known.game == points.game) {
             return false;
@@ -197,7 +195,6 @@ impl RatingGuard {
         true
     }
 
-    /// Counts losses in a row.
     fn count(
         &mut self,
         scope: GuardScope,
@@ -283,7 +280,7 @@ impl RatingGuard {
         let span = TimeSpan::new(now, self.rules.rest);
         let row = self.row(&scope);
         row.losses = 0;
-        // The games that led here do not count again after the rest.
+        // Games before the pause do not count again after it.
         row.from = now + Duration::from_millis(1);
         row.rest = Some(RatedPause {
             span,
@@ -340,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_in_a_row_to_one_opponent_stop_rated_games_with_that_one() {
+    fn losses_in_a_row_to_one_opponent_pause_rated_games_with_that_opponent() {
         let mut guard = guard(RatingGuardRules::default());
         let (foe, other) = (UserId::new("foe"), UserId::new("other"));
         let mut pause = Vec::new();
@@ -387,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_to_many_stop_all_rated_games() {
+    fn losses_to_many_opponents_pause_all_rated_games() {
         let mut guard = guard(RatingGuardRules::default());
         let mut pause = Vec::new();
         for n in 0..15 {
@@ -403,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn points_are_summed_over_a_day_and_told_once() {
+    fn points_are_summed_over_a_day_and_reported_once() {
         let mut guard = guard(RatingGuardRules::default());
         let foe = UserId::new("foe");
         for number in 1..=3 {
             let lost = game(number, "foe", Some(Side::Black), None);
             assert!(guard.finished(&lost, lost.at).pause.is_empty());
-            // Told twice counts once.
+            // A change reported twice counts once.
             for diff in [-50 + i32::from(number == 3), -50] {
                 let news = guard.rated(&lost.game, Some(&foe), diff, lost.at);
                 assert!(news.pause.is_empty(), "{number}");
@@ -429,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_losses_of_a_new_account_stop_nothing() {
+    fn the_first_losses_of_a_new_account_pause_nothing() {
         let mut guard = guard(RatingGuardRules::default());
         let foe = UserId::new("foe");
         for (n, diff) in [-162, -115, 162, -66, -60, -60, -60, -60, -60]
@@ -455,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guard_comes_back_as_it_was_kept() {
+    fn the_guard_restores_its_stored_state() {
         let mut before = guard(RatingGuardRules::default());
         let mut rows = HashMap::new();
         for n in 0..14 {
@@ -484,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_back_does_not_lengthen_a_rest() {
+    fn a_clock_set_back_does_not_lengthen_a_pause() {
         let mut guard = guard(RatingGuardRules {
             losses: 1,
             ..RatingGuardRules::default()

@@ -1,6 +1,7 @@
-//! Starts the bot: its parts, its identity, and the errors that keep it from playing at all.
+//! Start-up and exit of the bot: builds its parts, identifies the account, and reports what keeps
+//! it from playing.
 //!
-//! Whatever may pass is waited for here; only what cannot work ends the bot.
+//! Waits out anything that time may fix; only permanent errors end the bot.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -23,54 +24,52 @@ use super::supervisor::{RestartBackoff, panic_message};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error};
 
-/// What the bot is made of.
+/// Dependencies of the bot.
 #[derive(Clone, Debug)]
 pub struct BotOptions {
-    /// Speaks to the server.
     pub client: Client,
     pub pool: Pool,
     pub settings: Settings,
-    /// What is known from earlier runs.
+    /// State from earlier runs.
     pub state: BotState,
-    /// Where lists of names come from, beside the settings.
+    /// Sources of the player lists, beside the settings.
     pub lists: ListSources,
-    /// The bot's own waiting times.
+    /// The bot's own delays and limits.
     pub timing: BotTiming,
-    /// Who is told what happens.
+    /// Receives the bot's events.
     pub listeners: EventBus,
-    /// Refuse to play where another process of this machine plays as the same account.
+    /// Refuse to play if another process on this machine plays as the same account.
     pub sole: bool,
 }
 
-/// How the bot is asked to end.
+/// Requests to end the bot.
 #[derive(Clone, Debug, Default)]
 pub struct Shutdown {
-    /// Take nothing new, finish what runs, then end.
+    /// Accept nothing new, finish games in progress, then end.
     pub drain: CancellationToken,
-    /// End now; games under way stay on the server and can be taken up again.
+    /// End now; games in progress stay on the server for the next start.
     pub now: CancellationToken,
 }
 
-/// Why the bot cannot play at all. Anything that may pass is waited for instead.
+/// Why the bot cannot play at all. Temporary problems are waited out instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BotError {
-    /// The server does not accept the token.
+    /// The server rejects the token.
     #[error("the server rejects the token: {0}")]
     Unauthorized(String),
-    /// The token or the account may not do this.
+    /// The token or account lacks the right.
     #[error("the token cannot play (it needs the scope bot:play): {0}")]
     Forbidden(String),
-    /// The account is a person's.
+    /// The account belongs to a human.
     #[error("{0} is not a bot account: upgrade it first (this cannot be undone)")]
     NotABot(String),
-    /// The account is closed.
     #[error("the account {0} is closed")]
     Closed(String),
-    /// Another process of this machine plays as this account.
+    /// Another process on this machine plays as this account.
     #[error("{} plays as {account} already: stop it first", the_process(*.pid))]
     Taken {
         account: String,
-        /// The number of that process, where the system tells.
+        /// The process number, if the system tells.
         pid: Option<i32>,
     },
 }
@@ -82,18 +81,18 @@ fn the_process(pid: Option<i32>) -> String {
     )
 }
 
-/// Plays until `shutdown` asks it to end. No one commands it meanwhile.
+/// Plays until `shutdown`, without operator commands.
 ///
 /// # Errors
-/// When the account cannot play as it is; nothing that time may heal.
+/// When the account cannot play, for a reason that time cannot fix.
 pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError> {
     run_commanded(options, shutdown, CommandReceiver::none()).await
 }
 
-/// Plays until `shutdown` or a command asks it to end.
+/// Plays until `shutdown` or a command to end.
 ///
 /// # Errors
-/// When the account cannot play as it is; nothing that time may heal.
+/// When the account cannot play, for a reason that time cannot fix.
 pub async fn run_commanded(
     options: BotOptions,
     shutdown: Shutdown,
@@ -112,7 +111,7 @@ pub async fn run_commanded(
     outcome
 }
 
-/// Tells those who listen that the engine fails its test, for as long as the bot runs.
+/// Publishes the engine's self-test failures, as long as the bot runs.
 async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners: EventBus) {
     while failures.changed().await.is_ok() {
         let reason = failures.borrow_and_update().clone();
@@ -120,7 +119,7 @@ async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners:
             listeners.publish(BotEvent::EngineFailed { reason });
         }
     }
-    // No one is left to say so.
+    // No sender is left.
     std::future::pending::<()>().await;
 }
 
@@ -149,7 +148,7 @@ async fn serve(
         None
     };
     tracing::info!(account = %identified.username, "playing");
-    // Much is in it: kept apart from the future of anyone who runs the bot.
+    // A large future: boxed, to keep the caller's small.
     let lists = options.lists.clone();
     let event_loop = Box::new(EventLoop::new(options, &identified, commands));
     let event_loop = tokio::select! {
@@ -165,7 +164,7 @@ async fn serve(
     Ok(())
 }
 
-/// Makes the account ours on this machine.
+/// Locks the account on this machine.
 fn take(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
     InstanceLock::take(server, &account.id).map_err(|pid| BotError::Taken {
         account: account.username.clone(),
@@ -173,14 +172,14 @@ fn take(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
     })
 }
 
-/// Answers the door until it is time to end, through panics too.
+/// Runs the event loop until the bot ends, restarting it after panics.
 async fn keep_door(
     mut event_loop: Box<EventLoop>,
     lists: &ListSources,
     account: &Account,
     drain: &CancellationToken,
 ) -> Result<Box<EventLoop>, BotError> {
-    let mut revival = RestartBackoff::new(event_loop.context.timing.revive);
+    let mut backoff = RestartBackoff::new(event_loop.context.timing.revive);
     loop {
         match AssertUnwindSafe(event_loop.run(drain)).catch_unwind().await {
             Ok(outcome) => return outcome.map(|()| event_loop),
@@ -189,11 +188,11 @@ async fn keep_door(
                 *event_loop = event_loop.anew(lists, account, reason);
             }
         }
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 
-/// Answers commands before there is anything to command, until one of them is to end.
+/// Answers commands before the bot is connected, until one requests the end.
 async fn wait_for_drain(
     commands: &mut CommandReceiver,
     settings: &mut Option<Settings>,
@@ -223,7 +222,7 @@ async fn wait_for_drain(
     }
 }
 
-/// Our account, however long the network takes to come.
+/// Fetches the account; retries as long as the network takes.
 async fn identify(client: &Client) -> Result<Account, BotError> {
     let timing = client.timing().clone();
     let mut pause = timing.event_backoff;
@@ -258,7 +257,7 @@ fn fit_to_play(account: Account) -> Result<Account, BotError> {
     Ok(account)
 }
 
-/// What a refusal means for the bot, if it means that it cannot play.
+/// The fatal error that an API error means, if it keeps the bot from playing.
 pub(super) fn fatal(error: &Error) -> Option<BotError> {
     if error.is_unauthorized() {
         Some(BotError::Unauthorized(error.to_string()))
@@ -279,7 +278,7 @@ mod tests {
     use crate::lichess::{ClientOptions, Timing, Token};
 
     #[tokio::test]
-    async fn an_engine_that_fails_its_test_is_told_of_and_on_record_without_a_server_too() {
+    async fn a_failed_engine_self_test_is_published_and_logged_even_without_a_server() {
         let client = Client::new(ClientOptions {
             base_url: "http://127.0.0.1:9".to_owned(),
             token: Token::parse("lip_x", "the test").unwrap(),

@@ -1,37 +1,34 @@
-//! The bot's settings: the operator's rules and the bot's own timing.
+//! The operator's rules and the bot's own delays.
 //!
-//! Plain data. Nothing here reads a clock or a file; tests pass a scaled-down [`BotTiming`].
+//! Plain data: reads no clock and no file; tests pass in a scaled-down [`BotTiming`].
 
 use std::time::Duration;
 
 use crate::config;
 
-/// How the bot plays: the parts of the configuration that it needs.
+/// The parts of the configuration that the bot uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Which games are accepted, and how many at a time.
+    /// Which games to accept, and how many at a time.
     pub challenge: config::Challenge,
-    /// What the server allows a day.
+    /// The server's daily limits.
     pub limits: config::Limits,
     /// Games that the bot looks for itself.
     pub matchmaking: config::Matchmaking,
-    /// Tournaments that it joins.
     pub arena: config::Arena,
-    /// What is held back for the way to the server.
+    /// Time reserved for the way to the server.
     pub clock: config::Clock,
-    /// Games of days a move, or of none.
+    /// Correspondence and untimed games.
     pub correspondence: config::Correspondence,
-    /// How long is waited for a first move.
+    /// Patience with a first move.
     pub game: config::Game,
-    /// Draws that it takes and offers.
+    /// Draws to accept and offer.
     pub draw: config::Draw,
     pub resign: config::Resign,
-    /// What it takes back.
     pub takeback: config::Takeback,
     pub chat: config::Chat,
-    /// How it leaves beaten tracks.
     pub variety: config::Variety,
-    /// When it stops rated play.
+    /// When to pause rated games.
     pub guard: config::Guard,
     pub shutdown: config::ShutdownRules,
     /// Limits of every search, for tests; none in real games.
@@ -40,7 +37,7 @@ pub struct Settings {
     pub ponder: bool,
 }
 
-/// Limits of every search beside the clock. None set means that the clock alone decides.
+/// Limits of every search beside the clock. If none is set, the clock alone decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchLimits {
     pub nodes: Option<u64>,
@@ -86,8 +83,8 @@ impl From<&config::Config> for Settings {
 }
 
 impl Settings {
-    /// Every waiting time divided by `factor`, the patience with a first move by half of that,
-    /// for tests against a server whose clocks run faster.
+    /// Every delay divided by `factor`, the patience with a first move by half of that, for tests
+    /// against a server whose clocks run faster.
     #[must_use]
     pub fn faster(mut self, factor: u32) -> Self {
         for span in [
@@ -105,68 +102,68 @@ impl Settings {
         ] {
             *span /= factor.max(1);
         }
-        // A move takes its calls on any clock, and here a single one decides the game.
+        // An API call takes the same time on any clock, and here a single one decides the game.
         self.game.abort_bots /= (factor / 2).max(1);
         self.game.abort_humans /= (factor / 2).max(1);
         self
     }
 }
 
-/// A call is not given up before this long, however fast the rest goes.
+/// Never abandon a call earlier than this, however fast the rest runs.
 const LEAST_POST_LIMIT: Duration = Duration::from_millis(500);
-/// And a burst is read in less than this, however busy the machine is.
+/// A burst is read in less than this, however busy the machine is.
 const LEAST_BURST: Duration = Duration::from_millis(250);
 
-/// Every waiting time of the bot. `Default` is for Lichess; [`BotTiming::faster`] shrinks all alike.
+/// Every delay of the bot. `Default` is for Lichess; [`BotTiming::faster`] scales all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BotTiming {
-    /// A move that was answered "ok" and is on no state after this long is looked for.
+    /// After this long without confirmation in a state, look for a move that was answered "ok".
     pub confirm: Duration,
-    /// A move's call that brought nothing after this long counts as lost; longer each time.
+    /// A move call without an answer after this long counts as lost; longer each time.
     pub post_limit: Duration,
     /// First pause before a lost move is sent again; doubled up to [`BotTiming::retry_cap`].
     pub retry: Duration,
-    /// Longest pause between two repetitions of a lost move.
+    /// Longest pause between two retries of a lost move.
     pub retry_cap: Duration,
-    /// Shortest pause between two repetitions of a move refused for the rate, or for the account.
+    /// Shortest pause between two retries of a move refused for the rate, or for the account.
     pub limited_retry: Duration,
     /// The wait after a 429 that advises none.
     pub limited_wait: Duration,
-    /// What must be left on the clock after such a wait for it to be worth while.
+    /// Clock time that must remain after such a wait to make it worthwhile.
     pub limited_reserve: Duration,
-    /// Pause between two notes of calls refused for the rate, while there are more and more.
+    /// Pause between two log records of 429s while they keep coming.
     pub limited_note: Duration,
-    /// How often a game on the clock asks for a connection to be kept ready.
+    /// How often a game with a running clock warms the move connection.
     pub warm: Duration,
-    /// How long a position that is drawn on the board waits for the server to say so.
+    /// How long to wait for the server to end a game that is drawn on the board.
     pub settle: Duration,
-    /// Thinking time while the clock does not run yet.
+    /// Thinking time before the clock runs.
     pub first_think: Duration,
-    /// The longest thinking time of all.
+    /// Upper limit of any thinking time.
     pub longest_think: Duration,
-    /// Pause before an abort, a resignation or a claim that had no effect is tried again.
+    /// Pause before retrying an abort, resignation or claim without effect.
     pub again: Duration,
-    /// With less than this and no time added a side is about to lose on time.
+    /// Below this, without increment, a side is about to lose on time.
     pub short_clock: Duration,
-    /// With less than this of our own time a search is no ground to resign.
+    /// Below this on the bot's clock, a search is no ground to resign.
     pub healthy_clock: Duration,
-    /// News of an absent opponent is void after this long.
+    /// A report of an absent opponent is void after this long.
     pub absence: Duration,
-    /// A game that should have ended on time this long ago stands still.
+    /// A game that should have ended on time this long ago is stalled.
     pub stalled: Duration,
-    /// How long an accepted challenge keeps its slot without a game.
+    /// How long an accepted challenge holds its slot without a game.
     pub accepted: Duration,
-    /// How long a challenge of our own keeps its slot without any news of it.
+    /// How long the bot's own challenge holds its slot without any event.
     pub hold: Duration,
-    /// How often lists are read anew from files and addresses.
+    /// How often to refresh lists from files and addresses.
     pub lists: Duration,
-    /// How long an address has to answer with its list.
+    /// Timeout for fetching a list.
     pub list_page: Duration,
-    /// So close together two dozen lines of the event stream are a burst.
+    /// Two dozen lines of the event stream within this time are a burst.
     pub burst: Duration,
-    /// How often the list of running games is compared while games run.
+    /// How often to compare the list of running games while games run.
     pub reconcile: Duration,
-    /// First pause before a game whose task failed is taken up again.
+    /// First pause before restarting a game task that panicked.
     pub revive: Duration,
 }
 
@@ -202,13 +199,13 @@ impl Default for BotTiming {
 }
 
 impl BotTiming {
-    /// Every time divided by `factor`, for tests against a server whose clock runs faster.
+    /// Every delay divided by `factor`, for tests against a server whose clock runs faster.
     #[must_use]
     pub fn faster(self, factor: u32) -> Self {
         let factor = factor.max(1);
         Self {
             confirm: self.confirm / factor,
-            // A call takes its time on the fastest clock.
+            // A call takes the same time on any clock.
             post_limit: (self.post_limit / factor).max(LEAST_POST_LIMIT),
             retry: self.retry / factor,
             retry_cap: self.retry_cap / factor,
@@ -228,9 +225,9 @@ impl BotTiming {
             accepted: self.accepted / factor,
             hold: self.hold / factor,
             lists: self.lists / factor,
-            // A connection takes its time on the fastest clock.
+            // A connection takes the same time on any clock.
             list_page: (self.list_page / factor).max(LEAST_POST_LIMIT),
-            // Reading takes its time on the fastest clock.
+            // Reading takes the same time on any clock.
             burst: (self.burst / factor).max(LEAST_BURST),
             reconcile: self.reconcile / factor,
             revive: self.revive / factor,
@@ -255,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_wait_less_and_count_the_same() {
+    fn faster_settings_wait_less_and_count_the_same() {
         let settings = Settings::default().faster(60);
         let usual = Settings::default().shutdown.drain;
         assert_eq!(settings.shutdown.drain, usual / 60);
@@ -268,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_shrinks_as_a_whole() {
+    fn faster_timing_scales_every_field() {
         let timing = BotTiming::default().faster(10);
         assert_eq!(timing.confirm, Duration::from_millis(250));
         assert_eq!(timing.post_limit, LEAST_POST_LIMIT);

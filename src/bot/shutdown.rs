@@ -1,42 +1,40 @@
-//! How the bot shuts down: games in progress go on for a while, then games that have barely started are
-//! aborted and the rest is left on the server, to be resumed at the next start.
+//! How the bot ends: it plays on for a while, aborts games that have barely started, and leaves the
+//! rest on the server for the next start.
 //!
-//! Pure: time comes in as data.
+//! Pure: the current time is an argument.
 
 use std::time::{Duration, Instant};
 
 use crate::lichess::GameId;
 
-/// How far the end has come.
+/// State of the shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ShutdownState {
-    /// No one wants it to end.
     #[default]
     No,
-    /// Games are played on until then; without a moment, to their ends.
+    /// Plays on until then; without a limit, to the end of every game.
     Draining {
-        /// The end of patience.
+        /// When draining must end.
         until: Option<Instant>,
     },
-    /// Games are being called off; then it ends, whatever came of it.
+    /// Aborting games; ends afterwards, whatever the outcome.
     CallingOff {
-        /// The end of patience.
+        /// When to stop waiting for the aborts.
         until: Instant,
     },
 }
 
-/// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShutdownStep {
     Wait,
-    /// Call these games off.
     CallOff(Vec<GameId>),
-    /// End; what still runs is left on the server.
+    /// End; leave running games on the server.
     End,
 }
 
 impl ShutdownState {
-    /// Begins, so long at most; a limit too far to be told is none. What has begun continues.
+    /// Begins draining for at most `limit`; a limit beyond the clock's range is none. No effect if
+    /// draining.
     pub(super) fn begin(&mut self, limit: Duration, now: Instant) {
         if *self == Self::No {
             *self = Self::Draining {
@@ -45,12 +43,12 @@ impl ShutdownState {
         }
     }
 
-    /// Whether it has begun.
+    /// Whether shutdown has begun.
     pub(super) fn has_begun(self) -> bool {
         self != Self::No
     }
 
-    /// When [`ShutdownState::step`] is wanted.
+    /// When to call [`ShutdownState::step`].
     pub(super) fn next_timeout(self) -> Option<Instant> {
         match self {
             Self::No => None,
@@ -59,8 +57,8 @@ impl ShutdownState {
         }
     }
 
-    /// What is to be done now. `idle` says that nothing runs and nothing is under way; `fresh` are
-    /// the games that may be called off, which is given `patience`.
+    /// The next step. `idle`: no game runs and no call is in progress; `fresh`: games to abort,
+    /// within `patience`.
     pub(super) fn step(
         &mut self,
         idle: bool,
@@ -112,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_limit_fresh_games_are_called_off_and_the_rest_is_left() {
+    fn at_the_limit_fresh_games_are_aborted_and_the_rest_is_left() {
         let now = Instant::now();
         let mut shutdown = ShutdownState::default();
         shutdown.begin(LIMIT, now);

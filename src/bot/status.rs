@@ -1,79 +1,75 @@
-//! The status of a running bot: plain data, for `megaton status` and other readers.
+//! The status of a running bot: plain data for `megaton status` and other readers.
 //!
-//! Fields are only ever added; readers ignore unknown ones. It holds no secret.
+//! Only ever add fields; a reader ignores those it does not know. Must never hold a secret.
 
 use serde::{Deserialize, Serialize};
 
 use super::player_lists::ListState;
 use crate::engine::Pool;
 
-/// Faults of endgame tables that are told in words.
+/// Maximum tablebase faults described in words.
 const MOST_FAULTS: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Status {
     pub version: String,
-    /// The account; none while the server has not been reached.
+    /// The account; `None` until the server has been reached.
     pub account: Option<String>,
-    /// What it is about.
     pub state: BotPhase,
-    /// Seconds since it began.
+    /// Seconds since the start.
     pub uptime: u64,
     /// The account's event stream.
     pub stream: EventStreamStatus,
     pub seats: SlotStatus,
-    /// The games that run.
     pub games: Vec<GameStatus>,
-    /// Games of days a move, which take no slot.
+    /// Correspondence games, which take no slot.
     #[serde(rename = "parked")]
     pub correspondence: usize,
-    /// Challenges that wait for a slot.
+    /// Challenges waiting for a slot.
     pub waiting: usize,
-    /// What may still be spent today.
+    /// What remains of the daily quota.
     #[serde(rename = "ledger")]
     pub quota: Option<QuotaStatus>,
-    /// Games that it looks for itself.
     pub matchmaking: MatchmakingStatus,
-    /// Arenas that it is in or means to join, in words.
+    /// Arenas joined or planned, in words.
     pub arenas: Vec<String>,
-    /// What is held back on the clock for the way to the server, as learned, in milliseconds.
+    /// Learned move overhead in milliseconds.
     pub overhead: Option<u64>,
-    /// What an operator should look at.
     pub alarms: Vec<AlertStatus>,
     /// Accounts blocked by command.
     pub blocked: Vec<String>,
-    /// Our rating in atomic, as far as it is known.
+    /// The bot's atomic rating, if known.
     pub rating: Option<i32>,
-    /// Seconds since a challenge was last accepted.
+    /// Seconds since the bot last accepted a challenge.
     pub accepted_ago: Option<u64>,
-    /// What it plays with and goes by.
+    /// Net, tablebases and lists in use.
     pub sources: Option<SourcesStatus>,
 }
 
-/// What a bot is about.
+/// What the bot is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BotPhase {
-    /// It is not connected to the server yet.
+    /// Not connected to the server yet.
     #[default]
     Connecting,
-    /// It takes challenges and plays.
+    /// Accepting challenges and playing.
     Playing,
-    /// It takes nothing new until told otherwise.
+    /// Accepting nothing new until resumed.
     Paused,
-    /// It takes nothing new because of an alarm.
+    /// Accepting nothing new because of an alert.
     Alarmed,
-    /// It finishes its games and ends.
+    /// Finishing its games, then exiting.
     Draining,
 }
 
 impl BotPhase {
-    /// The state in words.
+    /// The phase in words.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Connecting => "is not connected to the server yet",
-            Self::Playing => "takes challenges",
+            Self::Playing => "accepts challenges",
             Self::Paused => "is paused: accepts no new games",
             Self::Alarmed => "accepts no new games: see the alerts",
             Self::Draining => "is shutting down: finishing its games",
@@ -85,13 +81,12 @@ impl BotPhase {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EventStreamStatus {
-    /// Whether it is open.
     pub open: bool,
-    /// Milliseconds since anything came over it, blank lines included.
+    /// Milliseconds since the last line, blank lines included.
     pub heard_ago: Option<u64>,
-    /// How often it has been lost.
+    /// How often it disconnected.
     pub lost: u64,
-    /// How often it was opened, or tried to be, in the last ten minutes.
+    /// Openings and attempts in the last ten minutes.
     pub openings: usize,
 }
 
@@ -99,13 +94,12 @@ pub struct EventStreamStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GameStreamStatus {
-    /// Whether it is open.
     pub open: bool,
-    /// Milliseconds since it opened; since it was lost, or first wanted, if it is not open.
+    /// Milliseconds since it opened; if not open, since it was lost or first wanted.
     pub since: u64,
-    /// Milliseconds since anything came over it, blank lines included.
+    /// Milliseconds since the last line, blank lines included.
     pub heard_ago: Option<u64>,
-    /// How often it has been opened again.
+    /// How often it was reopened.
     pub reopened: u64,
 }
 
@@ -113,32 +107,31 @@ pub struct GameStreamStatus {
 #[serde(default)]
 pub struct SlotStatus {
     pub all: usize,
-    /// Taken by games, by challenges accepted and by one of ours.
+    /// Taken by games, accepted challenges and the bot's own challenge.
     pub taken: usize,
-    /// Of all, those that only humans get.
+    /// Slots reserved for humans, of all slots.
     pub for_humans: usize,
 }
 
-/// A game that runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GameStatus {
     pub id: String,
     pub opponent: String,
-    /// Our colour, `white` or `black`.
+    /// The bot's colour, `white` or `black`.
     pub us: Option<String>,
     pub ply: usize,
-    /// Our clock in milliseconds, as last stated.
+    /// The bot's clock in milliseconds, as last reported.
     pub our_clock: Option<u64>,
     pub their_clock: Option<u64>,
-    /// The engine's last score for us, such as `cp 35` or `mate -2`.
+    /// The engine's last score for the bot, such as `cp 35` or `mate -2`.
     pub score: Option<String>,
-    /// Milliseconds since a move was last seen.
+    /// Milliseconds since the last move.
     pub moved_ago: u64,
     pub stream: GameStreamStatus,
 }
 
-/// What may still be spent in the rolling day.
+/// What remains of the quota of the last 24 hours.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuotaStatus {
@@ -148,26 +141,23 @@ pub struct QuotaStatus {
     /// Challenge credits spent in the last 24 hours.
     pub credits: u32,
     pub credits_limit: u32,
-    /// How long it lasts, in words.
+    /// How long the quota lasts, in words.
     pub forecast: String,
 }
 
-/// Games that it looks for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MatchmakingStatus {
     pub enabled: bool,
-    /// What it is doing, in words.
+    /// Current activity, in words.
     pub doing: String,
-    /// The challenge of ours that is open.
+    /// The bot's open challenge.
     pub challenge: Option<String>,
 }
 
-/// An alarm that is on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AlertStatus {
-    /// Its kind, one word.
     pub kind: String,
     /// What is wrong, and what to do.
     pub text: String,
@@ -175,20 +165,20 @@ pub struct AlertStatus {
     pub since: u64,
 }
 
-/// What it plays with and goes by.
+/// Net, tablebases and lists in use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SourcesStatus {
-    /// What judges positions: the net's id, or `classical`.
+    /// The evaluation: the net's id, or `classical`.
     pub net: String,
-    /// Endgame tables; none if there are none.
+    /// Tablebases; `None` if there are none.
     pub tables: Option<TableFiles>,
-    /// Lists of names: those in the config itself, and each file and address.
+    /// Player lists: the names in the config, and each file and address.
     pub lists: Vec<NameList>,
 }
 
 impl SourcesStatus {
-    /// What searches of this pool use, and how the lists are.
+    /// The resources of this pool's searches, and the state of the lists.
     pub(super) fn of(pool: &Pool, lists: &[ListState]) -> Self {
         let tables = pool.tables().map(|tables| {
             let state = tables.state();
@@ -211,31 +201,31 @@ impl SourcesStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableFiles {
-    /// Files of outcomes (WDL).
+    /// Number of WDL files.
     pub outcomes: usize,
-    /// Files of distances (DTZ).
+    /// Number of DTZ files.
     pub distances: usize,
-    /// The pieces, kings included, of the largest.
+    /// Pieces of the largest, kings included.
     pub most_men: usize,
-    /// Files that cannot be used, with those of no use because of another one.
+    /// Unusable files, including those made useless by another one.
     pub faulty: usize,
-    /// Some that are bad themselves, with the reasons.
+    /// Some of the faulty files, with reasons.
     pub faults: Vec<String>,
 }
 
-/// Names of one list from one place.
+/// Names of one list from one source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NameList {
     /// Which list: `block`, `allow`, `welcome` or `avoid`.
     pub list: String,
-    /// The file or address; none for the names in the config itself.
+    /// The file or address; `None` for the names in the config.
     pub source: Option<String>,
-    /// How many names are known.
+    /// Number of known names.
     pub names: usize,
-    /// Seconds since it was last read; none if it has not been since the start.
+    /// Seconds since the last read; `None` if not read since the start.
     pub read_ago: Option<u64>,
-    /// Why it cannot be read at present.
+    /// Why the source cannot be read at present.
     pub error: Option<String>,
 }
 

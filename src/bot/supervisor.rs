@@ -1,4 +1,6 @@
-//! Restarts a task that panicked, with growing pauses while it keeps panicking.
+//! Restarts a task that panicked, with exponential back-off.
+//!
+//! Never loses a panic silently: each one is logged.
 
 use std::any::Any;
 use std::future::Future;
@@ -7,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 
-/// The longest pause before another life, in multiples of the first.
+/// The longest pause before a restart, in multiples of the first.
 const LONGEST: u32 = 32;
 
-/// The lives of a task.
+/// Back-off between restarts of a task.
 #[derive(Debug)]
 pub(super) struct RestartBackoff {
     first: Duration,
@@ -19,7 +21,7 @@ pub(super) struct RestartBackoff {
 }
 
 impl RestartBackoff {
-    /// The task begins; `first` is the pause after its first failure, doubled with every other.
+    /// `first` is the pause after the first failure; it doubles with every further one.
     pub(super) fn new(first: Duration) -> Self {
         Self {
             first,
@@ -28,7 +30,7 @@ impl RestartBackoff {
         }
     }
 
-    /// Waits until it is time for another life. One that was long forgives those before it.
+    /// Waits until the next restart. A long healthy run resets the back-off.
     pub(super) async fn wait(&mut self) {
         if self.began.elapsed() > self.first * LONGEST {
             self.next = 1;
@@ -39,7 +41,7 @@ impl RestartBackoff {
     }
 }
 
-/// What a panic says of itself.
+/// The message of a panic.
 pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()
@@ -48,16 +50,16 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("no reason given")
 }
 
-/// Does something until it is done, and begins it anew whenever it panics: `first` is the pause after
-/// the first failure. What was under way is lost; what outlives a failure is captured by `begin`.
+/// Runs a task until it is done and restarts it whenever it panics: `first` is the pause after the
+/// first failure. Work in progress is lost; `begin` captures what must survive.
 pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
     what: &str,
     first: Duration,
     mut begin: impl FnMut() -> F,
 ) {
-    let mut revival = RestartBackoff::new(first);
+    let mut backoff = RestartBackoff::new(first);
     loop {
-        // A panic of `begin` itself is one of the task.
+        // A panic of `begin` itself counts as one of the task.
         let life = async { begin().await };
         match AssertUnwindSafe(life).catch_unwind().await {
             Ok(()) => return,
@@ -66,7 +68,7 @@ pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
                 tracing::error!(what, reason, "task panicked; restarting");
             }
         }
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 
@@ -77,7 +79,7 @@ mod tests {
     const FIRST: Duration = Duration::from_millis(50);
 
     #[tokio::test]
-    async fn what_panics_begins_anew_slower_and_slower_until_it_is_done() {
+    async fn a_panicking_task_restarts_with_growing_pauses_until_it_is_done() {
         let mut lives = Vec::new();
         restart_on_panic("a test", FIRST, || {
             lives.push(Instant::now());
@@ -86,7 +88,7 @@ mod tests {
         })
         .await;
         let pauses = lives.windows(2).map(|pair| pair[1] - pair[0]);
-        // However late a busy machine is, none is shorter than this.
+        // However late a busy machine is, no pause is shorter than this.
         for (pause, least) in pauses.zip([1, 2, 4].map(|times| FIRST * times)) {
             assert!(pause >= least, "{pause:?} instead of {least:?}");
         }
@@ -94,16 +96,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_life_forgives_the_failures_before_it() {
-        let mut revival = RestartBackoff::new(FIRST);
-        revival.next = LONGEST;
-        revival.began = revival.began.checked_sub(FIRST * LONGEST * 2).unwrap();
-        revival.wait().await;
-        assert_eq!(revival.next, 2, "the first pause, and twice that to come");
+    async fn a_long_healthy_run_resets_the_back_off() {
+        let mut backoff = RestartBackoff::new(FIRST);
+        backoff.next = LONGEST;
+        backoff.began = backoff.began.checked_sub(FIRST * LONGEST * 2).unwrap();
+        backoff.wait().await;
+        assert_eq!(backoff.next, 2, "the first pause, and twice that to come");
     }
 
     #[tokio::test]
-    async fn a_task_that_cannot_even_begin_is_begun_anew_too() {
+    async fn a_task_that_panics_at_its_start_is_restarted_too() {
         let mut begun = 0;
         restart_on_panic("a test", FIRST, || {
             begun += 1;

@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(
             lines(&status),
             [
-                "Megaton takes challenges; version 1.2.3, up 1 d 1 h",
+                "Megaton accepts challenges; version 1.2.3, up 1 d 1 h",
                 "stream      open, heard 2 s ago; 1 reconnect; 2 openings in ten minutes",
                 "slots       1 of 8 taken, 2 reserved for humans",
                 "game        q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, last move 3 s ago; \

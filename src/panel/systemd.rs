@@ -170,7 +170,7 @@ mod tests {
             games: vec![GameStatus::default()],
             ..Status::default()
         };
-        assert_eq!(line(&status), "Megaton takes challenges; one game");
+        assert_eq!(line(&status), "Megaton accepts challenges; one game");
         status.stream.open = false;
         status.games.clear();
         status.alarms.push(AlertStatus {
@@ -179,7 +179,7 @@ mod tests {
         });
         assert_eq!(
             line(&status),
-            "Megaton takes challenges; no game; not connected; ALARM: token"
+            "Megaton accepts challenges; no game; not connected; ALARM: token"
         );
     }
 

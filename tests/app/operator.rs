@@ -148,7 +148,7 @@ async fn a_config_that_is_broken_keeps_nobody_from_the_bot() {
         fs::write(bot.config(), text).expect("a config");
         let (code, out, err) = bot.tell(&["status"]);
         assert_eq!(code, Some(0), "{text}: {err}");
-        assert!(out.starts_with("Megaton takes challenges"), "{out}");
+        assert!(out.starts_with("Megaton accepts challenges"), "{out}");
         assert!(
             err.contains("warning: ") && err.contains("config.toml"),
             "{err}"

@@ -280,7 +280,7 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
         order
     };
     let cancel = |id: &str| json!({ "do": "cancel", "challenge": id });
-    steered.refused(&challenge(BOT, None), "our own account");
+    steered.refused(&challenge(BOT, None), "the bot's own account");
     steered.refused(&challenge("Other", Some("quick")), "blitz");
     steered.refused(&json!({ "do": "cancel" }), "no challenge is open");
     // Who is not there is not challenged.

@@ -183,7 +183,7 @@ async fn a_running_bot_does_what_it_is_told() {
     let mut bot = Running::start(&server, "").await;
     let (_, out, _) = bot.tell(&["status"]);
     assert!(
-        out.starts_with("Megaton takes challenges; version "),
+        out.starts_with("Megaton accepts challenges; version "),
         "{out}"
     );
     assert!(out.contains("\nslots       0 of 8 taken\n"), "{out}");
@@ -207,7 +207,7 @@ async fn a_running_bot_does_what_it_is_told() {
 
     let (code, _, err) = bot.tell(&["challenge", BOT]);
     assert_eq!(code, Some(1));
-    assert!(err.contains("our own account"), "{err}");
+    assert!(err.contains("the bot's own account"), "{err}");
     let (code, _, err) = bot.tell(&["challenge", "Other", "quick"]);
     assert!(code == Some(1) && err.contains("blitz"), "{err}");
     assert_eq!(bot.tell(&["rechallenge"]).0, Some(1));

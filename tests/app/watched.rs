@@ -223,7 +223,7 @@ async fn the_service_manager_is_told_and_its_watchdog_fed() {
     };
     hears("READY=1");
     hears("WATCHDOG=1");
-    hears("STATUS=Megaton takes challenges; no game");
+    hears("STATUS=Megaton accepts challenges; no game");
     hears("WATCHDOG=1");
     bot.tell(&["pause"]);
     hears("STATUS=Megaton is paused");

@@ -1,4 +1,4 @@
-//! Challenges and games at the door, one thing after the other.
+//! Challenges and games at the account state, event by event.
 
 use std::time::Duration;
 
@@ -6,141 +6,158 @@ use megaton::bot::{AcceptOutcome, AccountEvent};
 use megaton::lichess::{Compat, Event, GameId, Status};
 
 use crate::challenges::{bot, challenge, game, player};
-use crate::door::{Door, Wanted, accept, later, play};
+use crate::fixture::{Fixture, Wanted, accept, later, play};
 
 #[test]
-fn a_challenge_taken_holds_a_seat_until_its_game_takes_it_over() {
-    let mut door = Door::new(1);
-    assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
-    assert_eq!(door.challenged(challenge("c2", player("b"))), []);
-    assert_eq!(door.wait(5), later("c2"));
-    door.answered("c1", AcceptOutcome::Done);
-    assert_eq!(door.started(game("c1", player("a"))), play("c1"));
-    assert_eq!(door.account.taken(), 1);
-    door.left("c1");
-    assert_eq!(door.challenged(challenge("c3", player("b"))), accept("c3"));
+fn an_accepted_challenge_holds_a_slot_until_its_game_takes_it_over() {
+    let mut fixture = Fixture::new(1);
+    assert_eq!(
+        fixture.challenged(challenge("c1", player("a"))),
+        accept("c1")
+    );
+    assert_eq!(fixture.challenged(challenge("c2", player("b"))), []);
+    assert_eq!(fixture.wait(5), later("c2"));
+    fixture.answered("c1", AcceptOutcome::Done);
+    assert_eq!(fixture.started(game("c1", player("a"))), play("c1"));
+    assert_eq!(fixture.account.taken(), 1);
+    fixture.left("c1");
+    assert_eq!(
+        fixture.challenged(challenge("c3", player("b"))),
+        accept("c3")
+    );
 }
 
 #[test]
 fn a_game_is_started_exactly_once_however_often_it_is_announced() {
-    let mut door = Door::new(2);
-    assert_eq!(door.started(game("g1", player("a"))).len(), 1);
+    let mut fixture = Fixture::new(2);
+    assert_eq!(fixture.started(game("g1", player("a"))).len(), 1);
     for _ in 0..5 {
-        assert_eq!(door.started(game("g1", player("a"))), []);
+        assert_eq!(fixture.started(game("g1", player("a"))), []);
     }
     let listed = vec![game("g1", player("a"))];
-    assert_eq!(door.apply(AccountEvent::Running(listed)), []);
+    assert_eq!(fixture.apply(AccountEvent::Running(listed)), []);
 }
 
 #[test]
 fn finished_and_foreign_games_start_nothing() {
-    let mut door = Door::new(2);
+    let mut fixture = Fixture::new(2);
     let mut over = game("g1", player("a"));
     over.status = Some(Status::Mate);
-    assert_eq!(door.started(over), []);
+    assert_eq!(fixture.started(over), []);
     let mut board_only = game("g2", player("a"));
     board_only.compat = Some(Compat {
         bot: false,
         board: true,
     });
-    assert_eq!(door.started(board_only), []);
-    assert!(door.account.is_empty());
+    assert_eq!(fixture.started(board_only), []);
+    assert!(fixture.account.is_empty());
 }
 
 #[test]
-fn a_permit_without_a_game_runs_out_and_is_asked_about() {
-    let mut door = Door::new(1);
-    door.challenged(challenge("c1", player("a")));
-    door.answered("c1", AcceptOutcome::Done);
-    assert_eq!(door.wait(29), []);
-    assert_eq!(door.wait(2), [Wanted::List]);
-    door.apply(AccountEvent::Running(Vec::new()));
-    assert!(door.account.is_empty());
+fn an_accepted_challenge_without_a_game_expires_after_a_look_at_the_list() {
+    let mut fixture = Fixture::new(1);
+    fixture.challenged(challenge("c1", player("a")));
+    fixture.answered("c1", AcceptOutcome::Done);
+    assert_eq!(fixture.wait(29), []);
+    assert_eq!(fixture.wait(2), [Wanted::List]);
+    fixture.apply(AccountEvent::Running(Vec::new()));
+    assert!(fixture.account.is_empty());
     // A game that begins after all is played all the same.
-    assert_eq!(door.started(game("c1", player("a"))).len(), 1);
+    assert_eq!(fixture.started(game("c1", player("a"))).len(), 1);
 }
 
 #[test]
 fn a_rematch_may_begin_under_another_id() {
-    let mut door = Door::new(2);
+    let mut fixture = Fixture::new(2);
     let mut rematch = challenge("r1", player("a"));
     rematch.rematch_of = Some(GameId::new("old"));
-    door.challenged(rematch);
-    assert_eq!(door.started(game("other", player("a"))).len(), 1);
-    assert_eq!(door.account.taken(), 1, "the permit became the game");
-}
-
-#[test]
-fn a_surplus_game_is_played() {
-    let mut door = Door::new(1);
-    door.started(game("g1", player("a")));
-    assert_eq!(door.started(game("g2", player("b"))).len(), 1);
-    assert_eq!(door.challenged(challenge("c1", player("c"))), []);
+    fixture.challenged(rematch);
+    assert_eq!(fixture.started(game("other", player("a"))).len(), 1);
     assert_eq!(
-        door.left("g1"),
-        [],
-        "one game too many is over, no seat is free"
+        fixture.account.taken(),
+        1,
+        "the accepted challenge became the game"
     );
-    assert_eq!(door.wait(5), later("c1"));
 }
 
 #[test]
-fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_seat() {
-    let mut door = Door::new(1);
-    door.started(game("g1", player("a")));
-    assert_eq!(door.challenged(challenge("c1", player("b"))), []);
-    assert_eq!(door.challenged(challenge("c1", player("b"))), []);
-    assert_eq!(door.challenged(challenge("c2", player("c"))), []);
-    door.wait(3);
-    assert_eq!(door.left("g1"), accept("c1"), "first come, first served");
-    assert_eq!(door.account.taken(), 1);
-    assert_eq!(door.wait(3), later("c2"), "and nobody waits for long");
+fn an_excess_game_is_played() {
+    let mut fixture = Fixture::new(1);
+    fixture.started(game("g1", player("a")));
+    assert_eq!(fixture.started(game("g2", player("b"))).len(), 1);
+    assert_eq!(fixture.challenged(challenge("c1", player("c"))), []);
+    assert_eq!(
+        fixture.left("g1"),
+        [],
+        "one game too many is over, no slot is free"
+    );
+    assert_eq!(fixture.wait(5), later("c1"));
 }
 
 #[test]
-fn who_withdraws_while_waiting_is_forgotten() {
-    let mut door = Door::new(1);
-    door.started(game("g1", player("a")));
+fn a_challenge_that_comes_before_the_end_of_a_game_is_seen_gets_its_slot() {
+    let mut fixture = Fixture::new(1);
+    fixture.started(game("g1", player("a")));
+    assert_eq!(fixture.challenged(challenge("c1", player("b"))), []);
+    assert_eq!(fixture.challenged(challenge("c1", player("b"))), []);
+    assert_eq!(fixture.challenged(challenge("c2", player("c"))), []);
+    fixture.wait(3);
+    assert_eq!(fixture.left("g1"), accept("c1"), "first come, first served");
+    assert_eq!(fixture.account.taken(), 1);
+    assert_eq!(
+        fixture.wait(3),
+        later("c2"),
+        "and no challenger waits for long"
+    );
+}
+
+#[test]
+fn a_queued_challenge_that_is_withdrawn_is_dropped() {
+    let mut fixture = Fixture::new(1);
+    fixture.started(game("g1", player("a")));
     let asked = challenge("c1", player("b"));
-    door.challenged(asked.clone());
-    door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+    fixture.challenged(asked.clone());
+    fixture.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         asked,
     ))));
-    assert_eq!(door.left("g1"), []);
+    assert_eq!(fixture.left("g1"), []);
 }
 
 #[test]
-fn a_crowd_at_a_full_house_is_sent_off_at_once() {
-    let mut door = Door::new(1);
-    door.started(game("g1", player("a")));
+fn a_crowd_is_declined_at_once_when_every_slot_is_taken() {
+    let mut fixture = Fixture::new(1);
+    fixture.started(game("g1", player("a")));
     let ids: Vec<_> = (1..=9).map(|n| format!("c{n}")).collect();
     for id in &ids[..8] {
-        assert_eq!(door.challenged(challenge(id, player("b"))), []);
+        assert_eq!(fixture.challenged(challenge(id, player("b"))), []);
     }
-    assert_eq!(door.challenged(challenge("c9", player("b"))), later("c9"));
+    assert_eq!(
+        fixture.challenged(challenge("c9", player("b"))),
+        later("c9")
+    );
 }
 
 #[test]
-fn those_who_wait_are_told_when_the_house_closes() {
-    let mut door = Door::new(1);
-    door.started(game("g1", player("a")));
-    door.challenged(challenge("c1", player("b")));
-    assert_eq!(door.apply(AccountEvent::Drain), later("c1"));
+fn queued_challenges_are_declined_when_the_bot_closes() {
+    let mut fixture = Fixture::new(1);
+    fixture.started(game("g1", player("a")));
+    fixture.challenged(challenge("c1", player("b")));
+    assert_eq!(fixture.apply(AccountEvent::Drain), later("c1"));
 }
 
 #[test]
-fn what_is_withdrawn_leaves_its_seat() {
-    let mut door = Door::new(1);
+fn a_withdrawn_challenge_frees_its_slot() {
+    let mut fixture = Fixture::new(1);
     let asked = challenge("c1", player("a"));
-    door.challenged(asked.clone());
-    door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+    fixture.challenged(asked.clone());
+    fixture.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         asked,
     ))));
-    assert!(door.account.is_empty());
+    assert!(fixture.account.is_empty());
 }
 
 #[test]
-fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
+fn an_accept_ends_in_a_slot_or_in_none_whatever_the_answer() {
     for answer in [
         AcceptOutcome::Refused,
         AcceptOutcome::Gone,
@@ -148,261 +165,285 @@ fn acceptances_end_in_a_seat_or_in_none_whatever_the_answer() {
         AcceptOutcome::OurDay,
         AcceptOutcome::TheirDay,
     ] {
-        let mut door = Door::new(1);
-        door.challenged(challenge("c1", player("a")));
-        door.answered("c1", answer);
-        assert!(door.account.is_empty());
+        let mut fixture = Fixture::new(1);
+        fixture.challenged(challenge("c1", player("a")));
+        fixture.answered("c1", answer);
+        assert!(fixture.account.is_empty());
     }
 }
 
 #[test]
-fn a_lost_acceptance_is_repeated_a_few_times() {
-    let mut door = Door::new(1);
-    door.challenged(challenge("c1", player("a")));
+fn a_lost_accept_is_repeated_a_few_times() {
+    let mut fixture = Fixture::new(1);
+    fixture.challenged(challenge("c1", player("a")));
     for _ in 0..6 {
-        door.answered("c1", AcceptOutcome::Lost);
-        assert_eq!(door.wait(2), accept("c1"));
+        fixture.answered("c1", AcceptOutcome::Lost);
+        assert_eq!(fixture.wait(2), accept("c1"));
     }
-    door.answered("c1", AcceptOutcome::Lost);
-    assert!(door.account.is_empty());
+    fixture.answered("c1", AcceptOutcome::Lost);
+    assert!(fixture.account.is_empty());
 }
 
 #[test]
 fn the_days_limit_against_bots_leaves_humans_alone() {
-    let mut door = Door::new(4);
-    door.challenged(challenge("c1", bot("nuke")));
-    // The call that brought the refusal told the memory.
+    let mut fixture = Fixture::new(4);
+    fixture.challenged(challenge("c1", bot("nuke")));
+    // The call that got the refusal told the bot state.
     let wait = Duration::from_secs(27_594);
-    door.state.bot_games_refused(Some(wait), None);
-    assert_eq!(door.answered("c1", AcceptOutcome::OurDay), later("c1"));
-    assert_eq!(door.challenged(challenge("c2", bot("fuse"))), later("c2"));
-    assert_eq!(door.challenged(challenge("c3", player("a"))), accept("c3"));
-    door.wait(27_600);
-    assert_eq!(door.challenged(challenge("c4", bot("fuse"))), accept("c4"));
+    fixture.state.bot_games_refused(Some(wait), None);
+    assert_eq!(fixture.answered("c1", AcceptOutcome::OurDay), later("c1"));
+    assert_eq!(
+        fixture.challenged(challenge("c2", bot("fuse"))),
+        later("c2")
+    );
+    assert_eq!(
+        fixture.challenged(challenge("c3", player("a"))),
+        accept("c3")
+    );
+    fixture.wait(27_600);
+    assert_eq!(
+        fixture.challenged(challenge("c4", bot("fuse"))),
+        accept("c4")
+    );
 }
 
 #[test]
 fn a_challenge_told_twice_is_answered_once() {
-    let mut door = Door::new(4);
-    assert_eq!(door.challenged(challenge("c1", player("a"))), accept("c1"));
-    assert_eq!(door.challenged(challenge("c1", player("a"))), []);
-    door.started(game("c1", player("a")));
-    assert_eq!(door.challenged(challenge("c1", player("a"))), []);
+    let mut fixture = Fixture::new(4);
+    assert_eq!(
+        fixture.challenged(challenge("c1", player("a"))),
+        accept("c1")
+    );
+    assert_eq!(fixture.challenged(challenge("c1", player("a"))), []);
+    fixture.started(game("c1", player("a")));
+    assert_eq!(fixture.challenged(challenge("c1", player("a"))), []);
 }
 
 #[test]
 fn every_opening_compares_the_running_games() {
-    let mut door = Door::new(4);
-    assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
-    door.started(game("g1", player("a")));
+    let mut fixture = Fixture::new(4);
+    assert_eq!(fixture.apply(AccountEvent::Opened), [Wanted::List]);
+    fixture.started(game("g1", player("a")));
     let listed = vec![game("g2", player("b"))];
-    let api_queue = door.apply(AccountEvent::Running(listed));
+    let api_queue = fixture.apply(AccountEvent::Running(listed));
     assert_eq!(api_queue[0], Wanted::GameFinish("g1".into()));
     assert!(matches!(&api_queue[1], Wanted::Play(game) if game == "g2"));
     // And from time to time while games run.
-    assert_eq!(door.wait(301), [Wanted::List]);
+    assert_eq!(fixture.wait(301), [Wanted::List]);
 }
 
 #[test]
-fn a_game_whose_beginning_was_lost_on_a_living_stream_is_found_while_nothing_runs() {
-    let mut door = Door::new(4);
-    assert_eq!(door.apply(AccountEvent::Opened), [Wanted::List]);
-    assert_eq!(door.apply(AccountEvent::Running(Vec::new())), []);
+fn a_game_whose_start_was_lost_on_a_live_stream_is_found_while_nothing_runs() {
+    let mut fixture = Fixture::new(4);
+    assert_eq!(fixture.apply(AccountEvent::Opened), [Wanted::List]);
+    assert_eq!(fixture.apply(AccountEvent::Running(Vec::new())), []);
     for _ in 0..3 {
-        assert_eq!(door.wait(299), []);
-        assert_eq!(door.wait(1), [Wanted::List]);
-        assert_eq!(door.apply(AccountEvent::Running(Vec::new())), []);
+        assert_eq!(fixture.wait(299), []);
+        assert_eq!(fixture.wait(1), [Wanted::List]);
+        assert_eq!(fixture.apply(AccountEvent::Running(Vec::new())), []);
     }
     let lost = vec![game("g1", player("a"))];
     assert_eq!(
-        door.apply(AccountEvent::Running(lost)),
+        fixture.apply(AccountEvent::Running(lost)),
         [Wanted::Play("g1".into())]
     );
 }
 
 #[test]
-fn while_the_stream_is_away_the_lists_tell_what_it_would() {
-    let mut door = Door::new(4);
+fn while_the_stream_is_down_the_lists_replace_it() {
+    let mut fixture = Fixture::new(4);
     assert_eq!(
-        door.apply(AccountEvent::Away),
+        fixture.apply(AccountEvent::Away),
         [Wanted::List, Wanted::Waiting]
     );
     let waiting = || AccountEvent::Waiting(vec![challenge("c1", player("a"))]);
     let accepts = [Wanted::Accept("c1".into())];
-    assert_eq!(door.apply(waiting()), accepts);
-    assert_eq!(door.apply(waiting()), [], "once is enough");
-    door.answered("c1", AcceptOutcome::Done);
+    assert_eq!(fixture.apply(waiting()), accepts);
+    assert_eq!(fixture.apply(waiting()), [], "once is enough");
+    fixture.answered("c1", AcceptOutcome::Done);
     assert_eq!(
-        door.apply(waiting()),
+        fixture.apply(waiting()),
         [],
         "the list is older than the answer"
     );
     let begun = vec![game("c1", player("a"))];
     let plays = [Wanted::Play("c1".into())];
-    assert_eq!(door.apply(AccountEvent::Running(begun)), plays);
-    assert_eq!((door.apply(waiting()), door.account.taken()), (vec![], 1));
+    assert_eq!(fixture.apply(AccountEvent::Running(begun)), plays);
+    assert_eq!(
+        (fixture.apply(waiting()), fixture.account.taken()),
+        (vec![], 1)
+    );
 }
 
 #[test]
 fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
-    let mut door = Door::new(4);
-    door.started(game("g1", player("a")));
-    door.apply(AccountEvent::Opened);
-    door.left("g1");
+    let mut fixture = Fixture::new(4);
+    fixture.started(game("g1", player("a")));
+    fixture.apply(AccountEvent::Opened);
+    fixture.left("g1");
     let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);
-    assert_eq!(door.apply(listed()), []);
-    assert_eq!(door.account.taken(), 0);
-    // The next one is asked for after that.
-    door.apply(AccountEvent::Opened);
-    assert_eq!(door.apply(listed()), [Wanted::Play("g1".into())]);
+    assert_eq!(fixture.apply(listed()), []);
+    assert_eq!(fixture.account.taken(), 0);
+    // The next one is requested after that.
+    fixture.apply(AccountEvent::Opened);
+    assert_eq!(fixture.apply(listed()), [Wanted::Play("g1".into())]);
 }
 
 #[test]
-fn after_a_burst_of_lines_the_list_is_asked_for_once_and_soon() {
-    let mut door = Door::new(4).settled();
+fn after_a_burst_of_lines_the_list_is_fetched_once_and_soon() {
+    let mut fixture = Fixture::new(4).settled();
     let unknown = || {
         AccountEvent::Event(Event::Unknown {
             kind: "news".into(),
         })
     };
     for _ in 0..60 {
-        assert_eq!(door.apply(unknown()), []);
+        assert_eq!(fixture.apply(unknown()), []);
     }
-    assert_eq!(door.wait(6), [Wanted::List]);
-    assert_eq!(door.wait(60), [], "once");
+    assert_eq!(fixture.wait(6), [Wanted::List]);
+    assert_eq!(fixture.wait(60), [], "once");
     // As many, but with pauses: nothing was dropped.
     for _ in 0..60 {
-        assert_eq!(door.apply(unknown()), []);
-        assert_eq!(door.wait(1), []);
+        assert_eq!(fixture.apply(unknown()), []);
+        assert_eq!(fixture.wait(1), []);
     }
 }
 
 #[test]
-fn a_list_that_could_not_be_had_is_asked_for_again() {
-    let mut door = Door::new(4);
-    door.apply(AccountEvent::Opened);
-    door.apply(AccountEvent::NoList);
-    assert_eq!(door.wait(11), [Wanted::List]);
+fn a_list_that_could_not_be_fetched_is_fetched_again() {
+    let mut fixture = Fixture::new(4);
+    fixture.apply(AccountEvent::Opened);
+    fixture.apply(AccountEvent::NoList);
+    assert_eq!(fixture.wait(11), [Wanted::List]);
 }
 
 #[test]
-fn a_burst_that_overflowed_the_stream_is_made_up_by_the_list() {
-    let mut door = Door::new(4);
+fn the_list_shows_the_games_that_a_burst_dropped_from_the_stream() {
+    let mut fixture = Fixture::new(4);
     let listed: Vec<_> = (0..40)
         .map(|n| game(&format!("g{n}"), player("a")))
         .collect();
     for known in &listed[..32] {
-        door.started(known.clone());
+        fixture.started(known.clone());
     }
-    let api_queue = door.apply(AccountEvent::Running(listed));
+    let api_queue = fixture.apply(AccountEvent::Running(listed));
     let plays = api_queue.iter().filter(|e| matches!(e, Wanted::Play(_)));
-    assert_eq!((plays.count(), door.account.taken()), (8, 40));
+    assert_eq!((plays.count(), fixture.account.taken()), (8, 40));
 }
 
 #[test]
-fn a_list_that_shows_no_more_is_asked_for_again_soon() {
-    let mut door = Door::new(4);
+fn a_full_list_is_fetched_again_soon() {
+    let mut fixture = Fixture::new(4);
     let listed = (0..50)
         .map(|n| game(&format!("g{n}"), player("a")))
         .collect();
-    door.apply(AccountEvent::Running(listed));
-    assert_eq!(door.wait(6), [Wanted::List]);
+    fixture.apply(AccountEvent::Running(listed));
+    assert_eq!(fixture.wait(6), [Wanted::List]);
 }
 
 #[test]
-fn the_end_of_a_game_is_passed_on_to_its_player() {
-    let mut door = Door::new(4);
-    door.started(game("g1", player("a")));
+fn the_end_of_a_game_is_passed_on_to_its_task() {
+    let mut fixture = Fixture::new(4);
+    fixture.started(game("g1", player("a")));
     let finish = |id| AccountEvent::Event(Event::GameFinish(Box::new(game(id, player("a")))));
-    assert_eq!(door.apply(finish("g1")), [Wanted::GameFinish("g1".into())]);
-    assert_eq!(door.apply(finish("unknown")), []);
+    assert_eq!(
+        fixture.apply(finish("g1")),
+        [Wanted::GameFinish("g1".into())]
+    );
+    assert_eq!(fixture.apply(finish("unknown")), []);
 }
 
 #[test]
-fn a_game_lost_from_sight_is_asked_about() {
-    let mut door = Door::new(4);
-    door.started(game("g1", player("a")));
+fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
+    let mut fixture = Fixture::new(4);
+    fixture.started(game("g1", player("a")));
     let lost = AccountEvent::Left {
         game: GameId::new("g1"),
         seen: false,
     };
-    assert_eq!(door.apply(lost), []);
-    assert_eq!(door.wait(6), [Wanted::List]);
+    assert_eq!(fixture.apply(lost), []);
+    assert_eq!(fixture.wait(6), [Wanted::List]);
 }
 
 #[test]
-fn a_draining_lobby_takes_nothing_and_plays_what_runs() {
-    let mut door = Door::new(4);
-    door.challenged(challenge("c1", player("a")));
-    door.apply(AccountEvent::Drain);
-    assert_eq!(door.challenged(challenge("c2", player("b"))), later("c2"));
-    assert!(!door.account.is_empty());
-    assert_eq!(door.started(game("c1", player("a"))).len(), 1);
-    door.left("c1");
-    assert!(door.account.is_empty());
+fn a_draining_account_accepts_nothing_and_plays_what_runs() {
+    let mut fixture = Fixture::new(4);
+    fixture.challenged(challenge("c1", player("a")));
+    fixture.apply(AccountEvent::Drain);
+    assert_eq!(
+        fixture.challenged(challenge("c2", player("b"))),
+        later("c2")
+    );
+    assert!(!fixture.account.is_empty());
+    assert_eq!(fixture.started(game("c1", player("a"))).len(), 1);
+    fixture.left("c1");
+    assert!(fixture.account.is_empty());
 }
 
 /// The games whose end is still to be counted.
-fn open(door: &Door) -> Vec<String> {
-    let open = door.state.open_games().into_iter();
+fn open(fixture: &Fixture) -> Vec<String> {
+    let open = fixture.state.open_games().into_iter();
     open.map(|open| open.game.to_string()).collect()
 }
 
 #[test]
-fn what_we_agreed_to_is_looked_for_until_it_is_clear_that_nothing_comes_of_it() {
+fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     let refused = [
         AcceptOutcome::Refused,
         AcceptOutcome::Gone,
         AcceptOutcome::TheirDay,
     ];
     for answer in refused {
-        let mut door = Door::new(2);
-        door.challenged(challenge("c1", player("a")));
-        assert_eq!(open(&door), ["c1"], "before the call goes out");
-        door.answered("c1", answer);
-        assert!(open(&door).is_empty());
+        let mut fixture = Fixture::new(2);
+        fixture.challenged(challenge("c1", player("a")));
+        assert_eq!(open(&fixture), ["c1"], "before the call goes out");
+        fixture.answered("c1", answer);
+        assert!(open(&fixture).is_empty());
     }
     // Withdrawn.
-    let mut door = Door::new(2);
+    let mut fixture = Fixture::new(2);
     let first = challenge("c1", player("a"));
-    door.challenged(first.clone());
-    door.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+    fixture.challenged(first.clone());
+    fixture.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         first,
     ))));
-    assert!(open(&door).is_empty());
+    assert!(open(&fixture).is_empty());
     // Accepted, and then no game: it may have come and gone.
-    door.challenged(challenge("c2", player("a")));
-    door.answered("c2", AcceptOutcome::Done);
-    assert!(door.account.tracks(&GameId::new("c2")), "it may begin yet");
-    door.wait(29);
-    door.wait(2);
-    door.apply(AccountEvent::Running(Vec::new()));
-    assert!(!door.account.tracks(&GameId::new("c2")));
-    assert_eq!(open(&door), ["c2"]);
+    fixture.challenged(challenge("c2", player("a")));
+    fixture.answered("c2", AcceptOutcome::Done);
+    assert!(
+        fixture.account.tracks(&GameId::new("c2")),
+        "it may begin yet"
+    );
+    fixture.wait(29);
+    fixture.wait(2);
+    fixture.apply(AccountEvent::Running(Vec::new()));
+    assert!(!fixture.account.tracks(&GameId::new("c2")));
+    assert_eq!(open(&fixture), ["c2"]);
     // Perhaps accepted by a call whose answer was lost, and over by now.
-    let mut door = Door::new(2);
-    door.challenged(challenge("c3", player("a")));
-    door.answered("c3", AcceptOutcome::Lost);
-    door.wait(2);
-    assert_eq!(door.answered("c3", AcceptOutcome::Gone), [Wanted::List]);
-    assert_eq!(open(&door), ["c3"]);
+    let mut fixture = Fixture::new(2);
+    fixture.challenged(challenge("c3", player("a")));
+    fixture.answered("c3", AcceptOutcome::Lost);
+    fixture.wait(2);
+    assert_eq!(fixture.answered("c3", AcceptOutcome::Gone), [Wanted::List]);
+    assert_eq!(open(&fixture), ["c3"]);
 }
 
 #[test]
-fn a_game_that_began_and_ended_unseen_is_looked_for_after_the_next_list() {
-    let mut door = Door::new(2);
-    door.challenged(challenge("c1", player("a")));
-    door.answered("c1", AcceptOutcome::Done);
+fn a_game_that_began_and_ended_unseen_is_looked_up_after_the_next_list() {
+    let mut fixture = Fixture::new(2);
+    fixture.challenged(challenge("c1", player("a")));
+    fixture.answered("c1", AcceptOutcome::Done);
     let mut over = game("c1", player("a"));
     over.status = Some(Status::Aborted);
-    door.apply(AccountEvent::Event(Event::GameFinish(Box::new(over))));
-    assert_eq!(open(&door), ["c1"]);
-    assert_eq!(door.wait(6), [Wanted::List]);
+    fixture.apply(AccountEvent::Event(Event::GameFinish(Box::new(over))));
+    assert_eq!(open(&fixture), ["c1"]);
+    assert_eq!(fixture.wait(6), [Wanted::List]);
     // A rematch under another id is one game.
-    let mut door = Door::new(2);
+    let mut fixture = Fixture::new(2);
     let mut rematch = challenge("r1", player("a"));
     rematch.rematch_of = Some(GameId::new("old"));
-    door.challenged(rematch);
-    door.started(game("other", player("a")));
-    assert_eq!(open(&door), ["other"]);
+    fixture.challenged(rematch);
+    fixture.started(game("other", player("a")));
+    assert_eq!(open(&fixture), ["other"]);
 }

@@ -1,4 +1,4 @@
-//! Arenas on the wire: the whole bot on the practice server, from the list to the last game.
+//! Arenas end to end: the whole bot on the practice server, from the list to the last game.
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
@@ -19,7 +19,7 @@ use megaton::practice::{
 use tokio::task::JoinHandle;
 
 const BOT: &str = "Megaton";
-/// So much faster than in earnest.
+/// Speed-up against Lichess.
 const FASTER: u32 = 30;
 /// A hang guard, not a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -100,7 +100,7 @@ impl Bot {
         }
     }
 
-    /// A bot that joins what suits it.
+    /// A bot that joins every suitable arena.
     fn auto(server: &ServerHandle) -> Self {
         Self::start(server, |settings| settings.arena.auto = true)
     }
@@ -141,7 +141,7 @@ fn assert_clean(games: &[GameReport]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
+async fn a_suitable_arena_is_joined_and_its_games_are_played_in_a_row() {
     let server = lichess().await;
     let id = open(
         &server,
@@ -157,7 +157,7 @@ async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
         games.windows(2).all(|two| two[0].partner != two[1].partner),
         "{games:?}"
     );
-    // Neither aborts nor resignations, claims or takebacks: moves were all that it took.
+    // No aborts, resignations, claims or takebacks: the bot only moved.
     assert_eq!(bot.client.calls(EndpointClass::Act), 0);
     assert_eq!(
         bot.client
@@ -169,10 +169,10 @@ async fn an_arena_that_suits_is_joined_and_its_games_are_played_in_a_row() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_says_that_it_is_there_for_as_long_as_nobody_is() {
+async fn the_join_is_repeated_for_as_long_as_no_game_runs() {
     let server = lichess().await;
     let id = server.open_arena(ArenaPlan::default()).unwrap();
-    // The end of another tells the time: a join is believed for a minute only.
+    // The end of another arena marks the time: a join counts for a minute only.
     let for_people = server.open_arena(ArenaPlan {
         bots_allowed: false,
         starts_in: 40,
@@ -192,7 +192,7 @@ async fn it_says_that_it_is_there_for_as_long_as_nobody_is() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_does_not_suit_is_left_alone() {
+async fn an_unsuitable_arena_is_left_alone() {
     let server = lichess().await;
     let usual = ArenaPlan::default;
     let unsuitable = [
@@ -247,7 +247,7 @@ async fn what_does_not_suit_is_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn outside_of_its_hours_only_what_is_named_is_joined() {
+async fn outside_of_its_hours_only_named_arenas_are_joined() {
     let server = lichess().await;
     let by_rule = open(&server, ArenaPlan::default());
     let named = open(&server, ArenaPlan::default());
@@ -262,7 +262,7 @@ async fn outside_of_its_hours_only_what_is_named_is_joined() {
     });
     assert_clean(&games(&server, &named, 1).await);
     assert_eq!(server.arena(&by_rule).unwrap().player(BOT), None);
-    // It was the hour that kept it out.
+    // Only the hour kept it out.
     let mut news = server.events();
     let mut settings = bot.settings.clone();
     settings.arena.hours = "0-24".parse().unwrap();
@@ -291,7 +291,7 @@ async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
         pair_me: false,
     };
     let mut news = server.events();
-    // Before it has reached the server it takes no such orders.
+    // Before it has reached the server it accepts no such commands.
     let join = Command::JoinArena(id.clone(), entrance);
     while !matches!(bot.told(join.clone()).await, Reply::Done(_)) {
         tokio::task::yield_now().await;
@@ -305,12 +305,12 @@ async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whom_the_server_put_out_comes_back() {
+async fn a_bot_removed_by_the_server_rejoins() {
     let server = lichess().await;
     let id = open(&server, ArenaPlan::default());
     let mut news = server.events();
     let bot = Bot::auto(&server);
-    // In the middle of a game, and between two.
+    // During a game, and between two.
     for moment in [0, 1] {
         let moved = |event: &Event| matches!(event, Event::Moved { ply: 4, .. });
         let over = |event: &Event| matches!(event, Event::Ended { .. });
@@ -332,7 +332,7 @@ async fn whom_the_server_put_out_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_its_way_out_it_withdraws_and_plays_its_game_to_the_end() {
+async fn on_leaving_it_withdraws_and_plays_its_game_to_the_end() {
     let server = lichess().await;
     let id = open(&server, ArenaPlan::default());
     let mut news = server.events();
@@ -365,7 +365,7 @@ async fn an_opponent_who_never_begins_loses_and_nothing_is_aborted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_could_not_begin_in_time_stays_out_of_that_arena() {
+async fn after_a_missed_first_move_the_bot_stays_out_of_that_arena() {
     let server = lichess().await;
     // No move of the first game gets through.
     for _ in 0..1000 {
@@ -391,13 +391,13 @@ async fn who_could_not_begin_in_time_stays_out_of_that_arena() {
     let joins = || server.arena(&lost).unwrap().player(BOT).unwrap().joins;
     let then = joins();
     assert_clean(&games(&server, &later, 2).await);
-    // The news of the end may come a moment after the end itself.
-    assert!(joins() <= then + 1, "it still says that it is there");
+    // The event of the end may come a moment after the end itself.
+    assert!(joins() <= then + 1, "it still repeats the join");
     bot.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_anew_in_the_middle_of_an_arena_plays_on_in_it() {
+async fn a_restart_during_an_arena_plays_on_in_it() {
     let server = lichess().await;
     let id = open(&server, ArenaPlan::default());
     let token = server.open_bot(BOT).unwrap();
@@ -414,7 +414,7 @@ async fn a_start_anew_in_the_middle_of_an_arena_plays_on_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_is_challenged_while_an_arena_may_begin_a_game() {
+async fn no_one_is_challenged_while_an_arena_may_begin_a_game() {
     let server = lichess().await;
     server.invite(Partner::Random, Duration::ZERO);
     let id = open(
@@ -427,7 +427,7 @@ async fn nobody_is_challenged_while_an_arena_may_begin_a_game() {
     let mut news = server.events();
     let bot = Bot::start(&server, |settings| {
         settings.arena.auto = true;
-        // The next game of the arena comes some seconds of Lichess after the one before.
+        // The arena's next game comes some Lichess seconds after the one before.
         settings.matchmaking.idle = Duration::from_millis(1);
         settings.matchmaking.spacing = Duration::from_millis(1);
         settings.matchmaking.min_games = 0;
@@ -437,7 +437,7 @@ async fn nobody_is_challenged_while_an_arena_may_begin_a_game() {
     bot.told(Command::Matchmaking(true)).await;
     assert_clean(&games(&server, &id, 3).await);
     assert_eq!(bot.client.calls(EndpointClass::Create), 0);
-    // Once it is over, others are looked for again.
+    // Once it is over, matchmaking resumes.
     let over = |event: &Event| matches!(event, Event::ArenaOver { .. });
     next(&mut news, over).await;
     let challenged = |event: &Event| matches!(event, Event::Challenged { by, .. } if by == BOT);

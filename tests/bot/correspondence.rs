@@ -1,4 +1,4 @@
-//! Games of days a move: parked at the door, visited when it is our turn, never in anyone's way.
+//! Correspondence games: no slot, visited on the bot's turn, never in the way of other games.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::desk::{ME, ms};
 
 const HOUR: u64 = 3600;
 
-/// A account state with a clock of its own.
-struct Door {
+/// An account state with its own clock.
+struct Fixture {
     account: AccountState,
     now: Instant,
 }
 
-impl Door {
+impl Fixture {
     fn new() -> Self {
         Self::with(|_| {})
     }
@@ -81,7 +81,7 @@ fn visits(api_queue: &[AccountEffect]) -> Vec<String> {
     api_queue.iter().filter_map(visit).collect()
 }
 
-/// A game of days a move; nothing to do without hours.
+/// A correspondence game; not the bot's turn without hours.
 fn slow(id: &str, hours: Option<u64>) -> GameInfo {
     GameInfo {
         speed: Speed::Correspondence,
@@ -93,26 +93,26 @@ fn slow(id: &str, hours: Option<u64>) -> GameInfo {
 }
 
 #[test]
-fn a_parked_game_takes_no_seat_and_is_visited_on_our_turn_only() {
-    let mut door = Door::new();
-    assert_eq!(door.started(slow("s1", None)), [""; 0]);
-    assert_eq!(door.account.taken(), 0);
-    assert_eq!(door.listed(vec![slow("s1", Some(30))]), ["s1"]);
-    assert_eq!(door.account.taken(), 0);
-    // However often it is told meanwhile, one player sits there.
-    assert_eq!(door.listed(vec![slow("s1", Some(29))]), [""; 0]);
-    assert_eq!(door.started(slow("s1", Some(29))), [""; 0]);
-    assert_eq!(door.correspondence("s1"), [""; 0]);
-    assert_eq!(door.listed(vec![slow("s1", Some(24))]), ["s1"]);
+fn a_correspondence_game_takes_no_slot_and_is_visited_on_the_bots_turn_only() {
+    let mut fixture = Fixture::new();
+    assert_eq!(fixture.started(slow("s1", None)), [""; 0]);
+    assert_eq!(fixture.account.taken(), 0);
+    assert_eq!(fixture.listed(vec![slow("s1", Some(30))]), ["s1"]);
+    assert_eq!(fixture.account.taken(), 0);
+    // However often it is announced meanwhile, it has one task.
+    assert_eq!(fixture.listed(vec![slow("s1", Some(29))]), [""; 0]);
+    assert_eq!(fixture.started(slow("s1", Some(29))), [""; 0]);
+    assert_eq!(fixture.correspondence("s1"), [""; 0]);
+    assert_eq!(fixture.listed(vec![slow("s1", Some(24))]), ["s1"]);
 }
 
 #[test]
-fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
-    let mut door = Door::new();
+fn one_list_every_few_minutes_covers_all_of_them() {
+    let mut fixture = Fixture::new();
     for n in 0..20 {
-        door.started(slow(&format!("s{n}"), None));
+        fixture.started(slow(&format!("s{n}"), None));
     }
-    let api_queue = door.wait(HOUR);
+    let api_queue = fixture.wait(HOUR);
     assert_eq!(api_queue.len(), 12, "every five minutes");
     assert!(
         api_queue
@@ -122,17 +122,17 @@ fn all_of_them_are_looked_at_through_one_list_every_few_minutes() {
 }
 
 #[test]
-fn a_look_is_never_so_rare_that_a_day_a_move_is_missed() {
-    let mut door = Door::with(|settings| {
+fn the_list_is_polled_often_enough_for_one_day_per_move() {
+    let mut fixture = Fixture::with(|settings| {
         settings.correspondence.poll = Duration::from_secs(24 * HOUR);
     });
-    door.started(slow("s1", None));
-    assert_eq!(door.wait(24 * HOUR).len(), 6);
+    fixture.started(slow("s1", None));
+    assert_eq!(fixture.wait(24 * HOUR).len(), 6);
 }
 
 #[test]
 fn the_nearest_deadline_comes_first_and_two_at_a_time() {
-    let mut door = Door::new();
+    let mut fixture = Fixture::new();
     let unlimited = GameInfo {
         time_left: None,
         ..slow("never", Some(1))
@@ -144,32 +144,32 @@ fn the_nearest_deadline_comes_first_and_two_at_a_time() {
         slow("theirs", None),
         slow("s9", Some(9)),
     ];
-    assert_eq!(door.listed(due), ["s2", "s9"]);
-    assert_eq!(door.correspondence("s2"), ["s50"]);
-    assert_eq!(door.correspondence("s9"), ["never"]);
-    assert_eq!(door.correspondence("s50"), [""; 0]);
+    assert_eq!(fixture.listed(due), ["s2", "s9"]);
+    assert_eq!(fixture.correspondence("s2"), ["s50"]);
+    assert_eq!(fixture.correspondence("s9"), ["never"]);
+    assert_eq!(fixture.correspondence("s50"), [""; 0]);
 }
 
 #[test]
-fn a_visit_without_an_end_does_not_keep_the_others_waiting() {
-    let mut door = Door::new();
+fn a_visit_without_an_end_does_not_delay_the_others() {
+    let mut fixture = Fixture::new();
     let due = (0..4).map(|n| slow(&format!("s{n}"), Some(n + 1)));
-    assert_eq!(door.listed(due.collect()), ["s0", "s1"]);
-    assert_eq!(visits(&door.wait(590)), [""; 0]);
-    assert_eq!(visits(&door.wait(600)), ["s2", "s3"]);
+    assert_eq!(fixture.listed(due.collect()), ["s0", "s1"]);
+    assert_eq!(visits(&fixture.wait(590)), [""; 0]);
+    assert_eq!(visits(&fixture.wait(600)), ["s2", "s3"]);
 }
 
 #[test]
-fn a_restart_takes_forty_up_one_after_the_other() {
-    let mut door = Door::new();
+fn a_restart_visits_forty_games_one_after_the_other() {
+    let mut fixture = Fixture::new();
     let mut seen = BTreeMap::new();
     let mut visiting: Vec<String> = Vec::new();
     for n in 0..40 {
-        visiting.extend(door.started(slow(&format!("s{n}"), Some(n + 1))));
+        visiting.extend(fixture.started(slow(&format!("s{n}"), Some(n + 1))));
     }
     while let Some(id) = visiting.pop() {
         *seen.entry(id.clone()).or_insert(0) += 1;
-        visiting.extend(door.correspondence(&id));
+        visiting.extend(fixture.correspondence(&id));
         assert!(visiting.len() <= 2);
     }
     assert_eq!(seen.len(), 40);
@@ -177,56 +177,56 @@ fn a_restart_takes_forty_up_one_after_the_other() {
 }
 
 #[test]
-fn an_end_is_looked_at_once_more() {
-    let mut door = Door::new();
-    door.started(slow("s1", None));
-    door.started(slow("s2", None));
+fn an_ended_game_is_visited_once_more() {
+    let mut fixture = Fixture::new();
+    fixture.started(slow("s1", None));
+    fixture.started(slow("s2", None));
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
-    assert_eq!(visits(&door.apply(finish)), ["s1"]);
-    assert_eq!(door.left("s1", true), [""; 0]);
-    // The other one's end was missed; the list has it no more.
-    assert_eq!(door.listed(Vec::new()), ["s2"]);
-    assert_eq!(door.left("s2", true), [""; 0]);
-    assert_eq!(door.listed(Vec::new()), [""; 0]);
-    assert_eq!(visits(&door.wait(24 * HOUR)), [""; 0], "nothing is left");
+    assert_eq!(visits(&fixture.apply(finish)), ["s1"]);
+    assert_eq!(fixture.left("s1", true), [""; 0]);
+    // The other one's end was missed; it is no longer on the list.
+    assert_eq!(fixture.listed(Vec::new()), ["s2"]);
+    assert_eq!(fixture.left("s2", true), [""; 0]);
+    assert_eq!(fixture.listed(Vec::new()), [""; 0]);
+    assert_eq!(visits(&fixture.wait(24 * HOUR)), [""; 0], "nothing is left");
 }
 
 #[test]
-fn who_sits_there_is_told_of_the_end() {
-    let mut door = Door::new();
-    assert_eq!(door.started(slow("s1", Some(3))), ["s1"]);
+fn a_running_visit_is_told_of_the_end() {
+    let mut fixture = Fixture::new();
+    assert_eq!(fixture.started(slow("s1", Some(3))), ["s1"]);
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
-    let told = door.apply(finish);
+    let told = fixture.apply(finish);
     assert_eq!(told, [AccountEffect::GameFinish(GameId::new("s1"))]);
 }
 
 #[test]
-fn a_draining_lobby_lets_them_be() {
-    let mut door = Door::new();
-    door.started(slow("s1", Some(3)));
-    door.started(slow("s2", None));
-    door.apply(AccountEvent::Drain);
-    assert!(!door.account.is_empty(), "somebody sits at one");
+fn a_draining_account_leaves_them_alone() {
+    let mut fixture = Fixture::new();
+    fixture.started(slow("s1", Some(3)));
+    fixture.started(slow("s2", None));
+    fixture.apply(AccountEvent::Drain);
+    assert!(!fixture.account.is_empty(), "one has a task");
     assert_eq!(
-        door.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
+        fixture.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
         [""; 0]
     );
-    door.correspondence("s1");
-    assert!(door.account.is_empty());
+    fixture.correspondence("s1");
+    assert!(fixture.account.is_empty());
 }
 
 #[test]
-fn games_with_a_clock_are_not_held_up_by_parked_ones() {
-    let mut door = Door::new();
+fn games_with_a_clock_are_not_delayed_by_correspondence_games() {
+    let mut fixture = Fixture::new();
     for n in 0..30 {
-        door.started(slow(&format!("s{n}"), Some(n + 1)));
+        fixture.started(slow(&format!("s{n}"), Some(n + 1)));
     }
-    assert_eq!(door.started(game("fast", player("rabbit"))), ["fast"]);
-    assert_eq!(door.account.taken(), 1);
+    assert_eq!(fixture.started(game("fast", player("rabbit"))), ["fast"]);
+    assert_eq!(fixture.account.taken(), 1);
 }
 
 #[test]
-fn a_table_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
+fn a_game_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
     let unclocked = |moves: &str| {
         let mut game = full(megaton::lichess::Side::White, state(moves));
         (game.clock, game.speed) = (None, Speed::Correspondence);
@@ -275,45 +275,45 @@ fn happening() -> impl Strategy<Value = Happening> {
 
 proptest! {
     #[test]
-    fn nobody_ever_sits_at_a_parked_game_twice_or_at_more_than_two(
+    fn no_correspondence_game_has_two_tasks_and_no_more_than_two_are_visited(
         happenings in prop::collection::vec(happening(), 1..60),
     ) {
-        let mut door = Door::new();
+        let mut fixture = Fixture::new();
         let mut sitting: Vec<String> = Vec::new();
         let name = |id: u8| format!("s{id}");
         for happening in happenings {
             let begun = match happening {
-                Happening::Told(id, turn) => door.started(slow(&name(id), turn)),
+                Happening::Told(id, turn) => fixture.started(slow(&name(id), turn)),
                 Happening::Listed(games) => {
                     let games = games.into_iter().map(|(id, turn)| slow(&name(id), turn));
-                    door.listed(games.collect())
+                    fixture.listed(games.collect())
                 }
                 Happening::Finished(id) => {
                     let game = Box::new(slow(&name(id), None));
-                    visits(&door.apply(AccountEvent::Event(Event::GameFinish(game))))
+                    visits(&fixture.apply(AccountEvent::Event(Event::GameFinish(game))))
                 }
                 Happening::Parked(id) => {
                     if !sitting.contains(&name(id)) {
                         continue;
                     }
                     sitting.retain(|at| *at != name(id));
-                    door.correspondence(&name(id))
+                    fixture.correspondence(&name(id))
                 }
                 Happening::Left(id, seen) => {
                     if !sitting.contains(&name(id)) {
                         continue;
                     }
                     sitting.retain(|at| *at != name(id));
-                    door.left(&name(id), seen)
+                    fixture.left(&name(id), seen)
                 }
-                Happening::Wait(seconds) => visits(&door.wait(seconds)),
+                Happening::Wait(seconds) => visits(&fixture.wait(seconds)),
             };
             for id in begun {
                 prop_assert!(!sitting.contains(&id), "twice at {id}");
                 sitting.push(id);
             }
             prop_assert!(sitting.len() <= 2);
-            prop_assert_eq!(door.account.taken(), 0);
+            prop_assert_eq!(fixture.account.taken(), 0);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever comes to the door, in whatever order: no game with two players, no slot given twice, no
+//! The account state under events in any order: no game with two tasks, no slot given twice, no
 //! slot lost.
 
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use proptest::prelude::*;
 
 use crate::challenges::{bot, challenge, game, player};
 use crate::desk::refused;
-use crate::door::{Door, Wanted};
+use crate::fixture::{Fixture, Wanted};
 
-const SEATS: usize = 3;
+const SLOTS: usize = 3;
 const FOR_HUMANS: usize = 1;
 
-/// Anything that can happen at the door.
+/// Anything that can happen to the account.
 #[derive(Clone, Debug)]
 enum Happening {
     Challenge(u8),
@@ -99,55 +99,55 @@ fn answer(number: u8) -> CallOutcome {
     }
 }
 
-fn happen(door: &mut Door, happening: Happening) -> Vec<Wanted> {
+fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
     let event = |event| AccountEvent::Event(event);
     match happening {
-        Happening::Challenge(id) => door.challenged(challenge(&name(id), who(id))),
+        Happening::Challenge(id) => fixture.challenged(challenge(&name(id), who(id))),
         Happening::Canceled(id) => {
             let gone = Box::new(challenge(&name(id), who(id)));
-            door.apply(event(Event::ChallengeCanceled(gone)))
+            fixture.apply(event(Event::ChallengeCanceled(gone)))
         }
         Happening::Start(id, moved) => {
             let mut begun = game(&name(id), who(id));
             begun.has_moved = moved;
-            door.started(begun)
+            fixture.started(begun)
         }
         Happening::Finish(id) => {
             let over = Box::new(game(&name(id), who(id)));
-            door.apply(event(Event::GameFinish(over)))
+            fixture.apply(event(Event::GameFinish(over)))
         }
-        Happening::Left(id) => door.left(&name(id)),
-        Happening::Accepted(id, number) => door.answered(&name(id), acceptance(number)),
+        Happening::Left(id) => fixture.left(&name(id)),
+        Happening::Accepted(id, number) => fixture.answered(&name(id), acceptance(number)),
         Happening::Listed(ids) => {
             let games = ids.into_iter().map(|id| game(&name(id), who(id)));
-            door.apply(AccountEvent::Running(games.collect()))
+            fixture.apply(AccountEvent::Running(games.collect()))
         }
-        Happening::Opened => door.apply(AccountEvent::Opened),
-        Happening::Away => door.apply(AccountEvent::Away),
+        Happening::Opened => fixture.apply(AccountEvent::Opened),
+        Happening::Away => fixture.apply(AccountEvent::Away),
         Happening::Waiting(ids) => {
             let challenges = ids.into_iter().map(|id| challenge(&name(id), who(id)));
-            door.apply(AccountEvent::Waiting(challenges.collect()))
+            fixture.apply(AccountEvent::Waiting(challenges.collect()))
         }
-        Happening::NoList => door.apply(AccountEvent::NoList),
-        Happening::Wait(seconds) => door.wait(u64::from(seconds)),
+        Happening::NoList => fixture.apply(AccountEvent::NoList),
+        Happening::Wait(seconds) => fixture.wait(u64::from(seconds)),
         Happening::Hold(id) => {
-            let spare = door.account.spare();
-            let taken = door.account.taken();
-            let held = door.hold(&format!("p{}", id / 2));
+            let spare = fixture.account.spare();
+            let taken = fixture.account.taken();
+            let held = fixture.hold(&format!("p{}", id / 2));
             assert_eq!(held, spare > 0);
-            assert!(!held || taken < SEATS);
+            assert!(!held || taken < SLOTS);
             Vec::new()
         }
-        Happening::Held(id) => door.held(&name(id)),
-        Happening::Release => door.released(),
+        Happening::Held(id) => fixture.held(&name(id)),
+        Happening::Release => fixture.released(),
         Happening::Withdraw => {
-            let api_queue = door.account.withdraw();
-            crate::door::wanted(api_queue)
+            let api_queue = fixture.account.withdraw();
+            crate::fixture::wanted(api_queue)
         }
-        Happening::CancelAnswered(id, number) => door.canceled(&name(id), answer(number)),
-        Happening::AbortAnswered(id, number) => door.aborted(&name(id), answer(number)),
-        Happening::Pause(true) => door.apply(AccountEvent::Pause),
-        Happening::Pause(false) => door.apply(AccountEvent::Resume),
+        Happening::CancelAnswered(id, number) => fixture.canceled(&name(id), answer(number)),
+        Happening::AbortAnswered(id, number) => fixture.aborted(&name(id), answer(number)),
+        Happening::Pause(true) => fixture.apply(AccountEvent::Pause),
+        Happening::Pause(false) => fixture.apply(AccountEvent::Resume),
     }
 }
 
@@ -159,11 +159,11 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_happens_no_game_has_two_players_and_no_seat_is_lost(
+    fn under_any_events_no_game_has_two_tasks_and_no_slot_is_lost(
         happenings in prop::collection::vec(happening(), 1..120),
     ) {
-        let mut door = Door::with(|settings| {
-            settings.challenge.concurrency = SEATS;
+        let mut fixture = Fixture::with(|settings| {
+            settings.challenge.concurrency = SLOTS;
             settings.challenge.reserved_for_humans = FOR_HUMANS;
         });
         let mut playing = BTreeSet::new();
@@ -172,42 +172,42 @@ proptest! {
                 playing.remove(&name(id));
             }
             let is_wait = matches!(happening, Happening::Wait(_));
-            let api_queue = happen(&mut door, happening);
+            let api_queue = happen(&mut fixture, happening);
             let accepted = api_queue.iter().any(|wanted| matches!(wanted, Wanted::Accept(_)));
-            // An acceptance that is sent again has its slot already, and games may have begun since.
-            prop_assert!(is_wait || !accepted || door.account.taken() <= SEATS, "{api_queue:?}");
-            prop_assert!(door.account.waiting() <= 9);
+            // A repeated accept has its slot already, and games may have begun since.
+            prop_assert!(is_wait || !accepted || fixture.account.taken() <= SLOTS, "{api_queue:?}");
+            prop_assert!(fixture.account.waiting() <= 9);
             let bot_accepted = api_queue.iter().any(|wanted| match wanted {
                 Wanted::Accept(id) => who(id[1..].parse().unwrap_or(0)).is_bot(),
                 _ => false,
             });
-            let bots = door.account.taken_by_bots();
-            prop_assert!(is_wait || !bot_accepted || bots <= SEATS - FOR_HUMANS, "{bots} bots");
+            let bots = fixture.account.taken_by_bots();
+            prop_assert!(is_wait || !bot_accepted || bots <= SLOTS - FOR_HUMANS, "{bots} bots");
             for wanted in api_queue {
                 if let Wanted::Play(game) = wanted {
-                    prop_assert!(playing.insert(game), "two players");
+                    prop_assert!(playing.insert(game), "two tasks");
                 }
             }
         }
-        // Once every game is left and everything has run out, every slot is free again.
+        // Once every game is left and everything has expired, every slot is free again.
         for _ in 0..4 {
-            for wanted in door.wait(600) {
+            for wanted in fixture.wait(600) {
                 if let Wanted::Play(game) = wanted {
-                    prop_assert!(playing.insert(game), "two players");
+                    prop_assert!(playing.insert(game), "two tasks");
                 }
             }
             for id in std::mem::take(&mut playing) {
-                door.left(&id);
+                fixture.left(&id);
             }
         }
-        prop_assert!(door.account.is_empty());
-        prop_assert_eq!((door.account.taken(), door.account.waiting()), (0, 0));
+        prop_assert!(fixture.account.is_empty());
+        prop_assert_eq!((fixture.account.taken(), fixture.account.waiting()), (0, 0));
     }
 }
 
 #[test]
-fn a_storm_is_answered_people_first_and_within_bounds() {
-    let mut door = Door::with(|settings| {
+fn a_storm_is_answered_humans_first_and_within_bounds() {
+    let mut fixture = Fixture::with(|settings| {
         settings.challenge.concurrency = 4;
         settings.challenge.reserved_for_humans = 2;
         settings.challenge.queue_places = 16;
@@ -229,17 +229,17 @@ fn a_storm_is_answered_people_first_and_within_bounds() {
     for n in 0..500 {
         let (id, by) = (format!("c{n}"), format!("p{n}"));
         let who = if n % 5 == 4 { player(&by) } else { bot(&by) };
-        note(door.challenged(challenge(&id, who)));
-        assert!(door.account.waiting() <= 16 && door.account.taken() <= 4);
+        note(fixture.challenged(challenge(&id, who)));
+        assert!(fixture.account.waiting() <= 16 && fixture.account.taken() <= 4);
     }
-    // Two slots for bots, two for the first people; those who still wait are people.
+    // Two slots for bots, two for the first humans; those still waiting are humans.
     for id in ["c0", "c1", "c4", "c9"] {
-        note(door.answered(id, AcceptOutcome::Done));
-        note(door.started(game(id, player(id))));
-        note(door.left(id));
+        note(fixture.answered(id, AcceptOutcome::Done));
+        note(fixture.started(game(id, player(id))));
+        note(fixture.left(id));
     }
-    note(door.wait(10));
-    assert_eq!(answered.len(), 500, "everybody has an answer");
+    note(fixture.wait(10));
+    assert_eq!(answered.len(), 500, "every challenge has an answer");
     let opponents = |id: &&String| id[1..].parse::<u32>().is_ok_and(|n| n % 5 == 4);
     assert_eq!(accepted.len(), 8);
     assert_eq!(accepted.iter().filter(opponents).count(), 6);

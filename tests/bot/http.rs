@@ -37,14 +37,12 @@ pub(crate) async fn serve(
     }
 }
 
-/// A request.
 struct Asked {
     method: String,
     path: String,
     body: String,
 }
 
-/// The next request.
 async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Asked> {
     loop {
         if let Some(end) = buffer.windows(4).position(|w| w == b"\r\n\r\n") {

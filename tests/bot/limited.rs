@@ -1,5 +1,4 @@
-//! What the server refuses for the rate is on record, anyone who asked, and with its game if it was
-//! about one.
+//! 429s are logged, whichever part of the bot made the call, with the game if there is one.
 
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use crate::server::{MoveFault, Server};
 const LIMIT: &str = "Too many requests. Try again later.";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refusals_for_the_rate_are_on_record_whoever_asked() {
+async fn every_429_is_logged_whichever_call_got_it() {
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(100);
     {
@@ -56,7 +55,7 @@ async fn a_challenge_is_declined_once_more_after_a_429_that_asks_for_a_short_wai
         .await;
     server.world().challenge("c1", "standard");
     server
-        .until("a second refusal", |world| {
+        .until("a second attempt", |world| {
             let declines = world.calls.iter();
             declines
                 .filter(|call| call.ends_with("/c1/decline"))
@@ -68,7 +67,7 @@ async fn a_challenge_is_declined_once_more_after_a_429_that_asks_for_a_short_wai
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
+async fn a_storm_of_429s_is_a_few_lines_and_all_of_them_are_counted() {
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(20);
     server.timing.move_call = GUARD;
@@ -80,7 +79,7 @@ async fn a_storm_of_refusals_is_a_few_lines_and_none_of_it_is_forgotten() {
             world.begin(&format!("g{number}"), true, 8);
         }
     }
-    // After the first lines the rest is told at the end.
+    // After the first lines the rest is logged at the end.
     let timing = BotTiming {
         limited_note: Duration::from_secs(3600),
         ..patient()

@@ -1,5 +1,5 @@
-//! The bot, from its pure cores outwards: tables and lobbies fed by hand in virtual time, random
-//! sequences of events, and whole players on a small faulty server of the test's own.
+//! The bot, from its pure cores outwards: state machines fed by hand in virtual time, random
+//! sequences of events, and whole bots on a small faulty test server.
 
 mod absences;
 mod account;
@@ -8,12 +8,13 @@ mod challenges;
 mod clock;
 mod correspondence;
 mod crowds;
-mod deaf;
 mod desk;
-mod door;
 mod draws;
 mod endings;
+mod event_stream;
+mod fixture;
 mod http;
+mod incoming;
 mod keeping;
 mod limited;
 mod lists;
@@ -27,12 +28,11 @@ mod resigning;
 mod round;
 mod rules;
 mod running;
-mod seats;
 mod server;
+mod slots;
 mod storm;
 mod streaks;
 mod talk;
 mod variety;
 mod verdicts;
-mod visits;
 mod whole;

@@ -1,4 +1,4 @@
-//! Matchmaking on the wire: the whole bot on the practice server, with partners to be found.
+//! Matchmaking end to end: the whole bot on the practice server, with opponents to find.
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
@@ -14,7 +14,7 @@ use megaton::lichess::{Client, ClientOptions, EndpointClass, Side, Timing, Token
 use megaton::practice::{self, Endpoint, Event, Fault, Partner, ServerHandle};
 use tokio::task::JoinHandle;
 
-/// So much faster than in earnest.
+/// Speed-up against Lichess.
 const FASTER: u32 = 50;
 /// A hang guard, not a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,7 +38,7 @@ struct Bot {
 }
 
 impl Bot {
-    /// A bot that looks for games without rest.
+    /// A bot that looks for games without pause.
     fn seeking(server: &ServerHandle, name: &str, change: impl FnOnce(&mut Settings)) -> Self {
         let token = server.open_bot(name).unwrap();
         let client = Client::new(ClientOptions {
@@ -116,7 +116,7 @@ where
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_partner_is_found_and_met_with_both_colours() {
+async fn an_opponent_is_found_and_met_with_both_colours() {
     let server = lichess(practice::ServerRules::default()).await;
     server.invite(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |_| {});
@@ -135,7 +135,7 @@ async fn a_partner_is_found_and_met_with_both_colours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
+async fn the_last_opponent_is_challenged_again_on_command() {
     let server = lichess(practice::ServerRules::default()).await;
     server.invite(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |settings| {
@@ -144,7 +144,7 @@ async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
     let mut events = bot.listeners.subscribe();
     let joined = |it: &BotEvent| matches!(it, BotEvent::Joined { .. });
     let first = next(&mut events, joined).await;
-    // From here on nothing is looked for but what is ordered.
+    // From here on matchmaking sends only manual challenges.
     let off = bot.control.ask(Command::Matchmaking(false), PATIENCE).await;
     assert!(matches!(off, Ok(Reply::Done(_))), "{off:?}");
     next(&mut events, |it| matches!(it, BotEvent::Finished { .. })).await;
@@ -166,7 +166,7 @@ async fn the_last_opponent_is_challenged_again_when_the_operator_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
+async fn a_failed_manual_challenge_is_logged_with_the_reason() {
     let server = lichess(practice::ServerRules::default()).await;
     let bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.enabled = false;
@@ -206,13 +206,13 @@ async fn whom_nobody_can_challenge_is_on_record_with_the_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_bots_that_seek_find_each_other() {
+async fn two_bots_with_matchmaking_find_each_other() {
     let server = lichess(practice::ServerRules::default()).await;
     let mut started = server.events();
     let two = Bot::seeking(&server, "Two", |settings| {
         settings.matchmaking.enabled = false;
     });
-    // Anyone who is not there yet is not looked for again so soon.
+    // A bot that is not online yet is not looked for again so soon.
     let mut news = two.listeners.subscribe();
     next(&mut news, |it| matches!(it, BotEvent::Online)).await;
     let one = Bot::seeking(&server, "One", |_| {});
@@ -226,9 +226,9 @@ async fn two_bots_that_seek_find_each_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
+async fn a_challenge_without_an_answer_is_withdrawn_and_not_repeated() {
     let server = lichess(practice::ServerRules::default()).await;
-    // Someone who is there and never answers.
+    // An opponent who is online and never answers.
     let deaf = server.open_bot("Deaf").unwrap();
     let deaf = Client::new(ClientOptions {
         base_url: server.url().to_owned(),
@@ -253,7 +253,7 @@ async fn a_challenge_that_nobody_answers_is_withdrawn_and_not_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_days_games_spent_stop_the_search() {
+async fn a_spent_daily_limit_stops_matchmaking() {
     let server = lichess(practice::ServerRules {
         bot_games_a_day: Some(1),
         challenge_credits: Some([25, 200]),

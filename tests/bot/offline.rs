@@ -1,4 +1,4 @@
-//! Games that end while the bot is not there: at the next start they are counted, and only once.
+//! Games that end while the bot is down: counted at the next start, and only once.
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
@@ -22,12 +22,12 @@ use tokio::task::JoinHandle;
 
 const BOT: &str = "Megaton";
 const FOE: &str = "Foe";
-/// So much faster than in earnest, but for the chess clocks.
+/// Speed-up against Lichess, except for the chess clocks.
 const FASTER: u32 = 30;
 /// A hang guard, not a measurement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server, an opponent there, and the folder in which the bot keeps what it knows.
+/// A server, an opponent on it, and the bot's data folder.
 struct Ground {
     server: ServerHandle,
     token: String,
@@ -36,7 +36,7 @@ struct Ground {
     folder: TempDir,
 }
 
-/// A bot that runs, and a look into what it knows.
+/// A running bot, and access to its state.
 struct Bot {
     client: Client,
     state: BotState,
@@ -55,7 +55,7 @@ fn client(server: &ServerHandle, token: &str) -> Client {
     Client::new(options).unwrap()
 }
 
-/// Until something is so; a hang fails the test.
+/// Waits for a condition; a hang fails the test.
 async fn until(what: &str, so: impl Fn() -> bool) {
     let waiting = async {
         while !so() {
@@ -66,7 +66,7 @@ async fn until(what: &str, so: impl Fn() -> bool) {
     assert!(waited.is_ok(), "never: {what}");
 }
 
-/// What the bot kept; anyone who was killed lets go of it as soon as its tasks are gone.
+/// The bot's stored state; a killed bot releases it as soon as its tasks are gone.
 async fn remembered(folder: &Path) -> BotState {
     let opening = async {
         loop {
@@ -98,7 +98,7 @@ impl Ground {
         }
     }
 
-    /// Puts the bot on the server, with all that it was told before.
+    /// Starts the bot on the server with its stored state.
     async fn bot(&self) -> Bot {
         let state = remembered(self.folder.path()).await;
         let client = client(&self.server, &self.token);
@@ -136,7 +136,7 @@ impl Ground {
         }
     }
 
-    /// Until the server tells something of this kind.
+    /// Waits for a server event of this kind.
     async fn next<T>(&mut self, wanted: impl Fn(&Event) -> Option<T>) -> T {
         let telling = async {
             loop {
@@ -186,13 +186,13 @@ impl Ground {
 }
 
 impl Bot {
-    /// As a kill would: nothing is said good-bye to.
+    /// Like a kill: no orderly end.
     async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
     }
 
-    /// Ends it in good order.
+    /// Ends the bot in good order.
     async fn stop(self) {
         self.shutdown.drain.cancel();
         let ended = tokio::time::timeout(PATIENCE, self.task).await;
@@ -201,11 +201,11 @@ impl Bot {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
+async fn a_game_that_ended_while_the_bot_was_down_is_counted_once() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
     let game = ground.resigned_to_nobody(bot).await;
-    // The first answers are none.
+    // The first answers are errors.
     let faults = ground.server.faults();
     for status in [502, 404] {
         faults.add_at(game.as_str(), Endpoint::Lookup, Fault::Refuse { status });
@@ -249,7 +249,7 @@ async fn a_game_that_ended_while_the_bot_was_away_is_counted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_game_that_was_aborted_while_the_bot_was_away_has_no_result_and_is_done_with() {
+async fn a_game_aborted_while_the_bot_was_down_has_no_result_and_is_settled() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
     let game = ground.game().await;
@@ -267,11 +267,11 @@ async fn a_game_that_was_aborted_while_the_bot_was_away_has_no_result_and_is_don
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rating_change_that_was_told_to_nobody_is_looked_up() {
+async fn an_unreported_rating_change_is_looked_up() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
     let game = ground.resigned_to_nobody(bot).await;
-    // As if its end had been seen a minute ago, on a stream that does not tell the rating.
+    // As if its end had been seen a minute ago, on a stream without the rating.
     let state = remembered(ground.folder.path()).await;
     let minute = Timestamp::from_millis(state.now().as_millis() - 60_000);
     state.finished(FinishedGame {

@@ -1,4 +1,4 @@
-//! One game on the test server: the board, the opponent, and what its streams are told.
+//! One game on the test server: the board, the opponent, and its streams.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,6 @@ use tokio::sync::mpsc;
 use crate::desk::ME;
 use crate::server::Piece;
 
-/// One game.
 pub(crate) struct Round {
     pub(crate) game: Game,
     pub(crate) bot_is_white: bool,
@@ -20,7 +19,7 @@ pub(crate) struct Round {
     pub(crate) length: usize,
     pub(crate) streams: Vec<mpsc::UnboundedSender<Piece>>,
     pub(crate) openings: usize,
-    /// Days a move instead of a clock.
+    /// Days per move instead of a clock.
     pub(crate) slow: bool,
     /// The move first sent for a list, until a refusal.
     pub(crate) first_sent: Option<(usize, String)>,
@@ -35,7 +34,7 @@ impl Round {
     pub(crate) fn new(bot_is_white: bool, length: usize) -> Self {
         let pool = Pool::new(&EngineOptions {
             hash_mb: 1,
-            // A game must not end sooner because a better net was built in.
+            // A better built-in net must not shorten the games.
             evaluator: Evaluator::classical(),
             ..EngineOptions::default()
         });
@@ -95,7 +94,7 @@ impl Round {
         state
     }
 
-    /// Whether it is the opponent's turn and no one watches.
+    /// Whether it is the opponent's turn and no stream is open.
     pub(crate) fn is_left(&self) -> bool {
         !self.is_bots_turn() && self.streams.iter().all(mpsc::UnboundedSender::is_closed)
     }
@@ -111,7 +110,7 @@ impl Round {
         }
     }
 
-    /// The state goes out, unless the stream is to fail at this length.
+    /// Sends the state, unless the stream is to fail at this length.
     pub(crate) fn show(&mut self, left: u64) {
         let ply = self.game.ply();
         let is_due = self.cut_at.front().is_some_and(|(at, _)| *at <= ply);
@@ -122,7 +121,7 @@ impl Round {
         self.tell(&Piece::Line(state));
     }
 
-    /// The opponent's move: by an engine as good as ours, so that games last.
+    /// The opponent's move: by an engine as good as the bot's, so that games last.
     pub(crate) fn reply(&mut self, left: u64) {
         let asleep = self.asleep_at.is_some_and(|at| self.game.ply() >= at);
         if self.status != "started" || asleep {

@@ -1,4 +1,4 @@
-//! A whole bot on the small server, for the tests that watch one.
+//! A whole bot on the small test server, and ways to watch it.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::server::Server;
 /// Longer than any call takes.
 pub(crate) const GUARD: Duration = Duration::from_secs(30);
 
-/// The pace of a test in which a slow machine is no reason to send or look again.
+/// Timing under which a slow machine is no reason to send or look again.
 pub(crate) fn patient() -> BotTiming {
     BotTiming {
         confirm: GUARD,
@@ -48,7 +48,7 @@ impl Bot {
         Self::remembering(server, timing, BotState::nowhere(), change)
     }
 
-    /// One that remembers what another did.
+    /// A bot with the state of an earlier one.
     pub(crate) fn remembering(
         server: &Server,
         timing: &BotTiming,
@@ -91,7 +91,7 @@ impl Bot {
         }
     }
 
-    /// Ends it in good order.
+    /// Ends the bot in good order.
     pub(crate) async fn stop(self) {
         self.shutdown.drain.cancel();
         let ended = tokio::time::timeout(Duration::from_secs(20), self.task).await;
@@ -101,14 +101,14 @@ impl Bot {
             .expect("no error");
     }
 
-    /// As a kill would: nothing is said good-bye to.
+    /// Like a kill: no orderly end.
     pub(crate) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
     }
 }
 
-/// Until every game is over; nothing forbidden may have happened.
+/// Waits until every game is over; fails on any violation.
 pub(crate) async fn all_over(server: &Server) {
     server
         .until("all games over", |world| world.all_over())

@@ -1,5 +1,5 @@
-//! A small server for the tests: one account, games against an opponent who answers at once, and
-//! faults on demand. It judges every move and remembers what a client must never do.
+//! A small test server: one account, games against an opponent who answers at once, and faults on
+//! demand. It judges every move and records what a client must never do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::desk::ME;
 use crate::http::serve;
 use crate::round::Round;
 
-/// A fault of the move's call.
+/// A fault of the move call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MoveFault {
     /// The connection breaks before the move arrives.
@@ -25,24 +25,24 @@ pub(crate) enum MoveFault {
     AnswerLost,
     /// The move arrives, and the answer never comes.
     Hangs,
-    /// The server answers so without having looked at the move.
+    /// The server answers this without having looked at the move.
     Instead(u16, &'static str),
-    /// The move arrives, and the server answers so all the same.
+    /// The move arrives, and the server answers this all the same.
     Despite(u16, &'static str),
     /// "ok", and nothing happened.
     Ignored,
 }
 
-/// What a stream writer is told.
+/// An instruction to a stream writer.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     /// A line, keep-alives between.
     Line(String),
-    /// Bytes that are no JSON.
+    /// Bytes that are not JSON.
     Garbage,
     /// Nothing more, not even a keep-alive.
     Silence,
-    /// The end in good order.
+    /// An orderly end.
     End,
     /// The connection breaks.
     Cut,
@@ -56,7 +56,7 @@ pub(crate) enum Reply {
     Never,
 }
 
-/// Everything the server knows.
+/// The server's state.
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) rounds: BTreeMap<String, Round>,
@@ -65,33 +65,34 @@ pub(crate) struct World {
     pub(crate) stream_faults: VecDeque<(u16, &'static str)>,
     /// Answers instead of the next openings of the event stream; one of status 0 never comes.
     pub(crate) event_faults: VecDeque<(u16, &'static str)>,
-    /// How many of the next questions for the running games are answered with a 503.
+    /// How many of the next requests for the running games get a 503.
     pub(crate) playing_faults: usize,
-    /// The paths of the calls that only look.
+    /// The paths of the read-only calls.
     pub(crate) looks: Vec<String>,
-    /// Answers instead of the next questions about the account.
+    /// Answers instead of the next requests for the account.
     pub(crate) account_faults: VecDeque<(u16, &'static str)>,
-    /// Answers instead of the next calls whose path ends so; an answer of status 0 never comes.
+    /// Answers instead of the next calls whose path ends like this; an answer of status 0 never
+    /// comes.
     pub(crate) call_faults: Vec<(&'static str, u16, &'static str)>,
-    /// The most games told at an opening of the event stream: the last ones.
+    /// The most games announced at an opening of the event stream: the last ones.
     pub(crate) told_at_opening: Option<usize>,
     pub(crate) events: Vec<mpsc::UnboundedSender<Piece>>,
     pub(crate) event_openings: usize,
     /// Calls other than moves and streams, by path.
     pub(crate) calls: Vec<String>,
     pub(crate) posts: Vec<String>,
-    /// What was said in the chats of games.
+    /// Chat messages of all games.
     pub(crate) chats: Vec<Said>,
-    /// Answers instead of "ok" to the next lines of chat; none at all for status 0.
+    /// Answers instead of "ok" to the next chat messages; none at all for status 0.
     pub(crate) chat_faults: VecDeque<(u16, &'static str)>,
-    /// Challenges that no one has answered.
+    /// Open challenges.
     pub(crate) waiting: Vec<Value>,
     /// What must never happen.
     pub(crate) violations: Vec<String>,
     pub(crate) millis_left: u64,
 }
 
-/// A line of chat that reached the server.
+/// A chat message that reached the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) game: String,
@@ -101,12 +102,11 @@ pub(crate) struct Said {
     pub(crate) posts_before: usize,
 }
 
-/// A running server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     world: Arc<Mutex<World>>,
     pub(crate) changed: Arc<Notify>,
-    /// How long its clients wait, and for what.
+    /// The timing of its clients.
     pub(crate) timing: Timing,
     task: JoinHandle<()>,
 }
@@ -117,7 +117,7 @@ impl Drop for Server {
     }
 }
 
-/// Streams blink every 50 ms and are dead after 300; everything else is scaled alike.
+/// Streams send keep-alives every 50 ms and are dead after 300; everything else is scaled alike.
 pub(crate) fn timing() -> Timing {
     Timing {
         keep_alive: Duration::from_millis(50),
@@ -173,7 +173,7 @@ impl Server {
         lock(&self.world)
     }
 
-    /// Until the world is so; a hang fails the test.
+    /// Waits for a condition; a hang fails the test.
     pub(crate) async fn until(&self, what: &str, mut is_so: impl FnMut(&mut World) -> bool) {
         self.wait_until(what, &mut is_so).await;
     }
@@ -187,7 +187,7 @@ impl Server {
                 if is_so(&mut self.world()) {
                     return;
                 }
-                // The bell covers calls; the rest (a server's own doing) is looked at now and then.
+                // The notification covers calls; other changes (the server's own doing) are polled.
                 let _ = tokio::time::timeout(Duration::from_millis(20), changed).await;
             }
         };
@@ -226,7 +226,7 @@ fn error(status: u16, text: &str) -> Reply {
 }
 
 impl World {
-    /// A new game, announced to anyone who listens.
+    /// A new game, announced to every listener.
     pub(crate) fn begin(&mut self, id: &str, bot_is_white: bool, length: usize) {
         let mut round = Round::new(bot_is_white, length);
         if !bot_is_white {
@@ -241,7 +241,7 @@ impl World {
         self.tell(&Piece::Line(line));
     }
 
-    /// What is told meanwhile goes out in one piece.
+    /// Sends everything announced meanwhile in one piece.
     pub(crate) fn in_one_piece(&mut self, tell: impl FnOnce(&mut Self)) {
         let (sender, mut told) = mpsc::unbounded_channel();
         let events = std::mem::replace(&mut self.events, vec![sender]);
@@ -254,7 +254,7 @@ impl World {
         self.tell(&Piece::Line(lines.join("\n")));
     }
 
-    /// To everyone who holds the event stream.
+    /// To every open event stream.
     pub(crate) fn tell(&mut self, piece: &Piece) {
         self.events
             .retain(|stream| stream.send(piece.clone()).is_ok());
@@ -279,7 +279,7 @@ impl World {
         self.tell(&Piece::Line(line.to_string()));
     }
 
-    /// The challenger thinks better of it.
+    /// The challenger withdraws.
     pub(crate) fn take_back(&mut self, id: &str) {
         self.answered(id);
         let challenge = json!({
@@ -293,7 +293,7 @@ impl World {
         self.tell(&Piece::Line(line.to_string()));
     }
 
-    /// A challenge waits no longer.
+    /// A challenge is no longer open.
     fn answered(&mut self, id: &str) {
         self.waiting.retain(|challenge| challenge["id"] != id);
     }
@@ -377,7 +377,7 @@ impl World {
         }
     }
 
-    /// Someone speaks in a game.
+    /// A player or spectator writes in a game's chat.
     pub(crate) fn speak(&mut self, id: &str, room: &str, username: &str, text: &str) {
         let line = json!({
             "type": "chatLine", "room": room, "username": username, "text": text,
@@ -534,7 +534,7 @@ impl World {
             return error(400, "Not your turn, or game already over");
         }
         if round.game.position().parse_uci(uci).is_err() {
-            // Its own last move again is what a client sends that never heard of its arrival.
+            // A client that never heard of its move's arrival repeats its own last move.
             let last = round.game.moves().iter().rev().nth(1);
             if last.is_none_or(|last| last.to_string() != uci) {
                 self.violations.push(format!("{id}: illegal {uci}"));

@@ -1,4 +1,4 @@
-//! The whole bot on the small server: games played to their end through every fault.
+//! The whole bot on the small test server: games played to their end through every fault.
 
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ async fn plays_at(timing: &BotTiming, faults: &[MoveFault]) -> Server {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_game_is_played_to_its_end_with_one_call_a_move() {
-    // At the real pace: on a busy machine a faster one would look twice at a slow answer.
+async fn a_game_is_played_to_its_end_with_one_call_per_move() {
+    // With real timing: on a busy machine a faster one would check a slow answer twice.
     let server = plays_at(&BotTiming::default(), &[]).await;
     let world = server.world();
     let round = &world.rounds["g1"];
@@ -50,7 +50,7 @@ async fn lost_moves_and_lost_answers_cost_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn failing_servers_and_pages_of_html_cost_nothing() {
+async fn failing_servers_and_html_pages_cost_nothing() {
     plays_through(&[
         MoveFault::Instead(502, HTML),
         MoveFault::Instead(503, "down"),
@@ -73,12 +73,12 @@ async fn rate_limits_are_waited_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_yes_that_did_nothing_is_found_out() {
+async fn a_successful_answer_without_effect_is_detected() {
     plays_through(&[MoveFault::Ignored, MoveFault::Ignored]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn refusals_are_looked_into_before_another_move_is_tried() {
+async fn refusals_are_investigated_before_another_move_is_tried() {
     plays_through(&[
         MoveFault::Instead(400, "Piece on e2 cannot move to e5"),
         MoveFault::Despite(400, "Not your turn, or game already over"),
@@ -88,11 +88,11 @@ async fn refusals_are_looked_into_before_another_move_is_tried() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_that_fails_in_any_way_loses_no_game() {
+async fn no_failure_of_a_stream_loses_a_game() {
     let server = Server::start().await;
     server.world().begin("g1", false, 30);
     if let Some(round) = server.world().rounds.get_mut("g1") {
-        // Before our move is shown, and between it and the answer.
+        // Before the bot's move is shown, and between it and the answer.
         round.cut_at.extend([
             (2, Piece::Cut),
             (4, Piece::End),
@@ -123,7 +123,7 @@ async fn a_game_stream_that_is_refused_at_first_is_opened_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_bot_takes_its_games_up_again() {
+async fn a_killed_bot_resumes_its_games() {
     let server = Server::start().await;
     server.world().begin("g1", true, 60);
     server.world().begin("g2", false, 60);
@@ -150,12 +150,12 @@ async fn a_killed_bot_takes_its_games_up_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
+async fn a_game_task_that_panics_repeatedly_still_finishes_its_game() {
     let server = Server::start().await;
     let limited = MoveFault::Instead(429, "Too many requests. Try again later.");
     server.world().move_faults.extend(vec![limited; 4]);
     server.world().begin("g1", true, 10);
-    // No moment is so far away: a limit on moves ends in a panic.
+    // No instant is so far away: a limit on moves ends in a panic.
     let timing = BotTiming {
         limited_retry: Duration::MAX,
         ..BotTiming::default().faster(25)
@@ -172,10 +172,10 @@ async fn a_player_that_panics_again_and_again_still_finishes_its_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_porter_that_panics_again_and_again_disturbs_no_game_and_hears_of_the_next() {
+async fn an_event_loop_that_panics_repeatedly_disturbs_no_game_and_learns_of_the_next() {
     let server = Server::start().await;
     server.world().begin("g1", true, 60);
-    // No moment is so far away: a challenge that is taken ends in a panic, and so does every tick.
+    // No instant is so far away: an accepted challenge ends in a panic, and so does every tick.
     let timing = BotTiming {
         accepted: Duration::MAX,
         ..BotTiming::default().faster(25)
@@ -202,7 +202,7 @@ async fn a_porter_that_panics_again_and_again_disturbs_no_game_and_hears_of_the_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_announced_again_and_again_have_one_player() {
+async fn games_announced_repeatedly_have_one_task() {
     let server = Server::start().await;
     server.world().begin("g1", true, 40);
     let bot = Bot::paced(&server, &BotTiming::default(), |_| {});
@@ -263,7 +263,7 @@ async fn a_bot_that_boots_before_its_network_waits_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_that_is_not_accepted_ends_it_at_once() {
+async fn a_rejected_token_ends_the_bot_at_once() {
     let server = Server::start().await;
     server
         .world()
@@ -279,7 +279,7 @@ async fn a_token_that_is_not_accepted_ends_it_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_without_the_scope_ends_it_at_once() {
+async fn a_token_without_the_scope_ends_the_bot_at_once() {
     let server = Server::start().await;
     server
         .world()
@@ -316,7 +316,7 @@ async fn challenges_are_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
+async fn correspondence_games_are_visited_and_left_until_they_end() {
     let server = Server::start().await;
     for n in 0..3 {
         let id = format!("s{n}");
@@ -334,7 +334,7 @@ async fn games_of_days_a_move_are_visited_and_left_until_they_end() {
         settings.challenge.concurrency = 1;
     });
     let mut ear = bot.listeners.subscribe();
-    // Opponents who reply at once are answered at once, while we are there; these make us leave.
+    // The bot stays for opponents who reply at once; these make it leave.
     server
         .until("those who sleep are left", |world| {
             let mut slow = world.rounds.values().filter(|round| round.slow);
@@ -417,7 +417,7 @@ async fn the_second_signal_leaves_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_opponent_who_never_moves_is_aborted_by_us() {
+async fn an_opponent_who_never_moves_makes_the_bot_abort() {
     let server = Server::start().await;
     server.world().begin("g1", false, 20);
     if let Some(round) = server.world().rounds.get_mut("g1") {
@@ -433,7 +433,7 @@ async fn an_opponent_who_never_moves_is_aborted_by_us() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_listen_hear_every_move_and_the_end() {
+async fn subscribers_receive_every_move_and_the_end() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
     let mut ear = bot.listeners.subscribe();

@@ -1,33 +1,33 @@
-//! Accepted challenges whose game has not started.
+//! Accepted challenges whose game has not begun.
 //!
-//! Each is tied to an id and expires. Before it does, the bot asks once for the list of running games, so a
-//! game whose announcement was missed still finds its challenge.
+//! Each is tied to an id and expires. Before that, the bot fetches the server's list of running
+//! games once, so that a game whose announcement was missed still finds its accepted challenge.
 
 use std::time::Instant;
 
 use super::slots::{OpponentKind, SlotUsage};
 use crate::lichess::{ChallengeId, GameId, GameInfo, UserId};
 
-/// A challenge taken whose game has not begun.
+/// An accepted challenge whose game has not begun.
 #[derive(Debug)]
 pub(super) struct AcceptedChallenge {
     pub(super) id: ChallengeId,
     pub(super) opponent: Option<UserId>,
     pub(super) kind: OpponentKind,
-    /// The game that the challenge is a rematch of; the new one may get another id.
+    /// The game this is a rematch of; the new game may get another id.
     pub(super) rematch_of: Option<GameId>,
-    /// Whether ratings were at stake when it was judged.
+    /// Whether the challenge was rated when judged.
     pub(super) rated: bool,
     /// Whether the game will take a slot.
-    pub(super) seated: bool,
+    pub(super) takes_slot: bool,
     pub(super) expires: Instant,
-    /// How often the acceptance was sent.
+    /// How often the accept was sent.
     pub(super) tries: u32,
-    /// When it is sent again.
+    /// When to send the accept again.
     pub(super) again: Option<Instant>,
-    /// When the server said "ok".
+    /// When the server answered "ok".
     pub(super) done: Option<Instant>,
-    /// Whether it is past its time and the list was asked for.
+    /// Whether it is overdue and the list was requested.
     pub(super) stale: bool,
 }
 
@@ -57,8 +57,8 @@ impl AcceptedChallenges {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let seated = self.0.iter().filter(|accepted| accepted.seated);
-        seated.for_each(|accepted| tally.add(accepted.kind));
+        let with_slot = self.0.iter().filter(|accepted| accepted.takes_slot);
+        with_slot.for_each(|accepted| tally.add(accepted.kind));
     }
 
     /// Accepted challenges of this opponent.
@@ -66,7 +66,7 @@ impl AcceptedChallenges {
         self.number(|accepted| accepted.opponent.as_ref() == Some(opponent))
     }
 
-    /// Accepted challenges of this opponent whose acceptance has no answer yet.
+    /// Accepted challenges of this opponent without an answer to the accept yet.
     pub(super) fn unanswered_with(&self, opponent: &UserId) -> u32 {
         self.number(|accepted| {
             accepted.done.is_none() && accepted.opponent.as_ref() == Some(opponent)
@@ -83,8 +83,8 @@ impl AcceptedChallenges {
         u32::try_from(number).unwrap_or(u32::MAX)
     }
 
-    /// The accepted challenge of a game: the one of its id; failing that, since a rematch may get another id,
-    /// one of the same opponent, a rematch's first.
+    /// Removes the accepted challenge of a game: the one with its id; otherwise, since a rematch
+    /// may get another id, one of the same opponent, preferably a rematch.
     pub(super) fn take(&mut self, game: &GameInfo) -> Option<AcceptedChallenge> {
         let opponent = game.opponent.id.as_ref();
         let by_id = |accepted: &AcceptedChallenge| accepted.id.as_str() == game.id.as_str();
@@ -104,13 +104,13 @@ impl AcceptedChallenges {
         Some(self.0.remove(index))
     }
 
-    /// When something is to be done about one of them.
+    /// When the next of them is due.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let moments = self.0.iter().flat_map(|p| [Some(p.expires), p.again]);
         moments.flatten().min()
     }
 
-    /// The acceptances that are due once more; each gets as long as the first had.
+    /// The accepts due for a retry; each gets as long as the first.
     pub(super) fn due(
         &mut self,
         now: Instant,
@@ -127,8 +127,8 @@ impl AcceptedChallenges {
         })
     }
 
-    /// Takes out those that were past their time already, and gives the others `grace` to be found
-    /// on the list. Tells besides whether the list is wanted.
+    /// Removes those that were overdue before, and gives the others `grace` to appear on the list.
+    /// Also returns whether to fetch the list.
     pub(super) fn expire(
         &mut self,
         now: Instant,
@@ -145,8 +145,8 @@ impl AcceptedChallenges {
         (gone, wanted)
     }
 
-    /// A list that was asked for later than `settled` shows no game of theirs: those that are past
-    /// their time, or were answered "ok" well before, have none.
+    /// Removes those without a game on a list requested after `settled`: overdue ones, and those
+    /// answered "ok" well before.
     pub(super) fn not_listed(&mut self, settled: Option<Instant>) -> Vec<AcceptedChallenge> {
         let answered = |accepted: &AcceptedChallenge| {
             settled.is_some_and(|by| accepted.done.is_some_and(|done| done < by))

@@ -1,16 +1,16 @@
-//! Challenges that found no free slot and wait a moment for one.
+//! Challenges that found every slot taken and briefly wait for one.
 //!
-//! The end of a game and the next challenge come on two streams, in either order: a challenge that arrives
-//! while the last move is still on its way must not be declined. It is a moment and not a waiting list: no
-//! one waits longer than a human would look at the screen. Humans go before bots, and a waiting bot never
-//! holds up a human behind it.
+//! A game's end and the next challenge arrive on two streams, in either order: an opponent who
+//! challenges while the last move is still on its way must not be declined. It is a moment, not a
+//! waiting list: no challenger waits longer than a person looks at the screen, and one without a
+//! slot is declined. Humans go before bots, and a waiting bot never delays a human.
 
 use std::time::Instant;
 
 use super::slots::OpponentKind;
 use crate::lichess::{Challenge, ChallengeId, Compat};
 
-/// A challenge that would be taken if there were a slot.
+/// A challenge that would be accepted if a slot were free.
 #[derive(Debug)]
 pub(super) struct QueuedChallenge {
     pub(super) challenge: Box<Challenge>,
@@ -19,7 +19,7 @@ pub(super) struct QueuedChallenge {
     pub(super) kind: OpponentKind,
 }
 
-/// Those who wait, in the order they came.
+/// Queued challenges in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct ChallengeQueue(Vec<QueuedChallenge>);
 
@@ -36,8 +36,8 @@ impl ChallengeQueue {
         self.0.iter().any(|waiting| waiting.challenge.id == *id)
     }
 
-    /// Lets someone wait where there are `places`. Anyone who has to go for it is returned: the bot
-    /// that came last makes room for a person, else the newcomer goes.
+    /// Queues a challenge if there are `places`. Returns the one displaced: the latest bot makes
+    /// room for a human, otherwise the new challenge itself.
     pub(super) fn push(
         &mut self,
         waiting: QueuedChallenge,
@@ -58,7 +58,7 @@ impl ChallengeQueue {
         }
     }
 
-    /// Who is next among those whose kind `may` sit down: people first, then who came first.
+    /// The next challenge whose kind `may` start a game: humans first, then in order of arrival.
     pub(super) fn pop(&mut self, may: impl Fn(OpponentKind) -> bool) -> Option<QueuedChallenge> {
         let first = |kind| self.0.iter().position(|waiting| waiting.kind == kind);
         let index = [OpponentKind::Human, OpponentKind::Bot]
@@ -72,7 +72,7 @@ impl ChallengeQueue {
         self.0.retain(|waiting| waiting.challenge.id != *id);
     }
 
-    /// Takes out those who have waited long enough.
+    /// Removes challenges that have waited long enough.
     pub(super) fn expired(&mut self, now: Instant) -> Vec<QueuedChallenge> {
         let late = |waiting: &mut QueuedChallenge| waiting.until <= now;
         self.0.extract_if(.., late).collect()

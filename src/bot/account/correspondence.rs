@@ -1,8 +1,9 @@
-//! Correspondence games: days per move, or no clock at all.
+//! Correspondence games: days per move, or no clock.
 //!
-//! They take no slot and wait most of the time. The polled list of running games shows where it is our turn;
-//! those are visited, nearest deadline first and a few at a time: a game task joins, moves, and leaves. A
-//! game reported as over is visited once more, to see how it ended.
+//! They take no slot and are idle most of their life. The list of running games, polled now and
+//! then, shows where it is the bot's turn; it visits those, nearest deadline first and few at a
+//! time: a game task starts, moves and ends. A game reported as over gets one more visit, to read
+//! its result.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,19 +15,19 @@ use crate::lichess::{GameId, GameInfo, Speed, UserId};
 /// Games visited at the same time. Each thinks in the background of the games with a clock.
 const VISITS_AT_ONCE: usize = 2;
 
-/// A visit longer than this no longer keeps others from theirs: something is wrong with that game.
+/// A visit longer than this no longer blocks others: something is wrong with that game.
 const LONG_VISIT: Duration = Duration::from_secs(600);
 
-/// Looks are no rarer than this, whatever is set: a day a move must not go by unseen.
+/// Maximum poll interval, whatever the config says: a game of one day per move must not be missed.
 const LONGEST_POLL: Duration = Duration::from_secs(4 * 3600);
 
-/// Whether a game is one of those, as far as its announcement tells. One with a very long clock
-/// looks the same; it is played to its end at the first visit.
+/// Whether this is a correspondence game, judged by its announcement. A game with a very long clock
+/// looks the same; its first visit plays it to the end.
 pub(super) fn is_parked(game: &GameInfo) -> bool {
     game.speed == Speed::Correspondence
 }
 
-/// The correspondence games of the account.
+/// The account's correspondence games.
 #[derive(Debug, Default)]
 pub(super) struct CorrespondenceGames(BTreeMap<GameId, CorrespondenceGame>);
 
@@ -34,16 +35,16 @@ pub(super) struct CorrespondenceGames(BTreeMap<GameId, CorrespondenceGame>);
 struct CorrespondenceGame {
     game: Box<GameInfo>,
     state: VisitState,
-    /// When our time is up, as far as it is known.
+    /// When the bot's time runs out, if known.
     deadline: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum VisitState {
     Waiting,
-    /// Our turn, or an end to be seen.
+    /// The bot is to move, or the result is to be read.
     Due,
-    /// A player sits at it.
+    /// A game task runs.
     Visited {
         since: Instant,
     },
@@ -60,17 +61,16 @@ impl CorrespondenceGames {
         self.0.contains_key(id)
     }
 
-    /// How long it is to the next look at the list, if there is anything to look for.
+    /// Time to the next poll of the list, if there is anything to poll for.
     pub(super) fn poll(&self, rules: &config::Correspondence) -> Option<Duration> {
         (!self.0.is_empty()).then(|| rules.poll.min(LONGEST_POLL))
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether a game task sits at any of them.
+    /// Whether any of them has a game task.
     pub(super) fn is_visited(&self) -> bool {
         self.0.values().any(|parking| parking.state.is_visited())
     }
@@ -86,7 +86,7 @@ impl CorrespondenceGames {
         u32::try_from(self.0.values().filter(theirs).count()).unwrap_or(u32::MAX)
     }
 
-    /// What is told of a game, new or known: whose turn it is, and how long there is.
+    /// Updates a game, new or known, from its announcement: side to move and time left.
     pub(super) fn told(&mut self, game: Box<GameInfo>, now: Instant) {
         let deadline = game.time_left.and_then(|left| now.checked_add(left));
         let state = if game.is_my_turn {
@@ -102,7 +102,7 @@ impl CorrespondenceGames {
                 state,
                 deadline,
             });
-        // A player who sits there knows better.
+        // A running game task knows better.
         if !parking.state.is_visited() {
             *parking = CorrespondenceGame {
                 game,
@@ -112,7 +112,7 @@ impl CorrespondenceGames {
         }
     }
 
-    /// A game is over, or no longer listed. Tells whether a game task sits there.
+    /// Removes a game that is over or no longer listed. Returns whether it has a game task.
     pub(super) fn over(&mut self, id: &GameId) -> bool {
         let Some(parking) = self.0.get_mut(id) else {
             return false;
@@ -125,7 +125,7 @@ impl CorrespondenceGames {
         visited
     }
 
-    /// The game task left while the game continues.
+    /// The game task ended while the game continues.
     pub(super) fn waits(&mut self, id: &GameId) {
         if let Some(parking) = self.0.get_mut(id) {
             parking.state = VisitState::Waiting;
@@ -136,7 +136,7 @@ impl CorrespondenceGames {
         self.0.remove(id).is_some()
     }
 
-    /// The next games that are sat down at.
+    /// Starts the next visits.
     pub(super) fn next_visits(&mut self, now: Instant) -> Vec<AccountEffect> {
         let short = |parking: &&CorrespondenceGame| matches!(parking.state, VisitState::Visited { since } if now - since < LONG_VISIT);
         let visits = self.0.values().filter(short).count();

@@ -16,121 +16,117 @@ use crate::lichess::{
 
 #[derive(Clone, Debug)]
 pub enum AccountEvent {
-    /// The event stream is open: everything that runs or waits is told again.
+    /// The event stream opened: the server repeats running games and open challenges.
     Opened,
-    /// The event stream is away while the server is there: what it would tell has to be asked for.
+    /// The event stream is down while the server responds: poll for what it would deliver.
     Away,
     /// A line of the event stream.
     Event(Event),
-    /// The challenges to us that wait for an answer.
+    /// Incoming challenges that await an answer.
     Waiting(Vec<Challenge>),
-    /// The games that run now.
+    /// The server's list of running games.
     Running(Vec<GameInfo>),
-    /// The list of running games could not be had.
+    /// The list of running games could not be fetched.
     NoList,
-    /// What became of an acceptance.
+    /// Outcome of an accept.
     Accepted {
         id: ChallengeId,
-        /// What the server said.
         answer: AcceptOutcome,
     },
-    /// What became of taking our own challenge back.
+    /// Outcome of withdrawing the bot's own challenge.
     Canceled {
         id: ChallengeId,
-        /// What the server said.
         answer: CallOutcome,
     },
-    /// What became of calling off a game for which there is no slot.
+    /// Outcome of aborting an excess game.
     Aborted {
         game: GameId,
-        /// What the server said.
         answer: CallOutcome,
     },
-    /// A game's player is done.
+    /// A game task ended.
     Left {
         game: GameId,
-        /// Whether it saw the end, or only lost sight of the game.
+        /// Whether it saw the game end, or only lost track of it.
         seen: bool,
     },
-    /// A game's player left while the game continues: no clock runs, and it is the opponent's turn.
+    /// A game task ended while the game continues: no clock runs, and it is the opponent's turn.
     Parked(GameId),
-    /// Nothing happens in a game any more, or something happens again.
+    /// A game stalled, or continues.
     Standstill {
         game: GameId,
-        /// Whether it stands still.
+        /// Whether it is stalled.
         stands: bool,
     },
-    /// Other rules from now on; what was accepted stays accepted.
+    /// New settings; accepted challenges stay accepted.
     Settings(Arc<Settings>),
-    /// Other names on the lists.
     Lists(Arc<PlayerLists>),
-    /// Our rating in atomic.
+    /// The bot's atomic rating.
     Rating(i32),
-    /// Take nothing new until told otherwise.
+    /// Accept nothing new until resumed.
     Pause,
     Resume,
-    /// Something is wrong that an operator has to look at, or is no longer.
+    /// Whether an alert forbids new games.
     Alarm(bool),
-    /// Take nothing new for good.
+    /// Accept nothing new for good.
     Drain,
-    /// The moment of [`super::AccountState::next_timeout`] has come.
+    /// The time of [`super::AccountState::next_timeout`] has passed.
     Tick,
 }
 
-/// Something to be done.
+/// An effect to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccountEffect {
-    /// Accept a challenge. One of a bot is in the quota, and on disk before the call goes out.
+    /// Accept a challenge. A bot's is charged to the quota, on disk before the call goes out.
     Accept {
         id: ChallengeId,
         from: OpponentKind,
-        /// Who, if it is someone in particular.
+        /// The opponent, unless anonymous.
         opponent: Option<UserId>,
     },
     Decline(Box<Decline>),
-    /// Take our own challenge back.
+    /// Withdraw the bot's own challenge.
     Cancel(ChallengeId),
-    /// Start the one player of a game.
+    /// Start the only task of a game.
     Play(Box<GameInfo>),
-    /// Call off a game for which there is no slot.
+    /// Abort an excess game.
     Abort(GameId),
-    /// Tell a game's player that the game is said to be over.
+    /// Tell a game task that its game is reported as over.
     GameFinish(GameId),
-    /// Ask for the list of running games.
+    /// Fetch the list of running games.
     List,
-    /// Ask for the challenges that wait for an answer.
+    /// Fetch the challenges that await an answer.
     Waiting,
 }
 
-/// A challenge that is declined, and why.
+/// A challenge to decline, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decline {
     pub id: ChallengeId,
-    /// What the challenger is told.
+    /// The reason sent to the challenger.
     pub reason: DeclineReason,
-    /// Whose it was: people are answered first.
+    /// The challenger's kind: humans are answered first.
     pub from: OpponentKind,
     /// The challenger's name, for the log.
     pub challenger: String,
-    /// Which rule decided; none when the server did.
+    /// The rule that decided; `None` when the server did.
     pub rule: Option<ChallengeRule>,
-    /// What it found, for the operator.
+    /// The violation, for the operator.
     pub why: String,
 }
 
-/// What the server said to an acceptance.
+/// The server's answer to an accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AcceptOutcome {
     Done,
-    /// Nothing that could be understood.
+    /// No answer, or an unintelligible one.
     Lost,
-    /// Our own games against bots are used up; the quota knows for how long.
+    /// The bot's daily games against bots are used up; the quota knows for how long.
     OurDay,
     TheirDay,
     /// Too many calls of this kind.
     Limited(Option<Duration>),
     Refused,
-    /// There is no such challenge any more.
+    /// The challenge no longer exists.
     Gone,
 }
 
@@ -156,7 +152,7 @@ mod tests {
     use crate::lichess::{ErrorBody, RateLimit};
 
     #[test]
-    fn whose_day_is_spent_is_told_by_the_class() {
+    fn the_error_class_tells_whose_daily_limit_is_spent() {
         let wait = Some(Duration::from_secs(7));
         let body = |key: &str| {
             Box::new(ErrorBody {

@@ -14,7 +14,7 @@ use crate::bot::challenge_policy::{
 use crate::bot::game::chat::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
-/// How often an acceptance that brought no answer is sent.
+/// How often to send an accept that got no answer.
 const MOST_TRIES: u32 = 7;
 
 impl AccountState {
@@ -54,9 +54,9 @@ impl AccountState {
         kind: OpponentKind,
     ) -> PolicyVerdict {
         let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
-        // A game of days takes no slot: only what closes the house keeps it out.
+        // A correspondence game takes no slot: only a closed bot keeps it out.
         let open = match self.availability(kind) {
-            Availability::Full if !takes_seat(challenge) => Availability::Open,
+            Availability::Full if !takes_slot(challenge) => Availability::Open,
             open => open,
         };
         let standing = ChallengeContext {
@@ -70,7 +70,7 @@ impl AccountState {
         judge_challenge(challenge, compat, &self.settings.challenge, &standing)
     }
 
-    /// What there was with a challenger. What is accepted counts before its game begins.
+    /// The history with a challenger. An accepted challenge counts before its game begins.
     fn past(&self, opponent: Option<&UserId>, kind: OpponentKind) -> OpponentHistory {
         let about_to = self.accepted.of_kind(kind);
         let kind_today = self.state.games_today(kind.is_bot()) + about_to;
@@ -94,9 +94,9 @@ impl AccountState {
         }
     }
 
-    /// Puts a bot's game down in the quota, so that two decisions in a row cannot both have the
-    /// last one. Anyone who sends the acceptance waits until it is on disk. Whosever it is, the game
-    /// may begin and end before we hear of it.
+    /// Charges a bot's game to the quota, so that two decisions in a row cannot both spend the last
+    /// one. The accept call awaits the write to disk. Humans' games are recorded as well: any game
+    /// may begin and end before the bot sees its events.
     fn queue_challenge(&self, accepted: &AcceptedChallenge) {
         self.state.expect_game(&accepted.id.as_game());
         if let Some(opponent) = accepted
@@ -108,7 +108,7 @@ impl AccountState {
         }
     }
 
-    /// Lets someone wait for a slot. If our own challenge that has the slot, that goes.
+    /// Queues a challenge for a slot. If the bot's own challenge holds that slot, withdraws it.
     fn wait(
         &mut self,
         challenge: Challenge,
@@ -124,7 +124,8 @@ impl AccountState {
             until: now + rules.queue,
             kind,
         };
-        // The slot of our own challenge is as good as free: for that, anyone may wait a moment.
+        // The slot of the bot's own challenge is as good as free, so there is one more place in the
+        // queue.
         let displaces = self.would_displace(kind);
         let mut places = rules.queue_places;
         if displaces && (places == 0 || rules.queue.is_zero()) {
@@ -141,7 +142,7 @@ impl AccountState {
         }
     }
 
-    /// Whether there would be a slot for this kind without the challenge of our own.
+    /// Whether withdrawing the bot's own challenge would free a slot for this kind.
     fn would_displace(&self, kind: OpponentKind) -> bool {
         let Some(outgoing) = &self.outgoing else {
             return false;
@@ -154,7 +155,7 @@ impl AccountState {
         self.plan().room(kind, tally) > 0
     }
 
-    /// Gives free slots to those who wait; tells the others when it has been long enough.
+    /// Gives free slots to queued challenges and declines those that waited too long.
     pub(super) fn params(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         loop {
             if self.queue.is_empty() {
@@ -189,7 +190,7 @@ impl AccountState {
             kind,
             rematch_of: challenge.rematch_of.clone(),
             rated: challenge.rated,
-            seated: takes_seat(challenge),
+            takes_slot: takes_slot(challenge),
             expires: now + self.timing.accepted,
             tries: 1,
             again: None,
@@ -198,14 +199,15 @@ impl AccountState {
         }
     }
 
-    /// It was taken back or declined, by whomever: anyone who waited is forgotten, a slot is free.
+    /// A challenge was withdrawn or declined by either side: drops it from the queue, or frees its
+    /// slot.
     pub(super) fn withdrawn(&mut self, id: &ChallengeId) {
         self.drop_accepted(id);
         self.queue.remove(id);
         self.outgoing_is_gone(id);
     }
 
-    /// What became of an acceptance. Whatever it was, a game that begins is played.
+    /// Handles the outcome of an accept. Whatever it is, a game that begins is played.
     pub(super) fn accepted(
         &mut self,
         id: &ChallengeId,
@@ -216,7 +218,8 @@ impl AccountState {
         let patience = self.settings.challenge.queue;
         let timing = self.timing;
         let Some(accepted) = self.accepted.get_mut(id) else {
-            // It was taken back, or its game has begun. Sending it may have set a game aside again.
+            // It was withdrawn, or its game has begun. Sending the accept may have marked a game
+            // again.
             if *answer != AcceptOutcome::Done {
                 self.state.release(id.as_str());
             }
@@ -232,7 +235,7 @@ impl AccountState {
                 }
             }
             AcceptOutcome::Lost if accepted.tries < MOST_TRIES => {
-                // At once where it can: who is kept waiting leaves.
+                // Retry at once where possible: a challenger kept waiting leaves.
                 let pause = timing.retry.saturating_mul(1 << accepted.tries.min(8)) / 2;
                 let pause = pause.min(timing.retry_cap);
                 accepted.again = Some(now + pause);
@@ -249,12 +252,13 @@ impl AccountState {
             }
             AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id, out),
             AcceptOutcome::Lost => {
-                // It may have arrived each time: only the list knows, or anyone who looks it up.
+                // Each attempt may have arrived: only the list of running games, or a look-up, can
+                // tell.
                 self.ask_for_list(now, out);
                 self.void_accepted(id);
             }
             AcceptOutcome::Gone if accepted.tries > 1 => {
-                // An earlier one may have arrived, and the game be over.
+                // An earlier attempt may have arrived and its game be over.
                 self.ask_for_list(now, out);
                 self.void_accepted(id);
             }
@@ -264,7 +268,7 @@ impl AccountState {
         }
     }
 
-    /// The challenger learns that nothing comes of it now.
+    /// Declines a challenge that cannot be accepted after all.
     fn give_up(&mut self, id: &ChallengeId, out: &mut Vec<AccountEffect>) {
         let accepted = self.drop_accepted(id);
         let from = accepted
@@ -281,14 +285,15 @@ impl AccountState {
         })));
     }
 
-    /// Nothing comes of it: neither a slot nor a game of the day's is spent.
+    /// Drops an accepted challenge without a game: frees its slot and refunds the quota.
     pub(super) fn drop_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
         let accepted = self.void_accepted(id)?;
         self.state.give_game_up(&id.as_game());
         Some(accepted)
     }
 
-    /// Nothing seems to come of it; should its game have begun and ended all the same, it counts.
+    /// Drops an accepted challenge that seems to have no game; if its game began and ended all the
+    /// same, the quota counts it.
     fn void_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
         let accepted = self.accepted.remove(id)?;
         self.release_game(&accepted);
@@ -312,8 +317,8 @@ impl AcceptedChallenge {
     }
 }
 
-/// Whether the game will take a slot: one of days waits most of its life.
-fn takes_seat(challenge: &Challenge) -> bool {
+/// Whether the game will take a slot: a correspondence game does not.
+fn takes_slot(challenge: &Challenge) -> bool {
     !matches!(
         challenge.time_control,
         TimeControl::Correspondence { .. } | TimeControl::Unlimited

@@ -1,8 +1,8 @@
-//! Our one outgoing challenge.
+//! The bot's only open challenge.
 //!
-//! It holds a slot from before it is sent until its game starts or it is known to be gone. Incoming
-//! challenges take precedence: if only this slot is missing for one, ours is withdrawn first, and only then
-//! is the other accepted.
+//! It holds a slot from before it is sent until its game begins or the challenge is known to be
+//! gone. Incoming challenges take precedence: if one lacks only this slot, the bot withdraws its
+//! own challenge first and then accepts the other.
 
 use std::time::Instant;
 
@@ -12,30 +12,30 @@ use super::state::AccountState;
 use crate::bot::game::CallOutcome;
 use crate::lichess::{ChallengeId, GameId, GameInfo, UserId};
 
-/// How often a cancellation that brought no answer is sent.
+/// How often to send a cancellation that got no answer.
 const MOST_TRIES: u32 = 4;
 
-/// Our challenge, from the moment that its slot is taken.
+/// The bot's challenge, from the moment it holds a slot.
 #[derive(Debug)]
 pub(super) struct OutgoingChallenge {
     opponent: UserId,
     kind: OpponentKind,
-    /// What the server calls it, once it has answered.
+    /// Its id, once the server has answered.
     id: Option<ChallengeId>,
-    /// A game with the opponent that began before the server's answer: probably this one's.
+    /// A game with the opponent that began before the server's answer: probably this challenge's.
     game: Option<GameId>,
     expires: Instant,
-    /// It is to be taken back, as soon as its id is known.
+    /// Withdraw it as soon as its id is known.
     unwanted: bool,
     cancelling: bool,
     tries: u32,
     again: Option<Instant>,
 }
 
-/// What the outside may do about a challenge of ours.
+/// Calls from outside about the bot's own challenge.
 impl AccountState {
-    /// How many slots a challenge of our own may take now: none while anyone waits or one of ours
-    /// is out, and never one that is kept for humans.
+    /// Slots available to the bot's own challenge: none while a challenge is queued or one of the
+    /// bot's is open, and never a slot reserved for humans.
     pub fn spare(&self) -> usize {
         if self.is_closed() || self.outgoing.is_some() || !self.queue.is_empty() {
             return 0;
@@ -43,8 +43,7 @@ impl AccountState {
         self.plan().room(OpponentKind::Bot, self.tally())
     }
 
-    /// Takes a slot for a challenge of our own that is about to be sent. Says whether there was
-    /// one.
+    /// Takes a slot for a challenge about to be sent. Returns whether one was free.
     pub fn hold(&mut self, opponent: &UserId, kind: OpponentKind, now: Instant) -> bool {
         if self.spare() == 0 {
             return false;
@@ -63,24 +62,24 @@ impl AccountState {
         true
     }
 
-    /// The server has made it: this is its id.
+    /// Records the id after the server created the challenge.
     #[must_use]
     pub fn held(&mut self, id: ChallengeId, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
-        // A game of this id may have begun before the answer came.
+        // A game with this id may have begun before the answer came.
         let begun = self.games.contains(&id.as_game());
         let Some(outgoing) = self.outgoing.as_mut().filter(|known| known.id.is_none()) else {
-            // No one waits for it any more: better no challenge than one that no one knows of.
+            // The hold is gone: withdraw the challenge rather than leave it untracked.
             if !begun {
                 out.push(AccountEffect::Cancel(id));
             }
             return out;
         };
-        let takes_seat = outgoing
+        let takes_slot = outgoing
             .game
             .as_ref()
             .is_none_or(|game| *game != id.as_game());
-        if begun || !takes_seat {
+        if begun || !takes_slot {
             self.outgoing = None;
         } else {
             outgoing.id = Some(id);
@@ -94,7 +93,7 @@ impl AccountState {
         out
     }
 
-    /// It never came about, was declined, or is known to be gone.
+    /// Frees the slot: the challenge was never created, was declined, or is known to be gone.
     #[must_use]
     pub fn release(&mut self, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
@@ -103,7 +102,7 @@ impl AccountState {
         out
     }
 
-    /// Takes it back; the slot is free once the server has said what became of it.
+    /// Withdraws the challenge; the slot is free once the server has answered.
     #[must_use]
     pub fn withdraw(&mut self) -> Vec<AccountEffect> {
         let mut out = Vec::new();
@@ -111,18 +110,18 @@ impl AccountState {
         out
     }
 
-    /// Whether a challenge of ours holds a slot.
+    /// Whether the bot's own challenge holds a slot.
     pub fn is_asking(&self) -> bool {
         self.outgoing.is_some()
     }
 
-    /// The id of our challenge, while it holds a slot.
+    /// The id of the challenge that holds a slot.
     pub fn outgoing(&self) -> Option<&ChallengeId> {
         self.outgoing.as_ref().and_then(|known| known.id.as_ref())
     }
 }
 
-/// What the account state does about it by itself.
+/// Reactions of the account state.
 impl AccountState {
     pub(super) fn take_back(&mut self, out: &mut Vec<AccountEffect>) {
         if let Some(outgoing) = &mut self.outgoing {
@@ -131,7 +130,7 @@ impl AccountState {
         }
     }
 
-    /// What became of taking it back. A yes may still be followed by its game.
+    /// Handles the outcome of a cancellation. Its game may follow even a success.
     pub(super) fn canceled(
         &mut self,
         id: &ChallengeId,
@@ -146,7 +145,7 @@ impl AccountState {
         outgoing.cancelling = false;
         match answer {
             CallOutcome::Done | CallOutcome::Gone => self.outgoing = None,
-            // It has become a game that is under way: the list tells.
+            // It has become a running game, which the list shows.
             CallOutcome::Refused { .. } => self.ask_for_list(now, out),
             CallOutcome::Lost if outgoing.tries < MOST_TRIES => outgoing.again = Some(retry),
             CallOutcome::Limited { wait } => {
@@ -165,20 +164,20 @@ impl AccountState {
             .filter(|known| known.id.as_ref() == Some(id))
     }
 
-    /// A challenge of ours was declined or cancelled, by whomever.
+    /// The bot's challenge was declined or cancelled by either side.
     pub(super) fn outgoing_is_gone(&mut self, id: &ChallengeId) {
         if self.outgoing_of(id).is_some() {
             self.outgoing = None;
         }
     }
 
-    /// Whether a game that begins is the one of our challenge; its slot goes over to the game.
+    /// If a starting game is that of the bot's challenge, passes the slot on to the game.
     pub(super) fn outgoing_becomes(&mut self, game: &GameInfo) -> Option<OpponentKind> {
         let outgoing = self.outgoing.as_mut()?;
         let kind = outgoing.kind;
         match &outgoing.id {
             Some(id) if id.as_str() == game.id.as_str() => self.outgoing = None,
-            // The game was quicker than the answer with its id.
+            // The game began before the answer with its id.
             None if outgoing.game.is_none()
                 && game.opponent.id.as_ref() == Some(&outgoing.opponent) =>
             {
@@ -189,7 +188,7 @@ impl AccountState {
         Some(kind)
     }
 
-    /// What time brings: a cancellation once more, or the end of a hold that no one has ended.
+    /// Retries a due cancellation, or ends an expired hold.
     pub(super) fn tick_outgoing(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         let Some(outgoing) = &mut self.outgoing else {
             return;
@@ -216,7 +215,7 @@ impl OutgoingChallenge {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        // Its game sits already, if it began before the answer.
+        // If the game began before the answer, it has its slot already.
         if self.game.is_none() {
             tally.add(self.kind);
         }

@@ -1,8 +1,9 @@
-//! Running games: which get a game task, which accepted challenge each belongs to, and reconciliation with
-//! the server's list.
+//! Running games: which get a game task, which accepted challenge each belongs to, and
+//! reconciliation with the server's list.
 //!
-//! A game is started exactly once, however often it is announced. One that the bot did not ask for and that
-//! finds no slot is aborted while possible, else played; games from before the start are always played.
+//! Each game starts exactly once, however often it is announced. A game that the bot did not ask
+//! for and that finds no slot is aborted if possible, else played; games from before this process
+//! started are always played.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -19,18 +20,17 @@ use crate::store::Origin;
 
 /// The most games that the list of running games shows.
 const LIST_CAP: usize = 50;
-/// With so many lines at once the server, which keeps 32 for a reader that is late, may have dropped
-/// some.
+/// With this many lines at once the server may have dropped some: it buffers 32 for a slow reader.
 const CROWD: usize = 24;
 
-/// Games for which there is no slot.
+/// Games without a slot.
 #[derive(Debug, Default)]
 pub(super) struct ExcessGames {
-    /// Being called off; should that fail they are played.
+    /// Abort in progress; if it fails, the game is played.
     leaving: BTreeMap<GameId, (Box<GameInfo>, Instant)>,
-    /// Called off once; not tried again.
+    /// Aborted once; not tried again.
     tried: BTreeSet<GameId>,
-    /// From when on a game without a accepted challenge is none that ran before.
+    /// From then on a game without an accepted challenge is not one from before the start.
     settled: Option<Instant>,
 }
 
@@ -43,7 +43,7 @@ impl ExcessGames {
         self.leaving.values().map(|(_, until)| *until).min()
     }
 
-    /// Calling off that brought no answer at all has failed.
+    /// Aborts without any answer, which count as failed.
     fn overdue(&mut self, now: Instant) -> Vec<GameInfo> {
         let late: Vec<_> = (self.leaving.iter())
             .filter(|(_, (_, until))| *until <= now)
@@ -58,7 +58,7 @@ impl ExcessGames {
     }
 }
 
-/// Who asked for a game.
+/// Which side asked for a game.
 struct GameOrigin {
     kind: OpponentKind,
     origin: Option<Origin>,
@@ -74,8 +74,8 @@ impl GameOrigin {
         }
     }
 
-    /// No one that we know of.
-    fn nobody(kind: OpponentKind) -> Self {
+    /// No known request led to the game.
+    fn unknown(kind: OpponentKind) -> Self {
         Self {
             kind,
             origin: None,
@@ -106,7 +106,8 @@ impl AccountState {
         }
         let title = OpponentKind::of(Some(&game.opponent));
         let asked = if let Some(accepted) = self.accepted.take(&game) {
-            // A game of another id takes the slot over; in the quota a rematch's does so too.
+            // A game with another id takes the slot over; a rematch's takes over the quota entry as
+            // well.
             if accepted.id != game.id.as_challenge() {
                 self.state.give_game_up(&accepted.id.as_game());
                 if accepted.rematch_of.is_none() {
@@ -128,7 +129,7 @@ impl AccountState {
             self.call_off(game, now, out);
             return;
         } else {
-            GameOrigin::nobody(title)
+            GameOrigin::unknown(title)
         };
         self.play(game, &asked, now, out);
     }
@@ -169,22 +170,22 @@ impl AccountState {
         });
     }
 
-    /// Whether a game that no one has asked for is one too many and can still be called off: before
-    /// our first move, and not in an arena, where that would lose it.
+    /// Whether a game that the bot did not ask for is in excess and can still be aborted: before
+    /// the bot's first move, and not in an arena, where aborting loses the game.
     fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
-        let takes_seat = !is_parked(game);
+        let takes_slot = !is_parked(game);
         self.excess.has_settled(now)
             && can_be_called_off
-            && takes_seat
+            && takes_slot
             && !self.excess.tried.contains(&game.id)
             && self.plan().room(kind, self.tally()) == 0
     }
 
     fn call_off(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<AccountEffect>) {
         tracing::warn!(game = %game.id, "no free slot: aborting the game");
-        // What was called off long ago does not come back; what is remembered has an end.
+        // A game aborted long ago does not come back, so the set can be bounded.
         if self.excess.tried.len() >= LIST_CAP {
             self.excess.tried.clear();
         }
@@ -194,7 +195,7 @@ impl AccountState {
         self.excess.leaving.insert(game.id.clone(), (game, until));
     }
 
-    /// What became of calling a game off. If it continues, it is played.
+    /// Handles the outcome of an abort. If the game continues, it is played.
     pub(super) fn aborted(
         &mut self,
         id: &GameId,
@@ -206,22 +207,22 @@ impl AccountState {
             return;
         };
         if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
-            let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
+            let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
             self.play(game, &asked, now, out);
         }
     }
 
     pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         for game in self.excess.overdue(now) {
-            let asked = GameOrigin::nobody(OpponentKind::of(Some(&game.opponent)));
+            let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
             self.play(Box::new(game), &asked, now, out);
         }
     }
 
     pub(super) fn finished(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
         if let Some(accepted) = self.accepted.remove(&game.id.as_challenge()) {
-            // It ended before it was seen to begin: it was begun all the same. After the next list
-            // it is looked up.
+            // The game ended before its start was seen, but it did start. It is backfilled after
+            // the next list.
             self.note_begun(game, &GameOrigin::of(&accepted));
             let soon = now + self.timing.again;
             self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
@@ -243,9 +244,9 @@ impl AccountState {
         }
     }
 
-    /// Asks for the list now, and plans the next look. There is one while nothing runs, too: a
-    /// stream that lives may have lost the line that told of a game. Where games are parked and
-    /// nothing else runs, the operator says how often.
+    /// Fetches the list now and schedules the next fetch, even while nothing runs: a live stream
+    /// may have lost the line that announced a game. With only correspondence games the config sets
+    /// the interval.
     pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         let usual = self.timing.reconcile;
         let pause = match self.correspondence.poll(&self.settings.correspondence) {
@@ -261,13 +262,13 @@ impl AccountState {
         }
     }
 
-    /// The next look at the list is a moment away, or nearer.
+    /// Brings the next fetch of the list forward to a moment from now.
     pub(super) fn list_soon(&mut self, now: Instant) {
         let soon = now + self.timing.again;
         self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
     }
 
-    /// After a burst of lines the list is wanted: some may have been dropped.
+    /// After a burst of lines, fetch the list: some lines may have been dropped.
     pub(super) fn note_line(&mut self, now: Instant) {
         self.lines.push_back(now);
         if self.lines.len() < CROWD {
@@ -280,12 +281,12 @@ impl AccountState {
         }
     }
 
-    /// Whether a list of running games shows all there are.
+    /// Whether a list of running games is complete.
     pub fn is_complete_list(games: &[GameInfo]) -> bool {
         games.len() < LIST_CAP
     }
 
-    /// Whether a game runs here or is about to, so that its end will be seen.
+    /// Whether a game runs here or is about to, so that the bot will see its end.
     pub fn tracks(&self, game: &GameId) -> bool {
         self.games.contains(game)
             || self.correspondence.contains(game)
@@ -293,8 +294,8 @@ impl AccountState {
             || self.accepted.holds(&game.as_challenge())
     }
 
-    /// The list of running games: what we missed is taken up, what is not on it is looked at, and
-    /// accepted challenges without a game are void.
+    /// Compares with the list of running games: starts missed games, checks games not on it, and
+    /// drops accepted challenges without a game.
     pub(super) fn compare(
         &mut self,
         games: Vec<GameInfo>,
@@ -326,10 +327,11 @@ impl AccountState {
             }
         }
         if !is_complete_list {
-            // More run than it shows. The most urgent stand first, so that the next one shows others.
+            // The list is full. The most urgent games come first, so the next list will show
+            // others.
             self.list_soon(now);
         }
-        // The stream tells the running games at its opening too: those lines may still be coming.
+        // The stream also announces running games when it opens: those lines may still be coming.
         let settles = now + self.timing.again;
         self.excess.settled.get_or_insert(settles);
     }

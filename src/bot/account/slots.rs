@@ -1,21 +1,20 @@
-//! Slots: how many there are, who may take them, and who holds them.
+//! Slots: how many there are, and which games use them.
 //!
-//! Data and counting only. Correspondence games take no slot.
+//! Data and counting only. A correspondence game takes no slot.
 
 use std::collections::BTreeMap;
 
 use crate::lichess::{GameId, Player, UserId};
 
-/// The two kinds of opponents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OpponentKind {
-    /// A person, known or nameless.
+    /// A human, named or anonymous.
     Human,
     Bot,
 }
 
 impl OpponentKind {
-    /// The kind of a game task.
+    /// The opponent kind of a player.
     pub fn of(player: Option<&Player>) -> Self {
         if player.is_some_and(Player::is_bot) {
             Self::Bot
@@ -24,17 +23,15 @@ impl OpponentKind {
         }
     }
 
-    /// Whether it is a bot.
     pub fn is_bot(self) -> bool {
         self == Self::Bot
     }
 }
 
-/// Slots as the operator set them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotLimits {
     pub(super) all: usize,
-    /// Those of them that bots never get.
+    /// Slots that bots never get.
     pub(super) for_humans: usize,
 }
 
@@ -52,7 +49,7 @@ impl SlotUsage {
 }
 
 impl SlotLimits {
-    /// How many more of this kind may sit down.
+    /// Free slots for this kind.
     pub(super) fn room(self, kind: OpponentKind, taken: SlotUsage) -> usize {
         let free = self.all.saturating_sub(taken.all);
         match kind {
@@ -65,16 +62,16 @@ impl SlotLimits {
     }
 }
 
-/// Who sits at a game.
+/// A game with a game task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ActiveGame {
     pub(super) opponent: Option<UserId>,
     pub(super) kind: OpponentKind,
-    /// Nothing happens in the game any more: it has a game task and no slot.
+    /// A stalled game: has a game task but no slot.
     pub(super) still: bool,
 }
 
-/// The games that have a game task.
+/// The games with a game task.
 #[derive(Debug, Default)]
 pub(super) struct ActiveGames(BTreeMap<GameId, ActiveGame>);
 
@@ -87,7 +84,7 @@ impl ActiveGames {
         self.0.remove(id);
     }
 
-    /// Whether a game stands still.
+    /// Marks a game as stalled or moving again.
     pub(super) fn stand(&mut self, id: &GameId, still: bool) {
         if let Some(game) = self.0.get_mut(id) {
             game.still = still;
@@ -107,8 +104,8 @@ impl ActiveGames {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let seated = self.0.values().filter(|game| !game.still);
-        seated.for_each(|game| tally.add(game.kind));
+        let with_slot = self.0.values().filter(|game| !game.still);
+        with_slot.for_each(|game| tally.add(game.kind));
     }
 
     /// Games with this opponent.
@@ -127,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_stands_still_has_no_seat_until_it_goes_on() {
+    fn a_stalled_game_takes_no_slot_until_it_continues() {
         let (id, mut games) = (GameId::new("g1"), ActiveGames::default());
         let game = ActiveGame {
             opponent: None,
@@ -145,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn bots_never_get_what_is_kept_for_humans() {
+    fn bots_never_get_slots_reserved_for_humans() {
         let plan = SlotLimits {
             all: 4,
             for_humans: 1,
@@ -158,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_house_for_humans_alone_has_no_room_for_bots() {
+    fn slots_for_humans_only_leave_no_room_for_bots() {
         let plan = SlotLimits {
             all: 2,
             for_humans: 5,

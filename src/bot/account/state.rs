@@ -1,6 +1,7 @@
-//! The account state: handles an event at a given time and returns effects, in order.
+//! The account state and its event handling.
 //!
-//! It has no socket, no clock and no task, so lists of events test it.
+//! Receives the time and events, and returns the effects in order. Has no socket, clock or task, so
+//! lists of events can test it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,13 +35,13 @@ pub struct AccountState {
     pub(super) correspondence: CorrespondenceGames,
     pub(super) outgoing: Option<OutgoingChallenge>,
     pub(super) excess: ExcessGames,
-    /// When the list of running games is wanted next.
+    /// When to fetch the list of running games next.
     pub(super) list_at: Option<Instant>,
     /// When the last lines of the event stream came.
     pub(super) lines: VecDeque<Instant>,
-    /// When the list under way was asked for.
+    /// When the list call in progress was made.
     pub(super) list_asked: Option<Instant>,
-    /// Games whose end was seen since then: a list on its way may still show them.
+    /// Games that ended since then: a list on its way may still show them.
     pub(super) ended: Vec<GameId>,
     draining: bool,
     paused: bool,
@@ -48,7 +49,7 @@ pub struct AccountState {
 }
 
 impl AccountState {
-    /// An empty account state, with what is remembered of the time before.
+    /// An empty account state, beside what `state` remembers of earlier runs.
     pub fn new(me: UserId, settings: Arc<Settings>, timing: BotTiming, state: BotState) -> Self {
         Self {
             me,
@@ -73,43 +74,41 @@ impl AccountState {
         }
     }
 
-    /// Slots taken: games, challenges accepted, and the challenge of our own.
+    /// Slots taken: games, accepted challenges, and the bot's own challenge.
     pub fn taken(&self) -> usize {
         self.tally().all
     }
 
-    /// Those of them that bots have.
+    /// Slots taken by bots.
     pub fn taken_by_bots(&self) -> usize {
         self.tally().bots
     }
 
-    /// Games that have a game task.
     pub fn running(&self) -> usize {
         self.games.ids().count()
     }
 
-    /// Games of days a move, anyone who is to move.
+    /// Correspondence games, whichever side is to move.
     pub fn correspondence(&self) -> usize {
         self.correspondence.len()
     }
 
-    /// Whether this is a game of days a move.
+    /// Whether this is a correspondence game.
     pub fn is_parked(&self, game: &GameId) -> bool {
         self.correspondence.contains(game)
     }
 
-    /// Our rating in atomic, as far as it is known.
+    /// The bot's atomic rating, if known.
     pub fn rating(&self) -> Option<i32> {
         self.rating
     }
 
-    /// Challenges that wait for a slot.
+    /// Challenges queued for a slot.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// Whether nothing runs and nothing is about to. Correspondence games do not count unless someone sits
-    /// at one.
+    /// Whether nothing runs or is about to. Correspondence games count only while a game task runs.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty()
             && !self.correspondence.is_visited()
@@ -118,7 +117,7 @@ impl AccountState {
             && self.excess.is_empty()
     }
 
-    /// When [`AccountEvent::Tick`] is wanted.
+    /// When the next [`AccountEvent::Tick`] is due.
     pub fn next_timeout(&self) -> Option<Instant> {
         let outgoing = self
             .outgoing
@@ -136,7 +135,7 @@ impl AccountState {
         .min()
     }
 
-    /// Takes in what happened and says what is to be done about it, in order.
+    /// Handles an event and returns the effects in order.
     pub fn apply(&mut self, news: AccountEvent, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
         match news {
@@ -201,7 +200,7 @@ impl AccountState {
         }
     }
 
-    /// Each game tells our rating when it begins, and what it did to it when it ends.
+    /// Reads the bot's rating from the start of a game and the rating change from its end.
     fn learn_rating(&mut self, game: &GameInfo) {
         if let Some(rating) = game.rating {
             self.rating = Some(rating.saturating_add(game.rating_diff.unwrap_or(0)));
@@ -225,14 +224,15 @@ impl AccountState {
         }
     }
 
-    /// Sits down where it is our turn. At the end of the day such games can wait.
+    /// Visits correspondence games where it is the bot's turn. They can wait when the daily quota
+    /// is spent.
     fn visit_parked(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         if !self.draining {
             out.extend(self.correspondence.next_visits(now));
         }
     }
 
-    /// Whether nothing new is taken at all.
+    /// Whether the bot accepts nothing new at all.
     pub(super) fn is_closed(&self) -> bool {
         self.draining || self.paused || self.alarm
     }

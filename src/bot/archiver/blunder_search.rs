@@ -1,9 +1,8 @@
 //! Which move cost a game: what to search next, and what the answers mean. Pure.
 //!
-//! Our positions are looked at from the last to the first, each valued with the best play that a search
-//! finds. Where the value falls across one of our moves, that move gave it away. Of a lost game the
-//! latest moment counts at which it was not lost yet; of a drawn one the greatest fall from better
-//! than level.
+//! The bot's positions are searched from the last to the first, each scored for best play. If the
+//! score drops across a move of the bot, that move gave it away. In a lost game the last position
+//! that was not yet lost counts; in a drawn one the greatest drop from better than level.
 
 use crate::archive::{GameRecord, Mistake, ScoreRecord};
 use crate::engine::SearchResult;
@@ -14,31 +13,31 @@ use crate::rules::Game;
 const HOLDS: i32 = -100;
 /// At or above this a game is better than level.
 const BETTER: i32 = 150;
-/// A smaller fall is no mistake.
+/// A smaller drop is no mistake.
 const FALL: i32 = 150;
-/// Beyond this all values are alike.
+/// Scores beyond this count alike.
 const DECIDED: i32 = 1000;
-/// Positions that are looked at in one game.
+/// Maximum positions searched per game.
 const MOST: usize = 80;
-/// Moves of a line that are kept.
+/// Moves of a line to store.
 const LINE: usize = 8;
 
-/// The inquiry into one game.
+/// The search for the losing move of one game.
 #[derive(Debug)]
 pub(super) struct BlunderSearch {
     game: Game,
     us: Side,
     lost: bool,
     flagged: bool,
-    /// The ply of the position to be searched next; none when all is known.
+    /// The ply of the next position to search; `None` when done.
     next: Option<usize>,
-    /// What the position after our move at the next ply is worth to us, and what follows there.
+    /// The score after the bot's move at the next ply, and the line from there.
     after: Option<Eval>,
     searched: usize,
     found: Option<(i32, Mistake)>,
 }
 
-/// What a position is worth to us, and the line from there.
+/// A position's score for the bot, and the line from there.
 #[derive(Clone, Debug)]
 struct Eval {
     score: ScoreRecord,
@@ -46,7 +45,7 @@ struct Eval {
 }
 
 impl BlunderSearch {
-    /// Into a game of ours that was not won; none if it cannot be replayed.
+    /// Starts on a game that the bot did not win; `None` if it cannot be replayed.
     pub(super) fn new(record: &GameRecord) -> Option<Self> {
         let us = record.us?;
         let ending = record.ending.as_ref()?;
@@ -55,7 +54,7 @@ impl BlunderSearch {
         let last = (0..game.ply())
             .rev()
             .find(|ply| GameRecord::mover(*ply) == us);
-        // The position after our last move comes first, if it is on the board.
+        // The position after the bot's last move comes first, if it is on the board.
         let next = last.map(|last| last + 1);
         Some(Self {
             game,
@@ -69,7 +68,7 @@ impl BlunderSearch {
         })
     }
 
-    /// The game up to the position that is to be searched next.
+    /// The game up to the next position to search.
     pub(super) fn next(&self) -> Option<Game> {
         let ply = self.next?;
         let mut game = self.game.clone();
@@ -77,12 +76,12 @@ impl BlunderSearch {
         Some(game)
     }
 
-    /// How many positions have been searched.
+    /// Number of positions searched.
     pub(super) fn searched(&self) -> usize {
         self.searched
     }
 
-    /// What a search made of the position asked for.
+    /// Records the search result of the requested position.
     pub(super) fn answer(&mut self, thought: &SearchResult) {
         let Some(ply) = self.next else { return };
         self.searched += 1;
@@ -103,14 +102,14 @@ impl BlunderSearch {
         self.next = rest.filter(|_| !decided && self.searched < MOST);
     }
 
-    /// Whether the position just valued was not lost yet: what came before is of no account.
+    /// Whether the position just scored was not lost yet: earlier mistakes do not matter.
     fn holds(&self) -> bool {
         self.after
             .as_ref()
             .is_some_and(|worth| capped(worth.score) >= HOLDS)
     }
 
-    /// Whether our move at `ply` gave something away.
+    /// Whether the bot's move at `ply` gave something away.
     fn weigh(&mut self, ply: usize, thought: &SearchResult, before: &Eval) {
         let (Some(after), Some(better)) = (&self.after, thought.best) else {
             return;
@@ -123,7 +122,7 @@ impl BlunderSearch {
             return;
         }
         let known = self.found.as_ref().map(|(fall, _)| *fall);
-        // Of a lost game the latest moment that held counts, whatever was given away before.
+        // In a lost game the last position that held counts, whatever was given away before.
         let counts = match known {
             None => true,
             Some(_) if self.lost && capped(before.score) >= HOLDS => true,
@@ -149,7 +148,7 @@ impl BlunderSearch {
     /// The move that cost the point, if a single one did.
     pub(super) fn mistake(self) -> Option<Mistake> {
         let (_, mistake) = self.found?;
-        // Anyone who falls on the clock in a fair position lost by that.
+        // A player who loses on time in a fair position lost by that.
         let fair = capped(mistake.after) >= HOLDS;
         (!(self.flagged && fair)).then_some(mistake)
     }
@@ -183,7 +182,7 @@ mod tests {
         }
     }
 
-    /// Values White's positions so, by ply; asks until all is known and says which plies were asked.
+    /// Scores White's positions by ply; searches until done and returns the searched plies.
     fn inquire(record: &GameRecord, value: impl Fn(usize) -> i32) -> (Vec<usize>, Option<Mistake>) {
         let mut inquiry = BlunderSearch::new(record).unwrap();
         let mut asked = Vec::new();
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_lost_from_the_start_blames_its_greatest_fall() {
+    fn a_game_lost_from_the_start_blames_its_greatest_drop() {
         let lost = record(Some(Side::Black), Status::Resign);
         let values = [-200, -200, -200, -200, -250, -600, -600, -900, -900, -900];
         let (_, mistake) = inquire(&lost, |ply| values[ply]);
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_replayed_is_left_alone() {
+    fn a_game_that_cannot_be_replayed_is_skipped() {
         let mut odd = record(Some(Side::Black), Status::Resign);
         odd.moves[3].uci = "zzzz".to_owned();
         assert!(BlunderSearch::new(&odd).is_none());

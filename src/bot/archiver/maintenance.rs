@@ -1,4 +1,4 @@
-//! Once a day: what is too old goes, and the log gets the day's summary.
+//! Daily maintenance: deletes old data from the archive and logs the day's summary.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::archive::{ArchiveError, Database, Millis, Prune, PrunePlace, Writer, 
 use crate::bot::event_log::EventLog;
 use crate::config;
 
-/// So many days are summed up in turn where none could be for long.
+/// Maximum days summarized in turn after a long gap.
 const MOST_DAYS: u64 = 7;
-/// Left to others at the disk between two steps.
+/// Pause between two steps, which leaves the disk to others.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// When it is looked what there is to do.
+/// Timing of the maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaintenanceRules {
-    /// How long after the start what is too old is looked for.
+    /// How long after the start to look for old data.
     pub settle: Duration,
-    /// How often it is looked whether a day is over, or something too old.
+    /// How often to check for a finished day or old data.
     pub look: Duration,
 }
 
@@ -33,7 +33,7 @@ impl Default for MaintenanceRules {
     }
 }
 
-/// Minds the archive for as long as it is kept.
+/// Maintains the archive as long as it is open.
 pub(super) async fn mind(
     writer: Writer,
     event_log: EventLog,
@@ -53,14 +53,14 @@ pub(super) async fn mind(
         rules: rules.settings.clone(),
     };
     loop {
-        // Before the first look games that ended while no one was there are looked up.
+        // Before the first check, games that ended unseen are looked up.
         tokio::time::sleep(rules.upkeep.look).await;
         let now = now();
         let summary = days.next(day_of(now)).await;
         if summary.is_some() {
             say.send_replace(summary);
         }
-        // Rather when nothing is played; at the latest a day later.
+        // Preferably while no game runs; at the latest a day later.
         let quiet = event_log.running().is_empty();
         if now >= prune_at && (quiet || now >= prune_at + millis(DAY)) {
             pruner.sweep(now).await;
@@ -73,19 +73,19 @@ fn day_of(moment: Millis) -> u64 {
     moment / millis(DAY)
 }
 
-/// The days that are to be summed up.
+/// The days to summarize.
 struct SummaryDays {
     writer: Writer,
     event_log: EventLog,
-    /// The first that is not summed up.
+    /// The first day not yet summarized.
     today: u64,
-    /// Whether the days before the start have been looked at.
+    /// Whether the days before the start have been checked.
     caught_up: bool,
 }
 
 impl SummaryDays {
-    /// The summary of a day that is over on this one, and is not summed up yet. While the archive is in
-    /// trouble there is none, and it is tried again.
+    /// The summary of a day that has ended and is not summarized yet. While the archive fails there
+    /// is none, and it is retried.
     async fn next(&mut self, now: u64) -> Option<String> {
         match self.pending(now).await {
             Ok(summary) => summary,
@@ -102,7 +102,7 @@ impl SummaryDays {
             self.caught_up = true;
             return Ok(summary);
         }
-        // A clock that was put right may leap over years.
+        // A corrected clock may leap over years.
         self.today = self.today.max(now.saturating_sub(MOST_DAYS));
         if now <= self.today {
             return Ok(None);
@@ -113,7 +113,7 @@ impl SummaryDays {
     }
 }
 
-/// Sums up the last day before this one on which games ended, if no one was there when it was over.
+/// Summarizes the last earlier day on which games ended, if the bot was down when it ended.
 async fn catch_up(
     writer: &Writer,
     event_log: &EventLog,
@@ -138,15 +138,15 @@ async fn sum_up(writer: &Writer, event_log: &EventLog, day: u64) -> Result<Strin
     }
     let (from, until) = (day * millis(DAY), (day + 1) * millis(DAY));
     let summary = writer.ask(move |disk| disk.day(from, until)).await?;
-    // By its date it is found again.
+    // The date makes the summary findable.
     let summary = format!("{}: {summary}", dates::date(from));
     tracing::info!(summary, "the day is over");
     event_log.note("summary", summary.as_str(), None);
     Ok(summary)
 }
 
-/// Lets go of what is too old, a step at a time: between two of them anyone who waits for the file has a
-/// turn, first of all those who keep games.
+/// Deletes old data a step at a time: between two steps waiting users of the file get their turn,
+/// above all the archive writer.
 struct Pruner {
     writer: Writer,
     rules: config::Archive,
@@ -163,13 +163,13 @@ impl Pruner {
         }
     }
 
-    /// How many games, details of games, and challenges and events have gone.
+    /// Number of deleted games, game details, and challenges and events.
     async fn steps(&self, now: Millis) -> Result<(u64, u64, u64), ArchiveError> {
         let before = |days: u32| now.saturating_sub(u64::from(days) * millis(DAY));
         let (games, details) = (before(self.rules.games), before(self.rules.details));
         let before = before(self.rules.events);
         let games = self.games(0, games, Prune::Games).await?;
-        // A game may have ended since it was passed over, and a clock may have been put right.
+        // A game may have ended since the pruner passed it, and a clock may have been corrected.
         let known = self.writer.ask(Database::thinned).await?;
         let from = known.min(details).saturating_sub(millis(STILL_RUNNING));
         let thinned = self.games(from, details, Prune::Details).await?;
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// A game that we lost on a day.
+    /// A game that the bot lost on a day.
     fn lost(number: u64, day: u64) -> ArchiveEntry {
         let at = day * millis(DAY) + number;
         ArchiveEntry::Game(Arc::new(GameRecord {
@@ -260,7 +260,7 @@ mod tests {
         }))
     }
 
-    /// A game of which the engine's thoughts are known.
+    /// A game with search results.
     fn thoughtful(id: &str, joined: Millis) -> GameRecord {
         GameRecord {
             id: id.to_owned(),
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_day_that_nobody_summed_up_is_summed_up_once() {
+    async fn an_unsummarized_day_is_summarized_once() {
         let folder = tempfile::tempdir().unwrap();
         let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let games = [lost(1, 2), lost(2, 3), lost(3, 3), lost(4, 7)];
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_day_waits_for_its_summary_until_the_archive_is_in_order_again() {
+    async fn a_day_waits_for_its_summary_until_the_archive_works_again() {
         let folder = tempfile::tempdir().unwrap();
         let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let games = [lost(1, 2), lost(2, 3)];
@@ -330,7 +330,7 @@ mod tests {
         }
         assert_eq!(event_log.events(9).len(), 3);
         assert_eq!(days.next(6).await.as_deref(), Some("1970-01-06: no games"));
-        // A leap of the clock is not a year of summaries.
+        // A leap of the clock does not cause a year of summaries.
         let mut leapt = 0;
         while days.next(1000).await.is_some() {
             leapt += 1;
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_for_the_file_waits_for_one_step_of_the_sweep() {
+    async fn a_waiting_user_of_the_file_waits_for_one_step_of_the_pruner() {
         const GAMES: u64 = 350;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
@@ -352,7 +352,7 @@ mod tests {
             let all = reader.games(&Filter::default(), Order::Newest, 999, None);
             all.unwrap().len()
         };
-        // Asked for while the first step is under way.
+        // Requested while the first step is in progress.
         let meanwhile = async {
             let game = game(GAMES, 10 * millis(DAY));
             writer.ask(move |disk| disk.commit(&[game])).await.unwrap();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_game_that_ends_after_it_was_passed_over_is_thinned_too() {
+    async fn a_game_that_ends_after_the_pruner_passed_it_is_thinned_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
         let writer = Writer::start(&path).unwrap();
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(pruner.steps(32 * millis(DAY)).await.unwrap().1, 1);
     }
     #[tokio::test]
-    async fn after_a_start_only_what_may_still_have_details_is_looked_at() {
+    async fn after_a_start_only_games_that_may_have_details_are_checked() {
         let folder = tempfile::tempdir().unwrap();
         let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
         let keep = |id: &str, day: u64| {
@@ -404,7 +404,7 @@ mod tests {
             writer.ask(move |disk| disk.commit(&[entry]))
         };
         let sweep = || async {
-            // As after a start: nothing is known but what the file says.
+            // As after a start: only the file's own data is known.
             let pruner = pruner(&writer, |rules| {
                 rules.games = 9999;
                 rules.details = 1;
@@ -415,15 +415,15 @@ mod tests {
         assert_eq!(sweep().await, 1);
         let thinned = writer.ask(Database::thinned).await.unwrap();
         assert_eq!(thinned, 999 * millis(DAY));
-        // One that ran when it was passed over, and one that no one puts there without saying so.
+        // One that ran when the pruner passed it, and one added without notice.
         keep("game0002", 900).await.unwrap();
         keep("game0003", 6).await.unwrap();
         assert_eq!(sweep().await, 1);
-        // As anyone who imports games says it.
+        // As an importer of games reports it.
         let older = move |disk: &mut Database| disk.set_thinned(thinned, 6 * millis(DAY));
         writer.ask(older).await.unwrap();
         assert_eq!(sweep().await, 1);
-        // Of two who say something at once, anyone who knows of more to do is believed.
+        // Of two concurrent reports, the one with more work to do counts.
         writer.ask(older).await.unwrap();
         let late = move |disk: &mut Database| disk.set_thinned(thinned, thinned);
         writer.ask(late).await.unwrap();

@@ -33,34 +33,33 @@ use crate::archive::{Millis, Writer};
 use crate::config;
 use crate::engine::Pool;
 
-/// How long the start waits for what the file knows of games under way.
+/// Maximum wait at start for the file's games in progress.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the end waits for the file.
+/// Maximum wait at exit for the file.
 const FAREWELL: Duration = Duration::from_secs(3);
-/// Games that began earlier are not taken up again.
+/// Games that began earlier are not resumed.
 const STILL_RUNNING: Duration = Duration::from_secs(200 * 24 * 3600);
-/// A challenge that waited for so long when the bot starts has lapsed.
+/// A challenge open for this long when the bot starts has lapsed.
 const LAPSED: Duration = Duration::from_secs(60);
-/// The longest from one try to the next at a file that cannot be written.
+/// Maximum pause between two attempts at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Before work that panicked restarts, if nothing waits for it; longer each time that it does.
+/// Pause before a panicked background task restarts; doubles each time.
 const REVIVE: Duration = Duration::from_secs(60);
 
-/// How the archive is kept.
+/// Settings and timing of the archive.
 #[derive(Clone, Debug)]
 pub struct ArchiveRules {
-    /// What the operator says.
     pub settings: config::Archive,
-    /// When games are looked at again.
+    /// When to review games.
     pub review: AnalysisRules,
-    /// When what is too old goes, and a day is summed up.
+    /// When to delete old data and summarize a day.
     pub upkeep: MaintenanceRules,
-    /// The longest from one try to the next at a file that cannot be written.
+    /// Maximum pause between two attempts at a file that cannot be written.
     pub retry: Duration,
-    /// The first pause before the review or the upkeep restarts after a panic.
+    /// First pause before review or maintenance restarts after a panic.
     pub revive: Duration,
-    /// Says by what time that is done.
+    /// The clock for that.
     pub clock: fn() -> SystemTime,
 }
 
@@ -80,7 +79,7 @@ impl From<&config::Archive> for ArchiveRules {
     }
 }
 
-/// The work for the archive. Dropping it ends that work where it stands.
+/// Background work for the archive. Dropping it stops the work at once.
 #[derive(Debug)]
 pub struct Archiver {
     stop: CancellationToken,
@@ -90,11 +89,11 @@ pub struct Archiver {
 }
 
 impl Archiver {
-    /// Begins to keep what the event log says in this file, and tells the event log what the file
-    /// knows of games that had not ended. To be called before the bot begins.
+    /// Starts archiving the event log to this file, and passes the file's unfinished games to the
+    /// event log. Call before the bot starts.
     ///
     /// # Errors
-    /// When the system gives no thread. A file that cannot be used is an alarm, no error.
+    /// When no thread can be created. An unusable file raises an alert instead.
     pub async fn start(
         path: &Path,
         event_log: &EventLog,
@@ -117,7 +116,7 @@ impl Archiver {
             }
         };
         event_log.archive(unfinished);
-        // One that still waits is told again when the event stream opens. No one waits for this.
+        // The server repeats an open challenge when the event stream opens. Nothing waits for this.
         drop(writer.ask(move |disk| {
             let lapsed = disk.lapse(begun.saturating_sub(millis(LAPSED)), begun);
             if let Err(error) = &lapsed {
@@ -162,12 +161,12 @@ impl Archiver {
         })
     }
 
-    /// The summary of each day once it is over.
+    /// The summary of each finished day.
     pub fn days(&self) -> watch::Receiver<Option<String>> {
         self.days.clone()
     }
 
-    /// Keeps what is left and ends, in a few seconds at most.
+    /// Stores what is left and ends, in a few seconds at most.
     pub async fn finish(mut self) {
         self.stop.cancel();
         let kept = self.keeping.join_next();
@@ -183,7 +182,8 @@ impl Archiver {
     }
 }
 
-/// Notes, from the second time on, that work failed and restarts. The log says why.
+/// Logs every restart of a panicked task from the second start on; the program's log has the
+/// reason.
 fn anew(event_log: &EventLog, what: &'static str) -> impl Fn() + Send + 'static {
     let event_log = event_log.clone();
     let again = AtomicBool::new(false);

@@ -1,8 +1,8 @@
-//! Searches lost and drawn games again, while nothing is played and only then.
+//! Analyses lost and drawn games, only while no game runs.
 //!
-//! The moment a game begins the search is dropped; what was found so far waits for the next quiet
-//! hour. Its searches use what others leave of the cores. A game of which one fails is given up: an
-//! answer that is none must not count as one, and no game may keep the others from their turn.
+//! When a game begins the search is dropped, and results so far wait for the next idle time. The
+//! searches use spare cores. A game with a failed search is given up: an answer without a search
+//! must not count, and no game may block the others.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -19,22 +19,22 @@ use crate::bot::supervisor::panic_message;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
 use crate::rules::Game;
 
-/// Games that began earlier are not looked at again.
+/// Older games are not reviewed.
 const RECENT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Of so many that were dropped so while nothing was played, their game is given up.
+/// After this many searches dropped while no game runs, give the game up.
 const MOST_DROPPED: u32 = 3;
 
-/// When and how long games are looked at again.
+/// When and how to review games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnalysisRules {
-    /// How long each position is searched.
+    /// Search time per position.
     pub time: Duration,
-    /// A search that says nothing for so many of its times is dropped. In the background it gets
-    /// only what others leave of the cores.
+    /// A search without an answer for this many times `time` is dropped. In the background it gets
+    /// only spare core time.
     pub patience: u32,
-    /// How long nothing must have been played.
+    /// Idle time required before a review.
     pub idle: Duration,
-    /// How long is waited after there was nothing to do.
+    /// Pause when there was nothing to review.
     pub again: Duration,
 }
 
@@ -49,7 +49,7 @@ impl Default for AnalysisRules {
     }
 }
 
-/// Reviews for as long as the archive is kept.
+/// Reviews games as long as the archive is open.
 pub(super) async fn review(writer: Writer, event_log: EventLog, pool: Pool, rules: AnalysisRules) {
     let reviewer = GameAnalyzer {
         writer,
@@ -79,17 +79,17 @@ struct GameAnalyzer {
 }
 
 impl GameAnalyzer {
-    /// Looks at one game; false if there is none left.
+    /// Reviews one game; false if there is none left.
     async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
         if self.event_log.troubles().borrow().is_some() {
-            // What is found could not be kept.
+            // The result could not be stored.
             return Ok(false);
         }
         let next = self.writer.ask(move |disk| disk.next_unreviewed(since));
         let Some(game) = next.await? else {
             return Ok(false);
         };
-        // One that cannot be looked at shall not keep the others from their turn.
+        // A game that cannot be reviewed must not block the others.
         let looked = AssertUnwindSafe(self.look_at(&game)).catch_unwind().await;
         let review = looked.unwrap_or_else(|panic| {
             let reason = panic_message(panic.as_ref());
@@ -158,7 +158,7 @@ impl GameAnalyzer {
         }
     }
 
-    /// Until a game runs.
+    /// Waits until a game runs.
     async fn wait_for_games(&self) {
         let mut changes = self.event_log.changes();
         while self.event_log.running().is_empty() {
@@ -168,7 +168,7 @@ impl GameAnalyzer {
         }
     }
 
-    /// Until nothing has been played for a while.
+    /// Waits until no game has run for a while.
     async fn wait_for_quiet(&self) {
         let mut changes = self.event_log.changes();
         loop {
@@ -187,7 +187,7 @@ impl GameAnalyzer {
     }
 }
 
-/// A game of which nothing is known yet.
+/// An empty review of a game.
 fn blank(game: &GameRecord) -> ReviewRecord {
     ReviewRecord {
         game: game.id.clone(),
@@ -199,13 +199,13 @@ fn blank(game: &GameRecord) -> ReviewRecord {
     }
 }
 
-/// What came of a search.
+/// Outcome of a search.
 #[derive(Debug)]
 enum PositionAnalysis {
     Found(Box<SearchResult>),
-    /// It failed; what it said is only some legal move.
+    /// It failed; its answer is just some legal move.
     Failed,
-    /// Nothing, for far too long, or nothing that was searched.
+    /// No answer for far too long, or none from a search.
     Silent,
     Interrupted,
 }
@@ -214,7 +214,7 @@ impl PositionAnalysis {
     fn of(thought: Option<SearchResult>) -> Self {
         match thought {
             Some(thought) if thought.ended == StopReason::Failed => Self::Failed,
-            // It was given no core in its time: what it says is a guess.
+            // It got no core in its time: the answer is a guess.
             Some(thought) if thought.depth == 0 && thought.ended != StopReason::NoMove => {
                 Self::Silent
             }
@@ -224,11 +224,11 @@ impl PositionAnalysis {
     }
 }
 
-/// The answer of a search, without keeping a thread waiting for it.
+/// The answer of a search, without blocking a thread for it.
 async fn answer(search: &Search) -> Option<SearchResult> {
     let (hand_over, answer) = oneshot::channel();
     search.on_done(Box::new(move |thought| {
-        // No one waits any more: a game began.
+        // No receiver any more: a game began.
         let _ = hand_over.send(thought);
     }));
     answer.await.ok()
@@ -240,7 +240,7 @@ mod tests {
     use crate::engine::{EngineOptions, SingleThread};
 
     #[test]
-    fn an_answer_that_nobody_searched_is_none() {
+    fn an_answer_without_a_search_is_none() {
         let options = EngineOptions {
             hash_mb: 1,
             ..EngineOptions::default()

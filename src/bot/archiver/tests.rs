@@ -1,4 +1,4 @@
-//! The scribe at work on a real file.
+//! The archiver on a real file.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::lichess::{GameEvent, GameFull, GameId, Side, Speed, Status};
 use crate::rules::{Game, Position};
 
 const ID: &str = "abcdefgh";
-/// Longer than anything here takes; a hang ends there.
+/// Hang guard, longer than anything here takes.
 const GUARD: Duration = Duration::from_secs(60);
 
 fn rules() -> ArchiveRules {
@@ -90,7 +90,7 @@ fn lose(event_log: &EventLog) {
     });
 }
 
-/// Looks into the file until it shows what is waited for.
+/// Polls the file until `look` finds something.
 async fn until<T>(folder: &Path, look: impl Fn(&ArchiveReader) -> Option<T>) -> T {
     let path = folder.join(FILE_NAME);
     let looking = async {
@@ -110,7 +110,7 @@ async fn until<T>(folder: &Path, look: impl Fn(&ArchiveReader) -> Option<T>) -> 
 }
 
 #[tokio::test]
-async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
+async fn a_game_is_archived_as_it_goes_and_continues_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let event_log = EventLog::default();
     let archiver = start(folder.path(), &event_log).await;
@@ -118,7 +118,7 @@ async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
     event_log.note("limited", "too fast", Some(&GameId::new(ID)));
     let kept = until(folder.path(), |reader| reader.game(ID).ok()?).await;
     assert_eq!((kept.moves.len(), kept.ending.is_some()), (1, false));
-    // Nothing is said good-bye to, as after a kill.
+    // No orderly end, as after a kill.
     drop((archiver, event_log));
     let event_log = EventLog::default();
     let archiver = start(folder.path(), &event_log).await;
@@ -136,7 +136,7 @@ async fn a_game_is_kept_as_it_goes_and_goes_on_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_is_away() {
+async fn a_damaged_file_raises_an_alert_is_left_as_it_is_and_costs_nothing_once_moved_away() {
     let folder = tempfile::tempdir().unwrap();
     let rubbish = b"no archive at all".repeat(500);
     fs::write(folder.path().join(FILE_NAME), &rubbish).unwrap();
@@ -144,7 +144,7 @@ async fn a_damaged_file_is_an_alarm_is_left_as_it_is_and_costs_nothing_once_it_i
 }
 
 #[tokio::test]
-async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
+async fn a_file_of_a_later_version_raises_an_alert_and_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE_NAME);
     drop(Database::open(&path, 1).unwrap());
@@ -155,8 +155,8 @@ async fn a_file_of_a_later_version_is_an_alarm_and_left_as_it_is() {
     cannot_be_used(&folder, "99").await;
 }
 
-/// A bot whose archive is such a file plays on, says so, leaves it as it is, and keeps the game once
-/// someone has put it away.
+/// A bot whose archive is such a file plays on, reports it, leaves it as it is, and archives the
+/// game once the operator has moved the file away.
 async fn cannot_be_used(folder: &TempDir, said: &str) {
     let path = folder.path().join(FILE_NAME);
     let before = fs::read(&path).unwrap();
@@ -191,7 +191,7 @@ async fn cannot_be_used(folder: &TempDir, said: &str) {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_stops_nothing() {
+async fn a_missing_folder_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let event_log = EventLog::default();
     let archiver = start(&folder.path().join("gone"), &event_log).await;
@@ -203,7 +203,7 @@ async fn a_folder_that_is_not_there_stops_nothing() {
 }
 
 #[tokio::test]
-async fn lost_games_are_looked_at_again_while_nothing_is_played() {
+async fn lost_games_are_reviewed_while_no_game_runs() {
     let folder = tempfile::tempdir().unwrap();
     // A queen ahead, White castles into an explosion: whatever the depth, that move lost it.
     let moves = "e2e3 e7e6 a2a3 d8h4 g1f3 a7a6 f3h4 f8d6 f1e2 a6a5 e1g1 d6h2";
@@ -244,7 +244,7 @@ async fn lost_games_are_looked_at_again_while_nothing_is_played() {
     archiver.unwrap().finish().await;
 }
 
-/// Tables at which a search fails, or hangs until the other end is gone.
+/// Tablebases that make a search fail, or hang until the other end is gone.
 #[derive(Debug)]
 enum Broken {
     Fails,
@@ -264,7 +264,7 @@ impl TablebaseProbe for Broken {
         match self {
             Self::Fails => panic!("an injected fault"),
             Self::Hangs(end) => {
-                // The other end says nothing; that it is gone is enough.
+                // The other end sends nothing; its disappearance is enough.
                 let _ = end.lock().unwrap().recv();
                 None
             }
@@ -273,13 +273,13 @@ impl TablebaseProbe for Broken {
 }
 
 #[tokio::test]
-async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn() {
+async fn a_game_whose_search_fails_is_given_up_and_blocks_no_other() {
     let (release, end) = mpsc::channel();
     let hangs = Broken::Hangs(Mutex::new(end));
     for (broken, release) in [(Broken::Fails, None), (hangs, Some(release))] {
         let folder = tempfile::tempdir().unwrap();
         let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
-        // No castling any more, so that the tables are asked about the root.
+        // No castling rights left, so that the search probes the tablebases at the root.
         let lost = |id: &str| {
             let moves = "e2e3 e7e6 e1e2 e8e7 a2a3 a7a6";
             ArchiveEntry::Game(Arc::new(GameRecord {
@@ -319,7 +319,7 @@ async fn a_game_of_which_a_search_fails_is_given_up_and_keeps_nobody_from_a_turn
 }
 
 #[tokio::test]
-async fn a_day_is_summed_up_in_a_line() {
+async fn a_day_is_summarized_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();
     let game = |id: &str, winner, status| {
@@ -358,7 +358,7 @@ async fn a_day_is_summed_up_in_a_line() {
 }
 
 #[tokio::test]
-async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
+async fn a_day_that_ended_while_the_bot_was_down_is_summarized_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE_NAME);
     let ended = now() - 3 * dates::DAY;
@@ -394,7 +394,7 @@ async fn a_day_whose_end_nobody_saw_is_summed_up_at_the_next_start() {
     archiver.finish().await;
 }
 
-/// A clock that fails when it is looked at first.
+/// A clock that fails at its first reading.
 fn stumbling() -> SystemTime {
     static LOOKS: AtomicU32 = AtomicU32::new(0);
     assert!(
@@ -405,7 +405,7 @@ fn stumbling() -> SystemTime {
 }
 
 #[tokio::test]
-async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
+async fn maintenance_that_panics_is_logged_and_restarted() {
     let folder = tempfile::tempdir().unwrap();
     let mut rules = rules();
     rules.settings.review = false;
@@ -428,7 +428,7 @@ async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
     rules.settings.games = 30;
     let event_log = EventLog::default();
     let archiver = Archiver::start(&path, &event_log, &pool(), &rules).await;
-    // What it is there for is done.
+    // Its work is done.
     until(folder.path(), |reader| {
         reader.game(ID).ok()?.is_none().then_some(())
     })
@@ -442,7 +442,7 @@ async fn an_upkeep_that_panics_is_noted_and_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
+async fn a_challenge_that_lapsed_while_the_bot_was_down_waits_no_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(FILE_NAME);
     let challenge = |id: &str, at, verdict| {
@@ -492,7 +492,7 @@ async fn a_challenge_that_lapsed_while_nobody_was_there_waits_no_more() {
     let lapsed = &told[2];
     assert_eq!(lapsed.why.as_deref(), Some("lapsed while the bot was away"));
     assert!(lapsed.settled.is_some() && told[1].settled.is_none());
-    // One that still waits is told again by the server.
+    // The server repeats one that is still open.
     let game = GameRecord {
         id: "lapsed01".to_owned(),
         joined: 70,

@@ -1,8 +1,8 @@
-//! From the event log to the file: everything that changed, a moment later.
+//! Copies changes from the event log to the file, with a short delay.
 //!
-//! One batch at a time. What could not be kept stays in the event log and is in the next batch: games
-//! whole, so that none is ever kept in part. A panic is an alarm, and the work restarts behind the
-//! last batch that was kept.
+//! One batch at a time. A batch that could not be stored stays in the event log and is part of the
+//! next one: games whole, so that none is ever stored in part. A panic raises an alert, and the
+//! writer restarts after the last stored batch.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -17,24 +17,23 @@ use crate::archive::{ArchiveEntry, ArchiveError, Writer};
 use crate::bot::event_log::{Changes, EventLog};
 use crate::bot::supervisor::{RestartBackoff, panic_message};
 
-/// Changes that come within so short a time are kept together.
+/// Changes within so short a time are stored together.
 const TOGETHER: Duration = Duration::from_millis(150);
-/// After the first try that failed; doubles with each further one.
+/// After the first failed attempt; doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// A disk that says nothing for so long is said to be slow.
+/// A disk without an answer for this long is reported as slow.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Anyone who keeps what changes.
 #[derive(Debug)]
 pub(super) struct ArchiveWriter {
     event_log: EventLog,
     writer: Writer,
-    /// The longest from one try to the next at a file that cannot be written.
+    /// Maximum pause between two attempts at a file that cannot be written.
     retry: Duration,
     stop: CancellationToken,
-    /// Everything up to this version is kept: what outlives a panic, so that nothing is kept twice.
+    /// Everything up to this version is stored; survives a panic, so that nothing is stored twice.
     kept: AtomicU64,
-    /// What was lost, as far as it was said.
+    /// The number of lost entries already reported.
     lost: AtomicU64,
 }
 
@@ -55,14 +54,14 @@ impl ArchiveWriter {
         }
     }
 
-    /// Keeps what changes until told to stop, and then what is left, through panics too.
+    /// Stores changes until told to stop, and then the rest; restarts after panics.
     pub(super) async fn keep(&self) {
         self.outlive(|| self.work()).await;
     }
 
-    /// Lives as often as it takes. Anyone who is told to stop tries once more.
+    /// Restarts as often as needed. When told to stop, tries once more.
     async fn outlive<F: Future<Output = ()>>(&self, mut live: impl FnMut() -> F) {
-        let mut revival = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
+        let mut backoff = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
         loop {
             let last = self.stop.is_cancelled();
             let Err(panic) = AssertUnwindSafe(live()).catch_unwind().await else {
@@ -71,26 +70,26 @@ impl ArchiveWriter {
             let reason = panic_message(panic.as_ref()).to_owned();
             drop(panic);
             if last {
-                tracing::error!(reason, "the latest were not archived");
+                tracing::error!(reason, "the latest games were not archived");
                 return;
             }
             tracing::error!(reason, "archive writer panicked; restarting");
             self.event_log.set_trouble(Some(fault(&reason)));
             tokio::select! {
                 () = self.stop.cancelled() => {}
-                () = revival.wait() => {}
+                () = backoff.wait() => {}
             }
         }
     }
 
-    /// One life. A file that cannot be written is tried again soon, and less and less often.
+    /// One run. Retries a file that cannot be written soon, then less and less often.
     async fn work(&self) {
         let Self {
             event_log, stop, ..
         } = self;
         let mut told = event_log.changes();
         let mut pause = FIRST_PAUSE.min(self.retry);
-        // What happened before this began is news too.
+        // Changes from before the start count as well.
         told.mark_changed();
         loop {
             let stopping = tokio::select! {
@@ -120,7 +119,7 @@ impl ArchiveWriter {
                     tracing::debug!(%error, waiting, "cannot write to the archive");
                     event_log.set_trouble(Some(trouble(&error, waiting)));
                     if stopping {
-                        tracing::error!(%error, games = waiting, "the latest were not archived");
+                        tracing::error!(%error, games = waiting, "the latest games were not archived");
                         return;
                     }
                     tokio::select! {
@@ -137,7 +136,7 @@ impl ArchiveWriter {
         }
     }
 
-    /// Says how much was lost since that was last said.
+    /// Reports newly lost entries.
     fn count_lost(&self, lost: u64) {
         let said = self.lost.swap(lost, Ordering::Relaxed);
         if lost > said {
@@ -148,11 +147,11 @@ impl ArchiveWriter {
         }
     }
 
-    /// Keeps a batch. A disk that does not answer is said to be slow, and waited for.
+    /// Stores a batch. Reports a disk that does not answer as slow, and waits for it.
     async fn commit(&self, changes: Changes) -> Result<(), ArchiveError> {
         let (event_log, writer) = (&self.event_log, &self.writer);
         let entries = entries(changes);
-        // In trouble an empty batch shows whether the file can be used again.
+        // After a failure an empty batch shows whether the file can be used again.
         if entries.is_empty() && event_log.troubles().borrow().is_none() {
             return Ok(());
         }
@@ -175,7 +174,7 @@ fn entries(changes: Changes) -> Vec<ArchiveEntry> {
         .collect()
 }
 
-/// What an operator is told about a file that cannot be used.
+/// The alert text for a file that cannot be used.
 pub(super) fn trouble(error: &ArchiveError, waiting: usize) -> String {
     let kept = match waiting {
         0 => String::new(),
@@ -185,14 +184,14 @@ pub(super) fn trouble(error: &ArchiveError, waiting: usize) -> String {
     format!("games are not archived: {error}.{kept} The bot plays on.")
 }
 
-/// What an operator is told about a fault of our own.
+/// The alert text for a panic.
 fn fault(reason: &str) -> String {
     format!(
         "games are not archived: the archive writer panicked ({reason}) and restarts. The bot plays on."
     )
 }
 
-/// What an operator is told about a disk that does not answer.
+/// The alert text for a disk that does not answer.
 pub(super) fn slow(path: &Path) -> String {
     let path = path.display();
     format!(
@@ -206,14 +205,14 @@ mod tests {
     use crate::archive::{ArchiveReader, FILE_NAME};
 
     #[tokio::test]
-    async fn a_keeper_that_panics_is_an_alarm_and_loses_and_doubles_nothing() {
+    async fn a_writer_that_panics_raises_an_alert_and_loses_and_doubles_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE_NAME);
         let (event_log, stop) = (EventLog::default(), CancellationToken::new());
         let writer = Writer::start(&path).unwrap();
         let retry = Duration::from_millis(20);
         let writer = ArchiveWriter::new(event_log.clone(), writer, retry, stop.clone());
-        event_log.note("game", "kept in the first life", None);
+        event_log.note("game", "stored in the first life", None);
         let mut lives = 0;
         let surviving = writer.outlive(|| {
             lives += 1;
@@ -232,7 +231,7 @@ mod tests {
                     () = writer.work() => {}
                     () = kept => {}
                 }
-                event_log.note("game", "not kept any more", None);
+                event_log.note("game", "not stored any more", None);
                 panic!("an injected fault");
             }
         });
@@ -241,7 +240,7 @@ mod tests {
             let raised = troubles.wait_for(Option::is_some).await.unwrap().clone();
             assert!(raised.unwrap().contains("panicked (an injected fault)"));
             troubles.wait_for(Option::is_none).await.unwrap();
-            event_log.note("game", "kept at the end", None);
+            event_log.note("game", "stored at the end", None);
             stop.cancel();
         };
         let guard = Duration::from_secs(60);
@@ -252,15 +251,15 @@ mod tests {
         assert_eq!(
             told,
             [
-                "kept in the first life",
-                "not kept any more",
-                "kept at the end"
+                "stored in the first life",
+                "not stored any more",
+                "stored at the end"
             ]
         );
     }
 
     #[tokio::test]
-    async fn a_keeper_that_panics_whenever_it_lives_ends_when_it_is_told_to() {
+    async fn a_writer_that_always_panics_ends_when_told_to_stop() {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
         let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();

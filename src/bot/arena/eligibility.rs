@@ -1,6 +1,6 @@
-//! Which arenas we look for, and which let us in. Pure.
+//! Which arenas the bot looks for, and which admit it. Pure.
 //!
-//! What an arena does not tell is no obstacle here: the server has the last word when we join.
+//! What an arena does not state is no obstacle here: the server decides on joining.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,19 +11,17 @@ use crate::lichess::{Account, Arena, Variant};
 
 const DAY: u64 = 24 * 3600;
 
-/// What an arena may ask of us.
+/// Account facts that an arena may require.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Eligibility {
-    /// Our rating in atomic.
     pub rating: Option<i32>,
-    /// Our games in atomic.
     pub games: u32,
-    /// How many days our account exists.
+    /// Account age in days.
     pub age: Option<u32>,
 }
 
 impl Eligibility {
-    /// The facts of our account at a moment.
+    /// The facts at this time.
     pub fn of(account: &Account, now: SystemTime) -> Self {
         let atomic = account.atomic();
         let age = account
@@ -37,56 +35,55 @@ impl Eligibility {
     }
 }
 
-/// Why an arena is not joined.
+/// Why the bot does not join an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Ineligible {
-    /// Something else is played.
     #[error("it is not atomic")]
     Variant,
-    /// Bots may not play.
+    /// Bots are not admitted.
     #[error("it does not admit bots")]
     Bots,
-    /// It begins from a position of its own.
+    /// It starts from a custom position.
     #[error("it starts from a custom position")]
     Position,
     #[error("it is over")]
     Over,
-    /// It wants a password that we do not have.
+    /// It needs a password that the operator has not given.
     #[error("it needs a password")]
     Password,
-    /// It wants a team that we do not name.
+    /// It needs a team that the operator has not named.
     #[error("it needs a team")]
     Team,
     /// It is for titled players.
     #[error("it is for titled players")]
     Titled,
-    /// It is for users that are named.
+    /// It is for invited users.
     #[error("it is for invited users")]
     Listed,
-    /// Our rating is outside of its window.
-    #[error("our rating is outside its limits")]
+    /// The bot's rating is outside its limits.
+    #[error("the bot's rating is outside its limits")]
     Rating,
-    /// We have not played enough.
-    #[error("we have not played enough games")]
+    /// Too few games played.
+    #[error("the bot has not played enough games")]
     Games,
-    /// Our account is too young.
-    #[error("our account is too young")]
+    /// The account is too young.
+    #[error("the bot's account is too young")]
     Age,
-    /// The server says that we may not.
-    #[error("the server says we may not join")]
+    /// The server's own verdict.
+    #[error("the server does not let the bot join")]
     Verdict,
-    /// It is casual, and only rated ones are wanted.
+    /// It is casual, and the rules want rated.
     #[error("it is casual")]
     Casual,
-    /// Its clock is not wanted.
+    /// The rules do not want its time control.
     #[error("its time control is not wanted")]
     Clock,
-    /// Its time of the day is not wanted.
+    /// It is outside the wanted hours.
     #[error("it is outside the wanted hours")]
     Hours,
 }
 
-/// Whether an arena would let us in, with the team and the password that we have.
+/// Whether an arena admits the bot, with the given team and password.
 ///
 /// # Errors
 /// The first obstacle.
@@ -126,7 +123,7 @@ pub fn admits(
             too_young.is_some_and(|(our, least)| our < least),
             Ineligible::Age,
         ),
-        // Whether a password or team will do is seen when we join.
+        // Only joining shows whether a password or team is right.
         (
             entry.accepted == Some(false) && team.is_none() && !password,
             Ineligible::Verdict,
@@ -136,10 +133,10 @@ pub fn admits(
     first.map_or(Ok(()), |(_, why)| Err(why))
 }
 
-/// Whether an arena is one that the rules look for.
+/// Whether the rules look for an arena.
 ///
 /// # Errors
-/// The first rule that it breaks.
+/// The first rule that it violates.
 pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> Result<(), Ineligible> {
     let base = rules.min_base..=rules.max_base;
     let increment = rules.min_increment..=rules.max_increment;
@@ -155,7 +152,7 @@ pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> Result
     } else if !rules.hours.contains_second(second) {
         Err(Ineligible::Hours)
     } else if arena.entry.team.is_some() {
-        // Of which teams we are members is not known here: the operator names such arenas.
+        // The bot's teams are not known here: the operator names such arenas.
         Err(Ineligible::Team)
     } else {
         Ok(())
@@ -223,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_and_a_team_open_what_they_are_for() {
+    fn a_password_and_a_team_remove_their_obstacles() {
         let mut arena = arena();
         arena.is_private = true;
         arena.entry.teams = vec!["x".to_owned(), "y".to_owned()];
@@ -236,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_do_not_know_of_ourselves_is_no_obstacle() {
+    fn an_unknown_account_fact_is_no_obstacle() {
         let mut arena = arena();
         arena.entry.min_rating = Some(2400);
         arena.entry.min_account_age = Some(30);

@@ -1,54 +1,51 @@
-//! What the calendar is told and what it wants done. Data only.
+//! Events and effects of the arena schedule. Data only.
 
 use std::time::Duration;
 
 use crate::lichess::{Arena, GameId, GameInfo, JoinOptions};
 
-/// What came of a join.
+/// Outcome of a join.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinOutcome {
     Done,
     Lost,
-    /// Such calls pause for so long.
+    /// Such calls pause for this long.
     Limited(Duration),
-    /// Not now, or not us; in the server's words.
+    /// Refused now or for this account; in the server's words.
     Refused(String),
-    /// We may not play at all.
+    /// The account may not play in arenas.
     Banned,
-    /// There is no such arena.
+    /// The arena does not exist.
     Gone,
 }
 
 #[derive(Clone, Debug)]
 pub enum ArenaEvent {
     Tick,
-    /// The tournaments of the moment.
     Listed(Vec<Arena>),
-    /// They could not be had; such calls pause for so long.
+    /// The list could not be fetched; such calls pause for this long.
     NotListed(Option<Duration>),
     Shown(Box<Arena>),
-    /// It could not be had; whether there is none.
+    /// An arena could not be fetched; `true` if it does not exist.
     NotShown(String, bool),
-    /// What came of a join.
+    /// Outcome of a join.
     Joined(String, JoinOutcome),
-    /// What came of leaving: whether it is done.
+    /// Outcome of leaving: whether it succeeded.
     Left(String, bool),
-    /// A game has begun.
     Began(Box<GameInfo>),
-    /// The server says how a game ended.
+    /// The server reported the end of a game.
     Ended(Box<GameInfo>),
-    /// We are done with a game.
+    /// The bot's part in a game is over.
     Over(GameId),
 }
 
-/// Something to be done.
+/// An effect to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArenaEffect {
-    /// Ask for the tournaments of the moment.
+    /// Fetch the current tournaments.
     List,
-    /// Ask for this one.
     Show(String),
-    /// Join it, or say that we are there.
+    /// Join it, or repeat the join to stay available for pairing.
     Join(String, JoinOptions),
     Leave(String),
 }

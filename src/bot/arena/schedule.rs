@@ -1,8 +1,8 @@
-//! The arenas ahead and those we are in: when one is joined, and how often we say we are there.
+//! Upcoming and current arenas: when to join one, and when to repeat the join.
 //!
-//! Pure: it is told what happened and says what is to be done. A bot is paired only while the server
-//! believes that it is there, which it does for a minute after each join; so the join is repeated
-//! while no game of the arena runs, and never more often than the server allows.
+//! Pure: events in, effects out. The server pairs a bot only while it considers the bot present,
+//! which it does for a minute after each join; so the bot repeats the join while no game of the
+//! arena runs, and never more often than the server allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,43 +13,42 @@ use super::event::{ArenaEffect, ArenaEvent, JoinOutcome};
 use crate::config;
 use crate::lichess::{Arena, GameId, GameInfo, JoinOptions, Side, Status};
 
-/// The list of tournaments is asked for so often, in seconds.
+/// Seconds between fetches of the tournament list.
 const LIST_EVERY: u32 = 600;
-/// An arena that we know or are in is looked at again after so many seconds.
+/// Seconds between fetches of a planned or joined arena.
 const LOOK_EVERY: u32 = 300;
-/// It is joined so many seconds before it begins.
+/// Seconds before its start at which to join.
 const JOIN_BEFORE: u32 = 30;
-/// While idle in it we say that we are there every so many seconds; the server believes it for 60.
+/// While idle in an arena, repeat the join after this many seconds; the server counts presence for
+/// 60.
 const PRESENT_EVERY: u32 = 40;
-/// Two joins are never nearer to each other: 24 in ten minutes, where the server allows 30.
+/// Minimum seconds between two joins: 24 in ten minutes, where the server allows 30.
 const LEAST_BETWEEN: u32 = 25;
-/// What was refused is tried again after so many seconds, so many times.
+/// Seconds before a refused join is retried, and how often at most.
 const REFUSED_WAIT: u32 = 60;
 const MOST_REFUSALS: u32 = 3;
-/// After a ban nothing is joined for so many seconds.
+/// Seconds without joins after a ban.
 const BAN: u32 = 3600;
-/// Arenas ahead that are kept in mind.
+/// Maximum number of planned arenas.
 const MOST_AHEAD: usize = 32;
 
-/// Who wants us in an arena.
+/// Origin of a planned arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArenaRequest {
     /// The rules of the config.
     Rules,
     /// The operator, by its id.
     Named,
-    /// A game of it has begun: someone joined it for us.
+    /// A game of it began: it was joined elsewhere.
     Found,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArenaState {
-    /// Nothing is known of it yet.
     Unknown,
-    /// It is joined when it is about to begin.
+    /// To be joined shortly before it begins.
     Ahead,
     In,
-    /// We are leaving it.
     Leaving,
 }
 
@@ -62,11 +61,11 @@ struct PlannedArena {
     ends: Option<Instant>,
     /// The next join, unless a game of it runs.
     next: Instant,
-    /// The next look at it.
+    /// When to fetch it next.
     look: Instant,
     joined: Option<Instant>,
     games: BTreeSet<GameId>,
-    /// A call about it is under way.
+    /// A call about it is in progress.
     calling: bool,
     failures: u32,
     closed: bool,
@@ -95,7 +94,7 @@ impl PlannedArena {
     }
 }
 
-/// The arenas that matter to us.
+/// The arenas planned or joined.
 #[derive(Debug)]
 pub struct ArenaSchedule {
     rules: Arc<config::Arena>,
@@ -103,7 +102,7 @@ pub struct ArenaSchedule {
     /// A second of the server.
     second: Duration,
     plans: BTreeMap<String, PlannedArena>,
-    /// Those that are not joined again: we left, were put out, or it is over.
+    /// Arenas not to be joined again: left, removed from, or over.
     shut: BTreeSet<String>,
     list_at: Instant,
     listing: bool,
@@ -113,7 +112,7 @@ pub struct ArenaSchedule {
 }
 
 impl ArenaSchedule {
-    /// An empty calendar; `second` is as long as one of the server's.
+    /// An empty schedule; `second` is the length of a server second.
     pub fn new(
         rules: Arc<config::Arena>,
         us: Eligibility,
@@ -137,7 +136,7 @@ impl ArenaSchedule {
         calendar
     }
 
-    /// Other rules from now on. Arenas we are in are not left because of them.
+    /// Replaces the rules. The bot does not leave joined arenas because of them.
     pub fn set_rules(&mut self, rules: Arc<config::Arena>, now: Instant) {
         self.rules = rules;
         self.plans.retain(|_, plan| {
@@ -147,12 +146,12 @@ impl ArenaSchedule {
         self.plan_named(now);
     }
 
-    /// Our rating has changed.
+    /// Updates the bot's rating.
     pub fn set_rating(&mut self, rating: i32) {
         self.us.rating = Some(rating);
     }
 
-    /// Those that the config names.
+    /// Plans the arenas named in the config.
     fn plan_named(&mut self, now: Instant) {
         let rules = Arc::clone(&self.rules);
         for arena in &rules.ids {
@@ -167,7 +166,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// Whether anything may be joined; what we are in is left when it may not.
+    /// Whether joins are allowed; if not, leaves the joined arenas.
     pub fn set_open(&mut self, open: bool, now: Instant) -> Vec<ArenaEffect> {
         let mut out = Vec::new();
         if open && !self.open {
@@ -184,7 +183,7 @@ impl ArenaSchedule {
         out
     }
 
-    /// Joins an arena because the operator says so; nothing while none may be joined.
+    /// Joins an arena by command; `None` while joins are not allowed.
     pub fn join(
         &mut self,
         id: &str,
@@ -206,7 +205,7 @@ impl ArenaSchedule {
         Some(self.handle(ArenaEvent::Tick, now, SystemTime::now()))
     }
 
-    /// Leaves an arena because the operator says so. Says whether we had anything to do with it.
+    /// Leaves an arena by command; `None` if it was neither joined nor planned.
     pub fn leave(&mut self, id: &str) -> Option<Vec<ArenaEffect>> {
         let mut out = Vec::new();
         self.shut.insert(id.to_owned());
@@ -222,7 +221,8 @@ impl ArenaSchedule {
         };
         match plan.stage {
             ArenaState::Leaving => {}
-            // What is under way must not overtake us: a join that comes last would bring us in again.
+            // A call in progress must not overtake this: a join that arrives last would bring the
+            // bot in again.
             _ if plan.calling => {
                 plan.stage = ArenaState::Leaving;
                 plan.failures = 0;
@@ -239,7 +239,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// How many arenas we are in.
+    /// Number of joined arenas.
     pub fn playing(&self) -> usize {
         let in_it = self
             .plans
@@ -248,13 +248,13 @@ impl ArenaSchedule {
         in_it.count()
     }
 
-    /// How many we are in or on our way into.
+    /// Number of arenas joined or being joined.
     fn engaged(&self) -> usize {
         let entering = |plan: &&PlannedArena| plan.stage == ArenaState::Ahead && plan.calling;
         self.playing() + self.plans.values().filter(entering).count()
     }
 
-    /// Every arena that matters, in words.
+    /// Every planned or joined arena, in words.
     pub fn describe(&self) -> Vec<String> {
         let words = |(id, plan): (&String, &PlannedArena)| {
             let stage = match plan.stage {
@@ -268,7 +268,7 @@ impl ArenaSchedule {
         self.plans.iter().map(words).collect()
     }
 
-    /// When [`ArenaEvent::Tick`] is wanted.
+    /// When the next [`ArenaEvent::Tick`] is due.
     pub fn next_timeout(&self) -> Option<Instant> {
         let list = (self.open && self.rules.auto && !self.listing).then_some(self.list_at);
         let plans = self.plans.values().filter(|plan| !plan.calling);
@@ -284,7 +284,7 @@ impl ArenaSchedule {
         list.into_iter().chain(plans.flatten()).min()
     }
 
-    /// When an arena ahead is to be joined; nothing while there is no room for it.
+    /// When to join a planned arena; `None` while there is no room for it.
     fn due(&self, plan: &PlannedArena) -> Option<Instant> {
         let full = self.engaged() >= self.rules.most as usize && plan.wanted == ArenaRequest::Rules;
         let before = self.second * JOIN_BEFORE;
@@ -293,7 +293,7 @@ impl ArenaSchedule {
         (!full).then(|| self.banned.map_or(at, |until| at.max(until)))
     }
 
-    /// Takes in what happened and says what is to be done about it.
+    /// Handles an event and returns the effects.
     pub fn handle(
         &mut self,
         received: ArenaEvent,
@@ -333,7 +333,7 @@ impl ArenaSchedule {
             self.listing = true;
             out.push(ArenaEffect::List);
         }
-        // The next to begin goes first, where only one more can be joined.
+        // If only one more can be joined, the next to begin goes first.
         let mut ids: Vec<_> = self
             .plans
             .iter()
@@ -345,7 +345,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// Does about one arena what is due.
+    /// Emits what is due for one arena.
     fn attend(&mut self, id: &str, now: Instant, out: &mut Vec<ArenaEffect>) {
         let due = self.plans.get(id).and_then(|plan| self.due(plan));
         let Some(plan) = self.plans.get_mut(id).filter(|plan| !plan.calling) else {
@@ -396,7 +396,7 @@ impl ArenaSchedule {
                 tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");
                 let mut plan = PlannedArena::new(ArenaRequest::Rules, JoinOptions::default(), now);
                 plan.stage = ArenaState::Ahead;
-                // The list has just told all about it.
+                // The list has just described the arena completely.
                 plan.look = now + self.second * LOOK_EVERY;
                 (plan.begins, plan.ends) = (begins, ends);
                 self.plans.insert(arena.id.clone(), plan);
@@ -451,7 +451,7 @@ impl ArenaSchedule {
         };
         plan.calling = false;
         if plan.stage == ArenaState::Leaving {
-            // It was to be left while we came in.
+            // Leaving was requested while the join was in progress.
             plan.calling = true;
             out.push(ArenaEffect::Leave(id.to_owned()));
             return;
@@ -473,7 +473,7 @@ impl ArenaSchedule {
             JoinOutcome::Refused(why) => {
                 plan.failures += 1;
                 plan.next = now + wait;
-                tracing::warn!(arena = id, why, "the arena refuses us");
+                tracing::warn!(arena = id, why, "the arena refused the join");
                 if plan.failures >= MOST_REFUSALS {
                     self.forget(id);
                 }
@@ -500,7 +500,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// A game has begun. An arena that we know nothing of was joined by someone for us.
+    /// Handles the start of a game. An unplanned arena was joined elsewhere.
     fn began(&mut self, game: &GameInfo, now: Instant) {
         let Some(id) = &game.tournament else {
             return;
@@ -516,7 +516,7 @@ impl ArenaSchedule {
         }
     }
 
-    /// Anyone who does not start is put out, and should not come back.
+    /// The server removes a player without a first move, who should not rejoin.
     fn ended(&mut self, game: &GameInfo) {
         let Some(id) = &game.tournament else {
             return;
@@ -544,8 +544,8 @@ impl ArenaSchedule {
     }
 }
 
-/// When an arena begins and ends by our own clock; the server's count goes before its calendar. Its
-/// seconds are as long as it counts them.
+/// Start and end of an arena by the local clock; the server's countdown takes precedence over its
+/// calendar time. Its seconds are as long as it counts them.
 fn times(
     arena: &Arena,
     second: Duration,

@@ -1,7 +1,7 @@
-//! Arenas at work: the calls that the calendar wants, and what came of them.
+//! The arena service: makes the calls that the arena schedule asks for and reports their outcomes.
 //!
-//! Each call is made once; the calendar decides about the next. It never waits for anything but its
-//! own calls.
+//! Makes each call once; the schedule decides about the next. It waits for nothing but its own
+//! calls.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -16,7 +16,7 @@ use crate::bot::account::AccountEvent;
 use crate::bot::settings::Settings;
 use crate::lichess::{Account, Client, Error, Event, JoinOptions};
 
-/// The calendar and its calls.
+/// The arena schedule and its calls.
 pub(in crate::bot) struct ArenaService {
     client: Client,
     calendar: ArenaSchedule,
@@ -36,19 +36,18 @@ impl ArenaService {
         }
     }
 
-    /// Other rules from now on.
     pub(in crate::bot) fn set_settings(&mut self, settings: &Settings) {
         let rules = Arc::new(settings.arena.clone());
         self.calendar.set_rules(rules, Instant::now());
     }
 
-    /// Whether anything may be joined; what we are in is left when it may not.
+    /// Whether joins are allowed; if not, leaves the joined arenas.
     pub(in crate::bot) fn set_open(&mut self, open: bool) {
         let effects = self.calendar.set_open(open, Instant::now());
         self.run_effect(effects);
     }
 
-    /// Joins an arena because the operator says so. Says whether any may be joined now.
+    /// Joins an arena by command. Returns whether joins are allowed now.
     pub(in crate::bot) fn join(&mut self, id: &str, entrance: JoinOptions) -> bool {
         let effects = self.calendar.join(id, entrance, Instant::now());
         let open = effects.is_some();
@@ -56,7 +55,7 @@ impl ArenaService {
         open
     }
 
-    /// Leaves it because the operator says so. Says whether there was anything to leave.
+    /// Leaves an arena by command. Returns whether there was one to leave.
     pub(in crate::bot) fn leave(&mut self, id: &str) -> bool {
         let effects = self.calendar.leave(id);
         let known = effects.is_some();
@@ -64,32 +63,32 @@ impl ArenaService {
         known
     }
 
-    /// How many arenas we are in.
+    /// Number of joined arenas.
     pub(in crate::bot) fn playing(&self) -> usize {
         self.calendar.playing()
     }
 
-    /// Every arena that matters, in words.
+    /// Every planned or joined arena, in words.
     pub(in crate::bot) fn describe(&self) -> Vec<String> {
         self.calendar.describe()
     }
 
-    /// When [`ArenaEvent::Tick`] is wanted.
+    /// When the next [`ArenaEvent::Tick`] is due.
     pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
         self.calendar.next_timeout()
     }
 
-    /// Whether no call is under way.
+    /// Whether no call is in progress.
     pub(in crate::bot) fn is_idle(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// What comes of its calls; nothing while none is under way. May be dropped at any await.
+    /// The next outcome of its calls; `None` while none is in progress. Cancellation safe.
     pub(in crate::bot) async fn next(&mut self) -> Option<ArenaEvent> {
         self.calls.next().await
     }
 
-    /// What the account state's news are to arenas.
+    /// Converts an account event for arenas.
     pub(in crate::bot) fn handle_event(news: &AccountEvent) -> ArenaEvent {
         match news {
             AccountEvent::Event(Event::GameStart(game)) => ArenaEvent::Began(game.clone()),
@@ -99,7 +98,6 @@ impl ArenaService {
         }
     }
 
-    /// Takes in what happened.
     pub(in crate::bot) fn handle(&mut self, received: ArenaEvent) {
         let effects = self
             .calendar
@@ -107,7 +105,7 @@ impl ArenaService {
         self.run_effect(effects);
     }
 
-    /// Our rating has changed.
+    /// Updates the bot's rating.
     pub(in crate::bot) fn set_rating(&mut self, rating: i32) {
         self.calendar.set_rating(rating);
     }
@@ -153,7 +151,7 @@ async fn join(client: Client, id: String, entrance: JoinOptions) -> ArenaEvent {
     ArenaEvent::Joined(id, joined(outcome))
 }
 
-/// What the answer to a join means.
+/// Interprets the answer to a join.
 fn joined(outcome: Result<(), Error>) -> JoinOutcome {
     match outcome {
         Ok(()) => JoinOutcome::Done,
@@ -172,7 +170,7 @@ async fn leave(client: Client, id: String) -> ArenaEvent {
     {
         tracing::warn!(arena = id, %error, "cannot leave the arena");
     }
-    // Where nothing is to be left, it is done too.
+    // Leaving an arena that the bot is not in counts as done.
     let again = outcome.is_err_and(|error| error.is_transient() || error.wait().is_some());
     ArenaEvent::Left(id, !again)
 }

@@ -1,8 +1,8 @@
-//! Looks missed games up, one at a time and after everything else, and has them counted; those too
-//! whose end was seen while no one told what it did to our rating.
+//! Looks up missed games, one at a time and at the lowest priority, and has them counted; also
+//! games whose end was seen but whose rating change was not reported.
 //!
-//! The event loop polls it; no one waits for it, and it begins nothing before the list of running games
-//! has said what does not run any more.
+//! The event loop polls it; nothing waits for it, and it starts only after the list of running
+//! games has shown which games no longer run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::bot::settings::BotTiming;
 use crate::bot::state::BotState;
 use crate::lichess::{Client, Error, ExportedGame, GameId, UserId, Variant};
 
-/// What a look-up brought.
+/// The answer to a look-up.
 type LookupAnswer = (GameId, Result<ExportedGame, Error>);
 
-/// Looks for the ends of games.
+/// Looks up the results of missed games.
 pub(in crate::bot) struct Backfill {
     client: Client,
     state: BotState,
@@ -53,8 +53,8 @@ impl Backfill {
         }
     }
 
-    /// The server has listed every running game. What is still to be counted and neither runs nor
-    /// has anyone who minds it has ended unseen.
+    /// Compares with the server's complete list of running games: a game that is uncounted, not
+    /// running and without a task has ended unseen.
     pub(in crate::bot) fn compare(
         &mut self,
         running: &BTreeSet<GameId>,
@@ -66,14 +66,14 @@ impl Backfill {
         self.retry_queue.set(missing, Instant::now());
     }
 
-    /// Asks for the next game that is due.
+    /// Looks up the next game that is due.
     pub(in crate::bot) fn start(&mut self) {
         let now = Instant::now();
         while self.asking.is_none()
             && let Some(game) = self.retry_queue.next(now)
         {
             if !self.state.is_open(&game) && !self.state.lacks_rating(&game) {
-                // It was told after all.
+                // The rating change was reported after all.
                 let today = self.state.now();
                 self.retry_queue
                     .answered(&game, LookupOutcome::Settled, now, today);
@@ -87,14 +87,14 @@ impl Backfill {
         }
     }
 
-    /// When something is due; while a call is under way, its answer comes first.
+    /// When a look-up is due; while a call is in progress, its answer comes first.
     pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
         self.retry_queue
             .next_timeout()
             .filter(|_| self.asking.is_none())
     }
 
-    /// Waits for the call under way; nothing when there is none. May be dropped at any await.
+    /// Waits for the call in progress; `None` if there is none. Cancellation safe.
     pub(in crate::bot) async fn next(&mut self) -> Option<()> {
         let (game, answer) = self.asking.as_mut()?.await;
         self.asking = None;
@@ -144,7 +144,7 @@ impl Backfill {
         }
     }
 
-    /// What a game whose end was counted did to our rating, zero if no one can say, and to theirs.
+    /// Records the rating change of a counted game, zero if unknown, and the opponent's.
     fn rate(&self, game: &GameId, diff: i32, theirs: Option<i32>) {
         if self.state.lacks_rating(game) {
             tracing::info!(%game, diff, "missing rating change: looked up");
@@ -155,7 +155,7 @@ impl Backfill {
         }
     }
 
-    /// For those who read later.
+    /// Records the game in the event log.
     fn write_down(&self, export: &ExportedGame, missed: &MissedGame) {
         if let Some(us) = missed.ending.us
             && export.variant == Variant::Atomic
@@ -166,7 +166,7 @@ impl Backfill {
         }
     }
 
-    /// As the player of the game would have counted it.
+    /// Counts the game as its game task would have.
     fn count(&self, missed: MissedGame) {
         let MissedGame {
             started,

@@ -6,23 +6,23 @@ use crate::lichess::{ExportedGame, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
 use crate::store::{FinishedGame, Timestamp};
 
-/// A game whose end no one saw.
+/// A game whose end the bot did not see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MissedGame {
-    /// That it began, should no one have seen that either.
+    /// The start, in case the bot did not see it either.
     pub(super) started: StartedGame,
-    /// What is remembered of it.
+    /// The result to store in the bot state.
     pub(super) finished: FinishedGame,
-    /// What those who listen are told.
+    /// The event to publish.
     pub(super) ending: Ending,
 }
 
-/// What an exported game is to us.
+/// How an exported game concerns the bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MissedResult {
-    /// It continues, or no one says that it does not.
+    /// It continues, or its end is not reported.
     Running,
-    /// We do not play in it.
+    /// The bot does not play in it.
     Foreign,
     Over(Box<MissedGame>),
 }
@@ -66,7 +66,7 @@ pub(super) fn account(export: &ExportedGame, me: &UserId, now: Timestamp) -> Mis
             plies: u32::try_from(plies).unwrap_or(u32::MAX),
             opening: opening.join(" "),
             rating_diff: export.players.of(us).rating_diff,
-            // Their clock may be ahead of ours.
+            // The server's clock may be ahead.
             at: ended.map_or(now, |at| at.min(now)),
         },
         ending: Ending {
@@ -81,7 +81,7 @@ pub(super) fn account(export: &ExportedGame, me: &UserId, now: Timestamp) -> Mis
     }))
 }
 
-/// The game on our board, as far as it can be read.
+/// The replayed game, as far as its moves can be read.
 pub(super) fn replayed(export: &ExportedGame) -> Game {
     let mut game = Game::new();
     if export.variant != Variant::Atomic || export.initial_fen.is_some() {
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(finished.rating_diff, Some(7));
         assert_eq!(finished.at, Timestamp::from_millis(1_799_999_999_000));
         assert_eq!(finished.status, "resign");
-        // Spelled as a game that was played to its end is.
+        // The same notation as for a game played to its end.
         let mut played = Game::new();
         played
             .push_uci_moves("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1")
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_ahead_of_ours_ends_no_game_in_the_future() {
+    fn a_server_clock_ahead_ends_no_game_in_the_future() {
         let later = SystemTime::UNIX_EPOCH + Duration::from_secs(1_900_000_000);
         let ahead = ExportedGame {
             last_move_at: Some(later),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_runs_or_is_not_ours_counts_for_nothing() {
+    fn a_running_or_foreign_game_counts_for_nothing() {
         let running = ExportedGame {
             status: Some(Status::Started),
             ..export()
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn moves_that_make_no_sense_cost_the_opening_and_not_the_result() {
+    fn unreadable_moves_cost_the_opening_and_not_the_result() {
         let odd = ExportedGame {
             moves: "Nf3 Qxh9 e3".to_owned(),
             ..export()

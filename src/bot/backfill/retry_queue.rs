@@ -1,8 +1,8 @@
-//! Which games are looked up, when, and when that is given up. Pure.
+//! Which games to look up, when, and when to give up. Pure.
 //!
-//! A game that the server does not know is asked for a few times, since a fresh one may not be on
-//! every machine of theirs yet; after that there never was one. Everything else that fails is tried
-//! again at growing intervals, and after that at the next start, for a week.
+//! If the server does not know a game, ask a few times, since a fresh game may not be on all of its
+//! machines yet; after that it never existed. Retry other failures at growing intervals, then at
+//! the next start, for a week.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,37 +12,36 @@ use crate::bot::state::UnfinishedGame;
 use crate::lichess::GameId;
 use crate::store::Timestamp;
 
-/// How often a game is asked for in one run.
+/// Maximum look-ups of a game per run.
 const MOST_TRIES: u32 = 10;
-/// How often in all the server may know nothing of it.
+/// Unknown answers after which the game does not exist.
 const MOST_UNKNOWN: u32 = 3;
-/// What is older than this is given up for good.
+/// Older games are given up for good.
 const LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// What a look-up brought.
+/// Outcome of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LookupOutcome {
-    /// The game as it ended; or one that is none of ours.
+    /// The finished game, or one that the bot does not play in.
     Settled,
     Running,
-    /// There is no such game.
     Nothing,
-    /// No answer that could be understood, and perhaps a wait that was advised.
+    /// No intelligible answer, with the advised wait, if any.
     Failed(Option<Duration>),
 }
 
-/// What becomes of a game that is not settled.
+/// What to do with the game next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextLookup {
-    /// It is settled, or tried again later.
+    /// It is settled, or will be retried later.
     Stay,
-    /// It is left for the next start.
+    /// Leave it for the next start.
     Leave,
-    /// It is given up for good.
+    /// Give it up for good.
     Forget,
 }
 
-/// The games to be looked up.
+/// The games to look up.
 #[derive(Debug)]
 pub(super) struct RetryQueue {
     first: Duration,
@@ -53,7 +52,7 @@ pub(super) struct RetryQueue {
 #[derive(Debug)]
 struct RetryEntry {
     since: Timestamp,
-    /// When it is asked for; not at all any more in this run if none.
+    /// When to look it up; `None`: no more in this run.
     due: Option<Instant>,
     tries: u32,
     unknown: u32,
@@ -68,7 +67,7 @@ impl RetryQueue {
         }
     }
 
-    /// These are the games that are still to be counted and do not run, and no others.
+    /// Replaces the games with these: uncounted and not running.
     pub(super) fn set(&mut self, missing: Vec<UnfinishedGame>, now: Instant) {
         let before = std::mem::take(&mut self.entries);
         let mut before: BTreeMap<_, _> = before.into_iter().collect();
@@ -83,7 +82,7 @@ impl RetryQueue {
         }
     }
 
-    /// The game to be asked for now: of those that are due, the oldest.
+    /// The game to look up now: the oldest of those due.
     pub(super) fn next(&mut self, now: Instant) -> Option<GameId> {
         let due = self.entries.iter_mut();
         let due = due.filter(|(_, entry)| entry.due.is_some_and(|at| at <= now));
@@ -98,7 +97,7 @@ impl RetryQueue {
         self.entries.values().filter_map(|entry| entry.due).min()
     }
 
-    /// What came of asking for a game.
+    /// Records the outcome of a look-up.
     pub(super) fn answered(
         &mut self,
         game: &GameId,
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_asked_for_first_and_each_once() {
+    fn the_oldest_game_is_looked_up_first_and_each_once() {
         let (mut retry_queue, now) = retry_queue(&[("a", 30), ("b", 10), ("c", 20)]);
         let order: Vec<_> = std::iter::from_fn(|| retry_queue.next(now)).collect();
         assert_eq!(order, ["b", "c", "a"].map(GameId::new));
@@ -177,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_nobody_knows_is_given_up_after_three_looks() {
+    fn a_game_unknown_to_the_server_is_given_up_after_three_look_ups() {
         let (mut retry_queue, mut now) = retry_queue(&[("a", 0)]);
         for wait in [10, 20] {
             assert_eq!(
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_in_trouble_is_asked_less_and_less_and_then_at_the_next_start() {
+    fn a_failing_server_is_asked_less_and_less_and_then_at_the_next_start() {
         let (mut retry_queue, mut now) = retry_queue(&[("a", 0)]);
         let mut waits = Vec::new();
         let left = loop {
@@ -225,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_a_week_old_and_cannot_be_had_is_given_up_unless_it_runs() {
+    fn an_unavailable_game_is_given_up_after_a_week_unless_it_runs() {
         for (found, expected) in [
             (LookupOutcome::Failed(None), NextLookup::Forget),
             (LookupOutcome::Running, NextLookup::Stay),
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_is_counted_or_played_meanwhile_is_not_asked_for() {
+    fn a_game_counted_or_played_meanwhile_is_not_looked_up() {
         let (mut retry_queue, now) = retry_queue(&[("a", 0), ("b", 1)]);
         retry_queue.set(vec![open("b", 1)], now);
         assert_eq!(retry_queue.next(now), Some(GameId::new("b")));

@@ -1,6 +1,6 @@
-//! What the event loop does about an operator's commands.
+//! Operator commands to the event loop.
 //!
-//! Each is answered at once: what takes time is begun, and said to be under way.
+//! Each gets an immediate reply; slow work starts in the background and the reply says so.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,11 +19,11 @@ use crate::bot::status::{
 use crate::config::ColorWish;
 use crate::lichess::{ColorChoice, GameId, JoinOptions, Room};
 
-/// How long it is waited for the chat's lane before the operator is told that a line waits.
+/// How long to wait for the chat queue before replying that the message is queued.
 const SPEECH: Duration = Duration::from_secs(5);
 
 impl EventLoop {
-    /// Carries out a command and answers it.
+    /// Runs a command and replies to it.
     pub(in crate::bot) fn order(&mut self, order: Envelope) {
         let reply = match &order.command {
             Command::Say(game, room, text) => match self.say(game, *room, text) {
@@ -83,7 +83,7 @@ impl EventLoop {
         Reply::done("accepting challenges again")
     }
 
-    /// Takes nothing new and ends after the last game, or at the limit.
+    /// Accepts nothing new and ends after the last game, or at the limit.
     pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.context.settings.shutdown.drain;
         self.shutdown.begin(limit, Instant::now());
@@ -99,12 +99,12 @@ impl EventLoop {
         ))
     }
 
-    /// Other rules for what comes next; games under way keep theirs.
+    /// New settings for what comes next; games in progress keep theirs.
     fn reload(&mut self, settings: &Arc<Settings>) -> Reply {
         self.context.settings = Arc::clone(settings);
         let rules = StateRules::from(&**settings);
         self.context.state.set_rules(rules);
-        // No one to hear it: there are no lists to fetch.
+        // No receiver: there are no lists to fetch.
         let _ = self.rules.send(Arc::clone(settings));
         self.take_in(AccountEvent::Settings(Arc::clone(settings)));
         Reply::done("reloaded")
@@ -158,7 +158,7 @@ impl EventLoop {
     }
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
-        // An alarm may be on that the calendar has not heard of yet.
+        // An alert may be active that the arena schedule has not seen yet.
         if !self.context.alarms.stop() && self.arenas.join(id, entrance.clone()) {
             return Reply::done(format!(
                 "joining {id} shortly before it starts; `status` shows the outcome"
@@ -184,7 +184,7 @@ impl EventLoop {
         }
     }
 
-    /// Hands a line to the chat's lane.
+    /// Passes a message to the chat queue.
     fn say(&self, game: &GameId, room: Room, text: &str) -> Result<OutcomeReceiver, Reply> {
         if !self.plays(game) {
             return Err(Reply::refused(format!(
@@ -253,7 +253,7 @@ impl EventLoop {
     }
 }
 
-/// Answers an order to say something once it is clear what became of the line.
+/// Replies to a say command once the message's outcome is known.
 async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeReceiver) {
     let reply = match outcome_receiver.within(SPEECH).await {
         SendOutcome::Said => Reply::done("said"),
@@ -267,7 +267,7 @@ async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeR
     order.answer(reply);
 }
 
-/// Writes down what was told and what came of it; questions are not.
+/// Logs a command and its outcome; queries are not logged.
 pub(in crate::bot) fn note(event_log: &EventLog, order: &Envelope, reply: &Reply) {
     let Envelope { command, via, .. } = order;
     let Some(said) = command.describe() else {

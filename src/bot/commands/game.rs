@@ -1,7 +1,7 @@
-//! What the operator does to games, challenges and people: calls off, gives up, takes back, blocks.
+//! Operator commands on games, challenges and opponents: abort, resign, cancel, block.
 //!
-//! The server has the last word on a game: its answer is what the operator is told. The player of
-//! the game sees the end on its stream, as any other end.
+//! The server decides about a game: the reply is its answer. The game task sees the end on its
+//! stream, as any other end.
 
 use std::sync::Arc;
 
@@ -13,13 +13,12 @@ use crate::bot::event_loop::EventLoop;
 use crate::bot::player_lists::PlayerLists;
 use crate::lichess::{ChallengeId, Client, Error, GameId};
 
-/// How often a call is made that brings no answer.
+/// How often to make a call that gets no answer.
 const TRIES: u32 = 3;
 
-/// How a game is to end.
+/// How to end a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::bot) enum GameCommand {
-    /// As if it had never begun.
     Aborted,
     Resigned,
 }
@@ -34,7 +33,7 @@ impl GameCommand {
 }
 
 impl EventLoop {
-    /// Ends a game; the order is answered once the server has.
+    /// Ends a game; the reply follows the server's answer.
     pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
         if !self.plays(&game) {
             let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
@@ -51,7 +50,7 @@ impl EventLoop {
         });
     }
 
-    /// Takes our own challenge back; without an id whatever is out or waits to go out.
+    /// Withdraws the bot's own challenge; without an id every open or queued one.
     pub(in crate::bot) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
         let ours = self.account_state.outgoing().cloned();
         if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
@@ -70,7 +69,7 @@ impl EventLoop {
         }
     }
 
-    /// Blocks an account, or does so no longer.
+    /// Blocks or unblocks an account.
     pub(in crate::bot) fn block(&mut self, name: &str, blocks: bool) -> Reply {
         let state = self.context.state.clone();
         let changed = if blocks {
@@ -91,7 +90,7 @@ impl EventLoop {
         })
     }
 
-    /// The lists, those that the operator blocked among them.
+    /// The player lists, including accounts blocked by command.
     pub(in crate::bot) fn known_lists(&mut self) -> Arc<PlayerLists> {
         let lists = Arc::clone(&self.lists.borrow_and_update());
         Arc::new(lists.and_blocked(self.blocked.users()))
@@ -117,7 +116,7 @@ async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
 }
 
 impl Command {
-    /// The game that it is about, if it is about one.
+    /// The game that the command concerns, if any.
     pub(in crate::bot) fn game(&self) -> Option<&GameId> {
         match self {
             Self::Abort(game) | Self::Resign(game) | Self::Say(game, ..) => Some(game),
@@ -125,7 +124,7 @@ impl Command {
         }
     }
 
-    /// The command in a few words for the log, without secrets; none if it changes nothing.
+    /// A short description for the log, without secrets; `None` if it changes nothing.
     pub(in crate::bot) fn describe(&self) -> Option<String> {
         Some(match self {
             Self::Status => return None,
@@ -161,7 +160,7 @@ mod tests {
     use crate::lichess::JoinOptions;
 
     #[test]
-    fn a_password_is_in_no_description() {
+    fn no_description_contains_a_password() {
         let entrance = JoinOptions {
             password: Some("sesame".to_owned()),
             ..JoinOptions::default()

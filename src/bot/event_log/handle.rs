@@ -1,7 +1,6 @@
 //! The handle of the event log.
 //!
-//! Anyone who plays calls and continues; anyone who reads copies. No call waits for a reader, a disk or a
-//! search.
+//! Writers never block for long; readers copy. No call waits for a reader, a disk or a search.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,10 +22,10 @@ use crate::lichess::{
 };
 use crate::rules::Game;
 
-/// Games of which it is remembered that they were looked at again just now.
+/// Number of latest reviewed games to remember.
 const MOST_REVIEWED: usize = 16;
 
-/// What happens, in memory. Clones share it.
+/// Everything that happens, in memory. Clones share it.
 #[derive(Clone, Default)]
 pub struct EventLog(Arc<Shared>);
 
@@ -45,16 +44,15 @@ impl fmt::Debug for EventLog {
     }
 }
 
-/// For those who read.
 impl EventLog {
-    /// The games under way, each with its clocks and the search under way.
+    /// Running games, each with its clocks and its running search.
     pub fn running(&self) -> Vec<LiveGame> {
         let state = self.state();
-        let (mut games, desks) = (state.running(), state.desks());
+        let (mut games, search_slots) = (state.running(), state.search_slots());
         drop(state);
         for game in &mut games {
-            let slot = desks.iter().find(|(id, _)| *id == game.record.id);
-            // What was thought of moves made since is in their records.
+            let slot = search_slots.iter().find(|(id, _)| *id == game.record.id);
+            // Search results of moves made since are in their records.
             let made = game.record.moves.len();
             let thinking = slot.and_then(|(_, slot)| slot.read());
             game.thinking = thinking.filter(|thinking| thinking.ply >= made);
@@ -62,12 +60,12 @@ impl EventLog {
         games
     }
 
-    /// A game that runs or ended lately.
+    /// A running or recently ended game.
     pub fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
         self.state().game(id)
     }
 
-    /// Games that ended lately, the latest first: a few dozen at least, if there were so many.
+    /// Recently ended games, the latest first: at least a few dozen, if there were so many.
     pub fn recent(&self) -> Vec<Arc<GameRecord>> {
         self.state().recent()
     }
@@ -82,35 +80,33 @@ impl EventLog {
         self.state().events.latest(most)
     }
 
-    /// Counts what changes in games, challenges and events. Told at every change: a reader that is
-    /// slow sees the latest number only.
+    /// Counts changes of games, challenges and events. Sent on every change: a slow reader sees
+    /// only the latest number.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.0.changes.subscribe()
     }
 
-    /// Counts what searches report on their way. They do so only while such a receiver is held when
-    /// they begin.
+    /// Counts search reports. Searches report only if such a receiver exists when they begin.
     pub fn thoughts(&self) -> watch::Receiver<u64> {
         self.0.thoughts.subscribe()
     }
 
-    /// What changed after a version, each game whole.
+    /// Changes after a version, each game whole.
     pub fn since(&self, version: u64) -> Changes {
         self.state().since(version)
     }
 
-    /// From now on someone keeps what ended until it is safe; this is what it knows of games that
-    /// had not ended.
+    /// Connects an archive that stores ended games; `unfinished` are its games in progress.
     pub fn archive(&self, unfinished: Vec<GameRecord>) {
         self.state().archive(unfinished);
     }
 
-    /// Everything up to this version is safe.
+    /// Everything up to this version is archived.
     pub fn settle(&self, version: u64) {
         self.state().settle(version);
     }
 
-    /// Why nothing is kept at present, if so; the bot makes an alarm of it.
+    /// Why the archive currently cannot be written, if so; the bot raises an alert.
     pub fn set_trouble(&self, trouble: Option<String>) {
         self.0.trouble.send_if_modified(|known| {
             let news = *known != trouble;
@@ -119,12 +115,12 @@ impl EventLog {
         });
     }
 
-    /// The same, for anyone who says it.
+    /// The archive's current trouble.
     pub fn troubles(&self) -> watch::Receiver<Option<String>> {
         self.0.trouble.subscribe()
     }
 
-    /// A game that is over was looked at again, and what was found is kept.
+    /// A finished game was analysed and the result stored.
     pub fn reviewed(&self, game: &str) {
         let mut reviewed = self.lock_reviewed();
         if reviewed.len() >= MOST_REVIEWED {
@@ -135,7 +131,7 @@ impl EventLog {
         self.change(|_, _| {});
     }
 
-    /// The games that were looked at again last, each with its moment.
+    /// The latest reviewed games with their times.
     pub fn reviews(&self) -> Vec<(String, Millis)> {
         self.lock_reviewed().iter().cloned().collect()
     }
@@ -145,7 +141,7 @@ impl EventLog {
         reviewed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Something happened that an operator may want to look up later.
+    /// Logs an event that an operator may want to look up later.
     pub fn note(&self, kind: &str, text: impl Into<String>, game: Option<&GameId>) {
         let event = EventRecord {
             at: now(),
@@ -160,9 +156,8 @@ impl EventLog {
     }
 }
 
-/// For those who play.
 impl EventLog {
-    /// The stream of a game is open.
+    /// A game stream opened.
     pub(in crate::bot) fn opened(
         &self,
         header: Header,
@@ -178,38 +173,38 @@ impl EventLog {
         self.change(|state, now| state.moved(game.as_str(), moved, note, now));
     }
 
-    /// A state was read, and this is the list now.
+    /// A state arrived; `game` is the move list now.
     pub(in crate::bot) fn stated(&self, id: &GameId, game: &Game, state: &GameState) {
         self.change(|log, now| log.stated(id.as_str(), game, state, now));
     }
 
-    /// A game is over, or out of sight.
+    /// A game is over, or lost track of.
     pub(in crate::bot) fn over(&self, ending: &Ending) {
         self.change(|state, now| state.over(ending, now));
     }
 
-    /// A game ended while no one looked; `game` is it on our board.
+    /// A game ended unseen; `game` is its replay.
     pub(in crate::bot) fn missed(&self, export: &ExportedGame, us: Side, game: &Game) {
         self.change(|state, now| state.missed(header::exported(export, us, game, now), game));
     }
 
-    /// What a game did to our rating, and to theirs where that is known.
+    /// The rating changes of a game, the opponent's if known.
     pub(in crate::bot) fn rated(&self, game: &GameId, ours: i32, theirs: Option<i32>) {
         self.change(|state, _| state.rated(game.as_str(), ours, theirs));
     }
 
-    /// No one sits at a game any more.
+    /// A game task ended.
     pub(in crate::bot) fn leave(&self, game: &GameId) {
         self.change(|state, _| state.leave(game.as_str()));
     }
 
-    /// Whether anyone looks at what searches report, and where to count it.
+    /// Counter for search reports, if there is a reader.
     pub(in crate::bot) fn audience(&self) -> Option<watch::Sender<u64>> {
         let thoughts = &self.0.thoughts;
         (thoughts.receiver_count() > 0).then(|| thoughts.clone())
     }
 
-    /// A challenge is there. Told again whenever the stream opens.
+    /// A challenge exists. The server repeats it whenever the stream opens.
     pub(in crate::bot) fn challenged(&self, challenge: &Challenge, me: &UserId) {
         let record = header::challenge(challenge, me, now());
         self.change(|state, _| {
@@ -220,17 +215,17 @@ impl EventLog {
         });
     }
 
-    /// The challenger was told that we decline.
+    /// A decline reached the server.
     pub(in crate::bot) fn declined(&self, refusal: &Decline) {
         self.refused(refusal, ChallengeVerdict::Declined, "");
     }
 
-    /// We declined, and the challenger was not told: for this reason.
+    /// A decline that could not be sent, and why.
     pub(in crate::bot) fn unsent(&self, refusal: &Decline, trouble: &str) {
         self.refused(refusal, ChallengeVerdict::Failed, trouble);
     }
 
-    /// It was gone before we declined it.
+    /// A challenge was gone before the bot declined it.
     pub(in crate::bot) fn gone(&self, refusal: &Decline) {
         self.settle_challenge(&refusal.id, true, |it| {
             it.verdict = ChallengeVerdict::Canceled;
@@ -241,7 +236,7 @@ impl EventLog {
     fn refused(&self, refusal: &Decline, verdict: ChallengeVerdict, trouble: &str) {
         let why = [refusal.why.as_str(), trouble];
         let why: Vec<&str> = why.into_iter().filter(|part| !part.is_empty()).collect();
-        // Where the refusal did not arrive, it may have been taken back meanwhile.
+        // Without a delivered decline, the challenger may have withdrawn it meanwhile.
         let only_waiting = verdict != ChallengeVerdict::Declined;
         self.settle_challenge(&refusal.id, only_waiting, |it| {
             it.verdict = verdict;
@@ -251,7 +246,7 @@ impl EventLog {
         });
     }
 
-    /// What the server said to an acceptance.
+    /// The server's answer to an accept.
     pub(in crate::bot) fn accepted(&self, id: &ChallengeId, answer: &AcceptOutcome) {
         let (verdict, why) = match answer {
             AcceptOutcome::Done => (ChallengeVerdict::Accepted, None),
@@ -263,7 +258,7 @@ impl EventLog {
                 ChallengeVerdict::Canceled,
                 Some("challenge was withdrawn before it could be accepted"),
             ),
-            // Tried again, or declined, which says why.
+            // The accept is retried, or the challenge declined, which records why.
             _ => return,
         };
         self.settle_challenge(id, false, |it| {
@@ -272,7 +267,7 @@ impl EventLog {
         });
     }
 
-    /// A challenge was taken back or declined, by whomever.
+    /// A challenge was withdrawn or declined by either side.
     pub(in crate::bot) fn withdrawn(&self, challenge: &Challenge) {
         let verdict = match challenge.status {
             ChallengeStatus::Declined => ChallengeVerdict::Declined,
@@ -285,14 +280,14 @@ impl EventLog {
         });
     }
 
-    /// A game begins: the challenge it grew out of was taken.
+    /// A game began: its challenge was accepted.
     pub(in crate::bot) fn began(&self, game: &GameId) {
         let id = game.as_challenge();
         self.settle_challenge(&id, false, |it| it.verdict = ChallengeVerdict::Accepted);
     }
 
-    /// Says what became of a challenge: of one that was accepted nothing more, and where `only_waiting`
-    /// is said, nothing of one that is settled.
+    /// Records a challenge's outcome. An accepted challenge never changes; with `only_waiting`, no
+    /// settled one does.
     fn settle_challenge(
         &self,
         id: &ChallengeId,
@@ -316,7 +311,7 @@ impl EventLog {
         });
     }
 
-    /// News that everyone is told, as far as they are worth a line.
+    /// Logs the bus events that are worth a line.
     pub(in crate::bot) fn handle(&self, event: &BotEvent) {
         match event {
             BotEvent::Online => self.note("online", "the event stream is open", None),
@@ -351,7 +346,7 @@ impl EventLog {
         }
     }
 
-    /// Changes the book at this moment and tells those who wait for changes.
+    /// Changes the log at the current time and notifies readers.
     fn change(&self, change: impl FnOnce(&mut LogState, Millis)) {
         let now = now();
         let version = {

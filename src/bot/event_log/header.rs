@@ -1,4 +1,4 @@
-//! From the server's words to records. Pure.
+//! Converts the server's types to records. Pure.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,12 +12,12 @@ use crate::lichess::{
 };
 use crate::rules::Game;
 
-/// What the first line of a game's stream says of it, beside its moves.
+/// The first line of a game's stream, without its moves.
 #[derive(Clone, Debug)]
 pub(in crate::bot) struct Header(pub(super) GameRecord);
 
 impl Header {
-    /// Of this game, as the server states it; nothing of games of another kind.
+    /// Converts a game's first line; `None` for other variants.
     pub(in crate::bot) fn of(game: &GameId, full: &GameFull) -> Option<Self> {
         let atomic = matches!(full.variant, Variant::Atomic | Variant::Unknown);
         if !atomic || !full.starts_as_usual() {
@@ -56,7 +56,6 @@ fn control_of(clock: Option<ClockSetting>, days: Option<u32>, speed: Speed) -> T
     }
 }
 
-/// Someone at the board.
 fn player(player: &Player) -> PlayerRecord {
     PlayerRecord {
         id: player.id.as_ref().map(ToString::to_string),
@@ -68,7 +67,7 @@ fn player(player: &Player) -> PlayerRecord {
     }
 }
 
-/// A challenge as `me` sees it at this moment.
+/// A challenge as `me` sees it at this time.
 pub(super) fn challenge(challenge: &Challenge, me: &UserId, at: Millis) -> ChallengeRecord {
     let by_us = challenge.challenger.as_ref().and_then(|it| it.id.as_ref()) == Some(me);
     let (direction, other) = if by_us {
@@ -115,7 +114,7 @@ fn control(control: TimeControl) -> TimeControlRecord {
     }
 }
 
-/// A game that ended while no one looked, as far as its export tells; `game` is it on our board.
+/// A game that ended unseen, from its export; `game` is its replay.
 pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis) -> GameRecord {
     let created = export.created_at.map(epoch);
     let ended = export.last_move_at.map(epoch).or(created);
@@ -152,12 +151,12 @@ pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis
     record
 }
 
-/// A span in milliseconds.
+/// A duration in milliseconds.
 pub(in crate::bot) fn millis(time: Duration) -> Millis {
     Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// A moment in milliseconds since 1970.
+/// Milliseconds since the Unix epoch.
 pub(in crate::bot) fn epoch(time: SystemTime) -> Millis {
     time.duration_since(UNIX_EPOCH).map_or(0, millis)
 }

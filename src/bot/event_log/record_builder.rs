@@ -1,7 +1,7 @@
-//! How a game's record follows the server's list of moves. Pure.
+//! Builds a game's record from the server's list of moves. Pure.
 //!
-//! The list is the truth: it grows, skips plies and shrinks. What was known of a move stays with it
-//! for as long as the move stands; what an earlier run of the program knew is taken over.
+//! The list is authoritative: it grows, skips plies and shrinks. Details of a move stay with it as
+//! long as the move stands; details from an earlier run are adopted.
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use crate::engine::{SearchResult, StopReason};
 use crate::lichess::{BySide, GameState, Side};
 use crate::rules::{Game, Move};
 
-/// Moves of a line that are kept.
+/// Moves of a line to store.
 const LINE: usize = 8;
 /// Plies at which no clock runs.
 const FIRST_PLIES: usize = 2;
 
-/// What is known of a move beside what the table tells.
+/// Details of a move beyond those in the move event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::bot) struct MoveNote {
-    /// How many moves stand on the list by now.
+    /// Length of the move list with this move.
     pub(in crate::bot) ply: usize,
-    /// Whether it was seen as it came; otherwise the stream had been away.
+    /// Whether the move came live; otherwise the stream had been down.
     pub(in crate::bot) live: bool,
-    /// What it cost beside our thinking.
+    /// The cost beyond the bot's thinking time.
     pub(in crate::bot) latency: Option<Duration>,
     /// No search had an answer for it.
     pub(in crate::bot) safe: bool,
 }
 
-/// Makes the record's moves those of the list. What `known` says of the same moves is taken over.
+/// Sets the record's moves to those of the list; adopts details that `known` has of the same moves.
 /// Returns whether anything changed.
 pub(super) fn follow(record: &mut GameRecord, game: &Game, known: Option<&GameRecord>) -> bool {
     let moves = game.moves();
@@ -50,14 +50,14 @@ pub(super) fn follow(record: &mut GameRecord, game: &Game, known: Option<&GameRe
     true
 }
 
-/// Whether the record ends as the list does; the rest is not looked at.
+/// Whether the record has the list's length and last move; compares nothing else.
 pub(super) fn is_level(record: &GameRecord, game: &Game) -> bool {
     let last = record.moves.last().map(|made| made.uci.as_str());
     record.moves.len() == game.ply()
         && last == game.moves().last().map(ToString::to_string).as_deref()
 }
 
-/// The plies at which a list and a record begin alike.
+/// Number of leading plies that a list and a record share.
 fn common(made: &[MoveRecord], moves: &[Move]) -> usize {
     let pairs = made.iter().zip(moves);
     pairs
@@ -65,7 +65,7 @@ fn common(made: &[MoveRecord], moves: &[Move]) -> usize {
         .count()
 }
 
-/// A move stands, and this is known of it. False if the record is not level with the list before it.
+/// Appends a move with its details. False if the record does not match the list before it.
 pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, at: Millis) -> bool {
     let ply = moved.ply;
     if record.moves.len() != ply {
@@ -89,7 +89,7 @@ pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, a
     true
 }
 
-/// The clocks that an opening states. That of the side to move runs already.
+/// Sets the clocks of an opened stream. That of the side to move already runs.
 pub(super) fn clocks(record: &mut GameRecord, state: &GameState, at: Millis) {
     let Some(ply) = record.moves.len().checked_sub(1) else {
         return;
@@ -100,7 +100,7 @@ pub(super) fn clocks(record: &mut GameRecord, state: &GameState, at: Millis) {
     }
 }
 
-/// Of how many of the last moves a list of moves shows the clocks as they were after them.
+/// For how many of the last moves a list shows the clocks right after them.
 const fn shown_exactly(live: bool) -> usize {
     if live { 2 } else { 1 }
 }
@@ -125,7 +125,7 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
 
 fn weigh(made: &mut MoveRecord, thought: &SearchResult) {
     let searched = thought.depth > 0;
-    // What tables know at the root needs no search.
+    // A tablebase result at the root needs no search.
     made.score = (searched || thought.by_tables).then(|| thought.score.into());
     made.depth = searched.then_some(thought.depth);
     made.seldepth = searched.then_some(thought.seldepth);
@@ -135,7 +135,7 @@ fn weigh(made: &mut MoveRecord, thought: &SearchResult) {
     made.line = line.map(ToString::to_string).collect::<Vec<_>>().join(" ");
 }
 
-/// Where a move came from.
+/// Origin of a move.
 fn source(moved: &MovePlayed, note: MoveNote) -> Source {
     if !moved.ours {
         return Source::Unknown;
@@ -143,7 +143,7 @@ fn source(moved: &MovePlayed, note: MoveNote) -> Source {
     match &moved.thought {
         Some(thought) => match thought.ended {
             StopReason::Failed => Source::Safe,
-            // Of several legal moves they may leave one.
+            // The tablebases may leave one of several legal moves.
             _ if thought.by_tables => Source::Table,
             StopReason::OnlyMove => Source::OnlyMove,
             _ => Source::Engine,
@@ -154,7 +154,7 @@ fn source(moved: &MovePlayed, note: MoveNote) -> Source {
     }
 }
 
-/// Both clocks, as plain numbers.
+/// Both clocks in milliseconds.
 pub(super) fn shown(clocks: &BySide<Option<Duration>>) -> (Option<Millis>, Option<Millis>) {
     let of = |side| (*clocks.of(side)).map(millis);
     (of(Side::White), of(Side::Black))

@@ -1,6 +1,6 @@
-//! A list that forgets its oldest, and counts what it forgot before anyone had read it.
+//! A bounded list that drops its oldest entries and counts those dropped unread.
 //!
-//! Plain data; every entry carries the version at which it was last changed.
+//! Plain data; every entry carries the version of its last change.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) struct RingBuffer<T> {
     entries: VecDeque<RingEntry<T>>,
     most: usize,
-    /// What had been read up to here may go without being missed.
+    /// Entries up to this version have been read and are not counted when dropped.
     read: u64,
     lost: u64,
 }
@@ -21,7 +21,7 @@ struct RingEntry<T> {
 }
 
 impl<T: Clone> RingBuffer<T> {
-    /// Room for so many.
+    /// A ring buffer of this capacity.
     pub(super) fn new(most: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -31,7 +31,7 @@ impl<T: Clone> RingBuffer<T> {
         }
     }
 
-    /// Adds one at this version.
+    /// Adds an entry at this version.
     pub(super) fn push(&mut self, value: T, revision: u64) {
         if self.entries.len() >= self.most
             && let Some(gone) = self.entries.pop_front()
@@ -42,7 +42,7 @@ impl<T: Clone> RingBuffer<T> {
         self.entries.push_back(RingEntry { value, revision });
     }
 
-    /// Changes the latest one that fits; false if none does.
+    /// Changes the latest matching entry; false if there is none.
     pub(super) fn change(
         &mut self,
         fits: impl Fn(&T) -> bool,
@@ -56,30 +56,30 @@ impl<T: Clone> RingBuffer<T> {
         true
     }
 
-    /// The latest one that fits.
+    /// The latest matching entry.
     pub(super) fn find(&self, fits: impl Fn(&T) -> bool) -> Option<&T> {
         let mut found = self.entries.iter().rev().map(|it| it.value.as_ref());
         found.find(|value| fits(value))
     }
 
-    /// Those changed after a version, oldest first.
+    /// Entries changed after a version, oldest first.
     pub(super) fn since(&self, version: u64) -> Vec<Arc<T>> {
         let changed = self.entries.iter().filter(|it| it.revision > version);
         changed.map(|it| Arc::clone(&it.value)).collect()
     }
 
-    /// The latest so many, newest first.
+    /// The latest entries, newest first.
     pub(super) fn latest(&self, most: usize) -> Vec<Arc<T>> {
         let latest = self.entries.iter().rev().take(most);
         latest.map(|it| Arc::clone(&it.value)).collect()
     }
 
-    /// Everything up to this version is safe elsewhere.
+    /// Everything up to this version has been read.
     pub(super) fn settle(&mut self, version: u64) {
         self.read = self.read.max(version);
     }
 
-    /// How many fell out unread.
+    /// Number of entries dropped unread.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_falls_out_unread_is_counted_and_what_was_read_is_not() {
+    fn entries_dropped_unread_are_counted_and_read_ones_are_not() {
         let mut buffer = RingBuffer::new(3);
         for version in 1..=3 {
             buffer.push(version * 10, version);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_makes_an_entry_new_again() {
+    fn a_changed_entry_counts_as_new() {
         let mut buffer = RingBuffer::new(3);
         buffer.push(1, 1);
         buffer.push(2, 2);

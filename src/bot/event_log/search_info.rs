@@ -1,8 +1,8 @@
-//! What a search says on its way, for anyone who looks.
+//! Information from a running search, for readers.
 //!
-//! A game has one desk. The search thread, which gives way to everything else, lays its latest
-//! report there; should a reader hold the matchmaking service at that moment, the report is skipped. No one on the
-//! way of a move ever waits here.
+//! A game has one slot. The search thread, which yields to everything else, stores its latest
+//! report there; if a reader holds the slot at that moment, it skips the report. A move never waits
+//! here.
 
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
@@ -13,32 +13,30 @@ use crate::archive::{Millis, ScoreRecord};
 use crate::engine::{Info, ScoreBound};
 use crate::rules::{Game, Position};
 
-/// Moves of a line that are shown.
+/// Moves of a line to show.
 const LINE: usize = 16;
 
-/// A search under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SearchInfo {
-    /// How many moves had been made in the position searched.
+    /// Moves made before the searched position.
     pub ply: usize,
-    /// Whether it thinks on the opponent's time, about a reply that has not come yet.
+    /// Whether it thinks on the opponent's time, about an expected reply.
     pub pondering: bool,
-    /// The last iteration finished.
+    /// The last finished iteration.
     pub depth: u32,
     /// The deepest ply reached.
     pub seldepth: u32,
-    /// What the position is worth to us.
+    /// The score from the bot's side.
     pub score: ScoreRecord,
     pub nodes: u64,
-    /// Positions visited a second.
+    /// Speed in nodes per second.
     pub nps: u64,
-    /// Time used so far.
     pub time: Millis,
-    /// How full the table is, in thousandths.
+    /// Fill of the transposition table in permille.
     pub hashfull: u32,
-    /// The line expected, in UCI.
+    /// The expected line, in UCI.
     pub line: Vec<String>,
-    /// The same as people write it.
+    /// The expected line in SAN.
     pub san: Vec<String>,
 }
 
@@ -55,24 +53,24 @@ struct SlotContent {
     info: Option<Info>,
 }
 
-/// Where the search of one game reports. Clones are the same desk.
+/// The search info of one game. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::bot) struct SearchInfoSlot(Arc<Mutex<SlotContent>>);
 
 impl SearchInfoSlot {
-    /// A search begins, or none is under way any more.
+    /// A search begins, or none runs any more.
     fn clear(&self, root: Option<SearchRoot>) {
         if let Some(mut content) = self.try_lock() {
             *content = SlotContent { root, info: None };
         }
     }
 
-    /// No search is under way any more.
+    /// No search runs any more.
     pub(in crate::bot) fn done(&self) {
         self.clear(None);
     }
 
-    /// Takes the reports of a search of this game; `news` counts them.
+    /// A receiver for reports of this game's search; `news` counts them.
     pub(in crate::bot) fn reporter(
         &self,
         game: &Game,
@@ -97,7 +95,7 @@ impl SearchInfoSlot {
         }
     }
 
-    /// What the search under way has found so far.
+    /// The latest report of the running search.
     pub(super) fn read(&self) -> Option<SearchInfo> {
         let (root, info) = {
             let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);

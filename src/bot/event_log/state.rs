@@ -1,7 +1,7 @@
-//! What stands behind the event log's lock: games that run, games that ended, challenges, events.
+//! The data behind the event log's lock: running games, ended games, challenges, events.
 //!
-//! Plain data with plain functions; moments come in as data. Everything here is short: game tasks write
-//! while they hold the lock.
+//! Plain data with plain functions; the current time is an argument. Everything here is short: game
+//! tasks write while they hold the lock.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,24 +19,23 @@ use crate::bot::game::{Ending, MovePlayed};
 use crate::lichess::{GameState, Side};
 use crate::rules::Game;
 
-/// Challenges and events at hand.
+/// Challenges and events in memory.
 const RING: usize = 1024;
-/// Ended games that stay at hand in any case.
+/// Ended games always kept in memory.
 pub(super) const RECENT: usize = 32;
 /// Ended games that may wait for the archive.
 pub(super) const MOST_WAITING: usize = 1000;
-/// Games that continue while no one sits at them.
+/// Games in progress without a game task.
 const MOST_AWAY: usize = 1000;
 
 /// A running game, for a page or a terminal.
 #[derive(Clone, Debug, Serialize)]
 pub struct LiveGame {
-    /// The game so far.
     #[serde(serialize_with = "whole")]
     pub record: Arc<GameRecord>,
-    /// The clocks as last stated; that of the side to move runs since then.
+    /// The last reported clocks; that of the side to move has run since then.
     pub clocks: Clocks,
-    /// The search under way; where no one looked when it began, nothing.
+    /// The running search; `None` without a reader when it began.
     pub thinking: Option<SearchInfo>,
 }
 
@@ -44,14 +43,14 @@ pub struct LiveGame {
 pub struct Clocks {
     pub white: Option<Millis>,
     pub black: Option<Millis>,
-    /// When the server stated them.
+    /// When the server reported them.
     pub stated: Millis,
 }
 
-/// What changed since someone last looked.
+/// Changes since a version.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// Everything up to this version is in here or was before.
+    /// Includes everything up to this version since the requested one.
     pub version: u64,
     /// Games that changed, each whole.
     pub games: Vec<Arc<GameRecord>>,
@@ -59,7 +58,7 @@ pub struct Changes {
     pub challenges: Vec<Arc<ChallengeRecord>>,
     /// New events, oldest first.
     pub events: Vec<Arc<EventRecord>>,
-    /// How many games, challenges and events were forgotten before anyone kept them, in all.
+    /// Games, challenges and events dropped before they were archived, in total.
     pub lost: u64,
 }
 
@@ -69,27 +68,27 @@ impl Changes {
     }
 }
 
-/// A game and when it last changed.
+/// A game and the version of its last change.
 #[derive(Debug)]
 struct LoggedGame {
     record: Arc<GameRecord>,
     revision: u64,
     clocks: Clocks,
     slot: SearchInfoSlot,
-    seated: bool,
+    has_task: bool,
 }
 
-/// What stands behind the lock.
+/// The data behind the lock.
 #[derive(Debug)]
 pub(super) struct LogState {
     pub(super) version: u64,
     games: BTreeMap<String, LoggedGame>,
     ended: VecDeque<LoggedGame>,
-    /// Games that had not ended when the program did, as the archive has them.
+    /// Games from the archive that had not ended when the process did.
     known: HashMap<String, GameRecord>,
     pub(super) challenges: RingBuffer<ChallengeRecord>,
     pub(super) events: RingBuffer<EventRecord>,
-    /// Whether someone keeps what ended.
+    /// Whether an archive stores ended games.
     archived: bool,
     settled: u64,
     lost: u64,
@@ -112,19 +111,20 @@ impl Default for LogState {
 }
 
 impl LogState {
-    /// The version that a change under way makes.
+    /// The version that the current change creates.
     pub(super) fn next(&self) -> u64 {
         self.version + 1
     }
 
-    /// Someone keeps what ended, and says what is safe; this is what it knows of games under way.
+    /// Connects an archive, which reports what it has stored; `unfinished` are its games in
+    /// progress.
     pub(super) fn archive(&mut self, unfinished: Vec<GameRecord>) {
         self.archived = true;
         let known = unfinished.into_iter().map(|game| (game.id.clone(), game));
         self.known.extend(known);
     }
 
-    /// The stream of a game is open: this is what it says.
+    /// A game stream opened with this header.
     pub(super) fn opened(
         &mut self,
         Header(header): Header,
@@ -137,8 +137,8 @@ impl LogState {
         let revision = self.next();
         let known = self.known.remove(&header.id);
         let origin = self.origin(&header);
-        let page = self.page(&header.id, known.as_ref(), now);
-        let record = Arc::make_mut(&mut page.record);
+        let entry = self.entry(&header.id, known.as_ref(), now);
+        let record = Arc::make_mut(&mut entry.record);
         let old = std::mem::replace(record, header);
         record.us = Some(us);
         record.joined = old.joined;
@@ -155,15 +155,15 @@ impl LogState {
         record.moves = old.moves;
         record_builder::follow(record, game, known.as_ref());
         record_builder::clocks(record, state, now);
-        page.clocks = clocks(state, now);
-        page.slot = slot.clone();
-        page.seated = true;
-        page.revision = revision;
+        entry.clocks = clocks(state, now);
+        entry.slot = slot.clone();
+        entry.has_task = true;
+        entry.revision = revision;
     }
 
-    /// The page of a game, a fresh one if there is none; an ended one is opened again.
-    fn page(&mut self, id: &str, known: Option<&GameRecord>, now: Millis) -> &mut LoggedGame {
-        let back = self.ended.iter().position(|page| page.record.id == id);
+    /// The entry of a game, created if missing; an ended game is reopened.
+    fn entry(&mut self, id: &str, known: Option<&GameRecord>, now: Millis) -> &mut LoggedGame {
+        let back = self.ended.iter().position(|entry| entry.record.id == id);
         let back = back.and_then(|place| self.ended.remove(place));
         self.games.entry(id.to_owned()).or_insert_with(|| {
             back.unwrap_or_else(|| LoggedGame {
@@ -174,12 +174,12 @@ impl LogState {
                 revision: 0,
                 clocks: Clocks::default(),
                 slot: SearchInfoSlot::default(),
-                seated: true,
+                has_task: true,
             })
         })
     }
 
-    /// How a game came about: the challenge it grew out of has its id.
+    /// The origin of a game: the challenge it came from has the same id.
     fn origin(&self, header: &GameRecord) -> Origin {
         if header.origin != Origin::Unknown {
             return header.origin;
@@ -194,53 +194,55 @@ impl LogState {
 
     pub(super) fn moved(&mut self, id: &str, moved: &MovePlayed, note: MoveNote, now: Millis) {
         let revision = self.next();
-        if let Some(page) = self.games.get_mut(id)
-            && record_builder::add(Arc::make_mut(&mut page.record), moved, note, now)
+        if let Some(entry) = self.games.get_mut(id)
+            && record_builder::add(Arc::make_mut(&mut entry.record), moved, note, now)
         {
-            page.revision = revision;
+            entry.revision = revision;
         }
     }
 
-    /// A state was read: clocks, and moves that were taken back or never told.
+    /// Records a game state: clocks, and moves taken back or missed.
     pub(super) fn stated(&mut self, id: &str, game: &Game, state: &GameState, now: Millis) {
         let revision = self.next();
-        let Some(page) = self.games.get_mut(id) else {
+        let Some(entry) = self.games.get_mut(id) else {
             return;
         };
-        page.clocks = clocks(state, now);
-        if !record_builder::is_level(&page.record, game)
-            && record_builder::follow(Arc::make_mut(&mut page.record), game, None)
+        entry.clocks = clocks(state, now);
+        if !record_builder::is_level(&entry.record, game)
+            && record_builder::follow(Arc::make_mut(&mut entry.record), game, None)
         {
-            page.revision = revision;
+            entry.revision = revision;
         }
     }
 
-    /// A game is over. One whose end no one told continues as far as anyone knows.
+    /// Records the end of a game. Without a reported end it counts as in progress.
     pub(super) fn over(&mut self, ending: &Ending, now: Millis) {
         let revision = self.next();
         let id = ending.game.as_str();
         let Some(status) = ending.status else {
             return self.leave(id);
         };
-        let Some(mut page) = self.games.remove(id) else {
+        let Some(mut entry) = self.games.remove(id) else {
             return;
         };
-        let record = Arc::make_mut(&mut page.record);
+        let record = Arc::make_mut(&mut entry.record);
         record.ending = Some(EndingRecord {
             status,
             winner: ending.winner,
             at: now,
         });
-        page.revision = revision;
-        self.end(page);
+        entry.revision = revision;
+        self.end(entry);
     }
 
-    /// A game that ended while no one looked. What was known of its moves stays.
+    /// Records a game that ended unseen. Known details of its moves stay.
     pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
         let revision = self.next();
         let known = self.known.remove(&record.id);
-        let page = self.games.remove(&record.id);
-        let old = page.map(|page| Arc::unwrap_or_clone(page.record)).or(known);
+        let entry = self.games.remove(&record.id);
+        let old = entry
+            .map(|entry| Arc::unwrap_or_clone(entry.record))
+            .or(known);
         if let Some(mut old) = old {
             record_builder::follow(&mut old, game, None);
             old.ending = record.ending.take();
@@ -255,22 +257,22 @@ impl LogState {
             revision,
             clocks: Clocks::default(),
             slot: SearchInfoSlot::default(),
-            seated: false,
+            has_task: false,
         });
     }
 
-    fn end(&mut self, mut page: LoggedGame) {
-        page.slot.done();
-        page.seated = false;
-        self.ended.push_back(page);
+    fn end(&mut self, mut entry: LoggedGame) {
+        entry.slot.done();
+        entry.has_task = false;
+        self.ended.push_back(entry);
         self.forget();
     }
 
-    /// Forgets ended games that are safe elsewhere, and the oldest of too many that are not.
+    /// Drops ended games that are archived, and the oldest if too many are not.
     fn forget(&mut self) {
         let most = if self.archived { MOST_WAITING } else { RECENT };
         while self.ended.len() > RECENT {
-            let oldest = self.ended.front().map_or(0, |page| page.revision);
+            let oldest = self.ended.front().map_or(0, |entry| entry.revision);
             let unsafe_yet = self.archived && oldest > self.settled;
             if unsafe_yet && self.ended.len() <= most {
                 break;
@@ -280,32 +282,32 @@ impl LogState {
         }
     }
 
-    /// What the game did to our rating, and to theirs where that is known. It is told on another
-    /// stream, before the end or after.
+    /// Records the rating changes, the opponent's if known. They come on another stream, before or
+    /// after the game's end.
     pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
         let revision = self.next();
         let ended = self.ended.iter_mut().rev();
-        let page = self.games.get_mut(id).or_else(|| {
+        let entry = self.games.get_mut(id).or_else(|| {
             let mut ended = ended;
-            ended.find(|page| page.record.id == id)
+            ended.find(|entry| entry.record.id == id)
         });
-        let Some(page) = page else { return };
-        if let Some(us) = page.record.us {
-            let record = Arc::make_mut(&mut page.record);
+        let Some(entry) = entry else { return };
+        if let Some(us) = entry.record.us {
+            let record = Arc::make_mut(&mut entry.record);
             record.player_mut(us).rating_diff = Some(ours);
             let opponent = record.player_mut(us.other());
             opponent.rating_diff = theirs.or(opponent.rating_diff);
-            page.revision = revision;
+            entry.revision = revision;
         }
     }
 
-    /// No one sits at a game any more; it may be taken up again.
+    /// The game task ended; another may start later.
     pub(super) fn leave(&mut self, id: &str) {
-        if let Some(page) = self.games.get_mut(id) {
-            page.seated = false;
-            page.slot.done();
+        if let Some(entry) = self.games.get_mut(id) {
+            entry.has_task = false;
+            entry.slot.done();
         }
-        let away = self.games.iter().filter(|(_, page)| !page.seated);
+        let away = self.games.iter().filter(|(_, entry)| !entry.has_task);
         let (count, oldest) = (away.clone().count(), away.min_by_key(|(_, it)| it.revision));
         if count > MOST_AWAY
             && let Some(oldest) = oldest.map(|(id, _)| id.clone())
@@ -314,49 +316,49 @@ impl LogState {
         }
     }
 
-    /// The games at which someone sits, those that began first in front.
+    /// Games with a task, oldest start first.
     pub(super) fn running(&self) -> Vec<LiveGame> {
-        let seated = self.games.values().filter(|page| page.seated);
-        let mut games: Vec<LiveGame> = seated.map(live).collect();
+        let running = self.games.values().filter(|entry| entry.has_task);
+        let mut games: Vec<LiveGame> = running.map(live).collect();
         games.sort_by_key(|game| game.record.began());
         games
     }
 
-    /// The desks of these games: read without the lock.
-    pub(super) fn desks(&self) -> Vec<(String, SearchInfoSlot)> {
-        let seated = self.games.iter().filter(|(_, page)| page.seated);
-        seated
-            .map(|(id, page)| (id.clone(), page.slot.clone()))
+    /// The search info slots of these games: read them without the lock.
+    pub(super) fn search_slots(&self) -> Vec<(String, SearchInfoSlot)> {
+        let running = self.games.iter().filter(|(_, entry)| entry.has_task);
+        has_task
+            .map(|(id, entry)| (id.clone(), entry.slot.clone()))
             .collect()
     }
 
-    /// Games that ended, the latest first, as far as they are at hand.
+    /// Ended games in memory, the latest first.
     pub(super) fn recent(&self) -> Vec<Arc<GameRecord>> {
         let ended = self.ended.iter().rev();
-        ended.map(|page| Arc::clone(&page.record)).collect()
+        ended.map(|entry| Arc::clone(&entry.record)).collect()
     }
 
-    /// A game, running or ended lately.
+    /// A running or recently ended game.
     pub(super) fn game(&self, id: &str) -> Option<Arc<GameRecord>> {
-        let ended = || self.ended.iter().find(|page| page.record.id == id);
-        let page = self.games.get(id).or_else(ended)?;
-        Some(Arc::clone(&page.record))
+        let ended = || self.ended.iter().find(|entry| entry.record.id == id);
+        let entry = self.games.get(id).or_else(ended)?;
+        Some(Arc::clone(&entry.record))
     }
 
-    /// What changed after a version.
+    /// Changes after a version.
     pub(super) fn since(&self, version: u64) -> Changes {
-        let pages = self.games.values().chain(self.ended.iter());
-        let changed = pages.filter(|page| page.revision > version);
+        let entries = self.games.values().chain(self.ended.iter());
+        let changed = entries.filter(|entry| entry.revision > version);
         Changes {
             version: self.version,
-            games: changed.map(|page| Arc::clone(&page.record)).collect(),
+            games: changed.map(|entry| Arc::clone(&entry.record)).collect(),
             challenges: self.challenges.since(version),
             events: self.events.since(version),
             lost: self.lost + self.challenges.lost() + self.events.lost(),
         }
     }
 
-    /// Everything up to this version is safe elsewhere.
+    /// Everything up to this version is archived.
     pub(super) fn settle(&mut self, version: u64) {
         self.settled = self.settled.max(version);
         self.challenges.settle(version);
@@ -369,10 +371,10 @@ fn whole<S: Serializer>(record: &Arc<GameRecord>, serializer: S) -> Result<S::Ok
     record.serialize(serializer)
 }
 
-fn live(page: &LoggedGame) -> LiveGame {
+fn live(entry: &LoggedGame) -> LiveGame {
     LiveGame {
-        record: Arc::clone(&page.record),
-        clocks: page.clocks,
+        record: Arc::clone(&entry.record),
+        clocks: entry.clocks,
         thinking: None,
     }
 }

@@ -51,12 +51,12 @@ fn open(event_log: &EventLog, moves: &str) {
     );
 }
 
-/// The last of `moves` comes live, thought about if it is White's.
+/// The last of `moves` comes live, with a search result if it is White's.
 fn play(event_log: &EventLog, moves: &str, clocks: (u64, u64)) {
     play_by(event_log, moves, clocks, |_| {});
 }
 
-/// The same with another thought.
+/// The same with another search result.
 fn play_by(
     event_log: &EventLog,
     moves: &str,
@@ -115,7 +115,7 @@ fn ending(status: Option<Status>) -> Ending {
 }
 
 #[test]
-fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
+fn a_game_is_recorded_with_clocks_search_results_and_latency() {
     let event_log = EventLog::default();
     open(&event_log, "");
     play(&event_log, "g1f3", (180_000, 180_000));
@@ -145,7 +145,7 @@ fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
     let ended = event_log.game(ID).unwrap();
     assert_eq!(ended.our_outcome(), Some(Outcome::Win));
     event_log.rated(&GameId::new(ID), 6, Some(-5));
-    // Anyone who looks it up later may know of ours alone.
+    // Later reports may know only the bot's own change.
     event_log.rated(&GameId::new(ID), 6, None);
     let rated = &event_log.recent()[0];
     assert_eq!(rated.white.rating_diff, Some(6));
@@ -153,10 +153,10 @@ fn a_game_is_written_down_with_clocks_thoughts_and_lag() {
 }
 
 #[test]
-fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
+fn a_tablebase_move_is_distinguished_from_a_searched_one() {
     let event_log = EventLog::default();
     open(&event_log, "");
-    // One of several moves is left, and nothing is searched.
+    // Only one of several moves is left, and nothing is searched.
     play_by(&event_log, "g1f3", (180_000, 180_000), |thought| {
         thought.by_tables = true;
         thought.ended = StopReason::OnlyMove;
@@ -164,7 +164,7 @@ fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
         thought.depth = 0;
     });
     play(&event_log, "g1f3 f7f6", (180_000, 180_000));
-    // A win that tables know, some moves on.
+    // A win known to the tablebases, some moves on.
     play_by(
         &event_log,
         "g1f3 f7f6 e2e3",
@@ -184,7 +184,7 @@ fn a_move_that_tables_gave_is_told_from_one_that_was_searched_for() {
 }
 
 #[test]
-fn moves_taken_back_are_gone_and_moves_missed_are_there() {
+fn moves_taken_back_are_removed_and_missed_moves_added() {
     let event_log = EventLog::default();
     open(&event_log, "");
     play(&event_log, "g1f3", (180_000, 180_000));
@@ -193,7 +193,7 @@ fn moves_taken_back_are_gone_and_moves_missed_are_there() {
     let id = GameId::new(ID);
     event_log.stated(&id, &shorter, &state("g1f3", 180_000, 180_000));
     assert_eq!(event_log.running()[0].record.moves.len(), 1);
-    // The stream was away meanwhile.
+    // The stream was down meanwhile.
     open(&event_log, "g1f3 e7e6 e2e3");
     let game = event_log.game(ID).unwrap();
     assert_eq!(game.opening(9), "g1f3 e7e6 e2e3");
@@ -203,11 +203,11 @@ fn moves_taken_back_are_gone_and_moves_missed_are_there() {
         "still known"
     );
     assert_eq!(game.moves[2].clock, Some(180_000));
-    assert_eq!(game.moves[1].clock, None, "nobody saw it");
+    assert_eq!(game.moves[1].clock, None, "it was not seen live");
 }
 
 #[test]
-fn a_reader_takes_what_changed_each_game_whole() {
+fn a_reader_gets_each_changed_game_whole() {
     let event_log = EventLog::default();
     let mut told = event_log.changes();
     open(&event_log, "");
@@ -226,7 +226,7 @@ fn a_reader_takes_what_changed_each_game_whole() {
 }
 
 #[test]
-fn what_an_earlier_run_knew_of_a_game_stays_in_it() {
+fn records_of_an_earlier_run_stay_in_the_game() {
     let before = EventLog::default();
     open(&before, "");
     play(&before, "g1f3", (180_000, 180_000));
@@ -240,7 +240,7 @@ fn what_an_earlier_run_knew_of_a_game_stays_in_it() {
 }
 
 #[test]
-fn ended_games_wait_for_the_archive_and_are_forgotten_once_safe() {
+fn ended_games_wait_for_the_archive_and_are_dropped_once_safe() {
     let run = |archived: bool, games: usize| {
         let event_log = EventLog::default();
         if archived {
@@ -280,14 +280,14 @@ fn ended_games_wait_for_the_archive_and_are_forgotten_once_safe() {
 }
 
 #[test]
-fn a_game_that_ended_unseen_keeps_what_was_seen_of_it() {
+fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
     let event_log = EventLog::default();
     open(&event_log, "");
     play(&event_log, "g1f3", (180_000, 180_000));
     event_log.over(&ending(None));
     assert!(
         event_log.game(ID).unwrap().ending.is_none(),
-        "nobody saw it"
+        "it was not seen live"
     );
     let player = |name: &str, diff| Player {
         id: Some(UserId::new(name)),
@@ -323,7 +323,7 @@ fn a_game_that_ended_unseen_keeps_what_was_seen_of_it() {
 }
 
 #[test]
-fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
+fn a_challenge_keeps_its_decision_and_names_its_game() {
     use crate::bot::account::AcceptOutcome;
     use crate::lichess::Challenge;
 
@@ -362,7 +362,7 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
         from: OpponentKind::Human,
         challenger: "Other".to_owned(),
         rule: None,
-        why: "no seat".to_owned(),
+        why: "no free slot".to_owned(),
     };
     let gone = EventLog::default();
     gone.challenged(&ours, &me);
@@ -379,13 +379,16 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
     let why = |text: &str| Some(text.to_owned());
     assert_eq!(
         told(&event_log),
-        (ChallengeVerdict::Failed, why("no seat; too many waited")),
-        "nobody is said to be declined who was not told"
+        (
+            ChallengeVerdict::Failed,
+            why("no free slot; too many waited")
+        ),
+        "a challenger that got no decline is not recorded as declined"
     );
     event_log.declined(&refusal);
     assert_eq!(
         told(&event_log),
-        (ChallengeVerdict::Declined, why("no seat"))
+        (ChallengeVerdict::Declined, why("no free slot"))
     );
     event_log.unsent(&refusal, "again");
     assert_eq!(
@@ -398,7 +401,7 @@ fn a_challenge_keeps_its_verdict_and_names_the_game_it_became() {
 }
 
 #[test]
-fn a_search_reports_only_where_somebody_looks() {
+fn a_search_reports_only_while_there_is_a_reader() {
     use crate::engine::{EngineOptions, Evaluator, Limits, Pool};
 
     let event_log = EventLog::default();

@@ -1,7 +1,7 @@
-//! The API calls of matchmaking: each is made once, and its outcome is reported.
+//! Matchmaking's API calls: each is made once, and its outcome reported.
 //!
-//! It decides nothing and repeats nothing. Our challenge is kept alive by its stream; when that breaks, the
-//! event stream reports the rest.
+//! Decides nothing and repeats nothing. A challenge's stream keeps it alive until its outcome is
+//! known; when the stream breaks it is not reopened, and the event stream tells the rest.
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -16,10 +16,10 @@ use crate::lichess::{
 /// As many bots as the server lists.
 const MOST_BOTS: u32 = 512;
 
-/// What a call came to.
+/// The outcome of a call.
 enum ChallengeOutcome {
     Heard(MatchmakingEvent),
-    /// A challenge stands; its stream continues.
+    /// The challenge is open; its stream continues.
     Stands(Box<Challenge>, Box<ChallengeStream>),
 }
 
@@ -40,7 +40,7 @@ impl MatchmakingCalls {
         }
     }
 
-    /// What comes next; nothing while no call is under way. May be dropped at any await.
+    /// The next event; `None` while no call is in progress. Cancellation safe.
     pub(super) async fn next(&mut self) -> Option<MatchmakingEvent> {
         match self.calls.next().await? {
             ChallengeOutcome::Heard(received) => Some(received),
@@ -51,7 +51,7 @@ impl MatchmakingCalls {
         }
     }
 
-    /// Asks for the bots online.
+    /// Fetches the online bots.
     pub(super) fn list(&mut self) {
         let (client, me) = (self.client.clone(), self.me.clone());
         self.calls.push(Box::pin(async move {
@@ -65,7 +65,7 @@ impl MatchmakingCalls {
         }));
     }
 
-    /// Asks where these users are.
+    /// Fetches the status of these users.
     pub(super) fn look(&mut self, users: Vec<UserId>) {
         let client = self.client.clone();
         self.calls.push(Box::pin(async move {
@@ -79,7 +79,7 @@ impl MatchmakingCalls {
         }));
     }
 
-    /// Makes a challenge, once what it spends is on disk.
+    /// Creates a challenge, once its quota spending is on disk.
     pub(super) fn create(&mut self, offer: ChallengeRequest, written: DurableWrite) {
         let (client, state) = (self.client.clone(), self.state.clone());
         self.calls.push(Box::pin(async move {
@@ -90,14 +90,14 @@ impl MatchmakingCalls {
                     if let Disconnect::Unopened(error) = &loss {
                         state.refused(Asking::Challenge, error, Some(&offer.to));
                     }
-                    tracing::info!(user = %offer.to, %loss, "no challenge");
+                    tracing::info!(user = %offer.to, %loss, "challenge not created");
                     ChallengeOutcome::Heard(MatchmakingEvent::NotCreated(why(&loss)))
                 }
             }
         }));
     }
 
-    /// Asks for our pending challenges.
+    /// Fetches the bot's open challenges.
     pub(super) fn find(&mut self) {
         let client = self.client.clone();
         self.calls.push(Box::pin(async move {
@@ -111,7 +111,7 @@ impl MatchmakingCalls {
         }));
     }
 
-    /// Says that a slot could not be had.
+    /// Reports that no slot was free.
     pub(super) fn no_seat(&mut self) {
         let received = MatchmakingEvent::NotCreated(NotCreated::NoSeat);
         self.calls
@@ -124,13 +124,14 @@ impl MatchmakingCalls {
 async fn list(client: &Client, me: &UserId) -> Result<MatchmakingEvent, Error> {
     let mut bots = client.online_bots(MOST_BOTS).await?;
     if !bots.iter().any(|bot| bot.id == *me) {
-        // Our rating is needed to find its like; without it the last one known has to do.
+        // The bot's rating is needed to find similar opponents; failing that, use the last known
+        // one.
         bots.extend(client.account().await.ok());
     }
     Ok(MatchmakingEvent::Listed(bots))
 }
 
-/// The challenge and its stream, once the server has said that it stands.
+/// Creates a challenge; returns it with its stream once the server confirms it.
 async fn open(
     client: &Client,
     offer: &ChallengeRequest,
@@ -142,12 +143,12 @@ async fn open(
         .map_err(|_| Disconnect::Silent(time))??;
     match first.event {
         ChallengeUpdate::Created(challenge) => Ok((challenge, Box::new(stream))),
-        // Its end before its beginning: the event stream knows more.
+        // It ended before it began: the event stream knows more.
         ChallengeUpdate::Done(_) => Err(Disconnect::Ended),
     }
 }
 
-/// Keeps a challenge alive until its fate is known.
+/// Keeps a challenge alive until its outcome is known.
 async fn fate(mut stream: Box<ChallengeStream>) -> ChallengeOutcome {
     loop {
         match stream.next().await {
@@ -157,14 +158,14 @@ async fn fate(mut stream: Box<ChallengeStream>) -> ChallengeOutcome {
             }) => return ChallengeOutcome::Heard(MatchmakingEvent::Done(status)),
             Ok(_) => {}
             Err(loss) => {
-                tracing::debug!(%loss, "our challenge is no longer kept alive");
+                tracing::debug!(%loss, "challenge stream lost");
                 return ChallengeOutcome::Heard(MatchmakingEvent::Tick);
             }
         }
     }
 }
 
-/// What a challenge that did not come about teaches.
+/// Why a challenge was not created.
 fn why(loss: &Disconnect) -> NotCreated {
     let Disconnect::Unopened(error) = loss else {
         return NotCreated::Lost;
@@ -194,7 +195,7 @@ mod tests {
     use crate::lichess::{ErrorBody, RateLimit};
 
     #[test]
-    fn what_came_of_a_challenge_is_told_by_the_class_of_the_answer() {
+    fn the_error_class_tells_why_a_challenge_was_not_created() {
         let day = || {
             Box::new(ErrorBody {
                 rate_limit: Some(RateLimit {

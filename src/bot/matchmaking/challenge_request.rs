@@ -1,4 +1,4 @@
-//! A challenge to send: to whom, and on what terms. Plain data.
+//! A challenge to be sent: opponent and terms. Plain data.
 
 use crate::config::Profile;
 use crate::lichess::{
@@ -7,7 +7,7 @@ use crate::lichess::{
 
 use crate::bot::quota::ChallengeTarget;
 
-/// Who wants a challenge.
+/// Origin of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Initiator {
     /// The rules of the config.
@@ -16,26 +16,21 @@ pub enum Initiator {
     Operator,
 }
 
-/// A challenge to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeRequest {
     pub to: UserId,
-    /// What kind of account that is.
     pub target: ChallengeTarget,
-    /// What is asked for.
     pub profile: Profile,
-    /// The colour we want.
     pub color: ColorChoice,
     pub origin: Initiator,
 }
 
 impl ChallengeRequest {
-    /// The speed of the game.
     pub fn speed(&self) -> Speed {
         speed_of(self.profile.base, self.profile.increment)
     }
 
-    /// The words of the call.
+    /// The API call's options.
     pub fn options(&self) -> ChallengeOptions {
         ChallengeOptions {
             rated: self.profile.rated,
@@ -50,7 +45,7 @@ impl ChallengeRequest {
         }
     }
 
-    /// The same with the colours turned round; a colour left to the server stays so.
+    /// The same with colours reversed; a random colour stays random.
     #[must_use]
     pub fn turned(&self) -> Self {
         let color = match self.color {
@@ -72,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn speeds_are_those_of_the_server() {
+    fn speed_classes_are_those_of_the_server() {
         let speed =
             |base, increment| speed_of(Duration::from_secs(base), Duration::from_secs(increment));
         for (base, increment, expected) in [
@@ -93,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_says_what_the_profile_says() {
+    fn a_challenge_request_matches_its_profile() {
         let offer = ChallengeRequest {
             to: UserId::new("nukeengine"),
             target: ChallengeTarget::Human,

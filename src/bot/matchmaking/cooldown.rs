@@ -1,8 +1,8 @@
-//! Cooldowns: who is left alone and for how long, learned from declines.
+//! Cooldowns: which opponents to leave alone after a decline, and for how long.
 //!
-//! A cooldown is for one opponent and, if the reason says so, only for some speeds or for rated or casual
-//! games: who finds a game too fast may like a slower one. Pure: the bot's state stores cooldowns and doubles
-//! those that repeat.
+//! A cooldown applies to one opponent and, where the reason says so, only to some speeds or to
+//! rated or casual games: an opponent who finds a game too fast may like a slower one. Pure: the
+//! bot state stores cooldowns, doubles repeated ones, and keeps them across restarts.
 
 use std::time::Duration;
 
@@ -10,35 +10,34 @@ use crate::lichess::{DeclineReason, Speed, UserId};
 
 /// The speeds of real-time games, the fastest first.
 const SPEEDS: [Speed; 4] = [Speed::Bullet, Speed::Blitz, Speed::Rapid, Speed::Classical];
-/// A refusal for good is believed this many times longer than one for the moment.
+/// A permanent refusal counts this many times longer than a temporary one.
 const LONG: u32 = 24;
-/// One without a reason; "later" is as many times shorter.
+/// The factor for one without a reason; "later" is as many times shorter.
 const MIDDLING: u32 = 6;
 
-/// What an attempt came to.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
     Declined(DeclineReason),
     Silent,
-    /// The server does not let us ask them.
+    /// The server refuses challenges to them.
     Barred,
-    /// They played, and are left to others for so long.
+    /// They played; leave them to others for this long.
     Played(Duration),
 }
 
-/// A rest to be kept.
+/// A cooldown to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cooldown {
-    /// The name under which it is kept.
+    /// Its key in the bot state.
     pub key: String,
-    /// How long it is the first time; doubled with each repetition.
+    /// Its first length; doubled with each repetition.
     pub first: Duration,
-    /// The longest it gets.
     pub most: Duration,
     pub reason: &'static str,
 }
 
-/// What a rest is about: everything with this opponent, or only some games.
+/// What a cooldown covers: everything with this opponent, or only some games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CooldownScope {
     All,
@@ -61,7 +60,7 @@ impl CooldownScope {
     }
 }
 
-/// The rests that stand in the way of such a game.
+/// The cooldowns that rule out such a game.
 pub fn keys(opponent: &UserId, speed: Speed, rated: bool) -> [String; 4] {
     [
         CooldownScope::All,
@@ -72,7 +71,7 @@ pub fn keys(opponent: &UserId, speed: Speed, rated: bool) -> [String; 4] {
     .map(|about| about.key(opponent))
 }
 
-/// All rests that an opponent can have.
+/// All cooldowns that an opponent can have.
 pub fn all_keys(opponent: &UserId) -> Vec<String> {
     let mut keys = Vec::new();
     for speed in SPEEDS {
@@ -85,7 +84,8 @@ pub fn all_keys(opponent: &UserId) -> Vec<String> {
     keys
 }
 
-/// What an attempt at such a game teaches; `first` and `most` are the operator's lengths.
+/// The cooldowns that follow an attempt at such a game; `first` and `most` are the configured
+/// lengths.
 pub fn lesson(
     opponent: &UserId,
     speed: Speed,
@@ -126,7 +126,7 @@ fn about(
             DeclineReason::TooFast => (speeds(as_fast()), long),
             DeclineReason::TooSlow => (speeds(as_slow()), long),
             DeclineReason::TimeControl => (vec![CooldownScope::Speed(speed)], long),
-            // The reason names what they want instead, so it is the other they refuse.
+            // The reason names what they want instead, so they refuse the opposite.
             DeclineReason::Rated => (vec![CooldownScope::Mode(false)], long),
             DeclineReason::Casual => (vec![CooldownScope::Mode(true)], long),
             DeclineReason::Later => (vec![CooldownScope::All], first / MIDDLING),
@@ -161,7 +161,7 @@ mod tests {
         lesson(&them, Speed::Blitz, true, verdict, (HOUR, WEEK))
     }
 
-    /// Which of bullet, blitz, rapid and classical may be asked after it, rated or casual.
+    /// Which of bullet, blitz, rapid and classical remain allowed after it, rated or casual.
     fn open(verdict: AttemptOutcome, rated: bool) -> String {
         let learned = learned(verdict);
         let closed = |speed| {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_closes_what_it_is_about_and_nothing_else() {
+    fn a_reason_rules_out_what_it_names_and_nothing_else() {
         for (reason, rated, casual) in [
             ("nobot", "----", "----"),
             ("variant", "----", "----"),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_for_good_is_believed_longer_than_one_for_the_moment() {
+    fn a_permanent_refusal_counts_longer_than_a_temporary_one() {
         let minutes = |verdict| learned(verdict)[0].first.as_secs() / 60;
         assert_eq!(minutes(AttemptOutcome::Declined(DeclineReason::Later)), 10);
         assert_eq!(minutes(AttemptOutcome::Silent), 60);
@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_length_of_its_own_is_never_doubled() {
+    fn a_cooldown_with_a_fixed_length_is_never_doubled() {
         let rest = &learned(AttemptOutcome::Played(HOUR * 3))[0];
         assert_eq!((rest.first, rest.most), (HOUR * 3, HOUR * 3));
         assert_eq!(learned(AttemptOutcome::Silent)[0].most, WEEK);
     }
 
     #[test]
-    fn forgiving_forgets_all_that_can_be_learned() {
+    fn clearing_removes_every_possible_cooldown() {
         let all = all_keys(&UserId::new("nukeengine"));
         assert_eq!(all.len(), 15);
         for reason in DeclineReason::ALL {

@@ -10,21 +10,21 @@ use crate::lichess::{
 };
 use crate::store::Timestamp;
 
-/// What others know: lists, guard, quota.
+/// Matchmaking's view of lists, rating guard and quota.
 pub trait Directory {
-    /// Whether something rests under this key.
+    /// Whether a cooldown with this key is active.
     fn rests(&self, key: &str) -> bool;
-    /// Whether this account is never to be challenged.
+    /// Whether this account must never be challenged.
     fn avoids(&self, user: &UserId) -> bool;
     /// Whether rated games with this account are allowed now.
     fn may_rate(&self, user: &UserId) -> bool;
-    /// Whether the budget allows such a challenge now.
+    /// Whether the quota allows such a challenge now.
     fn may_challenge(&self, target: ChallengeTarget) -> Permit;
-    /// Games a day that may be asked for.
+    /// Games per day available to matchmaking.
     fn budget(&self) -> u32;
 }
 
-/// The circumstances of a moment.
+/// Conditions at the time of an event.
 #[expect(
     missing_debug_implementations,
     reason = "it borrows what cannot be shown"
@@ -32,38 +32,38 @@ pub trait Directory {
 #[derive(Clone, Copy)]
 pub struct MatchContext<'a> {
     pub now: Instant,
-    /// The same by the calendar.
+    /// The current time by the wall clock.
     pub moment: Timestamp,
-    /// Slots that a challenge of ours may take.
+    /// Slots available to the bot's own challenge.
     pub spare: usize,
     pub games: usize,
-    /// Whether a challenge of ours holds a slot.
+    /// Whether the bot's own challenge holds a slot.
     pub held: bool,
     pub directory: &'a dyn Directory,
 }
 
-/// Why there is no challenge.
+/// Why a challenge was not created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotCreated {
-    /// No one knows: no answer, or one that cannot be understood.
+    /// Unknown: no answer, or an unintelligible one.
     #[error("no reply, and the challenge does not exist")]
     Lost,
-    /// There was no slot, or it could not be written down.
+    /// No slot was free, or the quota spending could not be written.
     #[error("no free slot")]
     NoSeat,
-    /// Such calls pause for so long.
+    /// Such calls pause for this long.
     #[error("rate limited by Lichess for {} s", .0.as_secs())]
     Limited(Duration),
-    /// The day's games against bots are used up, ours or theirs.
-    #[error("the day's games against bots are spent, ours or theirs")]
+    /// The daily limit of games against bots is spent, the bot's or the opponent's.
+    #[error("daily limit of bot games reached, by the bot or the opponent")]
     DaySpent,
-    /// The server does not let us ask this user, in its words.
+    /// The server refuses a challenge to this user, in its words.
     #[error("{0}")]
     Refused(String),
-    /// The token or the account may not challenge.
+    /// The token or account may not send challenges.
     #[error("the token or account may not send challenges")]
     Forbidden,
-    /// The token is not accepted at all: the alarm about it says when to continue.
+    /// The token is rejected: clearing that alert resumes matchmaking.
     #[error("the token is rejected")]
     Unauthorized,
 }
@@ -72,20 +72,20 @@ pub enum NotCreated {
 pub enum MatchmakingEvent {
     /// Time has passed, or slots have changed.
     Tick,
-    /// The bots that are online, and perhaps our own account.
+    /// The online bots, and perhaps the bot's own account.
     Listed(Vec<Account>),
-    /// They could not be had; such calls pause for so long.
+    /// The list could not be fetched; such calls pause for this long.
     NotListed(Option<Duration>),
-    /// Where the users that were looked at are.
+    /// The status of the requested users.
     Seen(Vec<Presence>),
-    /// That could not be had.
+    /// The status could not be fetched.
     NotSeen,
-    /// The server has made our challenge.
+    /// The server created the challenge.
     Created(Box<Challenge>),
     NotCreated(NotCreated),
-    /// Our pending challenges, after an answer was lost; nothing if they could not be had.
+    /// Open challenges, after an answer was lost; `None` if they could not be fetched.
     Found(Option<Vec<Challenge>>),
-    /// What became of our challenge, by its own stream.
+    /// Outcome of the challenge, from its own stream.
     Done(ChallengeStatus),
     /// A line of the event stream.
     Event(Event),
@@ -93,25 +93,25 @@ pub enum MatchmakingEvent {
     GameOver,
 }
 
-/// Something to be done.
+/// An effect to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MatchmakingEffect {
-    /// Ask for the bots online.
+    /// Fetch the online bots.
     List,
-    /// Ask where these users are.
+    /// Fetch the status of these users.
     Look(Vec<UserId>),
-    /// Take a slot and make this challenge.
+    /// Take a slot and create this challenge.
     Create(Box<ChallengeRequest>),
-    /// Ask for our pending challenges.
+    /// Fetch the open challenges.
     Find,
-    /// Our challenge has this id.
+    /// The bot's challenge has this id.
     Held(ChallengeId),
     Withdraw,
-    /// It is gone: give the slot back.
+    /// The challenge is gone: free its slot.
     Release,
     Rest(Cooldown),
-    /// Say that this user is operator's challenge not sent, and why.
+    /// Report that the operator's challenge to this user was not sent, and why.
     Unasked(UserId, String),
-    /// Forget the rests of this user: they have accepted, and this is the game where it has begun.
+    /// Clear this user's cooldowns: they accepted, and this is the game if it has begun.
     Forgive(UserId, Option<GameId>),
 }

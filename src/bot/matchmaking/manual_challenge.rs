@@ -1,56 +1,54 @@
-//! A challenge that the operator requests: one challenge to one user.
+//! Challenges by command: one challenge to one user.
 //!
-//! It overrides hours, ratings, idle time, cooldowns and pacing; never slots, the daily quota or the
-//! server's limits.
+//! A manual challenge bypasses hours, ratings, idle time, cooldowns and the spreading of games over
+//! the day; never slots, the daily quota or the server's limits.
 
 use std::time::Duration;
 
 use crate::config::Profile;
 use crate::lichess::{ColorChoice, UserId, speed_of};
 
-/// Orders that may wait.
+/// Manual challenges that may wait.
 pub(super) const MOST_ORDERS: usize = 8;
 
-/// A challenge that the operator wants.
+/// A challenge that the operator requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManualChallenge {
-    /// Who is to be challenged.
     pub user: UserId,
     pub profile: Profile,
-    /// The colour we want.
     pub color: ColorChoice,
 }
 
-/// Why an order is not taken.
+/// Why a manual challenge is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManualChallengeError {
-    #[error("that is our own account")]
+    #[error("that is the bot's own account")]
     Ourselves,
     #[error("{0:?} is no account name: 2 to 30 letters, digits, _ and -")]
     NoName(String),
-    /// It names a profile that the config lacks.
+    /// The config has no such profile.
     #[error("no profile is called {0:?}: there are {1}")]
     UnknownProfile(String, String),
-    /// It asks for a clock that Lichess does not have.
+    /// Lichess does not offer that clock.
     #[error("{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2")]
     BadClock(String),
-    /// Too many are waiting.
+    /// Too many are queued.
     #[error("{MOST_ORDERS} challenges are queued already")]
     TooMany,
-    /// There is no one to be challenged again.
+    /// There is no last opponent.
     #[error("no opponent has been challenged yet")]
-    Nobody,
-    /// The bot takes nothing new.
+    NoOpponent,
+    /// The bot accepts nothing new.
     #[error("the bot accepts no new games")]
     Closed,
 }
 
 impl ManualChallenge {
-    /// An order for a user and what the operator named: a profile of the config, or a clock such as
-    /// `3+2`; nothing is the first profile.
+    /// A challenge to a user; `what` is a profile of the config or a clock such as `3+2`, by
+    /// default the first profile.
     ///
     /// # Errors
-    /// When the word is neither.
+    /// When `what` is neither.
     pub fn new(
         user: &str,
         what: Option<&str>,
@@ -92,7 +90,7 @@ impl ManualChallenge {
         })
     }
 
-    /// For the game's rating, or not.
+    /// Rated or casual, if not as the profile has it.
     #[must_use]
     pub fn rated(mut self, rated: Option<bool>) -> Self {
         self.profile.rated = rated.unwrap_or(self.profile.rated);
@@ -106,7 +104,7 @@ impl ManualChallenge {
     }
 }
 
-/// Minutes and seconds, such as `3+2` or `0.5+0`; nothing for a clock that bots cannot play.
+/// Minutes and seconds, such as `3+2` or `0.5+0`; `None` for a clock that bots cannot play.
 fn clock(text: &str) -> Option<(Duration, Duration)> {
     let (minutes, seconds) = text.split_once('+')?;
     let minutes: f64 = minutes.parse().ok().filter(|m| (0.0..=180.0).contains(m))?;
@@ -134,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_names_a_profile_or_a_clock_or_nothing() {
+    fn a_manual_challenge_names_a_profile_or_a_clock_or_nothing() {
         assert_eq!(order(None), Ok((180, 2)));
         assert_eq!(order(Some("slow")), Ok((900, 2)));
         assert_eq!(order(Some("1+1")), Ok((60, 1)));
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_be_called_that() {
+    fn an_invalid_account_name_is_rejected() {
         let error = ManualChallenge::new("nuke engine", None, &[])
             .unwrap_err()
             .to_string();
@@ -154,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_named() {
+    fn a_word_that_is_neither_profile_nor_clock_is_quoted_in_the_error() {
         assert!(order(Some("fast")).unwrap_err().contains("blitz, Slow"));
         for bad in [
             "3", "3+", "3+61", "181+0", "0+0", "0.25+0", "0.7+1", "1e9+1",

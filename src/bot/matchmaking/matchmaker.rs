@@ -1,8 +1,8 @@
-//! The matchmaking rules: one attempt after another.
+//! The matchmaker: one attempt to find a game after another.
 //!
-//! Pure: events in, effects out. One attempt runs at a time and ends in a game, in a decline to learn from,
-//! or in a withdrawn challenge. It never repeats a challenge whose reply was lost, and never starts while an
-//! incoming challenge waits.
+//! Pure: events in, effects out. At most one attempt is in progress; each ends in a game, in a
+//! decline that starts a cooldown, or in a withdrawn challenge. It never repeats a creation whose
+//! answer was lost, and never challenges while an incoming challenge is queued.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use super::online_bots::OnlineBots;
 use crate::config::Matchmaking;
 use crate::lichess::{ChallengeId, DeclineReason, UserId};
 
-/// How far an attempt has come.
+/// Progress of an attempt.
 #[derive(Debug)]
 pub(super) enum AttemptState {
     Idle,
     Listing,
     Looking(Vec<ChallengeRequest>),
-    /// The creation is under way; the id is known when the echo was quicker.
+    /// Creation in progress; the id is known if the event came first.
     Creating {
         offer: ChallengeRequest,
         id: Option<ChallengeId>,
     },
-    /// The answer was lost; the challenge may stand or not.
+    /// The answer was lost; the challenge may be open or not.
     Lost {
         offer: ChallengeRequest,
         until: Instant,
@@ -43,7 +43,7 @@ pub(super) enum AttemptState {
         id: ChallengeId,
         until: Instant,
     },
-    /// Being withdrawn; the account state sees to it.
+    /// Being withdrawn by the account state.
     Withdrawn {
         offer: ChallengeRequest,
         id: ChallengeId,
@@ -70,16 +70,16 @@ pub struct Matchmaker {
     pub(super) pair: Option<GamePair>,
     pub(super) orders: VecDeque<ManualChallenge>,
     pub(super) last: Option<ChallengeRequest>,
-    /// Profiles that the server made casual although they are rated.
+    /// Rated profiles that the server made casual.
     pub(super) unratable: Vec<String>,
     pub(super) open: bool,
     pub(super) chance: fastrand::Rng,
-    /// Nothing to wait for but a slot or the end of a game.
+    /// Waiting only for a slot or the end of a game.
     pub(super) crowded: bool,
 }
 
 impl Matchmaker {
-    /// Nothing has been tried yet; `seed` is where chance starts.
+    /// A matchmaker without history; `seed` seeds its random choices.
     pub fn new(me: UserId, rules: Arc<Matchmaking>, seed: u64, now: Instant) -> Self {
         Self {
             me,
@@ -98,13 +98,13 @@ impl Matchmaker {
         }
     }
 
-    /// Other rules from now on; what is under way continues by the old ones.
+    /// Replaces the rules; the current attempt continues under the old ones.
     pub fn set_rules(&mut self, rules: Arc<Matchmaking>) {
         self.unratable.clear();
         self.rules = rules;
     }
 
-    /// Whether anything new may be asked for. What is open is withdrawn when it may not.
+    /// Whether new challenges are allowed. If not, withdraws the open one.
     pub fn set_open(&mut self, open: bool) -> Vec<MatchmakingEffect> {
         self.open = open;
         if open {
@@ -119,10 +119,10 @@ impl Matchmaker {
         out
     }
 
-    /// Takes an order of the operator.
+    /// Queues a manual challenge.
     ///
     /// # Errors
-    /// When it cannot be taken; says why.
+    /// Why it cannot be queued.
     pub fn order(&mut self, order: ManualChallenge) -> Result<(), ManualChallengeError> {
         if !self.open {
             return Err(ManualChallengeError::Closed);
@@ -137,7 +137,7 @@ impl Matchmaker {
         Ok(())
     }
 
-    /// Challenges the last opponent again, with the colours turned round.
+    /// Challenges the last opponent again with colours reversed.
     ///
     /// # Errors
     /// When no one has been challenged yet, or as for [`Matchmaker::order`].
@@ -145,7 +145,7 @@ impl Matchmaker {
         let last = self
             .last
             .as_ref()
-            .ok_or(ManualChallengeError::Nobody)?
+            .ok_or(ManualChallengeError::NoOpponent)?
             .turned();
         let user = last.to.clone();
         self.order(ManualChallenge {
@@ -156,8 +156,8 @@ impl Matchmaker {
         Ok(user)
     }
 
-    /// The operator wants no challenge out: orders that wait and the second game of a pair are
-    /// dropped, and what is open is withdrawn. Says how many orders there were.
+    /// Drops manual challenges and the second game of a pair, and withdraws the open challenge.
+    /// Also returns how many manual challenges were queued.
     pub fn recall(&mut self) -> (usize, Vec<MatchmakingEffect>) {
         let dropped = self.orders.len();
         self.orders.clear();
@@ -167,7 +167,7 @@ impl Matchmaker {
         (dropped, out)
     }
 
-    /// What it is doing, for the operator.
+    /// Current activity, for the operator.
     pub fn describe(&self) -> String {
         match &self.state {
             AttemptState::Idle if !self.open => "closed".to_owned(),
@@ -188,7 +188,7 @@ impl Matchmaker {
         }
     }
 
-    /// When [`MatchmakingEvent::Tick`] is wanted, beside whenever slots change.
+    /// When the next [`MatchmakingEvent::Tick`] is due, beside any change of slots.
     pub fn next_timeout(&self) -> Option<Instant> {
         match &self.state {
             AttemptState::Idle if self.crowded || !self.wants_any() => None,
@@ -215,7 +215,7 @@ impl Matchmaker {
         }
     }
 
-    /// Takes in what happened and says what is to be done about it, in order.
+    /// Handles an event and returns the effects in order.
     pub fn handle(
         &mut self,
         received: MatchmakingEvent,
@@ -239,14 +239,14 @@ impl Matchmaker {
         out
     }
 
-    /// What time and the account state bring.
+    /// Reacts to time and to the account state.
     fn pass(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
         self.crowded = false;
         match &self.state {
             AttemptState::Pending { until, .. } if *until <= around.now => {
                 self.withdraw(Some(AttemptOutcome::Silent), out);
             }
-            // Its slot was wanted by someone who came to us: that is not their fault.
+            // An incoming challenge took its slot: not the opponent's fault.
             AttemptState::Pending { .. } if !around.held => self.conclude(None, out),
             AttemptState::Withdrawn { verdict, .. } if !around.held => {
                 let verdict = *verdict;

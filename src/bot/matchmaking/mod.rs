@@ -1,11 +1,14 @@
-//! Matchmaking: whom the bot challenges, to what, and how often. Off unless the operator enables it.
+//! Matchmaking: whom the bot challenges, to what, and how often. Off unless the operator enables
+//! it.
 //!
-//! A pure core and a shell that makes the calls. At most one challenge of ours is open; the bot always
-//! withdraws a challenge it gives up, and leaves an opponent who declined alone for a while.
+//! A pure core and a shell that makes the calls. At most one challenge of the bot is open; the bot
+//! always withdraws a challenge it gives up, and leaves an opponent who declined alone for a while.
 //!
-//! * `matchmaker`: one attempt after another; `opponent_selection`: how one starts; `outcome`: how it ends
-//! * `online_bots`: who is online and fits; `cooldown`: who is left alone, and for how long
-//! * `challenge_request`: what to ask for; `manual_challenge`: what the operator asks for
+//! * `matchmaker`: one attempt after another; `opponent_selection`: how one starts; `outcome`: how
+//!   it ends
+//! * `online_bots`: which bots are online and fit; `cooldown`: which opponents to leave alone, and
+//!   how long
+//! * `challenge_request`: what to offer; `manual_challenge`: challenges by command
 //! * `event`: events and effects; `calls`: the API calls; `service`: joins them for the event loop
 
 mod calls;

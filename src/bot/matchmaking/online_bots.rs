@@ -1,32 +1,31 @@
-//! The bots that are online: which fit a profile, and in which order.
+//! The online bots: which fit a profile, and in which order.
 //!
-//! Few bots play atomic. The list is fetched rarely, and an opponent just played waits until the others had
-//! their share.
+//! Few bots play atomic. The list is rarely fetched, and an opponent gets a cooldown after its
+//! games until the others have had their share.
 
 use std::time::{Duration, Instant};
 
 use crate::config::{Prefer, Profile};
 use crate::lichess::{Account, UserId};
 
-/// What an account without a rating is taken for.
+/// The rating assumed for an unrated account.
 const UNRATED: i32 = 1500;
 /// A pair of games with the same opponent.
 const PAIR: u32 = 2;
-/// However few fit, no one is asked for more games than these a day.
+/// However few bots fit, none is challenged to more games than this per day.
 const MOST_A_DAY: u32 = 24;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A bot of the list, as far as it matters here.
+/// The relevant data of a listed bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub id: UserId,
-    /// The rating in atomic; none if it never played that.
+    /// The atomic rating; `None` if it never played atomic.
     pub rating: Option<i32>,
     /// Atomic games it has played.
     pub games: u32,
 }
 
-/// The bots that are online.
 #[derive(Clone, Debug, Default)]
 pub struct OnlineBots {
     bots: Vec<Candidate>,
@@ -35,7 +34,7 @@ pub struct OnlineBots {
 }
 
 impl OnlineBots {
-    /// Takes in a new list. Closed and marked accounts, and ours, are no opponents.
+    /// Replaces the list. Closed and flagged accounts and the bot's own are left out.
     pub fn fill(&mut self, me: &UserId, accounts: &[Account], now: Instant) {
         let rating = |account: &Account| account.atomic().and_then(|perf| perf.rating);
         if let Some(own) = accounts.iter().find(|account| account.id == *me) {
@@ -53,35 +52,33 @@ impl OnlineBots {
         self.listed = Some(now);
     }
 
-    /// Whether a list of this age is not there.
+    /// Whether the list is older than `age` or missing.
     pub fn is_older(&self, age: Duration, now: Instant) -> bool {
         self.listed
             .is_none_or(|at| now.saturating_duration_since(at) >= age)
     }
 
-    /// How many bots are on the list.
     pub fn len(&self) -> usize {
         self.bots.len()
     }
 
-    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.bots.is_empty()
     }
 
-    /// Our own rating, or what an account without one is taken for.
+    /// The bot's own rating, or the assumed one.
     pub fn own_rating(&self) -> i32 {
         self.own.unwrap_or(UNRATED)
     }
 
-    /// Those a profile could be offered to, were they awake and willing.
+    /// Candidates for a profile, whether available or not.
     fn fitting(&self, profile: &Profile, min_games: u32) -> impl Iterator<Item = &Candidate> {
         let (least, most) = (i64::from(profile.min_rating), i64::from(profile.max_rating));
         let own = i64::from(self.own_rating());
         let widest = i64::from(profile.max_rating_difference);
         self.bots.iter().filter(move |bot| {
             let rating = i64::from(bot.rating.unwrap_or(UNRATED));
-            // Someone who never played it can only be met where no game is asked for.
+            // A bot that never played atomic qualifies only if no experience is required.
             bot.games >= min_games
                 && (bot.rating.is_some() || min_games == 0)
                 && (least..=most).contains(&rating)
@@ -89,7 +86,7 @@ impl OnlineBots {
         })
     }
 
-    /// Those a profile may be offered to, in the order of preference; chance among equals.
+    /// Candidates for a profile in order of preference; equals in random order.
     pub fn in_order(
         &self,
         profile: &Profile,
@@ -114,7 +111,7 @@ impl OnlineBots {
         fitting.into_iter().map(|bot| bot.id.clone()).collect()
     }
 
-    /// How long an opponent rests after `games` games, so that all that fit get their share of a
+    /// The cooldown of an opponent after `games` games, so that all candidates get their share of a
     /// day's `budget`.
     pub fn share_rest(
         &self,
@@ -184,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_preference_orders_those_that_fit() {
+    fn the_preference_orders_the_candidates() {
         let profile = Profile::default();
         let expected = ["near", "weak", "strong"];
         assert_eq!(order(&profile, Prefer::Nearest, 1), expected);
@@ -200,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn closed_and_marked_accounts_and_ours_are_never_asked() {
+    fn closed_and_flagged_accounts_and_the_bots_own_are_never_challenged() {
         let names = order(&Profile::default(), Prefer::Nearest, 0);
-        for nobody in ["me", "closed", "marked"] {
-            assert!(!names.iter().any(|name| name == nobody), "{names:?}");
+        for excluded in ["me", "closed", "marked"] {
+            assert!(!names.iter().any(|name| name == excluded), "{names:?}");
         }
         assert!(names.contains(&"fresh".to_owned()), "1500 is within 600");
     }
@@ -223,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn experience_can_be_asked_for() {
+    fn experience_can_be_required() {
         assert!(order(&Profile::default(), Prefer::Nearest, 10).is_empty());
         assert_eq!(order(&Profile::default(), Prefer::Nearest, 9).len(), 3);
     }
 
     #[test]
-    fn a_small_crowd_is_met_more_often_but_not_without_end() {
+    fn a_small_pool_is_met_more_often_but_not_without_end() {
         let hours = |budget| {
             let rest = bots().share_rest(&Profile::default(), 1, 2, budget);
             rest.as_secs() / 3600

@@ -1,4 +1,4 @@
-//! How an attempt starts: whether it is time, which profile, and which opponent.
+//! How an attempt begins: when, with which profile, and against which opponent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,19 +11,19 @@ use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::Profile;
 use crate::lichess::{Account, ColorChoice, Presence, UserId, speed_of};
 
-/// The list of bots is asked for again after this long.
+/// Refetch the list of bots after this long.
 const LIST_AGE: Duration = Duration::from_secs(30 * 60);
-/// It is asked for earlier when no one on it fits any more.
+/// Refetch it earlier when no one on it fits any more.
 const LIST_AGE_IN_NEED: Duration = Duration::from_secs(10 * 60);
-/// So many of the list are looked at together before one is asked.
+/// Number of bots whose status is checked before one is challenged.
 const SHORTLIST: usize = 20;
-/// When no one was there to be asked, the next look comes after this many times the spacing.
+/// If no bot was available, try again after this many times the spacing.
 const NOBODY_THERE: u32 = 3;
-/// A budget that is spent is looked at again after this long at the latest.
+/// Check a spent quota again after this long at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
 impl Matchmaker {
-    /// Begins an attempt, if it is time for one.
+    /// Begins an attempt if one is due.
     pub(super) fn begin(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
         let now = around.now;
         if !self.wants_any() || now < self.idle_until() {
@@ -80,7 +80,7 @@ impl Matchmaker {
         self.state = AttemptState::Looking(offers);
     }
 
-    /// The second game of a pair, if it is still wanted.
+    /// The second game of a pair, if still wanted.
     fn second_game(&mut self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
         let GamePair { offer, until } = self.pair.take()?;
         let wanted = until > around.now
@@ -89,7 +89,7 @@ impl Matchmaker {
         wanted.then_some(offer)
     }
 
-    /// Whom to ask for what: a profile is drawn by weight among those that have anyone to ask.
+    /// Opponents and terms: a profile drawn by weight among those with candidates.
     fn shortlist(&mut self, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
         let rules = Arc::clone(&self.rules);
         let mut profiles: Vec<&Profile> = rules
@@ -169,7 +169,7 @@ impl Matchmaker {
         self.next = self.next.max(now + wait.unwrap_or_default());
     }
 
-    /// A look-up came to nothing: later.
+    /// A look-up failed: try later.
     pub(super) fn fail(&mut self, now: Instant) {
         if matches!(self.state, AttemptState::Listing | AttemptState::Looking(_)) {
             self.state = AttemptState::Idle;
@@ -177,12 +177,12 @@ impl Matchmaker {
         }
     }
 
-    /// The spacing, stretched by chance so that two bots do not keep step.
+    /// The spacing, randomly stretched so that two bots do not fall into step.
     fn spacing(&mut self) -> Duration {
         self.rules.spacing.mul_f64(1.0 + self.chance.f64() / 4.0)
     }
 
-    /// Asks the first who is there and idle.
+    /// Challenges the first bot that is online and idle.
     pub(super) fn seen(
         &mut self,
         seen: &[Presence],
@@ -200,7 +200,7 @@ impl Matchmaker {
         let ordered = ordered.map(|it| it.to.clone());
         let by_order = ordered.is_some();
         if by_order && (!self.open || around.spare == 0) {
-            // It waits for the next slot, unless all orders have been dropped.
+            // Wait for the next slot, unless all manual challenges have been dropped.
             self.next = around.now + self.rules.spacing;
             return;
         }

@@ -1,4 +1,4 @@
-//! How an attempt ends: a game, a decline to learn from, or a withdrawn challenge.
+//! How an attempt ends: a game, a decline that starts a cooldown, or a withdrawn challenge.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use crate::lichess::{
     Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,
 };
 
-/// The reason of a refusal comes on another stream than the refusal; it is waited for this long.
+/// The reason of a decline comes on another stream than the decline; wait this long for it.
 const REASON_COMES: Duration = Duration::from_secs(3);
-/// A token or account that may not challenge is tried again after this long.
+/// Retry after this long when the token or account may not challenge.
 const FORBIDDEN: Duration = Duration::from_secs(3600);
-/// The second game of a pair is given up when it has not come about this long after the first.
+/// Give up the second game of a pair this long after the first.
 const PAIR_LASTS: Duration = Duration::from_secs(3600);
 
 impl Matchmaker {
@@ -56,12 +56,12 @@ impl Matchmaker {
         };
         let (offer, id) = (offer.clone(), id.clone());
         let now = around.now;
-        tracing::debug!(user = %offer.to, ?why, "no challenge");
+        tracing::debug!(user = %offer.to, ?why, "challenge not created");
         let verdict = match why {
             NotCreated::Lost => {
                 let until = now + self.rules.timeout;
                 if let Some(id) = id {
-                    // The echo has shown that it stands.
+                    // The event has confirmed the challenge.
                     out.push(MatchmakingEffect::Held(id.clone()));
                     self.state = AttemptState::Pending { offer, id, until };
                 } else {
@@ -70,7 +70,7 @@ impl Matchmaker {
                 }
                 return;
             }
-            // The memory knows of days that are spent, ours and theirs.
+            // The bot state records spent daily limits, the bot's and the opponent's.
             NotCreated::NoSeat | NotCreated::DaySpent | NotCreated::Unauthorized => None,
             NotCreated::Limited(wait) => {
                 self.next = self.next.max(now + *wait);
@@ -86,7 +86,7 @@ impl Matchmaker {
         self.fall_through(why, verdict, out);
     }
 
-    /// There is no challenge; the operator, if it was their wish, is told why.
+    /// There is no challenge; a manual one reports why to the operator.
     pub(super) fn fall_through(
         &mut self,
         why: &NotCreated,
@@ -104,7 +104,7 @@ impl Matchmaker {
         self.conclude(verdict, out);
     }
 
-    /// Our pending challenges: is the one whose answer was lost among them?
+    /// Looks for the challenge whose answer was lost among the open ones.
     pub(super) fn found(
         &mut self,
         found: Option<&[Challenge]>,
@@ -115,7 +115,7 @@ impl Matchmaker {
             return;
         };
         let Some(found) = found else {
-            // The echo may still come, or the game itself.
+            // The event may still come, or the game itself.
             return;
         };
         let to = offer.to.clone();
@@ -182,7 +182,7 @@ impl Matchmaker {
         self.conclude(Some(AttemptOutcome::Declined(reason)), out);
     }
 
-    /// Our own challenge, told to us by the event stream.
+    /// Handles the bot's own challenge on the event stream.
     fn echoed(
         &mut self,
         challenge: &Challenge,
@@ -217,7 +217,7 @@ impl Matchmaker {
         }
     }
 
-    /// A game has begun: ours, or any.
+    /// Handles the start of a game, the attempt's or any other.
     fn started(
         &mut self,
         game: &GameInfo,
@@ -270,7 +270,7 @@ impl Matchmaker {
         }
     }
 
-    /// Withdraws what is open; the verdict is learned once that is done.
+    /// Withdraws the open challenge; the outcome is recorded once that is done.
     pub(super) fn withdraw(
         &mut self,
         verdict: Option<AttemptOutcome>,
@@ -281,7 +281,7 @@ impl Matchmaker {
                 out.push(MatchmakingEffect::Withdraw);
                 self.state = AttemptState::Withdrawn { offer, id, verdict };
             }
-            // Its answer tells the account state the id, which then withdraws it.
+            // Its answer gives the account state the id, which then withdraws it.
             AttemptState::Creating { offer, id } => {
                 out.push(MatchmakingEffect::Withdraw);
                 self.state = AttemptState::Creating { offer, id };

@@ -1,6 +1,7 @@
-//! Joins matchmaking's rules and calls with the account's slot and the quota, for the event loop.
+//! The matchmaking service: joins rules, API calls, the account state's slot and the quota.
 //!
-//! It waits for nothing but its own calls.
+//! The event loop passes it events and runs the account effects it returns. It waits for nothing
+//! but its own calls.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,15 +20,15 @@ use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::lichess::{Client, ColorChoice, UserId};
 
-/// Looks for games, and knows whom to ask about what.
+/// Finds games, with the data to choose opponents.
 pub(in crate::bot) struct MatchmakingService {
     matchmaker: Matchmaker,
     calls: MatchmakingCalls,
     directory: OpponentDirectory,
     event_log: EventLog,
-    /// Under which name the open challenge stands in the quota.
+    /// Key of the open challenge in the quota.
     spent: Option<String>,
-    /// Arenas we are in: each may begin a game at any moment.
+    /// Joined arenas: each may begin a game at any moment.
     arenas: usize,
 }
 
@@ -56,24 +57,21 @@ impl MatchmakingService {
         }
     }
 
-    /// How many arenas we are in.
     pub(in crate::bot) fn set_arenas(&mut self, arenas: usize) {
         self.arenas = arenas;
     }
 
-    /// Other names on the lists.
     pub(in crate::bot) fn set_lists(&mut self, lists: Arc<PlayerLists>) {
         self.directory.lists = lists;
     }
 
-    /// Other rules from now on.
     pub(in crate::bot) fn set_settings(&mut self, settings: Arc<Settings>) {
         self.matchmaker
             .set_rules(Arc::new(settings.matchmaking.clone()));
         self.directory.settings = settings;
     }
 
-    /// Whether anything new may be asked for; what is open is withdrawn when it may not.
+    /// Whether new challenges are allowed; if not, withdraws the open one.
     pub(in crate::bot) fn set_open(
         &mut self,
         open: bool,
@@ -83,11 +81,10 @@ impl MatchmakingService {
         self.run_effect(effects, account)
     }
 
-    /// Challenges someone because the operator says so: a profile of the config, or a clock such
-    /// as `3+2`.
+    /// Queues a manual challenge: a profile of the config, or a clock such as `3+2`.
     ///
     /// # Errors
-    /// When the order cannot be taken; says why.
+    /// Why it cannot be queued.
     pub(in crate::bot) fn challenge(
         &mut self,
         user: &str,
@@ -100,16 +97,16 @@ impl MatchmakingService {
         self.matchmaker.order(order.rated(rated).with_color(color))
     }
 
-    /// Challenges the last opponent again, colours turned round. Says who that is.
+    /// Challenges the last opponent again with colours reversed. Returns that opponent.
     ///
     /// # Errors
-    /// When there is none, or the order cannot be taken.
+    /// When there is none, or the challenge cannot be queued.
     pub(in crate::bot) fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
         self.matchmaker.rechallenge()
     }
 
-    /// Takes back what is out, and drops what the operator asked for and still waits. Says how much
-    /// that was; what comes back is for the account state's API calls.
+    /// Withdraws the open challenge and drops queued manual ones. Returns how many there were, and
+    /// effects for the account's API calls.
     pub(in crate::bot) fn recall(
         &mut self,
         account: &mut AccountState,
@@ -118,22 +115,22 @@ impl MatchmakingService {
         (dropped, self.run_effect(effects, account))
     }
 
-    /// What it is doing, in a few words.
+    /// Current activity, in a few words.
     pub(in crate::bot) fn describe(&self) -> String {
         self.matchmaker.describe()
     }
 
-    /// When [`MatchmakingEvent::Tick`] is wanted.
+    /// When the next [`MatchmakingEvent::Tick`] is due.
     pub(in crate::bot) fn next_timeout(&self) -> Option<Instant> {
         self.matchmaker.next_timeout()
     }
 
-    /// What comes of its calls; nothing while none is under way. May be dropped at any await.
+    /// The next outcome of its calls; `None` while none is in progress. Cancellation safe.
     pub(in crate::bot) async fn next(&mut self) -> Option<MatchmakingEvent> {
         self.calls.next().await
     }
 
-    /// What the account state's news are to matchmaking.
+    /// Converts an account event for matchmaking.
     pub(in crate::bot) fn handle_event(news: &AccountEvent) -> MatchmakingEvent {
         match news {
             AccountEvent::Event(event) => MatchmakingEvent::Event(event.clone()),
@@ -142,7 +139,7 @@ impl MatchmakingService {
         }
     }
 
-    /// Takes in what happened, after the account state has. What comes back is for the account state's API calls.
+    /// Handles an event, after the account state has. Returns effects for the account's API calls.
     pub(in crate::bot) fn handle(
         &mut self,
         received: MatchmakingEvent,
@@ -197,7 +194,7 @@ impl MatchmakingService {
                     self.event_log.note("operator", text, None);
                 }
                 MatchmakingEffect::Forgive(user, game) => {
-                    // A game that was quicker than the answer counts under its own name.
+                    // A game that began before the answer counts under its own id.
                     if let Some(key) = self.spent.take()
                         && game.is_some_and(|game| key != game.as_str())
                     {
@@ -228,7 +225,7 @@ impl MatchmakingService {
     }
 }
 
-/// What lists, memory and quota say.
+/// Reads lists, bot state and quota.
 struct OpponentDirectory {
     state: BotState,
     lists: Arc<PlayerLists>,

@@ -1,4 +1,4 @@
-//! The calendar, told the time: an arena from the list to its end, and everything between.
+//! The arena schedule in virtual time: an arena from the list to its end.
 
 use std::time::UNIX_EPOCH;
 
@@ -60,7 +60,7 @@ impl World {
         self.handle(ArenaEvent::Tick)
     }
 
-    /// Seconds until the calendar wants to be woken.
+    /// Seconds until the next tick is due.
     fn sleeps(&self) -> Option<u64> {
         let at = self.calendar.next_timeout()?;
         Some(at.saturating_duration_since(self.now()).as_secs())
@@ -121,14 +121,14 @@ fn join(effects: &[ArenaEffect]) -> Option<bool> {
 }
 
 #[test]
-fn nothing_is_asked_for_unless_told_to() {
+fn nothing_is_fetched_unless_enabled() {
     let mut world = World::new(config::Arena::default());
     assert_eq!(world.pass(100_000), []);
     assert_eq!(world.sleeps(), None);
 }
 
 #[test]
-fn an_arena_that_suits_is_joined_just_before_it_begins() {
+fn a_suitable_arena_is_joined_just_before_it_begins() {
     let mut world = World::auto();
     assert_eq!(world.pass(0), [ArenaEffect::List]);
     assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(300)])), []);
@@ -141,7 +141,7 @@ fn an_arena_that_suits_is_joined_just_before_it_begins() {
 }
 
 #[test]
-fn while_idle_in_it_we_say_that_we_are_there() {
+fn while_idle_in_an_arena_the_join_is_repeated() {
     let mut world = World::auto();
     world.pass(0);
     let effects = world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -156,7 +156,7 @@ fn while_idle_in_it_we_say_that_we_are_there() {
 }
 
 #[test]
-fn while_a_game_of_it_runs_nothing_is_said_and_after_it_soon() {
+fn while_a_game_of_it_runs_no_join_is_sent_and_after_it_one_soon() {
     let mut world = World::auto();
     world.pass(0);
     world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -167,7 +167,7 @@ fn while_a_game_of_it_runs_nothing_is_said_and_after_it_soon() {
     assert_eq!(world.sleeps(), Some(1));
     assert_eq!(join(&world.pass(1)), Some(true));
     world.done();
-    // A short game does not make the joins follow each other faster than the server allows.
+    // A short game must not make joins follow each other faster than the server allows.
     world.handle(began());
     world.pass(3);
     world.handle(over());
@@ -175,7 +175,7 @@ fn while_a_game_of_it_runs_nothing_is_said_and_after_it_soon() {
 }
 
 #[test]
-fn an_arena_of_the_config_is_looked_at_and_joined_for_its_team() {
+fn an_arena_of_the_config_is_fetched_and_joined_for_its_team() {
     let mut world = World::named();
     assert_eq!(world.pass(0), [ArenaEffect::Show(ID.to_owned())]);
     let mut private = arena(0);
@@ -188,7 +188,7 @@ fn an_arena_of_the_config_is_looked_at_and_joined_for_its_team() {
 }
 
 #[test]
-fn one_that_does_not_admit_us_is_given_up() {
+fn an_arena_that_does_not_admit_the_bot_is_given_up() {
     let mut world = World::named();
     world.pass(0);
     let mut closed = arena(0);
@@ -202,7 +202,7 @@ fn one_that_does_not_admit_us_is_given_up() {
 }
 
 #[test]
-fn a_refusal_is_tried_again_a_few_times_only() {
+fn a_refused_join_is_retried_a_few_times_only() {
     let mut world = World::named();
     world.pass(0);
     let shown = ArenaEvent::Shown(Box::new(arena(0)));
@@ -218,7 +218,7 @@ fn a_refusal_is_tried_again_a_few_times_only() {
 }
 
 #[test]
-fn a_ban_keeps_us_out_of_all_of_them_for_a_while() {
+fn a_ban_pauses_all_joins_for_a_while() {
     let mut world = World::auto();
     world.pass(0);
     assert!(join(&world.handle(ArenaEvent::Listed(vec![arena(0)]))).is_some());
@@ -240,7 +240,7 @@ fn a_ban_keeps_us_out_of_all_of_them_for_a_while() {
 }
 
 #[test]
-fn who_did_not_start_in_time_does_not_come_back() {
+fn after_a_missed_first_move_the_bot_does_not_rejoin() {
     let mut world = World::auto();
     world.pass(0);
     world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -254,7 +254,7 @@ fn who_did_not_start_in_time_does_not_come_back() {
 }
 
 #[test]
-fn an_opponent_who_did_not_start_is_no_reason_to_leave() {
+fn an_opponent_who_missed_the_first_move_is_no_reason_to_leave() {
     let mut world = World::auto();
     world.pass(0);
     world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -265,7 +265,7 @@ fn an_opponent_who_did_not_start_is_no_reason_to_leave() {
 }
 
 #[test]
-fn an_arena_that_somebody_joined_for_us_is_played_on() {
+fn an_arena_joined_elsewhere_is_played_on() {
     let mut world = World::new(config::Arena::default());
     assert_eq!(world.handle(began()), [ArenaEffect::Show(ID.to_owned())]);
     let running = Arena {
@@ -279,7 +279,7 @@ fn an_arena_that_somebody_joined_for_us_is_played_on() {
 }
 
 #[test]
-fn at_its_end_nothing_more_is_said() {
+fn at_its_end_no_more_joins_are_sent() {
     let mut world = World::auto();
     world.pass(0);
     world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -299,7 +299,7 @@ fn at_its_end_nothing_more_is_said() {
 }
 
 #[test]
-fn closing_leaves_what_we_are_in_and_tries_again_if_that_fails() {
+fn closing_leaves_joined_arenas_and_retries_on_failure() {
     let mut world = World::auto();
     world.pass(0);
     world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -313,7 +313,7 @@ fn closing_leaves_what_we_are_in_and_tries_again_if_that_fails() {
     assert_eq!(world.sleeps(), None);
     let joined = world.calendar.join(ID, JoinOptions::default(), now);
     assert_eq!(joined, None, "nothing is joined");
-    // One that we were just entering is left as soon as we are in.
+    // An arena being joined is left as soon as the join succeeds.
     let mut world = World::auto();
     world.pass(0);
     world.handle(ArenaEvent::Listed(vec![arena(0)]));
@@ -323,7 +323,7 @@ fn closing_leaves_what_we_are_in_and_tries_again_if_that_fails() {
 }
 
 #[test]
-fn nothing_that_is_under_way_overtakes_our_leaving() {
+fn no_call_in_progress_overtakes_leaving() {
     let leave = [ArenaEffect::Leave(ID.to_owned())];
     let mut world = World::auto();
     world.pass(0);
@@ -333,7 +333,7 @@ fn nothing_that_is_under_way_overtakes_our_leaving() {
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(world.done(), leave);
-    // Nor is it forgotten behind a look at the arena.
+    // Nor is leaving forgotten after a fetch of the arena.
     let mut world = World::named();
     world.pass(0);
     world.handle(ArenaEvent::Shown(Box::new(arena(0))));
@@ -395,7 +395,7 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
 }
 
 #[test]
-fn not_more_arenas_are_joined_by_rule_than_the_operator_wants() {
+fn the_rules_join_no_more_arenas_than_the_operator_wants() {
     let mut world = World::auto();
     world.pass(0);
     let sooner = Arena {
@@ -404,7 +404,7 @@ fn not_more_arenas_are_joined_by_rule_than_the_operator_wants() {
         ..arena(20)
     };
     let effects = world.handle(ArenaEvent::Listed(vec![arena(25), sooner]));
-    // Both are about to begin: the first to begin is joined, the other when it is over.
+    // Both are about to begin: the bot joins the first to begin, the other after its end.
     let Some(ArenaEffect::Join(first, _)) = effects.first() else {
         panic!("{effects:?}");
     };
@@ -414,7 +414,7 @@ fn not_more_arenas_are_joined_by_rule_than_the_operator_wants() {
 
 proptest! {
     #[test]
-    fn whatever_happens_joins_keep_their_distance(
+    fn joins_keep_their_distance_under_any_events(
         steps in proptest::collection::vec((0..9_u8, 0..50_u64), 1..300),
     ) {
         let mut world = World::auto();

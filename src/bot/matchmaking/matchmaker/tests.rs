@@ -1,4 +1,4 @@
-//! Matchmaking, told the time: attempts from the list to the game, and everything between.
+//! Tests of matchmaking in virtual time: attempts from the list to the game.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,15 +31,15 @@ fn user(name: &str) -> UserId {
     UserId::new(name)
 }
 
-/// No one is avoided and everything is allowed, unless said otherwise.
-struct Town {
+/// Avoids no one and allows everything, unless set otherwise.
+struct TestDirectory {
     state: BotState,
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
     barred: Option<(Timestamp, Denied)>,
 }
 
-impl Directory for Town {
+impl Directory for TestDirectory {
     fn rests(&self, key: &str) -> bool {
         self.state.resting(key).is_some()
     }
@@ -64,12 +64,12 @@ impl Directory for Town {
     }
 }
 
-/// A maker with a clock, a town around it and a account state of one slot.
+/// A matchmaker with a clock, a directory and an account state of one slot.
 struct World {
     matchmaker: Matchmaker,
     begun: Instant,
     passed: Duration,
-    town: Town,
+    directory: TestDirectory,
     spare: usize,
     games: usize,
     held: bool,
@@ -91,7 +91,7 @@ impl World {
             matchmaker: Matchmaker::new(me(), Arc::new(rules), 7, begun),
             begun,
             passed: Duration::ZERO,
-            town: Town {
+            directory: TestDirectory {
                 state,
                 avoided: Vec::new(),
                 unrated: Vec::new(),
@@ -123,7 +123,7 @@ impl World {
             spare: self.spare,
             games: self.games,
             held: self.held,
-            directory: &self.town,
+            directory: &self.directory,
         };
         let mut effects = self.matchmaker.handle(received, &around);
         for effect in &effects {
@@ -133,13 +133,13 @@ impl World {
                 MatchmakingEffect::Rest(rest) => {
                     self.rests_kept += 1;
                     let reason = Some(rest.reason);
-                    self.town
+                    self.directory
                         .state
                         .cool(&rest.key, rest.first, rest.most, reason);
                 }
                 MatchmakingEffect::Forgive(user, _) => {
                     for key in all_keys(user) {
-                        self.town.state.clear_cooldown(&key);
+                        self.directory.state.clear_cooldown(&key);
                     }
                 }
                 _ => {}
@@ -159,7 +159,7 @@ impl World {
         self.handle(MatchmakingEvent::Tick)
     }
 
-    /// What comes of the answer to a look-up; nothing if something else is to be done.
+    /// The effects after the answer to a look-up; `None` if the effects ask for something else.
     fn answer(&mut self, effects: &[MatchmakingEffect]) -> Option<Vec<MatchmakingEffect>> {
         Some(match effects {
             [MatchmakingEffect::List] => {
@@ -182,7 +182,7 @@ impl World {
         })
     }
 
-    /// Answers look-ups until something else is to be done; says what, if anything.
+    /// Answers look-ups until another effect is due; returns it, if any.
     fn until_something(&mut self, mut effects: Vec<MatchmakingEffect>) -> Vec<MatchmakingEffect> {
         while let Some(next) = self.answer(&effects) {
             effects = next;
@@ -320,18 +320,18 @@ fn after_an_idle_while_the_nearest_is_challenged_with_white() {
 }
 
 #[test]
-fn nobody_is_asked_who_is_away_avoided_or_not_to_be_rated() {
+fn no_bot_that_is_away_avoided_or_not_to_be_rated_is_challenged() {
     let mut world = World::enabled();
     world.offline = vec!["near"];
     assert_eq!(world.next_offer().to, user("far"));
     let mut world = World::enabled();
-    world.town.avoided = vec!["near"];
-    world.town.unrated = vec!["far"];
+    world.directory.avoided = vec!["near"];
+    world.directory.unrated = vec!["far"];
     assert_eq!(world.next_offer().to, user("weak"));
 }
 
 #[test]
-fn it_waits_while_games_run_or_no_seat_is_spare() {
+fn it_waits_while_games_run_or_no_slot_is_spare() {
     let mut world = World::enabled();
     world.games = 1;
     assert!(!world.offers_within(MINUTE * 30));
@@ -355,7 +355,7 @@ fn it_waits_while_games_run_or_no_seat_is_spare() {
 }
 
 #[test]
-fn a_refusal_moves_on_to_the_next_after_the_spacing() {
+fn after_a_decline_the_next_bot_is_challenged_after_the_spacing() {
     let mut world = World::enabled();
     let first = world.next_offer();
     let asked = world.passed;
@@ -366,7 +366,7 @@ fn a_refusal_moves_on_to_the_next_after_the_spacing() {
 }
 
 #[test]
-fn when_all_have_said_no_nobody_is_asked_until_a_rest_is_over() {
+fn when_all_have_declined_no_one_is_challenged_until_a_cooldown_ends() {
     let mut world = World::enabled();
     for _ in 0..3 {
         let offer = world.next_offer();
@@ -402,7 +402,7 @@ fn too_fast_is_answered_with_a_slower_profile() {
 }
 
 #[test]
-fn a_silent_challenge_is_withdrawn_and_rests() {
+fn a_challenge_without_an_answer_is_withdrawn_and_starts_a_cooldown() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     let created = MatchmakingEvent::Created(Box::new(challenge("c", &offer)));
@@ -446,7 +446,7 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
     world.games = 1;
     assert!(!world.offers_within(MINUTE * 10), "one game at a time");
     world.games = 0;
-    // The second game does not wait for an idle while.
+    // The second game does not wait for the idle time.
     let over = world.handle(MatchmakingEvent::GameOver);
     let effects = world.until_something(over);
     let [MatchmakingEffect::Create(second)] = effects.as_slice() else {
@@ -460,17 +460,17 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
 }
 
 #[test]
-fn an_incoming_challenge_takes_the_seat_and_nobody_is_blamed() {
+fn an_incoming_challenge_takes_the_slot_and_starts_no_cooldown() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
-    // The account state withdrew it and gave the slot to someone who came.
+    // The account state withdrew it and gave the slot to an incoming challenge.
     (world.held, world.games) = (false, 1);
     assert_eq!(
         world.handle(MatchmakingEvent::Tick),
         [MatchmakingEffect::Release]
     );
-    assert_eq!(world.rests_kept, 0, "no rest is earned");
+    assert_eq!(world.rests_kept, 0, "no cooldown starts");
     (world.games, world.spare) = (0, 1);
     assert_eq!(world.next_offer().to, offer.to);
 }
@@ -520,7 +520,7 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
 }
 
 #[test]
-fn limits_are_waited_for_and_told_to_who_keeps_them() {
+fn limits_are_waited_for_and_reported_to_the_quota() {
     let hour = MINUTE * 60;
     let mut world = World::enabled();
     world.next_offer();
@@ -528,8 +528,8 @@ fn limits_are_waited_for_and_told_to_who_keeps_them() {
     assert_eq!(world.handle(limited), [MatchmakingEffect::Release]);
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
-    // The memory has been told whose day it was.
-    world.town.avoided = vec!["near", "far"];
+    // The bot state has recorded whose daily limit is spent.
+    world.directory.avoided = vec!["near", "far"];
     let spent = MatchmakingEvent::NotCreated(NotCreated::DaySpent);
     assert_eq!(world.handle(spent), [MatchmakingEffect::Release]);
     assert_eq!(
@@ -537,8 +537,8 @@ fn limits_are_waited_for_and_told_to_who_keeps_them() {
         (user("near"), user("weak"))
     );
     world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
-    world.town.avoided.clear();
-    world.town.barred = Some((START + world.passed + hour, Denied::Credits));
+    world.directory.avoided.clear();
+    world.directory.barred = Some((START + world.passed + hour, Denied::Credits));
     assert!(!world.offers_within(hour));
 }
 
@@ -561,7 +561,7 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
 }
 
 #[test]
-fn whoever_closes_it_withdraws_what_is_open() {
+fn closing_withdraws_the_open_challenge() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));

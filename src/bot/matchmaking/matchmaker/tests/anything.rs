@@ -1,4 +1,4 @@
-//! Matchmaking, told anything in any order: its promises hold all the same.
+//! Matchmaking under arbitrary events in any order: its invariants still hold.
 
 use proptest::prelude::*;
 
@@ -55,7 +55,7 @@ fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> MatchmakingEvent 
 
 proptest! {
     #[test]
-    fn no_two_challenges_come_within_the_spacing_nor_without_a_seat(
+    fn no_two_challenges_come_within_the_spacing_nor_without_a_slot(
         steps in proptest::collection::vec(step(), 1..300),
     ) {
         let mut world = World::enabled();
@@ -96,7 +96,7 @@ proptest! {
                 }
             }
             if let Some(at) = world.matchmaker.next_timeout() {
-                // Anyone who wakes it then gets on; it never asks to be woken for nothing.
+                // Waking it at its timeout makes progress; it never requests a needless wake-up.
                 let until = at.saturating_duration_since(world.begun + world.passed);
                 prop_assert!(until <= Duration::from_secs(2 * 3600));
             }

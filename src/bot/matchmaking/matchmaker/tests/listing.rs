@@ -1,8 +1,8 @@
-//! How often the server is asked who is online.
+//! How often the bot fetches the list of online bots.
 
 use super::*;
 
-/// When it was asked within this time, every challenge coming to nothing.
+/// When the list was fetched within this time, if every challenge fails.
 fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
     let mut asked = Vec::new();
     let end = world.passed + time;
@@ -26,7 +26,7 @@ fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
 }
 
 #[test]
-fn who_is_online_is_asked_at_most_every_half_hour() {
+fn the_online_bots_are_fetched_at_most_every_half_hour() {
     let mut world = World::enabled();
     let asked = askings(&mut world, MINUTE * 240);
     let apart = |pair: &[Duration]| pair[0] + MINUTE * 30 <= pair[1];
@@ -34,7 +34,7 @@ fn who_is_online_is_asked_at_most_every_half_hour() {
 }
 
 #[test]
-fn where_nobody_is_left_it_is_asked_every_ten_minutes_at_most() {
+fn with_no_candidate_left_they_are_fetched_every_ten_minutes_at_most() {
     let mut world = World::enabled();
     world.bots.clear();
     let asked = askings(&mut world, MINUTE * 240);

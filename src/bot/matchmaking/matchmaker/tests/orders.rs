@@ -1,9 +1,9 @@
-//! What the operator asks for: it is done, it waits, or it is said why not.
+//! Manual challenges: sent, waiting, or rejected with a reason.
 
 use super::*;
 
 #[test]
-fn an_order_passes_over_idleness_but_not_over_seats() {
+fn a_manual_challenge_ignores_idle_time_but_not_slots() {
     let mut world = World::new(Matchmaking::default());
     let order = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
     world.matchmaker.order(order("Someone")).unwrap();
@@ -18,7 +18,7 @@ fn an_order_passes_over_idleness_but_not_over_seats() {
     world.accept(&offer);
     assert!(
         !world.offers_within(MINUTE * 60),
-        "an order is for one game"
+        "a manual challenge is for one game"
     );
     assert_eq!(world.matchmaker.rechallenge(), Ok(user("someone")));
     assert_eq!(world.next_offer().to, user("someone"));
@@ -29,7 +29,7 @@ fn an_order_passes_over_idleness_but_not_over_seats() {
 }
 
 #[test]
-fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
+fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     let mut world = World::new(Matchmaking::default());
     let order = || ManualChallenge::new("Someone", None, &[]).unwrap();
     let someone = || user("someone");
@@ -68,7 +68,7 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
     );
     assert_eq!(world.handle(seen(false)).len(), 1);
     let later = START + world.passed + MINUTE * 60;
-    world.town.barred = Some((later, Denied::BotGames));
+    world.directory.barred = Some((later, Denied::BotGames));
     world.matchmaker.order(order()).unwrap();
     assert_eq!(world.matchmaker.describe(), "waiting to challenge someone");
     assert_eq!(
@@ -77,7 +77,7 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
     );
     let spent = unasked("daily limit of bot games reached");
     assert_eq!(world.handle(seen(true)), [spent]);
-    world.town.barred = Some((later, Denied::Pace));
+    world.directory.barred = Some((later, Denied::Pace));
     world.matchmaker.order(order()).unwrap();
     assert_eq!(
         world.pass(MINUTE),
@@ -93,7 +93,7 @@ fn an_order_that_comes_to_nothing_says_why_and_one_without_a_seat_waits() {
         world.handle(MatchmakingEvent::NotCreated(refused)),
         [said, MatchmakingEffect::Release]
     );
-    world.town.barred = None;
+    world.directory.barred = None;
     world.matchmaker.order(order()).unwrap();
     let dropped = unasked("no new games accepted");
     assert_eq!(world.matchmaker.set_open(false), [dropped]);

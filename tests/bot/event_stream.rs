@@ -1,4 +1,4 @@
-//! What the event stream would tell and does not: it fails, is refused, or drops lines in a storm.
+//! Events missing from the event stream: it fails, is refused, or drops lines in a storm.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::server::{Piece, Server};
 use crate::whole::HTML;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
+async fn the_bot_recovers_from_every_failure_of_the_event_stream() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
     let faults = [Piece::Cut, Piece::End, Piece::Garbage, Piece::Silence];
@@ -20,7 +20,7 @@ async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
                 world.event_openings == openings && !world.events.is_empty()
             })
             .await;
-        // The game begins while no one can hear of it.
+        // The game begins while no event stream is open.
         server.world().tell(fault);
         server.world().begin(&format!("g{n}"), true, 6);
         all_over(&server).await;
@@ -32,14 +32,14 @@ async fn an_event_stream_that_fails_in_any_way_leaves_nobody_deaf() {
 async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
     const DOWN: [(u16, &str); 3] = [(502, HTML), (500, "oops"), (503, "down")];
     let mut server = Server::start().await;
-    // Nothing is lost but what is cut here.
+    // Only the cut here disconnects it.
     server.timing.event_idle = Duration::from_secs(60);
     server.timing.game_idle = Duration::from_secs(60);
     server.world().begin("g1", true, 30);
     if let Some(round) = server.world().rounds.get_mut("g1") {
         round.asleep_at = Some(2);
     }
-    // What was never open is not lost.
+    // A stream that was never open does not disconnect.
     server.world().event_faults.extend(DOWN);
     server.world().stream_faults.extend(DOWN);
     let bot = Bot::start(&server);
@@ -83,10 +83,10 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_well_again_is_found_without_spending_openings() {
+async fn a_recovered_server_is_found_without_spending_openings() {
     for fault in [(503, HTML), (0, "the connection breaks")] {
         let mut server = Server::start().await;
-        // Only a small call that is answered can open the stream again while this test runs.
+        // Only an answered small call can reopen the stream while this test runs.
         server.timing.event_backoff_max = Duration::from_secs(3600);
         {
             let mut world = server.world();
@@ -118,7 +118,7 @@ async fn a_server_that_is_well_again_is_found_without_spending_openings() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
+async fn while_only_the_event_stream_is_down_the_bot_polls_for_its_content() {
     for fault in [
         (503, HTML),
         (429, "Too many requests. Try again later."),
@@ -151,7 +151,7 @@ async fn what_an_event_stream_would_tell_is_asked_for_while_it_alone_is_away() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
     let server = Server::start().await;
-    // The usual look at the list does not come while this test runs.
+    // The usual fetch of the list does not come while this test runs.
     let timing = BotTiming {
         reconcile: Duration::from_secs(3600),
         ..BotTiming::default().faster(25)
@@ -176,7 +176,7 @@ async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
+async fn a_storm_of_challenges_is_answered_without_a_storm_of_calls() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
     server
@@ -198,7 +198,7 @@ async fn a_storm_of_challenges_is_answered_without_a_storm_of_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn challenges_taken_back_in_a_storm_keep_nobody_from_a_seat() {
+async fn challenges_withdrawn_in_a_storm_cost_no_one_a_slot() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
     server
@@ -218,10 +218,10 @@ async fn challenges_taken_back_in_a_storm_keep_nobody_from_a_seat() {
             world.calls.iter().any(|call| call.ends_with("good/accept"))
         })
         .await;
-    // A burst arrives in a few pieces; only at their edges is something asked for in vain, and never
-    // so much that the server's limit (64 in five seconds for everyone) comes near.
+    // A burst arrives in a few pieces; only at their edges are accepts wasted, and never enough to
+    // come near the server's limit (64 in five seconds for everyone).
     let asked = server.world().calls.iter().filter(accepted).count();
-    assert!(asked <= 20, "{asked} acceptances");
+    assert!(asked <= 20, "{asked} accepts");
     server.world().begin("good", true, 6);
     all_over(&server).await;
     bot.stop().await;

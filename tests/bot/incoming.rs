@@ -1,5 +1,4 @@
-//! Visitors of the whole bot: what becomes of an acceptance that the server does not like, of a
-//! crowd, and of games that ran before.
+//! Incoming challenges to the whole bot: refused accepts, crowds, and games from before the start.
 
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ async fn a_person_plays_and_no_second_bot(server: &Server) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_spent_day_of_ours_sends_bots_off_and_nobody_else() {
+async fn a_spent_daily_limit_of_the_bot_declines_bots_and_no_one_else() {
     let (server, bot) = online().await;
     server.world().call_faults.push(("/accept", 429, OUR_DAY));
     server
@@ -60,7 +59,7 @@ async fn a_spent_day_of_ours_sends_bots_off_and_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bot_refused_for_the_rate_sends_bots_off_and_nobody_else() {
+async fn a_bot_refused_for_the_rate_declines_bots_and_no_one_else() {
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_secs(60);
     let bot = Bot::start(&server);
@@ -78,7 +77,7 @@ async fn a_bot_refused_for_the_rate_sends_bots_off_and_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
+async fn a_failed_accept_costs_no_slot() {
     let server = Server::start().await;
     let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 1);
     server
@@ -94,7 +93,7 @@ async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
         server.world().challenge_by(id, "atomic", id, Some("BOT"));
         until_called(&server, &accept(id)).await;
     }
-    // The answer is lost, so it is asked again; then the game begins.
+    // The answer is lost, so the accept is repeated; then the game begins.
     server.world().call_faults.push(("/accept", 0, ""));
     server.world().challenge("h1", "atomic");
     let twice = |calls: &[String]| calls.iter().filter(|call| **call == accept("h1")).count() == 2;
@@ -111,7 +110,7 @@ async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
         })
         .await;
     if server.world().calls.contains(&decline("h2")) {
-        // It came before the first accepted challenge had run out; the next one comes after.
+        // It came before the first accepted challenge had expired; the next one comes after.
         let mut number = 3;
         loop {
             let id = format!("h{number}");
@@ -125,23 +124,23 @@ async fn an_acceptance_that_comes_to_nothing_costs_no_seat() {
                 break;
             }
             number += 1;
-            assert!(number < 100, "the seat is lost");
+            assert!(number < 100, "the slot is lost");
         }
     }
     bot.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forty_games_that_ran_before_are_each_taken_up_once() {
+async fn forty_games_from_before_the_start_are_each_joined_once() {
     let mut server = Server::start().await;
-    // A machine that is slow with forty games is no reason to open a stream again.
+    // A machine that is slow with forty games is no reason to reopen a stream.
     server.timing.game_idle = GUARD;
     server.timing.move_call = GUARD;
     let ids: Vec<String> = (0..40).map(|n| format!("g{n:02}")).collect();
     for id in &ids {
         server.world().begin(id, true, 6);
     }
-    // As the real server does: what does not fit into its buffer is lost.
+    // As the real server does: it drops what exceeds its buffer.
     server.world().told_at_opening = Some(32);
     let bot = Bot::paced(&server, &patient(), |_| {});
     all_over(&server).await;
@@ -156,7 +155,7 @@ async fn forty_games_that_ran_before_are_each_taken_up_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refusal_names_its_rule_to_those_who_listen() {
+async fn a_decline_names_its_rule_to_subscribers() {
     let (server, bot) = online().await;
     let mut ear = bot.listeners.subscribe();
     server.world().challenge("c1", "standard");

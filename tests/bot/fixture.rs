@@ -1,4 +1,5 @@
-//! A account state with a clock and a calendar of its own: news goes in, what is wanted is looked at.
+//! Test fixture: an account state with its own clock and calendar; takes events and returns the
+//! wanted effects.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,16 +14,16 @@ use megaton::store::Store;
 
 use crate::desk::ME;
 
-/// A account state with a clock of its own.
-pub(crate) struct Door {
+/// An account state with its own clock.
+pub(crate) struct Fixture {
     pub(crate) account: AccountState,
     pub(crate) state: BotState,
-    /// How far the calendar has gone on.
+    /// How far the calendar has advanced.
     gone: Arc<Mutex<Duration>>,
     pub(crate) now: Instant,
 }
 
-impl Door {
+impl Fixture {
     pub(crate) fn new(seats: usize) -> Self {
         Self::with(|settings| settings.challenge.concurrency = seats)
     }
@@ -86,7 +87,7 @@ impl Door {
         api_queue
     }
 
-    /// The server has taken our challenge back, or says why not.
+    /// The server withdrew the bot's challenge, or refused to.
     pub(crate) fn canceled(&mut self, id: &str, answer: CallOutcome) -> Vec<Wanted> {
         self.apply(AccountEvent::Canceled {
             id: ChallengeId::new(id),
@@ -94,7 +95,7 @@ impl Door {
         })
     }
 
-    /// The server has called a game off, or says why not.
+    /// The server aborted a game, or refused to.
     pub(crate) fn aborted(&mut self, id: &str, answer: CallOutcome) -> Vec<Wanted> {
         self.apply(AccountEvent::Aborted {
             game: GameId::new(id),
@@ -102,23 +103,23 @@ impl Door {
         })
     }
 
-    /// A challenge of ours is about to be sent to a bot.
+    /// The bot is about to challenge a bot.
     pub(crate) fn hold(&mut self, opponent: &str) -> bool {
         self.account
             .hold(&UserId::new(opponent), OpponentKind::Bot, self.now)
     }
 
-    /// The server has made it.
+    /// The server created the challenge.
     pub(crate) fn held(&mut self, id: &str) -> Vec<Wanted> {
         wanted(self.account.held(ChallengeId::new(id), self.now))
     }
 
-    /// Nothing came of it.
+    /// The challenge was not created.
     pub(crate) fn released(&mut self) -> Vec<Wanted> {
         wanted(self.account.release(self.now))
     }
 
-    /// The list of running games has come, once at the start and long enough ago.
+    /// The list of running games has arrived, once at the start and long enough ago.
     pub(crate) fn settled(mut self) -> Self {
         self.apply(AccountEvent::Opened);
         self.apply(AccountEvent::Running(Vec::new()));
@@ -132,7 +133,7 @@ impl Door {
     }
 }
 
-/// What is wanted, without the names of people.
+/// The wanted effects, without names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Accept(String),
