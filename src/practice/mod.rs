@@ -41,9 +41,9 @@ pub use account::AccountKind;
 pub use arena::{ArenaPlan, ArenaPlayer, ArenaReport};
 pub use attribution::Attribution;
 pub use chaos::{
-    Announcement, BodyShape, Channel, Endpoint, Fault, FaultKind, FaultMix, FaultPlan, FaultReply,
+    Announcement, BodyShape, Channel, Endpoint, Fault, FaultMix, FaultPlan, FaultReply,
     FaultScript, Faults, GamePhase, Injection, OpponentBehavior, ScriptError, ServerFault,
-    StreamFault, Trigger, kinds as fault_kinds,
+    StreamFault, Trigger, KindEntry, kinds as fault_kinds,
 };
 pub use event::Event;
 pub use game_settings::{ColorWish, GameSettings, RatedCheck, Speed, Status, TimeControl};

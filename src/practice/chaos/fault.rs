@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use super::{FaultReply, StreamFault};
 
 /// Where a fault strikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Endpoint {
+    #[default]
     Move,
     /// Any other POST at a game: draw, abort, resign and so on.
     Game,
@@ -27,20 +31,6 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    pub const ALL: [Self; 11] = [
-        Self::Move,
-        Self::Game,
-        Self::Chat,
-        Self::Accept,
-        Self::Decline,
-        Self::Create,
-        Self::Account,
-        Self::Arena,
-        Self::Lookup,
-        Self::Events,
-        Self::GameStream,
-    ];
-
     /// Its word in scripts and summaries.
     pub const fn name(self) -> &'static str {
         match self {

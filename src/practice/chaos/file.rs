@@ -28,6 +28,7 @@ use serde::Deserialize;
 use thiserror::Error;
 use toml::Spanned;
 
+use super::kind::FaultKind;
 use super::{
     Announcement, BodyShape, Channel, Endpoint, Fault, FaultReply, GamePhase, Injection,
     OpponentBehavior, ServerFault, StreamFault, Trigger,
@@ -63,20 +64,36 @@ struct ScriptFile {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScriptEntry {
-    kind: String,
-    place: Option<String>,
-    stream: Option<String>,
-    phase: Option<String>,
+    kind: FaultKind,
+    #[serde(default)]
+    place: Endpoint,
+    #[serde(default)]
+    stream: Channel,
+    phase: Option<GamePhase>,
     #[serde(default)]
     ply: usize,
     times: Option<u32>,
     status: Option<u16>,
-    body: Option<String>,
+    body: Option<BodyWord>,
     #[serde(default)]
     done: bool,
     seconds: Option<f64>,
     count: Option<usize>,
     text: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum BodyWord {
+    Error,
+    Fields,
+    FieldsTwice,
+    Limit,
+    Text,
+    Html,
+    Empty,
+    HalfJson,
+    Ok,
 }
 
 impl FaultScript {
@@ -85,31 +102,33 @@ impl FaultScript {
     /// # Errors
     /// The first thing that is wrong, with its line.
     pub fn parse(text: &str, speed: u32) -> Result<Self, ScriptError> {
-        let line_of = |offset: usize| {
-            let before = text.get(..offset).unwrap_or_default();
-            before.matches('\n').count() + 1
-        };
-        let file: ScriptFile = toml::from_str(text).map_err(|error| ScriptError {
-            line: line_of(error.span().map_or(0, |span| span.start)),
-            what: error.message().to_owned(),
+        let file: ScriptFile = toml::from_str(text).map_err(|error| {
+            let line = line_of(text, error.span().map_or(0, |span| span.start));
+            let source = text.lines().nth(line - 1).unwrap_or_default();
+            let what = format!("{}: {}", source.trim(), error.message());
+            ScriptError { line, what }
         })?;
         let mut script = Self::default();
         for entry in file.fault {
-            let line = line_of(entry.span().start);
-            let taken = script.take(entry.get_ref(), speed.max(1));
-            taken.map_err(|what| ScriptError { line, what })?;
+            let line = line_of(text, entry.span().start);
+            let added = script.add(entry.get_ref(), speed.max(1));
+            added.map_err(|what| ScriptError { line, what })?;
         }
         Ok(script)
     }
 
-    fn take(&mut self, entry: &ScriptEntry, speed: u32) -> Result<(), String> {
-        if let Some(behavior) = entry.behavior() {
-            self.behavior = Some(behavior);
-            return Ok(());
-        }
-        let injection = entry.injection(speed)?;
+    fn add(&mut self, entry: &ScriptEntry, speed: u32) -> Result<(), String> {
+        let injection = match entry.fault(speed)? {
+            ScriptedFault::Behavior(behavior) => {
+                self.behavior = Some(behavior);
+                return Ok(());
+            }
+            ScriptedFault::Call(fault) => Injection::Call(entry.place, fault),
+            ScriptedFault::Stream(fault) => Injection::Stream(entry.stream, fault),
+            ScriptedFault::World(fault) => Injection::World(fault),
+        };
         let times = entry.times.unwrap_or(1);
-        match (entry.phase()?, injection) {
+        match (entry.phase, injection) {
             (None, Injection::Call(place, fault)) => {
                 let calls = std::iter::repeat_n((place, fault), times as usize);
                 self.calls.extend(calls);
@@ -125,45 +144,19 @@ impl FaultScript {
     }
 }
 
-/// The one of this name, or a complaint that lists them.
-fn named<T: Copy>(key: &str, word: &str, all: &[(&str, T)]) -> Result<T, String> {
-    let found = all.iter().find(|(name, _)| *name == word);
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        format!("{key} = {word:?} is not known; use {}", names.join(", "))
-    })
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.get(..offset).unwrap_or_default();
+    before.matches('\n').count() + 1
+}
+
+enum ScriptedFault {
+    Behavior(OpponentBehavior),
+    Call(Fault),
+    Stream(StreamFault),
+    World(ServerFault),
 }
 
 impl ScriptEntry {
-    fn phase(&self) -> Result<Option<GamePhase>, String> {
-        let all = GamePhase::ALL.map(|phase| (phase.name(), phase));
-        let word = self.phase.as_deref();
-        word.map(|word| named("phase", word, &all)).transpose()
-    }
-
-    fn place(&self) -> Result<Endpoint, String> {
-        let all = Endpoint::ALL.map(|place| (place.name(), place));
-        named("place", self.place.as_deref().unwrap_or("move"), &all)
-    }
-
-    fn channel(&self) -> Result<Channel, String> {
-        let all = [("game", Channel::Game), ("events", Channel::Events)];
-        named("stream", self.stream.as_deref().unwrap_or("game"), &all)
-    }
-
-    fn behavior(&self) -> Option<OpponentBehavior> {
-        Some(match self.kind.as_str() {
-            "leaves" => OpponentBehavior::Leaves,
-            "returns" => OpponentBehavior::Returns,
-            "never-moves" => OpponentBehavior::NeverMoves,
-            "offers-draws" => OpponentBehavior::OffersDraws,
-            "asks-takebacks" => OpponentBehavior::AsksTakebacks,
-            "gives-time" => OpponentBehavior::GivesTime,
-            "talks" => OpponentBehavior::Talks,
-            _ => return None,
-        })
-    }
-
     fn span(&self, usual: f64, speed: u32) -> Result<Duration, String> {
         let seconds = self.seconds.unwrap_or(usual);
         let span = Duration::try_from_secs_f64(seconds)
@@ -180,110 +173,80 @@ impl ScriptEntry {
         if !(200..=599).contains(&status) {
             return Err(format!("status = {status} is none; use 200 to 599"));
         }
-        let seconds = self.seconds.map_or(60, |seconds| seconds as u64);
-        let all = [
-            ("error", BodyShape::Error),
-            ("fields", BodyShape::Fields),
-            ("fields-twice", BodyShape::FieldsTwice),
-            ("limit", BodyShape::Limit { seconds }),
-            ("text", BodyShape::Text),
-            ("html", BodyShape::Html),
-            ("empty", BodyShape::Empty),
-            ("half-json", BodyShape::HalfJson),
-            ("ok", BodyShape::Ok),
-        ];
-        let usual = FaultReply::usual(status);
-        let shape = match &self.body {
-            Some(word) => named("body", word, &all)?,
-            None => usual.shape,
+        let shape = match self.body {
+            None => FaultReply::usual(status).shape,
+            Some(BodyWord::Error) => BodyShape::Error,
+            Some(BodyWord::Fields) => BodyShape::Fields,
+            Some(BodyWord::FieldsTwice) => BodyShape::FieldsTwice,
+            Some(BodyWord::Limit) => BodyShape::Limit {
+                seconds: self.seconds.map_or(60, |seconds| seconds as u64),
+            },
+            Some(BodyWord::Text) => BodyShape::Text,
+            Some(BodyWord::Html) => BodyShape::Html,
+            Some(BodyWord::Empty) => BodyShape::Empty,
+            Some(BodyWord::HalfJson) => BodyShape::HalfJson,
+            Some(BodyWord::Ok) => BodyShape::Ok,
         };
         Ok(FaultReply::new(status, shape))
     }
 
-    fn injection(&self, speed: u32) -> Result<Injection, String> {
-        if let Some(fault) = self.call(speed)? {
-            return Ok(Injection::Call(self.place()?, fault));
-        }
-        if let Some(stream_fault) = self.stream_fault() {
-            return Ok(Injection::Stream(self.channel()?, stream_fault));
-        }
-        match self.server_fault(speed)? {
-            Some(server_fault) => Ok(Injection::World(server_fault)),
-            None => Err(format!(
-                "kind = {:?} is not known; `megaton soak --list-faults` names them",
-                self.kind
-            )),
-        }
-    }
-
-    fn call(&self, speed: u32) -> Result<Option<Fault>, String> {
-        Ok(Some(match self.kind.as_str() {
-            "answer" if self.done => Fault::DoneThen(self.reply()?),
-            "answer" => Fault::Answer(self.reply()?),
-            "done-but" => Fault::DoneThen(self.reply()?),
-            "lose-request" => Fault::LoseRequest,
-            "lose-reply" => Fault::LoseReply,
-            "swallow" if self.done => Fault::DoneInSilence,
-            "swallow" => Fault::Swallow,
-            "late" => Fault::Late(self.span(1.0, speed)?),
-            "slow-reply" => Fault::SlowReply(self.span(1.0, speed)?),
-            _ => return Ok(None),
-        }))
-    }
-
-    fn stream_fault(&self) -> Option<StreamFault> {
-        Some(match self.kind.as_str() {
-            "end" => StreamFault::End,
-            "break" => StreamFault::Break,
-            "silence" => StreamFault::Silence,
-            "truncate" => StreamFault::Truncate(self.count(40)),
-            "tear" => StreamFault::Tear(self.count(40)),
-            "chop" => StreamFault::Chop(self.count(1).max(1)),
-            "merge" => StreamFault::Merge(self.count(3)),
-            "repeat" => StreamFault::Repeat(self.count(1)),
-            "swap" => StreamFault::Swap,
-            "skip" => StreamFault::Skip(self.count(1)),
-            "noise" => StreamFault::Noise(self.count(1)),
-            "say" => StreamFault::say(self.text.as_deref().unwrap_or("nonsense")),
-            "overlong" => StreamFault::Overlong,
-            _ => return None,
-        })
-    }
-
-    fn server_fault(&self, speed: u32) -> Result<Option<ServerFault>, String> {
-        Ok(Some(match self.kind.as_str() {
-            "restart" => ServerFault::Restart {
+    #[rustfmt::skip] // One line a kind.
+    fn fault(&self, speed: u32) -> Result<ScriptedFault, String> {
+        use FaultKind as Kind;
+        use ScriptedFault::{Behavior, Call, Stream, World};
+        let challenges = self.count(500);
+        Ok(match self.kind {
+            Kind::ReopenRefused => {
+                return Err("kind = \"reopen-refused\" is for mixes; use end and answer".to_owned());
+            }
+            Kind::Answer if self.done => Call(Fault::DoneThen(self.reply()?)),
+            Kind::Answer => Call(Fault::Answer(self.reply()?)),
+            Kind::DoneBut => Call(Fault::DoneThen(self.reply()?)),
+            Kind::LoseRequest => Call(Fault::LoseRequest),
+            Kind::LoseReply => Call(Fault::LoseReply),
+            Kind::Swallow if self.done => Call(Fault::DoneInSilence),
+            Kind::Swallow => Call(Fault::Swallow),
+            Kind::Late => Call(Fault::Late(self.span(1.0, speed)?)),
+            Kind::SlowReply => Call(Fault::SlowReply(self.span(1.0, speed)?)),
+            Kind::End => Stream(StreamFault::End),
+            Kind::Break => Stream(StreamFault::Break),
+            Kind::Silence => Stream(StreamFault::Silence),
+            Kind::Truncate => Stream(StreamFault::Truncate(self.count(40))),
+            Kind::Tear => Stream(StreamFault::Tear(self.count(40))),
+            Kind::Chop => Stream(StreamFault::Chop(self.count(1).max(1))),
+            Kind::Merge => Stream(StreamFault::Merge(self.count(3))),
+            Kind::Repeat => Stream(StreamFault::Repeat(self.count(1))),
+            Kind::Swap => Stream(StreamFault::Swap),
+            Kind::Skip => Stream(StreamFault::Skip(self.count(1))),
+            Kind::Noise => Stream(StreamFault::Noise(self.count(1))),
+            Kind::Say => Stream(StreamFault::say(self.text.as_deref().unwrap_or("nonsense"))),
+            Kind::Overlong => Stream(StreamFault::Overlong),
+            Kind::Restart => World(ServerFault::Restart {
                 down: self.span(5.0, speed)?,
                 bonus: Duration::from_secs(20) / speed,
-            },
-            "revoke" => ServerFault::Revoke {
-                span: self.span(5.0, speed)?,
-            },
-            "storm" => ServerFault::Storm {
-                challenges: self.count(500),
-            },
-            "no-shows" => ServerFault::NoShows {
-                challenges: self.count(500),
-            },
-            "burst" => ServerFault::Burst {
-                games: self.count(40),
-            },
-            "ghost" => ServerFault::Ghost,
-            "chat-flood" => ServerFault::ChatFlood {
-                lines: self.count(100),
-            },
-            "give-time" => ServerFault::GiveTime {
+            }),
+            Kind::Revoke => World(ServerFault::Revoke { span: self.span(5.0, speed)? }),
+            Kind::Storm => World(ServerFault::Storm { challenges }),
+            Kind::NoShows => World(ServerFault::NoShows { challenges }),
+            Kind::Burst => World(ServerFault::Burst { games: self.count(40) }),
+            Kind::Ghost => World(ServerFault::Ghost),
+            Kind::ChatFlood => World(ServerFault::ChatFlood { lines: self.count(100) }),
+            Kind::GiveTime => World(ServerFault::GiveTime {
                 seconds: self.seconds.map_or(15, |seconds| seconds as u32),
-            },
-            "clock-jump" => ServerFault::ClockJump {
-                by: self.span(20.0, speed)?,
-            },
-            "game-start-again" => ServerFault::Announce(Announcement::Again),
-            "game-start-finished" => ServerFault::Announce(Announcement::Finished),
-            "game-start-foreign" => ServerFault::Announce(Announcement::Foreign),
-            "game-start-not-for-bots" => ServerFault::Announce(Announcement::NotForBots),
-            _ => return Ok(None),
-        }))
+            }),
+            Kind::ClockJump => World(ServerFault::ClockJump { by: self.span(20.0, speed)? }),
+            Kind::GameStartAgain => World(ServerFault::Announce(Announcement::Again)),
+            Kind::GameStartFinished => World(ServerFault::Announce(Announcement::Finished)),
+            Kind::GameStartForeign => World(ServerFault::Announce(Announcement::Foreign)),
+            Kind::GameStartNotForBots => World(ServerFault::Announce(Announcement::NotForBots)),
+            Kind::Leaves => Behavior(OpponentBehavior::Leaves),
+            Kind::Returns => Behavior(OpponentBehavior::Returns),
+            Kind::NeverMoves => Behavior(OpponentBehavior::NeverMoves),
+            Kind::OffersDraws => Behavior(OpponentBehavior::OffersDraws),
+            Kind::AsksTakebacks => Behavior(OpponentBehavior::AsksTakebacks),
+            Kind::GivesTime => Behavior(OpponentBehavior::GivesTime),
+            Kind::Talks => Behavior(OpponentBehavior::Talks),
+        })
     }
 }
 
@@ -324,12 +287,14 @@ mod tests {
     #[test]
     fn complaints_name_the_line_and_what_would_be_right() {
         let text = "\n[[fault]]\nkind = \"end\"\n[[fault]]\nkind = \"ends\"\n";
-        assert!(complaint(text).starts_with("line 4: kind = \"ends\" is not known"));
+        assert!(complaint(text).starts_with("line 5: kind = \"ends\": unknown variant `ends`"));
         let text = "[[fault]]\nkind = \"end\"\nphase = \"middle\"\n";
-        assert!(complaint(text).contains("use begin, our-turn"));
+        assert!(complaint(text).contains(
+            "phase = \"middle\": unknown variant `middle`, expected one of `begin`, `our-turn`"
+        ));
         let text = "[[fault]]\nkind = \"end\"\nwhen = 3\n";
         assert!(
-            complaint(text).starts_with("line 3: unknown field"),
+            complaint(text).starts_with("line 4: when = 3: unknown field"),
             "{}",
             complaint(text)
         );

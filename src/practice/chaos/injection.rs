@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use super::{Endpoint, Fault, StreamFault};
 
 /// A moment of a game, seen from the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum GamePhase {
     /// Before both sides have moved.
     Begin,
@@ -45,9 +48,11 @@ impl GamePhase {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Channel {
     /// That of the game.
+    #[default]
     Game,
     /// That of the account.
     Events,

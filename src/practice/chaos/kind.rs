@@ -1,6 +1,8 @@
-//! The kinds of faults by name, and how a mix draws one of each.
+//! The kinds of faults: the one list of their names, and how a mix draws one of each.
 
 use std::time::Duration;
+
+use serde::Deserialize;
 
 use super::{
     Announcement, BodyShape, Channel, Endpoint, Fault, FaultReply, GamePhase, Injection,
@@ -12,10 +14,10 @@ const USUAL: u32 = 12;
 const WIDE: u32 = 5;
 const RARE: u32 = 3;
 
-/// A kind of fault.
+/// How a mix draws one kind of fault.
 #[derive(Clone, Copy, Debug)]
-pub struct FaultKind {
-    /// Its word on the command line and in scripts.
+pub struct KindEntry {
+    /// The word on the command line and in scripts.
     pub name: &'static str,
     pub what: &'static str,
     pub(super) weight: u32,
@@ -37,59 +39,66 @@ pub(super) struct Dice {
 }
 
 /// All kinds, in the order of the manual.
-pub fn kinds() -> &'static [FaultKind] {
+pub fn kinds() -> &'static [KindEntry] {
     KINDS
 }
 
 macro_rules! kinds {
-    ($($name:literal $weight:ident $what:literal $draw:expr;)*) => {
-        &[$(FaultKind { name: $name, what: $what, weight: $weight, draw: $draw }),*]
+    ($($kind:ident $name:literal $weight:ident $what:literal $draw:expr;)*) => {
+        /// The kind of a fault in a script.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+        pub(super) enum FaultKind {
+            $(#[serde(rename = $name)] $kind),*
+        }
+
+        const KINDS: &[KindEntry] =
+            &[$(KindEntry { name: $name, what: $what, weight: $weight, draw: $draw }),*];
     };
 }
 
-const KINDS: &[FaultKind] = kinds! {
-    "lose-request" USUAL "the connection breaks before a request arrives" |dice| dice.call(Fault::LoseRequest);
-    "lose-reply" USUAL "a request is carried out, and the connection breaks" |dice| dice.call(Fault::LoseReply);
-    "swallow" USUAL "a request is never answered, carried out or not" Dice::swallow;
-    "late" USUAL "a request is carried out after a wait" |dice| { let wait = dice.wait(0.1, 2.0); dice.call(Fault::Late(wait)) };
-    "slow-reply" USUAL "a request is answered after a wait" |dice| { let wait = dice.wait(0.1, 2.0); dice.call(Fault::SlowReply(wait)) };
-    "answer" USUAL "400, 401, 403, 404, 429, 5xx, or 200 with a page, in every shape of body" Dice::answer;
-    "done-but" USUAL "a request is carried out and answered as if it were not" Dice::done_but;
-    "reopen-refused" USUAL "a game stream is lost, and its next openings are refused" Dice::reopen_refused;
-    "end" USUAL "a stream ends cleanly" |dice| dice.stream_fault(StreamFault::End);
-    "break" USUAL "the connection of a stream breaks" |dice| dice.stream_fault(StreamFault::Break);
-    "silence" USUAL "a stream falls silent, keep-alives too" |dice| dice.stream_fault(StreamFault::Silence);
-    "truncate" USUAL "a line stops at any byte, and the stream ends" |dice| { let at = dice.random.usize(0..400); dice.stream_fault(StreamFault::Truncate(at)) };
-    "tear" USUAL "a line stops at any byte, and the connection breaks" |dice| { let at = dice.random.usize(0..400); dice.stream_fault(StreamFault::Tear(at)) };
-    "chop" USUAL "a stream comes in pieces of one or a few bytes" |dice| { let size = dice.random.usize(1..8); dice.stream_fault(StreamFault::Chop(size)) };
-    "merge" USUAL "several lines come in one piece" |dice| { let lines = dice.random.usize(2..5); dice.stream_fault(StreamFault::Merge(lines)) };
-    "repeat" USUAL "lines come twice" |dice| { let lines = dice.random.usize(1..6); dice.stream_fault(StreamFault::Repeat(lines)) };
-    "swap" USUAL "two lines come in the wrong order" |dice| dice.stream_fault(StreamFault::Swap);
-    "skip" USUAL "the line that shows the client's own move is missing" Dice::skip;
-    "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.stream_fault(StreamFault::Noise(lines)) };
-    "say" USUAL "a line that is no JSON, or a page of HTML, or of an unknown kind" Dice::say;
-    "overlong" RARE "a line of more than a megabyte" |dice| dice.stream_fault(StreamFault::Overlong);
-    "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
-    "revoke" RARE "the token is not known for a while" Dice::revoke;
-    "storm" RARE "500 challenges at once" |dice| dice.strikes(Injection::World(ServerFault::Storm { challenges: 500 }));
-    "no-shows" RARE "500 challenges at once by people who never move" |dice| dice.strikes(Injection::World(ServerFault::NoShows { challenges: 500 }));
-    "burst" RARE "40 games begin at once" |dice| dice.strikes(Injection::World(ServerFault::Burst { games: 40 }));
-    "ghost" WIDE "a challenge that was cancelled becomes a game" |dice| dice.strikes(Injection::World(ServerFault::Ghost));
-    "game-start-again" USUAL "a running game is announced again" |dice| dice.announce(Announcement::Again);
-    "game-start-finished" WIDE "a finished game is announced" |dice| dice.announce(Announcement::Finished);
-    "game-start-foreign" WIDE "a game of others is announced" |dice| dice.announce(Announcement::Foreign);
-    "game-start-not-for-bots" WIDE "a game is announced that bots cannot play" |dice| dice.announce(Announcement::NotForBots);
-    "clock-jump" USUAL "both clocks go up without a move" |dice| { let by = dice.span(20.0); dice.strikes(Injection::World(ServerFault::ClockJump { by })) };
-    "give-time" USUAL "the opponent gives time" |dice| dice.strikes(Injection::World(ServerFault::GiveTime { seconds: 15 }));
-    "chat-flood" USUAL "a hundred lines of chat at once" |dice| dice.strikes(Injection::World(ServerFault::ChatFlood { lines: 100 }));
-    "leaves" USUAL "the opponent leaves for good" |_| DrawnFault::Mood(OpponentBehavior::Leaves);
-    "returns" USUAL "the opponent leaves, and returns without a word" |_| DrawnFault::Mood(OpponentBehavior::Returns);
-    "never-moves" WIDE "the opponent never makes its first move" |_| DrawnFault::Mood(OpponentBehavior::NeverMoves);
-    "offers-draws" USUAL "the opponent offers a draw before every move" |_| DrawnFault::Mood(OpponentBehavior::OffersDraws);
-    "asks-takebacks" USUAL "the opponent asks for takebacks all the time" |_| DrawnFault::Mood(OpponentBehavior::AsksTakebacks);
-    "gives-time" USUAL "the opponent gives time after every move" |_| DrawnFault::Mood(OpponentBehavior::GivesTime);
-    "talks" USUAL "the opponent talks all the time" |_| DrawnFault::Mood(OpponentBehavior::Talks);
-};
+kinds! {
+    LoseRequest "lose-request" USUAL "the connection breaks before a request arrives" |dice| dice.call(Fault::LoseRequest);
+    LoseReply "lose-reply" USUAL "a request is carried out, and the connection breaks" |dice| dice.call(Fault::LoseReply);
+    Swallow "swallow" USUAL "a request is never answered, carried out or not" Dice::swallow;
+    Late "late" USUAL "a request is carried out after a wait" |dice| { let wait = dice.wait(0.1, 2.0); dice.call(Fault::Late(wait)) };
+    SlowReply "slow-reply" USUAL "a request is answered after a wait" |dice| { let wait = dice.wait(0.1, 2.0); dice.call(Fault::SlowReply(wait)) };
+    Answer "answer" USUAL "400, 401, 403, 404, 429, 5xx, or 200 with a page, in every shape of body" Dice::answer;
+    DoneBut "done-but" USUAL "a request is carried out and answered as if it were not" Dice::done_but;
+    ReopenRefused "reopen-refused" USUAL "a game stream is lost, and its next openings are refused" Dice::reopen_refused;
+    End "end" USUAL "a stream ends cleanly" |dice| dice.stream_fault(StreamFault::End);
+    Break "break" USUAL "the connection of a stream breaks" |dice| dice.stream_fault(StreamFault::Break);
+    Silence "silence" USUAL "a stream falls silent, keep-alives too" |dice| dice.stream_fault(StreamFault::Silence);
+    Truncate "truncate" USUAL "a line stops at any byte, and the stream ends" |dice| { let at = dice.random.usize(0..400); dice.stream_fault(StreamFault::Truncate(at)) };
+    Tear "tear" USUAL "a line stops at any byte, and the connection breaks" |dice| { let at = dice.random.usize(0..400); dice.stream_fault(StreamFault::Tear(at)) };
+    Chop "chop" USUAL "a stream comes in pieces of one or a few bytes" |dice| { let size = dice.random.usize(1..8); dice.stream_fault(StreamFault::Chop(size)) };
+    Merge "merge" USUAL "several lines come in one piece" |dice| { let lines = dice.random.usize(2..5); dice.stream_fault(StreamFault::Merge(lines)) };
+    Repeat "repeat" USUAL "lines come twice" |dice| { let lines = dice.random.usize(1..6); dice.stream_fault(StreamFault::Repeat(lines)) };
+    Swap "swap" USUAL "two lines come in the wrong order" |dice| dice.stream_fault(StreamFault::Swap);
+    Skip "skip" USUAL "the line that shows the client's own move is missing" Dice::skip;
+    Noise "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.stream_fault(StreamFault::Noise(lines)) };
+    Say "say" USUAL "a line that is no JSON, or a page of HTML, or of an unknown kind" Dice::say;
+    Overlong "overlong" RARE "a line of more than a megabyte" |dice| dice.stream_fault(StreamFault::Overlong);
+    Restart "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
+    Revoke "revoke" RARE "the token is not known for a while" Dice::revoke;
+    Storm "storm" RARE "500 challenges at once" |dice| dice.strikes(Injection::World(ServerFault::Storm { challenges: 500 }));
+    NoShows "no-shows" RARE "500 challenges at once by people who never move" |dice| dice.strikes(Injection::World(ServerFault::NoShows { challenges: 500 }));
+    Burst "burst" RARE "40 games begin at once" |dice| dice.strikes(Injection::World(ServerFault::Burst { games: 40 }));
+    Ghost "ghost" WIDE "a challenge that was cancelled becomes a game" |dice| dice.strikes(Injection::World(ServerFault::Ghost));
+    GameStartAgain "game-start-again" USUAL "a running game is announced again" |dice| dice.announce(Announcement::Again);
+    GameStartFinished "game-start-finished" WIDE "a finished game is announced" |dice| dice.announce(Announcement::Finished);
+    GameStartForeign "game-start-foreign" WIDE "a game of others is announced" |dice| dice.announce(Announcement::Foreign);
+    GameStartNotForBots "game-start-not-for-bots" WIDE "a game is announced that bots cannot play" |dice| dice.announce(Announcement::NotForBots);
+    ClockJump "clock-jump" USUAL "both clocks go up without a move" |dice| { let by = dice.span(20.0); dice.strikes(Injection::World(ServerFault::ClockJump { by })) };
+    GiveTime "give-time" USUAL "the opponent gives time" |dice| dice.strikes(Injection::World(ServerFault::GiveTime { seconds: 15 }));
+    ChatFlood "chat-flood" USUAL "a hundred lines of chat at once" |dice| dice.strikes(Injection::World(ServerFault::ChatFlood { lines: 100 }));
+    Leaves "leaves" USUAL "the opponent leaves for good" |_| DrawnFault::Mood(OpponentBehavior::Leaves);
+    Returns "returns" USUAL "the opponent leaves, and returns without a word" |_| DrawnFault::Mood(OpponentBehavior::Returns);
+    NeverMoves "never-moves" WIDE "the opponent never makes its first move" |_| DrawnFault::Mood(OpponentBehavior::NeverMoves);
+    OffersDraws "offers-draws" USUAL "the opponent offers a draw before every move" |_| DrawnFault::Mood(OpponentBehavior::OffersDraws);
+    AsksTakebacks "asks-takebacks" USUAL "the opponent asks for takebacks all the time" |_| DrawnFault::Mood(OpponentBehavior::AsksTakebacks);
+    GivesTime "gives-time" USUAL "the opponent gives time after every move" |_| DrawnFault::Mood(OpponentBehavior::GivesTime);
+    Talks "talks" USUAL "the opponent talks all the time" |_| DrawnFault::Mood(OpponentBehavior::Talks);
+}
 
 impl Dice {
     /// Seconds of Lichess, as long as they take here.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::kind::{Dice, DrawnFault, FaultKind, kinds};
+use super::kind::{Dice, DrawnFault, KindEntry, kinds};
 use super::{OpponentBehavior, Trigger};
 
 /// What strikes everyone comes at most so often, in seconds of Lichess: a client may open its
@@ -23,7 +23,7 @@ pub struct FaultPlan {
 /// A seeded mix of kinds of faults.
 #[derive(Clone, Debug)]
 pub struct FaultMix {
-    kinds: Vec<&'static FaultKind>,
+    kinds: Vec<&'static KindEntry>,
     seed: u64,
     speed: u32,
     behavior: Option<OpponentBehavior>,

@@ -19,7 +19,7 @@ pub use file::{FaultScript, ScriptError};
 pub use injection::{
     Announcement, Channel, GamePhase, Injection, OpponentBehavior, ServerFault, Trigger,
 };
-pub use kind::{FaultKind, kinds};
+pub use kind::{KindEntry, kinds};
 pub use mix::{FaultMix, FaultPlan};
 pub use reply::{BodyShape, FaultReply};
 pub use store::Faults;

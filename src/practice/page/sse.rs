@@ -4,8 +4,8 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::body::{Body, Bytes};
 use axum::http::header;
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use tokio::sync::watch;
@@ -68,49 +68,40 @@ pub(super) fn for_spectator(shared: Arc<SharedServer>, id: String) -> Response {
 }
 
 fn respond(open: OpenStream) -> Response {
-    let body = stream::unfold(open, |mut open| async {
-        let text = open.next().await?;
-        Some((Ok::<_, Infallible>(Bytes::from(text)), open))
+    let keep_alive = KeepAlive::new().interval(open.shared.timing.keep_alive);
+    let events = stream::unfold(open, |mut open| async {
+        let event = open.next().await?;
+        Some((Ok::<_, Infallible>(event), open))
     });
-    let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-store"),
-    ];
-    (headers, Body::from_stream(body)).into_response()
+    let events = Sse::new(events).keep_alive(keep_alive);
+    ([(header::CACHE_CONTROL, "no-store")], events).into_response()
 }
 
 impl OpenStream {
-    /// The next piece of the stream; nothing when the game is forgotten or the server ends.
-    async fn next(&mut self) -> Option<String> {
-        if !std::mem::take(&mut self.fresh) && !self.wait().await? {
-            return Some(":\n\n".to_owned());
+    /// The next snapshot; `None` once the server forgets the game or ends.
+    async fn next(&mut self) -> Option<Event> {
+        if !std::mem::take(&mut self.fresh) {
+            self.changed().await?;
         }
         self.changes.borrow_and_update();
         self.be_present();
         let snapshot = self.look()?;
-        let data = serde_json::to_string(&snapshot).ok()?;
-        Some(format!("event: snapshot\ndata: {data}\n\n"))
+        Event::default().event("snapshot").json_data(&snapshot).ok()
     }
 
-    /// Waits for a change; false after mere silence.
-    async fn wait(&mut self) -> Option<bool> {
-        let silence = tokio::time::sleep(self.shared.timing.keep_alive);
+    async fn changed(&mut self) -> Option<()> {
         match &mut self.who {
             PageOwner::Visitor { visitor, moves_on } => tokio::select! {
-                changed = self.changes.changed() => changed.ok()?,
+                changed = self.changes.changed() => changed.ok(),
                 moved_on = moves_on.changed() => {
                     moved_on.ok()?;
                     self.id = visitor.current();
                     self.changes = self.shared.watch(&self.id);
+                    Some(())
                 }
-                () = silence => return Some(false),
             },
-            PageOwner::Spectator => tokio::select! {
-                changed = self.changes.changed() => changed.ok()?,
-                () = silence => return Some(false),
-            },
+            PageOwner::Spectator => self.changes.changed().await.ok(),
         }
-        Some(true)
     }
 
     fn look(&self) -> Option<Snapshot> {
