@@ -42,8 +42,8 @@ pub use arena::{ArenaPlan, ArenaPlayer, ArenaReport};
 pub use attribution::Attribution;
 pub use chaos::{
     Announcement, BodyShape, Channel, Endpoint, Fault, FaultMix, FaultPlan, FaultReply,
-    FaultScript, Faults, GamePhase, Injection, OpponentBehavior, ScriptError, ServerFault,
-    StreamFault, Trigger, KindEntry, kinds as fault_kinds,
+    FaultScript, Faults, GamePhase, Injection, KindEntry, OpponentBehavior, ScriptError,
+    ServerFault, StreamFault, Trigger, kinds as fault_kinds,
 };
 pub use event::Event;
 pub use game_settings::{ColorWish, GameSettings, RatedCheck, Speed, Status, TimeControl};

@@ -327,7 +327,7 @@ impl LogState {
     /// The search info slots of these games: read them without the lock.
     pub(super) fn search_slots(&self) -> Vec<(String, SearchInfoSlot)> {
         let running = self.games.iter().filter(|(_, entry)| entry.has_task);
-        has_task
+        running
             .map(|(id, entry)| (id.clone(), entry.slot.clone()))
             .collect()
     }
