@@ -10,7 +10,7 @@ use super::game::ServerGame;
 use super::game_settings::Status;
 use super::traffic_log::GameTrace;
 
-/// Who is to blame.
+/// The cause of a bad end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Attribution {
     /// No one: it was played to its end.
@@ -56,29 +56,29 @@ pub(crate) struct EndContext {
     pub(crate) stalled: bool,
 }
 
-/// Who is to blame for how a game ended, with the client on `side`.
+/// Attributes the end of a game, with the client on `side`.
 pub(crate) fn attribution(
-    round: &ServerGame,
+    game: &ServerGame,
     side: Color,
     trace: &GameTrace,
     around: EndContext,
 ) -> Attribution {
-    if round.faulty(side).illegal > 0 {
+    if game.faulty(side).illegal > 0 {
         return Attribution::Client("it sent an illegal move");
     }
     if trace.second_thoughts > 0 {
         return Attribution::Client("it sent another move for the same ply");
     }
-    let by_client = round.ended_by() == Some(side);
-    let fault = match round.status() {
+    let by_client = game.ended_by() == Some(side);
+    let fault = match game.status() {
         Status::Aborted if by_client => {
-            let opponents_turn = round.turn() != side;
+            let opponents_turn = game.turn() != side;
             if opponents_turn && around.behavior == OpponentBehavior::NeverMoves {
                 return Attribution::Opponent;
             }
             return Attribution::Client("it aborted a game that could be played");
         }
-        Status::Aborted if round.turn() == side => "it never made its first move",
+        Status::Aborted if game.turn() == side => "it never made its first move",
         Status::NoStart if by_client => "it did not make its first move in time",
         Status::Aborted | Status::NoStart => return Attribution::Opponent,
         Status::Timeout if !by_client => "it was gone until the opponent claimed",
@@ -88,7 +88,7 @@ pub(crate) fn attribution(
     };
     if around.refused_throughout {
         Attribution::Server(fault)
-    } else if around.stalled && round.status() == Status::Timeout {
+    } else if around.stalled && game.status() == Status::Timeout {
         Attribution::Machine(fault)
     } else {
         Attribution::Client(fault)

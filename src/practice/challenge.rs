@@ -8,7 +8,7 @@ use crate::rules::Color;
 /// What a challenger asks for, already checked.
 #[derive(Clone, Debug)]
 pub(crate) struct ChallengeRequest {
-    pub(crate) terms: GameSettings,
+    pub(crate) settings: GameSettings,
     pub(crate) color: ColorWish,
     pub(crate) variant: Variant,
     pub(crate) rules: Vec<String>,

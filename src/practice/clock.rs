@@ -1,6 +1,6 @@
-//! The chess clock: pure, told the time by anyone who asks.
+//! The chess clock: pure, every call passes the time.
 //!
-//! It never decides who won: it says how much is left and when a flag falls.
+//! It never decides the result: it computes how much is left and when a flag falls.
 
 use std::time::Duration;
 
@@ -117,7 +117,7 @@ impl Clock {
         self.running = runs.then_some((side, now));
     }
 
-    /// Stops for good, at what is left now.
+    /// Stops for good with the time left now.
     pub(crate) fn stop(&mut self, now: Millis) {
         for color in Color::ALL {
             self.left[color.index()] = self.balance(color, now).max(0);

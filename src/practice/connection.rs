@@ -53,7 +53,7 @@ impl Listener for Acceptor {
     }
 }
 
-/// Who is let in, and the connections of those who were.
+/// Whether the server accepts connections, and the open ones.
 #[derive(Debug)]
 pub(super) struct ConnectionLimit {
     inside: Mutex<Vec<Weak<CutSignal>>>,

@@ -1,4 +1,4 @@
-//! What happens on the server, for anyone who prints it.
+//! Events of the server, for subscribers such as the command line.
 
 use std::fmt;
 

@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn speeds_follow_the_estimated_duration() {
-        let table = [
+        let entry = [
             (15, 0, Speed::UltraBullet),
             (30, 0, Speed::Bullet),
             (0, 1, Speed::Bullet),
@@ -260,7 +260,7 @@ mod tests {
             (1500, 0, Speed::Classical),
             (10_800, 180, Speed::Classical),
         ];
-        for (limit, increment, speed) in table {
+        for (limit, increment, speed) in entry {
             assert_eq!(
                 clock(limit, increment).speed(),
                 speed,

@@ -1,4 +1,4 @@
-//! Carries out what takes its time: blows on a thinking client, and what the whole server does.
+//! Runs the injections that take time: those into a thinking client, and those of the whole server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const BETWEEN_BURSTS: Duration = Duration::from_millis(10);
 /// Lichess seconds from the cancelling of a challenge to the game that comes of it all the same.
 const GHOST_AFTER: u64 = 3;
 
-/// A blow on its way.
+/// An injection with its delay.
 #[derive(Debug)]
 pub(super) struct ScheduledInjection {
     pub(super) game: String,
@@ -26,8 +26,8 @@ pub(super) struct ScheduledInjection {
     pub(super) after: Duration,
 }
 
-/// Carries out orders for ever.
-pub(super) async fn wreak(
+/// Runs injections until the server ends.
+pub(super) async fn run_injections(
     shared: Arc<SharedServer>,
     mut orders: UnboundedReceiver<ScheduledInjection>,
 ) {
@@ -56,8 +56,8 @@ async fn run_effect(shared: Arc<SharedServer>, order: ScheduledInjection) {
         ServerFault::Restart { down, bonus } => restart(&shared, down, bonus).await,
         ServerFault::Revoke { span } => revoke(&shared, &game, span).await,
         ServerFault::Storm { challenges } => shared.with(|state, now| {
-            if let Some((user, _, terms)) = state.client_of(&game) {
-                state.storm(&user, challenges, terms, now);
+            if let Some((user, _, settings)) = state.client_of(&game) {
+                state.storm(&user, challenges, settings, now);
             }
         }),
         ServerFault::NoShows { challenges } => no_shows(&shared, &game, challenges),
@@ -79,10 +79,10 @@ async fn run_effect(shared: Arc<SharedServer>, order: ScheduledInjection) {
 /// Whether they move is settled before anyone can accept.
 fn no_shows(shared: &SharedServer, game: &str, challenges: usize) {
     shared.with(|state, now| {
-        let Some((user, _, terms)) = state.client_of(game) else {
+        let Some((user, _, settings)) = state.client_of(game) else {
             return;
         };
-        for id in state.challenged_by_many(&user, challenges, terms, now) {
+        for id in state.challenged_by_many(&user, challenges, settings, now) {
             let plan = FaultPlan {
                 behavior: OpponentBehavior::NeverMoves,
                 ..FaultPlan::default()
@@ -109,8 +109,8 @@ async fn restart(shared: &SharedServer, down: Duration, bonus: Duration) {
     tokio::time::sleep(down).await;
     shared.with(|state, now| {
         state.come_back(bonus, now);
-        for round in state.running() {
-            let stream = format!("game {}", round.setup.id);
+        for game in state.running() {
+            let stream = format!("game {}", game.setup.id);
             shared.log.lost(&stream, "server restart", now);
         }
     });
@@ -131,26 +131,26 @@ async fn revoke(shared: &SharedServer, game: &str, span: Duration) {
 }
 
 fn burst(shared: &Arc<SharedServer>, game: &str, games: usize) {
-    let Some((user, _, terms)) = shared.see(|state, _| state.client_of(game)) else {
+    let Some((user, _, settings)) = shared.see(|state, _| state.client_of(game)) else {
         return;
     };
     let name = "BurstPartner";
     shared.invite(&Invitation::new(name, Partner::Random));
     shared.with(|state, now| {
         for _ in 0..games {
-            state.begin_unasked(&name.to_lowercase(), &user, terms, now);
+            state.begin_unasked(&name.to_lowercase(), &user, settings, now);
         }
     });
 }
 
 async fn ghost(shared: &Arc<SharedServer>, game: &str) {
-    let Some((user, _, terms)) = shared.see(|state, _| state.client_of(game)) else {
+    let Some((user, _, settings)) = shared.see(|state, _| state.client_of(game)) else {
         return;
     };
     let name = "GhostPartner";
     shared.invite(&Invitation::new(name, Partner::Random));
     let begun = shared
-        .with(|state, now| state.challenge_and_cancel(&name.to_lowercase(), &user, terms, now));
+        .with(|state, now| state.challenge_and_cancel(&name.to_lowercase(), &user, settings, now));
     if let Some(id) = begun {
         tokio::time::sleep(shared.timing.seconds(GHOST_AFTER)).await;
         shared.with(|state, now| state.begin_cancelled(&id, now));

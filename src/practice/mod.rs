@@ -2,7 +2,7 @@
 //! a person plays the bot.
 //!
 //! It implements the server's end of the protocol with types of its own, so a client that misreads the
-//! protocol is caught. It never reaches beyond the machine unless told to.
+//! protocol is caught. It listens beyond the machine only if configured to.
 //!
 //! * `server`, `shared`, `streams`, `http`: sockets; `state`: the server as plain data; `game`: the referee
 //! * `chaos`, `injector`: faults; `attribution`, `traffic_log`: who caused a bad end; `soak`: many games

@@ -24,25 +24,25 @@ struct OutboxQueue {
     end: Option<StreamEnd>,
 }
 
-/// What lies in a mailbox.
+/// An item of an outbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OutboxItem {
     Line(String),
-    /// What is to go wrong at this place between the lines.
+    /// A fault at this point between the lines.
     Mess(StreamFault),
 }
 
 /// How a stream comes to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
-    /// Cleanly, after what lies in the mailbox.
+    /// Cleanly, after the items already queued.
     Closed,
     /// At once, as when a connection breaks.
     Broken,
 }
 
 impl Outbox {
-    /// A mailbox that already holds `lines`: the last of them, where they are too many.
+    /// An outbox that already holds `lines`: only the last of them, if there are too many.
     pub(crate) fn holding(mut lines: Vec<String>) -> Self {
         lines.drain(..lines.len().saturating_sub(ROOM));
         let queue = OutboxQueue {
@@ -119,13 +119,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_reader_loses_the_oldest_lines() {
-        let mailbox = Outbox::default();
+        let outbox = Outbox::default();
         for number in 0..40 {
-            mailbox.push(number.to_string());
+            outbox.push(number.to_string());
         }
-        mailbox.close();
+        outbox.close();
         let mut read = Vec::new();
-        while let Ok(OutboxItem::Line(line)) = mailbox.next().await {
+        while let Ok(OutboxItem::Line(line)) = outbox.next().await {
             read.push(line);
         }
         assert_eq!(read.len(), 32);
@@ -134,20 +134,20 @@ mod tests {
 
     #[tokio::test]
     async fn what_lies_in_it_is_read_before_the_end() {
-        let mailbox = Outbox::holding(vec!["first".to_owned()]);
-        mailbox.close();
-        mailbox.push("too late".to_owned());
+        let outbox = Outbox::holding(vec!["first".to_owned()]);
+        outbox.close();
+        outbox.push("too late".to_owned());
         assert_eq!(
-            mailbox.next().await,
+            outbox.next().await,
             Ok(OutboxItem::Line("first".to_owned()))
         );
-        assert_eq!(mailbox.next().await, Err(StreamEnd::Closed));
+        assert_eq!(outbox.next().await, Err(StreamEnd::Closed));
     }
 
     #[tokio::test]
     async fn a_broken_stream_ends_at_once() {
-        let mailbox = Outbox::holding(vec!["never read".to_owned()]);
-        mailbox.break_off();
-        assert_eq!(mailbox.next().await, Err(StreamEnd::Broken));
+        let outbox = Outbox::holding(vec!["never read".to_owned()]);
+        outbox.break_off();
+        assert_eq!(outbox.next().await, Err(StreamEnd::Broken));
     }
 }

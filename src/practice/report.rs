@@ -13,12 +13,12 @@ use super::traffic_log::GameTrace;
 /// One game, seen from the bot.
 #[derive(Clone, Debug)]
 pub struct GameReport {
-    /// Its place in the schedule, from zero.
+    /// The index in the schedule, from zero.
     pub number: usize,
     pub id: String,
     /// The arena that it belonged to.
     pub arena: Option<String>,
-    /// Who played the bot.
+    /// The opponent of the bot.
     pub partner: String,
     pub color: Color,
     pub status: Status,
@@ -32,7 +32,7 @@ pub struct GameReport {
     pub calls: u32,
     /// Whose fault the end was.
     pub attribution: Attribution,
-    /// What happened, where the bot is to blame: a line for everything, milliseconds first.
+    /// The trace, if the bot is at fault: one line for each event, milliseconds first.
     pub trace: Vec<String>,
 }
 
@@ -47,14 +47,14 @@ pub struct ScheduleReport {
 impl GameReport {
     /// What came of a game with the bot on `side`.
     pub(super) fn of(
-        round: &ServerGame,
+        game: &ServerGame,
         side: Color,
         attribution: Attribution,
         trace: &GameTrace,
     ) -> Self {
-        let faulty = round.faulty(side);
+        let faulty = game.faulty(side);
         let told = |lines: &GameTrace| -> Vec<String> {
-            let since = |at: super::time::Millis| (at - round.created).as_millis();
+            let since = |at: super::time::Millis| (at - game.created).as_millis();
             let lines = lines.lines.iter();
             lines
                 .map(|(at, line)| format!("{:>7} ms  {line}", since(*at)))
@@ -62,13 +62,13 @@ impl GameReport {
         };
         Self {
             number: 0,
-            id: round.setup.id.clone(),
-            arena: round.setup.arena.clone(),
-            partner: round.seat(!side).name.clone(),
+            id: game.setup.id.clone(),
+            arena: game.setup.arena.clone(),
+            partner: game.seat(!side).name.clone(),
             color: side,
-            status: round.status(),
-            winner: round.winner(),
-            plies: round.plies(),
+            status: game.status(),
+            winner: game.winner(),
+            plies: game.plies(),
             illegal: faulty.illegal,
             out_of_turn: faulty.out_of_turn,
             calls: trace.calls,

@@ -19,13 +19,13 @@ const ASK_AGAIN: Duration = Duration::from_millis(200);
 /// A bot that neither accepts nor declines is given up after this, and so is one that stays away.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is to be played.
+/// A schedule of games.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pub games: usize,
     /// How many at a time.
     pub concurrency: usize,
-    /// Who plays, in turn.
+    /// The partners, in turn.
     pub partners: Vec<Partner>,
     /// Whether they play under accounts of people.
     pub people: bool,
@@ -126,7 +126,7 @@ impl ServerHandle {
                 ColorWish::White
             };
             let request = ChallengeRequest {
-                terms: GameSettings {
+                settings: GameSettings {
                     time: schedule.time,
                     rated: schedule.rated,
                 },
@@ -158,7 +158,7 @@ impl ServerHandle {
                     .shared
                     .with(|state, now| state.challenge(&user, bot, request.clone(), now))
                     .ok()?;
-                // Who gets no answer takes the challenge back and asks anew, as people do.
+                // Without an answer the partner cancels and challenges again, as people do.
                 let answer = self.is_accepted(&user, &id);
                 let patience = self.shared.timing.challenge_offline;
                 match tokio::time::timeout(patience, answer).await {

@@ -16,7 +16,7 @@ use super::chaos::{Faults, Injection};
 use super::connection::{Acceptor, ConnectionKiller};
 use super::event::Event;
 use super::http;
-use super::injector::wreak;
+use super::injector::run_injections;
 use super::page::{self, Page};
 use super::rating::Rating;
 use super::report::GameReport;
@@ -36,7 +36,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to listen: the loopback unless told otherwise; port 0 takes a free one.
+    /// The address to listen on: the loopback by default; port 0 takes a free one.
     pub listen: SocketAddr,
     pub timing: Timing,
     /// Limits that a practice ground may do without.
@@ -74,7 +74,7 @@ impl Server {
         stall_detector::feel(Arc::downgrade(&shared))?;
         let mut tasks = JoinSet::new();
         let time = keep_time(Arc::clone(&shared));
-        let server_fault = wreak(Arc::clone(&shared), orders);
+        let server_fault = run_injections(Arc::clone(&shared), orders);
         let quit = stop.clone();
         tasks.spawn(async move {
             quit.run_until_cancelled(async { tokio::join!(time, server_fault) })
@@ -200,8 +200,8 @@ impl ServerHandle {
     pub fn give_time(&self, name: &str, game: &str, seconds: u32) {
         self.shared.with(|state, now| {
             let user = name.to_lowercase();
-            let given = state.act(&user, game, now, |round, side| {
-                round.give_time(side, seconds, now);
+            let given = state.act(&user, game, now, |game, side| {
+                game.give_time(side, seconds, now);
                 Ok(())
             });
             if let Err(error) = given {
@@ -236,7 +236,7 @@ impl ServerHandle {
         self.shared.break_all();
     }
 
-    /// Brings a blow down on a game now.
+    /// Injects a fault into a game now.
     pub fn trigger(&self, game: &str, injection: Injection) {
         self.shared.trigger(game, injection);
     }

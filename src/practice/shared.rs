@@ -47,7 +47,7 @@ pub(crate) struct SharedServer {
     reports: Mutex<VecDeque<GameReport>>,
 }
 
-/// Reports kept for who may take them.
+/// Reports kept until a caller takes them.
 const REPORTS: usize = 8192;
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl SharedServer {
-    /// A hall, and the orders of havoc that someone must carry out.
+    /// A shared server, and the receiver of the injections to run.
     pub(super) fn new(
         state: ServerState,
         stop: CancellationToken,
@@ -127,15 +127,15 @@ impl SharedServer {
     pub(crate) fn open_game(&self, key: GameStreamKey) -> Result<Arc<Outbox>, ApiError> {
         let now = self.now();
         let mut inner = self.lock();
-        let table = inner
+        let entry = inner
             .state
-            .table(&key.game)
+            .entry(&key.game)
             .ok_or_else(ApiError::not_found)?;
-        let playing = table.round.is_playing();
-        let full = GameLine::GameFull(Box::new(ServerState::game_full(&table.round, now)));
+        let playing = entry.game.is_playing();
+        let full = GameLine::GameFull(Box::new(ServerState::game_full(&entry.game, now)));
         let first = serde_json::to_string(&full).unwrap_or_default();
         let (game, side) = (key.game.clone(), key.side);
-        let mailbox = inner.streams.open_game(key, first);
+        let outbox = inner.streams.open_game(key, first);
         if playing {
             inner.state.arrive(&game, side, now);
             self.hand_out(&mut inner, now);
@@ -147,9 +147,9 @@ impl SharedServer {
                 self.bring_down(&mut inner, &game, begin);
             }
         } else {
-            mailbox.close();
+            outbox.close();
         }
-        Ok(mailbox)
+        Ok(outbox)
     }
 
     /// Keeps a challenge alive while the stream that this opens is read.
@@ -159,11 +159,11 @@ impl SharedServer {
         inner.streams.open_challenge(id, first)
     }
 
-    pub(crate) fn forget(&self, mailbox: &Arc<Outbox>) {
-        self.lock().streams.forget(mailbox);
+    pub(crate) fn forget(&self, outbox: &Arc<Outbox>) {
+        self.lock().streams.forget(outbox);
     }
 
-    /// The side of `user` in a game, for who is allowed to stream it.
+    /// The side of `user` in a game, if it may stream the game.
     pub(crate) fn side_at(&self, user: &str, game: &str) -> Result<Color, ApiError> {
         self.see(|state, _| state.seat_at(user, game).map(|(_, side)| side))
     }
@@ -216,7 +216,7 @@ impl SharedServer {
         }
     }
 
-    /// What is due on a game at this moment, before anything else goes out.
+    /// Injects what is due in a game now, before anything else goes out.
     fn bring_down(&self, inner: &mut Inner, game: &str, moment: GameProgress) {
         for injection in self.faults.due(game, moment.phase, moment.ply) {
             self.strike_now(inner, game, injection);
@@ -242,7 +242,7 @@ impl SharedServer {
         }
     }
 
-    /// Brings a blow down on a game.
+    /// Injects a fault into a game.
     pub(super) fn trigger(&self, game: &str, injection: Injection) {
         let mut inner = self.lock();
         self.strike_now(&mut inner, game, injection);
@@ -258,24 +258,24 @@ impl SharedServer {
         let _ = self.orders.send(order);
     }
 
-    /// What is due when a move has come in.
-    pub(super) fn move_came(&self, game: &str, uci: &str) {
+    /// Injects what is due when a move arrives.
+    pub(super) fn move_came(&self, id: &str, uci: &str) {
         let now = self.now();
         let mut inner = self.lock();
-        let Some(table) = inner.state.table(game) else {
+        let Some(entry) = inner.state.entry(id) else {
             return;
         };
-        let round = &table.round;
-        let ply = round.plies();
+        let game = &entry.game;
+        let ply = game.plies();
         // Its last move again is what a client sends that never heard of its arrival.
-        let again = round.record().iter().rev().nth(1);
+        let again = game.record().iter().rev().nth(1);
         let again = again.is_some_and(|played| played.uci == uci || played.stream_uci == uci);
-        let turn = ServerState::client_side(round) == Some(round.turn());
-        if turn && round.is_playing() && !again {
-            self.log.move_sent(game, round.spelled(), uci, now);
+        let turn = ServerState::client_side(game) == Some(game.turn());
+        if turn && game.is_playing() && !again {
+            self.log.move_sent(id, game.spelled(), uci, now);
         }
-        for injection in self.faults.due(game, GamePhase::Posting, ply) {
-            self.strike_now(&mut inner, game, injection);
+        for injection in self.faults.due(id, GamePhase::Posting, ply) {
+            self.strike_now(&mut inner, id, injection);
         }
     }
 
@@ -284,21 +284,21 @@ impl SharedServer {
         let behavior = self.faults.behavior(game);
         self.faults.forget(game);
         let trace = self.log.close(game);
-        let Some(table) = inner.state.table(game) else {
+        let Some(entry) = inner.state.entry(game) else {
             return;
         };
-        let round = &table.round;
-        let Some(side) = ServerState::client_side(round) else {
+        let game = &entry.game;
+        let Some(side) = ServerState::client_side(game) else {
             return;
         };
-        let since = round.turn_since();
+        let since = game.turn_since();
         let around = EndContext {
             behavior,
             refused_throughout: self.log.refused_throughout(since, now),
-            stalled: self.log.stood_still(round.longest_absence(side), now),
+            stalled: self.log.stood_still(game.longest_absence(side), now),
         };
-        let attribution = attribution(round, side, &trace, around);
-        let report = GameReport::of(round, side, attribution, &trace);
+        let attribution = attribution(game, side, &trace, around);
+        let report = GameReport::of(game, side, attribution, &trace);
         let mut reports = self.lock_reports();
         if reports.len() >= REPORTS {
             reports.pop_front();

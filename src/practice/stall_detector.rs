@@ -11,7 +11,7 @@ use super::shared::SharedServer;
 /// How long it sleeps.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// Feels the pulse until the shared server is gone or ends.
+/// Watches for stalls until the shared server is dropped or ends.
 pub(super) fn feel(shared: Weak<SharedServer>) -> std::io::Result<()> {
     let watch = std::thread::Builder::new().name("practice-pulse".to_owned());
     watch.spawn(move || {

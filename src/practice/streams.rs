@@ -1,4 +1,4 @@
-//! The open streams: who reads what, and the handing out of what the server state has to say.
+//! The open streams: their readers, and the delivery of outgoing events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,9 +24,9 @@ pub(crate) struct GameStreamKey {
 pub(crate) struct Streams {
     events: HashMap<String, Arc<Outbox>>,
     games: HashMap<GameStreamKey, Arc<Outbox>>,
-    /// Those who keep a challenge alive, by its id.
+    /// Connections that keep a challenge alive, by its id.
     challenges: HashMap<String, Arc<Outbox>>,
-    /// Those inside the server who look at a game or challenge whenever it changes.
+    /// Watchers inside the server of each change of a game or challenge.
     watchers: HashMap<String, watch::Sender<u64>>,
     news: broadcast::Sender<Event>,
 }
@@ -44,33 +44,33 @@ impl Streams {
 
     /// Opens the event stream of a token; the one before it ends.
     pub(crate) fn open_events(&mut self, token: &str, lines: Vec<String>) -> Arc<Outbox> {
-        let mailbox = Arc::new(Outbox::holding(lines));
-        if let Some(older) = self.events.insert(token.to_owned(), Arc::clone(&mailbox)) {
+        let outbox = Arc::new(Outbox::holding(lines));
+        if let Some(older) = self.events.insert(token.to_owned(), Arc::clone(&outbox)) {
             older.close();
         }
-        mailbox
+        outbox
     }
 
     /// Opens a game stream; the one before it of the same key ends.
     pub(crate) fn open_game(&mut self, key: GameStreamKey, first: String) -> Arc<Outbox> {
-        let mailbox = Arc::new(Outbox::holding(vec![first]));
-        if let Some(older) = self.games.insert(key, Arc::clone(&mailbox)) {
+        let outbox = Arc::new(Outbox::holding(vec![first]));
+        if let Some(older) = self.games.insert(key, Arc::clone(&outbox)) {
             older.close();
         }
-        mailbox
+        outbox
     }
 
     pub(crate) fn open_challenge(&mut self, id: &str, first: String) -> Arc<Outbox> {
-        let mailbox = Arc::new(Outbox::holding(vec![first]));
-        self.challenges.insert(id.to_owned(), Arc::clone(&mailbox));
-        mailbox
+        let outbox = Arc::new(Outbox::holding(vec![first]));
+        self.challenges.insert(id.to_owned(), Arc::clone(&outbox));
+        outbox
     }
 
     /// Forgets a stream whose reader has gone.
-    pub(crate) fn forget(&mut self, mailbox: &Arc<Outbox>) {
-        self.events.retain(|_, it| !Arc::ptr_eq(it, mailbox));
-        self.games.retain(|_, it| !Arc::ptr_eq(it, mailbox));
-        self.challenges.retain(|_, it| !Arc::ptr_eq(it, mailbox));
+    pub(crate) fn forget(&mut self, outbox: &Arc<Outbox>) {
+        self.events.retain(|_, it| !Arc::ptr_eq(it, outbox));
+        self.games.retain(|_, it| !Arc::ptr_eq(it, outbox));
+        self.challenges.retain(|_, it| !Arc::ptr_eq(it, outbox));
     }
 
     /// Changes whenever the game or challenge of this id does.
@@ -91,7 +91,7 @@ impl Streams {
             .values()
             .chain(self.games.values())
             .chain(self.challenges.values());
-        open.for_each(|mailbox| mailbox.close());
+        open.for_each(|outbox| outbox.close());
         self.watchers.clear();
     }
 
@@ -102,7 +102,7 @@ impl Streams {
             .values()
             .chain(self.games.values())
             .chain(self.challenges.values());
-        open.for_each(|mailbox| mailbox.break_off());
+        open.for_each(|outbox| outbox.break_off());
     }
 
     /// Does something to the stream of a game, or to every event stream.
@@ -115,12 +115,12 @@ impl Streams {
         match channel {
             Channel::Game => {
                 let here = self.games.iter().filter(|(key, _)| key.game == game);
-                here.for_each(|(_, mailbox)| mailbox.stream_fault(stream_fault.clone()));
+                here.for_each(|(_, outbox)| outbox.stream_fault(stream_fault.clone()));
             }
             Channel::Events => self
                 .events
                 .values()
-                .for_each(|mailbox| mailbox.stream_fault(stream_fault.clone())),
+                .for_each(|outbox| outbox.stream_fault(stream_fault.clone())),
         }
     }
 
@@ -132,17 +132,17 @@ impl Streams {
                     .games
                     .iter()
                     .filter(|(key, _)| key.game == id && to.is_none_or(|side| side == key.side));
-                readers.for_each(|(_, mailbox)| mailbox.push(line.clone()));
+                readers.for_each(|(_, outbox)| outbox.push(line.clone()));
             }
             OutgoingEvent::GameOver { id } => {
                 let over = self.games.iter().filter(|(key, _)| key.game == id);
-                over.for_each(|(_, mailbox)| mailbox.close());
+                over.for_each(|(_, outbox)| outbox.close());
             }
             OutgoingEvent::Changed { id } => self.wake_watchers(&id),
             OutgoingEvent::ChallengeDone { id, done } => {
-                if let Some(mailbox) = self.challenges.remove(&id) {
-                    mailbox.push(format!("{{\"done\":\"{done}\"}}"));
-                    mailbox.close();
+                if let Some(outbox) = self.challenges.remove(&id) {
+                    outbox.push(format!("{{\"done\":\"{done}\"}}"));
+                    outbox.close();
                 }
             }
             OutgoingEvent::News(event) => {
@@ -153,9 +153,9 @@ impl Streams {
     }
 
     fn tell_user(&self, state: &ServerState, user: &str, line: &str) {
-        for (token, mailbox) in &self.events {
+        for (token, outbox) in &self.events {
             if state.owner(token) == Some(user) {
-                mailbox.push(line.to_owned());
+                outbox.push(line.to_owned());
             }
         }
     }

@@ -39,7 +39,7 @@ pub struct Timing {
     pub challenge_lifetime: Duration,
     /// A closed game stream makes its player absent after this.
     pub absence_grace: Duration,
-    /// The absent player's opponent is told again after each of these.
+    /// Intervals between the notices to the absent player's opponent.
     pub absence_notice: Duration,
     /// How many times as fast as Lichess everything is that is counted in whole seconds.
     pub speed: u32,
@@ -140,7 +140,7 @@ impl Timing {
     }
 }
 
-/// A fixed window: so many in so long, counted from the first.
+/// A fixed window: at most so many events in a span that starts with the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     most: u32,

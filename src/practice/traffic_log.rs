@@ -1,7 +1,7 @@
 //! What the server and the client did to each other: calls by kind, pauses after refusals, streams
 //! lost and found again, and the story of each running game.
 //!
-//! Only writes down. What it means for a game is said in `attribution`.
+//! Records only; `attribution` decides what the records mean for a game.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::chaos::Endpoint;
 use super::time::Millis;
 
-/// Lines kept of a game's story: the last ones tell how it ended.
+/// Lines kept of a game's trace: the last ones show how it ended.
 const STORY: usize = 120;
 /// Complaints kept about calls that came too soon.
 const COMPLAINTS: usize = 50;
@@ -51,7 +51,7 @@ pub struct Traffic {
 pub(crate) struct CallRecord<'a> {
     /// The account, where the token is known.
     pub(crate) who: Option<&'a str>,
-    pub(crate) place: Endpoint,
+    pub(crate) endpoint: Endpoint,
     /// The game that it belongs to.
     pub(crate) game: Option<&'a str>,
     /// The move that it makes.
@@ -62,21 +62,21 @@ impl CallRecord<'_> {
     fn kind(&self) -> LimitKey {
         LimitKey {
             who: self.who.map(str::to_owned),
-            place: self.place,
+            endpoint: self.endpoint,
             game: self.game.map(str::to_owned),
         }
     }
 }
 
-/// What is limited together: an account's calls of a place, and of a game where they belong to one.
+/// The key of a rate limit: account and endpoint, and the game if the endpoint belongs to one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct LimitKey {
     who: Option<String>,
-    place: Endpoint,
+    endpoint: Endpoint,
     game: Option<String>,
 }
 
-/// What is known of a running game.
+/// The trace of a running game.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GameTrace {
     pub(crate) lines: VecDeque<(Millis, String)>,
@@ -109,14 +109,14 @@ struct Inner {
     openings: VecDeque<Millis>,
     /// When the last call of a kind came in.
     came: HashMap<LimitKey, Millis>,
-    /// Calls that were told to wait: when, and the move where it was one.
+    /// Calls answered with a wait: when, and the move if it was one.
     limited: HashMap<LimitKey, (Millis, Option<String>)>,
     lost: HashMap<String, (&'static str, Millis)>,
     /// When no one was let in, or the token not known: from, and until.
     outages: Vec<(Millis, Option<Millis>)>,
     /// When the machine stood still, the last ones: until when, and for how long.
     stalls: VecDeque<(Millis, Duration)>,
-    /// When anyone who feels the pulse should have woken.
+    /// When the stall detector should have woken.
     beat: Option<Millis>,
 }
 
@@ -148,7 +148,7 @@ impl TrafficLog {
             .insert(game.to_owned(), GameTrace::default());
     }
 
-    /// The story of a game that is over.
+    /// The trace of a finished game.
     pub(crate) fn close(&self, game: &str) -> GameTrace {
         let mut inner = self.lock();
         inner.lost.remove(&format!("game {game}"));
@@ -158,7 +158,7 @@ impl TrafficLog {
         inner.games.remove(game).unwrap_or_default()
     }
 
-    /// Writes a line into the story of a running game.
+    /// Adds a line to the trace of a running game.
     pub(crate) fn tell(&self, game: &str, now: Millis, line: impl Into<String>) {
         self.lock().tell(game, now, line.into());
     }
@@ -166,15 +166,18 @@ impl TrafficLog {
     /// A call came in; another move than the one that was limited is not its repetition.
     pub(crate) fn called(&self, call: CallRecord<'_>, now: Millis) {
         let CallRecord {
-            place, game, uci, ..
+            endpoint,
+            game,
+            uci,
+            ..
         } = call;
         let mut inner = self.lock();
         let inner = &mut *inner;
-        *inner.traffic.calls.entry(place.name()).or_default() += 1;
+        *inner.traffic.calls.entry(endpoint.name()).or_default() += 1;
         if let Some(trace) = game.and_then(|game| inner.games.get_mut(game)) {
             trace.calls += 1;
         }
-        if place == Endpoint::Events {
+        if endpoint == Endpoint::Events {
             inner.openings.push_back(now);
             while inner
                 .openings
@@ -199,7 +202,7 @@ impl TrafficLog {
             inner.traffic.least_gap = Some(least.min(gap));
             if gap + GRAIN <= self.spacing && inner.traffic.too_soon.len() < COMPLAINTS {
                 let at = game.unwrap_or("the account");
-                let line = format!("{} of {at} {gap:?} after a 429", place.name());
+                let line = format!("{} of {at} {gap:?} after a 429", endpoint.name());
                 inner.traffic.too_soon.push(line);
             }
         }
@@ -208,7 +211,10 @@ impl TrafficLog {
     /// A call was answered.
     pub(crate) fn answered(&self, call: CallRecord<'_>, status: u16, now: Millis) {
         let CallRecord {
-            place, game, uci, ..
+            endpoint,
+            game,
+            uci,
+            ..
         } = call;
         let mut inner = self.lock();
         if status == 429 {
@@ -221,9 +227,9 @@ impl TrafficLog {
             inner.limited.insert(kind, (told, uci.map(str::to_owned)));
         }
         if let Some(game) = game
-            && (status != 200 || place == Endpoint::Move)
+            && (status != 200 || endpoint == Endpoint::Move)
         {
-            inner.tell(game, now, format!("{} answered {status}", place.name()));
+            inner.tell(game, now, format!("{} answered {status}", endpoint.name()));
         }
     }
 
@@ -322,7 +328,7 @@ impl TrafficLog {
     pub(crate) fn stood_still(&self, margin: Duration, now: Millis) -> bool {
         let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
         let inner = self.lock();
-        // Others may wake from it sooner than anyone who feels the pulse.
+        // Other tasks may wake from the stall before the detector does.
         let still = inner.beat.is_some_and(|due| now - due > margin);
         still || inner.stalls.iter().any(counts)
     }
@@ -351,10 +357,10 @@ impl Inner {
 mod tests {
     use super::*;
 
-    fn call(place: Endpoint, game: Option<&str>) -> CallRecord<'_> {
+    fn call(endpoint: Endpoint, game: Option<&str>) -> CallRecord<'_> {
         CallRecord {
             who: Some("bot"),
-            place,
+            endpoint,
             game,
             uci: None,
         }
@@ -367,10 +373,10 @@ mod tests {
     #[test]
     fn a_call_too_soon_after_a_limit_is_complained_of() {
         let log = log();
-        for (place, game) in [(Endpoint::Move, Some("g")), (Endpoint::Events, None)] {
-            log.called(call(place, game), Millis(0));
-            log.answered(call(place, game), 429, Millis(100));
-            log.called(call(place, Some("other")), Millis(200));
+        for (endpoint, game) in [(Endpoint::Move, Some("g")), (Endpoint::Events, None)] {
+            log.called(call(endpoint, game), Millis(0));
+            log.answered(call(endpoint, game), 429, Millis(100));
+            log.called(call(endpoint, Some("other")), Millis(200));
         }
         log.called(call(Endpoint::Move, Some("g")), Millis(2_100));
         log.called(call(Endpoint::Events, None), Millis(2_000));

@@ -152,10 +152,10 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
 async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
     let trouble = Trouble::begin().await;
     let refused = Injection::Call(Endpoint::Move, forbidden());
-    let strike = Trigger::at(GamePhase::Posting, refused)
+    let trigger = Trigger::at(GamePhase::Posting, refused)
         .from_ply(4)
         .times(4);
-    trouble.server.faults().trigger(strike);
+    trouble.server.faults().trigger(trigger);
     let game = schedule(1, 1);
     let report = trouble
         .server

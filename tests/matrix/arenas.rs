@@ -75,7 +75,7 @@ async fn an_arena_is_entered_in_the_end_whatever_its_join_meets() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
-    let messes = [
+    let stream_faults = [
         StreamFault::End,
         StreamFault::Break,
         StreamFault::Silence,
@@ -87,11 +87,11 @@ async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
         StreamFault::Noise(4),
     ];
     let mut cells = Vec::new();
-    for mess in messes {
+    for stream_fault in stream_faults {
         for channel in [Channel::Game, Channel::Events] {
             for phase in [GamePhase::Begin, GamePhase::TheirTurn, GamePhase::Ending] {
-                let blow = Injection::Stream(channel, mess.clone());
-                cells.push(Cell::at(phase, blow).games(2).in_arena());
+                let injection = Injection::Stream(channel, stream_fault.clone());
+                cells.push(Cell::at(phase, injection).games(2).in_arena());
             }
         }
     }
@@ -117,8 +117,8 @@ async fn what_befalls_the_whole_server_costs_no_arena_game() {
     let mut cells = Vec::new();
     for havoc in havoc {
         for phase in [GamePhase::Begin, GamePhase::Thinking, GamePhase::Ending] {
-            let blow = Injection::World(havoc.clone());
-            cells.push(Cell::at(phase, blow).games(2).in_arena());
+            let injection = Injection::World(havoc.clone());
+            cells.push(Cell::at(phase, injection).games(2).in_arena());
         }
     }
     play(cells).await;
@@ -135,10 +135,10 @@ async fn no_opponent_in_an_arena_can_knock_it_over() {
         OpponentBehavior::Talks,
         OpponentBehavior::NeverMoves,
     ];
-    let cells = moods.map(|mood| {
-        let mut cell = Cell::new(mood.name()).games(2).in_arena();
-        cell.mood = Some(mood);
-        cell.unplayed = mood == OpponentBehavior::NeverMoves;
+    let cells = moods.map(|behavior| {
+        let mut cell = Cell::new(behavior.name()).games(2).in_arena();
+        cell.behavior = Some(behavior);
+        cell.unplayed = behavior == OpponentBehavior::NeverMoves;
         cell
     });
     play(cells.into()).await;

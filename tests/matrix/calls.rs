@@ -83,10 +83,10 @@ fn refusals() -> Vec<(GamePhase, FaultReply)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_fault_of_a_moves_call_costs_a_game() {
     let cells = faults().into_iter().map(|fault| {
-        let blow = Injection::Call(Endpoint::Move, fault);
+        let injection = Injection::Call(Endpoint::Move, fault);
         // Twice: the repetition meets it too.
-        let cell = Cell::new(format!("{} twice", blow.name()));
-        cell.with(GamePhase::Posting, blow, 2)
+        let cell = Cell::new(format!("{} twice", injection.name()));
+        cell.with(GamePhase::Posting, injection, 2)
     });
     play(cells.collect()).await;
 }
@@ -175,7 +175,7 @@ async fn chat_that_fails_or_takes_its_time_changes_nothing() {
     let cells = faults().into_iter().map(|fault| {
         let name = Injection::Call(Endpoint::Chat, fault.clone()).name();
         let mut cell = Cell::new(name).call(Endpoint::Chat, fault);
-        cell.mood = Some(OpponentBehavior::Talks);
+        cell.behavior = Some(OpponentBehavior::Talks);
         cell
     });
     play(cells.collect()).await;
@@ -186,7 +186,7 @@ async fn a_claim_that_is_refused_or_lost_is_made_again() {
     let cells = faults().into_iter().map(|fault| {
         let name = Injection::Call(Endpoint::Game, fault.clone()).name();
         let mut cell = Cell::new(format!("{name}, the opponent gone")).call(Endpoint::Game, fault);
-        cell.mood = Some(OpponentBehavior::Leaves);
+        cell.behavior = Some(OpponentBehavior::Leaves);
         cell
     });
     play(cells.collect()).await;
@@ -197,21 +197,21 @@ async fn whatever_else_is_asked_in_a_game_meets_faults_and_costs_none() {
     let mut cells = Vec::new();
     for fault in crate::arenas::faults() {
         // Calling off, a no to a draw, a yes to a takeback.
-        for mood in [
+        for behavior in [
             OpponentBehavior::NeverMoves,
             OpponentBehavior::OffersDraws,
             OpponentBehavior::AsksTakebacks,
         ] {
             let name = Injection::Call(Endpoint::Game, fault.clone()).name();
-            let mut cell = Cell::new(format!("{name}, {}", mood.name()));
+            let mut cell = Cell::new(format!("{name}, {}", behavior.name()));
             cell = cell.call(Endpoint::Game, fault.clone());
-            cell.mood = Some(mood);
-            cell.unplayed = mood == OpponentBehavior::NeverMoves;
+            cell.behavior = Some(behavior);
+            cell.unplayed = behavior == OpponentBehavior::NeverMoves;
             // The server calls off a game without a first move too, if we do not.
-            cell.meets = mood != OpponentBehavior::NeverMoves;
+            cell.meets = behavior != OpponentBehavior::NeverMoves;
             // Only people are granted takebacks, and only where no rating changes.
-            cell.people = mood == OpponentBehavior::AsksTakebacks;
-            cell.casual = mood == OpponentBehavior::AsksTakebacks;
+            cell.people = behavior == OpponentBehavior::AsksTakebacks;
+            cell.casual = behavior == OpponentBehavior::AsksTakebacks;
             cells.push(cell);
         }
     }

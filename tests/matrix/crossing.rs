@@ -209,7 +209,7 @@ async fn displaced(fault: Option<Fault>, accepts: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_comes_gets_the_seat_of_our_challenge_once_the_server_has_cancelled_it() {
+async fn an_incoming_challenge_gets_the_slot_of_our_challenge_once_the_server_has_cancelled_it() {
     displaced(None, false).await;
     displaced(Some(Fault::Late(Duration::from_secs(3) / SPEED)), false).await;
     displaced(Some(Fault::LoseRequest), false).await;
@@ -218,7 +218,7 @@ async fn whoever_comes_gets_the_seat_of_our_challenge_once_the_server_has_cancel
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_comes_while_our_challenge_is_accepted_waits_for_the_seat() {
+async fn a_challenge_that_comes_while_ours_is_accepted_waits_for_the_slot() {
     let late = Fault::Late(Duration::from_secs(3) / SPEED);
     displaced(Some(late), true).await;
     displaced(Some(Fault::Answer(FaultReply::usual(400))), true).await;

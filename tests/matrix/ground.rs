@@ -63,9 +63,9 @@ const MIDDLE: usize = 4;
 )]
 pub(crate) struct Cell {
     pub(crate) name: String,
-    pub(crate) strikes: Vec<Trigger>,
+    pub(crate) triggers: Vec<Trigger>,
     pub(crate) calls: Vec<(Endpoint, Fault)>,
-    pub(crate) mood: Option<OpponentBehavior>,
+    pub(crate) behavior: Option<OpponentBehavior>,
     /// Scheduled games: a second one shows that the bot still hears.
     pub(crate) games: usize,
     /// Whether someone is to blame for how a game ends, though not the bot.
@@ -85,9 +85,9 @@ impl Cell {
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            strikes: Vec::new(),
+            triggers: Vec::new(),
             calls: Vec::new(),
-            mood: None,
+            behavior: None,
             games: 1,
             unplayed: false,
             people: false,
@@ -99,17 +99,17 @@ impl Cell {
     }
 
     /// A blow at a phase, in the middle of the game where the phase is there.
-    pub(crate) fn at(phase: GamePhase, blow: Injection) -> Self {
-        Self::new(format!("{} at {}", blow.name(), phase.name())).with(phase, blow, 1)
+    pub(crate) fn at(phase: GamePhase, injection: Injection) -> Self {
+        Self::new(format!("{} at {}", injection.name(), phase.name())).with(phase, injection, 1)
     }
 
-    pub(crate) fn with(mut self, phase: GamePhase, blow: Injection, times: u32) -> Self {
+    pub(crate) fn with(mut self, phase: GamePhase, injection: Injection, times: u32) -> Self {
         let ply = match phase {
             GamePhase::Begin | GamePhase::Ending => 0,
             _ => MIDDLE,
         };
-        self.strikes
-            .push(Trigger::at(phase, blow).from_ply(ply).times(times));
+        self.triggers
+            .push(Trigger::at(phase, injection).from_ply(ply).times(times));
         self
     }
 
@@ -150,10 +150,13 @@ impl Cell {
 
     /// How many faults the cell has for the calls at a place.
     fn refusals(&self, place: Endpoint) -> u32 {
-        let struck = self.strikes.iter().map(|strike| match &strike.injection {
-            Injection::Call(at, _) if *at == place => strike.times,
-            _ => 0,
-        });
+        let struck = self
+            .triggers
+            .iter()
+            .map(|trigger| match &trigger.injection {
+                Injection::Call(at, _) if *at == place => trigger.times,
+                _ => 0,
+            });
         let first = self.calls.iter().map(|(at, _)| u32::from(*at == place));
         struck.chain(first).sum()
     }
@@ -372,14 +375,14 @@ pub(crate) async fn play(cells: Vec<Cell>) {
 /// One cell; what went wrong in it.
 async fn cell(cell: Cell) -> Option<String> {
     let server = server().await;
-    for strike in &cell.strikes {
-        server.faults().trigger(strike.clone());
+    for trigger in &cell.triggers {
+        server.faults().trigger(trigger.clone());
     }
     for (place, fault) in &cell.calls {
         server.faults().add(*place, fault.clone());
     }
-    if let Some(mood) = cell.mood {
-        server.faults().moods(mood);
+    if let Some(behavior) = cell.behavior {
+        server.faults().moods(behavior);
     }
     let token = server.open_bot(BOT).unwrap();
     // It is there before the bot looks for one.
@@ -501,15 +504,15 @@ fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> St
             let _ = write!(wrong, "{} calls for {} plies; ", game.calls, game.plies);
         }
     }
-    let planned: u32 = cell.strikes.iter().map(|strike| strike.times).sum();
+    let planned: u32 = cell.triggers.iter().map(|trigger| trigger.times).sum();
     let struck = planned - server.faults().strikes_left();
-    if (struck as usize) < cell.strikes.len() {
+    if (struck as usize) < cell.triggers.len() {
         wrong.push_str("it never struck; ");
     }
     let traffic = server.traffic();
     // Anyone who runs into limits and then waits as told has still done too much.
-    let strikes = cell.strikes.iter().map(|strike| strike.injection.name());
-    let mut names = strikes.chain([cell.name.clone()]);
+    let triggers = cell.triggers.iter().map(|trigger| trigger.injection.name());
+    let mut names = triggers.chain([cell.name.clone()]);
     if !names.any(|name| name.contains("429")) && traffic.limited > 0 {
         let _ = write!(wrong, "{} refused for the rate; ", traffic.limited);
     }

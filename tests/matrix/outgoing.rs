@@ -163,7 +163,7 @@ async fn a_challenge_of_ours_comes_to_one_game_whatever_its_creation_meets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_of_ours_gives_its_seat_back_whatever_its_cancellation_meets() {
+async fn a_challenge_of_ours_frees_its_slot_whatever_its_cancellation_meets() {
     let faults = stream::iter(crate::arenas::faults());
     faults
         .for_each_concurrent(AT_ONCE, takes_back_through)

@@ -30,12 +30,12 @@ const MOODS: [OpponentBehavior; 8] = [
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_person_can_knock_it_over_in_games_of_either_mode() {
     let mut cells = Vec::new();
-    for mood in MOODS {
+    for behavior in MOODS {
         for casual in [false, true] {
             let mode = if casual { "casual" } else { "rated" };
-            let mut cell = Cell::new(format!("{}, a person, {mode}", mood.name())).games(2);
-            cell.mood = Some(mood);
-            cell.unplayed = mood == OpponentBehavior::NeverMoves;
+            let mut cell = Cell::new(format!("{}, a person, {mode}", behavior.name())).games(2);
+            cell.behavior = Some(behavior);
+            cell.unplayed = behavior == OpponentBehavior::NeverMoves;
             cell.people = true;
             cell.casual = casual;
             cells.push(cell);
@@ -159,7 +159,7 @@ async fn declines_through(fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_refusal_that_meets_a_fault_is_given_and_costs_nobody_a_game() {
+async fn a_decline_that_meets_a_fault_is_sent_and_costs_no_one_a_game() {
     let faults = stream::iter(crate::arenas::faults());
     faults.for_each_concurrent(AT_ONCE, declines_through).await;
 }
@@ -173,8 +173,8 @@ async fn of_five_hundred_who_ask_at_once_each_has_one_answer_or_lapses() {
         settings.challenge.concurrency = 4;
     });
     let storm = Injection::World(ServerFault::NoShows { challenges: 500 });
-    let strike = Trigger::at(GamePhase::OurTurn, storm).from_ply(4);
-    server.faults().trigger(strike);
+    let trigger = Trigger::at(GamePhase::OurTurn, storm).from_ply(4);
+    server.faults().trigger(trigger);
     let games = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let report = games.await;
     assert!(report.is_clean(), "{report}");

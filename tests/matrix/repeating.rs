@@ -77,7 +77,7 @@ async fn a_third_repetition_that_the_server_claims_gets_no_answer_of_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_third_repetition_that_nobody_claims_is_played_on_in_time() {
+async fn a_third_repetition_that_no_one_claims_is_played_on_in_time() {
     let (moves, status) = repeats(Duration::from_secs(3600)).await;
     assert!(moves >= 1, "it plays on");
     assert_ne!(status, Status::OutOfTime);

@@ -116,7 +116,7 @@ async fn killed_at(phase: GamePhase) {
     // What makes the phase last until the end: a line that is never read, a move that is never
     // answered. Thinking takes its time anyhow. (A move that was lost with the bot cannot be known
     // to the next one, which may well find another.)
-    let blow = match phase {
+    let injection = match phase {
         GamePhase::Posting => Injection::Call(Endpoint::Move, Fault::DoneInSilence),
         GamePhase::Thinking => Injection::Call(Endpoint::Chat, Fault::SlowReply(Duration::ZERO)),
         _ => Injection::Stream(Channel::Game, StreamFault::Silence),
@@ -124,7 +124,7 @@ async fn killed_at(phase: GamePhase) {
     let ply = if phase == GamePhase::Begin { 0 } else { 4 };
     server
         .faults()
-        .trigger(Trigger::at(phase, blow).from_ply(ply));
+        .trigger(Trigger::at(phase, injection).from_ply(ply));
     let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let kill = async {
         until(phase.name(), async || server.faults().strikes_left() == 0).await;

@@ -11,7 +11,7 @@ use crate::ground::{BOT, Cell, play, schedule, server, start, until};
 use crate::guest::Guest;
 
 /// Everything that can go wrong on a stream.
-fn messes() -> Vec<StreamFault> {
+fn stream_faults() -> Vec<StreamFault> {
     vec![
         StreamFault::End,
         StreamFault::Break,
@@ -38,27 +38,27 @@ fn messes() -> Vec<StreamFault> {
 
 fn cells(channel: Channel, games: usize) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for mess in messes() {
+    for stream_fault in stream_faults() {
         for phase in GamePhase::ALL {
-            let blow = Injection::Stream(channel, mess.clone());
-            cells.push(Cell::at(phase, blow).games(games));
+            let injection = Injection::Stream(channel, stream_fault.clone());
+            cells.push(Cell::at(phase, injection).games(games));
         }
     }
     cells
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_mess_on_a_game_stream_costs_a_game() {
+async fn no_fault_of_a_game_stream_costs_a_game() {
     play(cells(Channel::Game, 1)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_mess_on_the_event_stream_leaves_anybody_deaf() {
+async fn no_fault_of_the_event_stream_leaves_the_bot_deaf() {
     play(cells(Channel::Events, 2)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_that_come_in_the_wrong_order_confuse_nobody() {
+async fn events_in_the_wrong_order_do_not_confuse_the_bot() {
     let mut cells = Vec::new();
     // Two events one right after the other: two games that begin, and a challenge that is heard of
     // after it was taken back.
@@ -91,7 +91,7 @@ async fn the_end_of_a_game_that_the_event_stream_never_tells_is_no_loss() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_game_whose_beginning_is_never_told_is_found_and_played() {
+async fn a_game_whose_start_is_never_announced_is_found_and_played() {
     let server = server().await;
     let token = server.open_bot(BOT).unwrap();
     let bot = start(&server, &token, |_| {});
@@ -117,7 +117,7 @@ async fn a_game_whose_beginning_is_never_told_is_found_and_played() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_that_is_never_told_is_heard_of_at_the_next_opening() {
+async fn a_challenge_that_is_never_announced_is_found_at_the_next_opening() {
     let server = server().await;
     let guest = Guest::new(&server, "Guest").await;
     let token = server.open_bot(BOT).unwrap();

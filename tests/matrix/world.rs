@@ -14,8 +14,8 @@ async fn in_every_phase(havoc: &[ServerFault]) {
     let mut cells = Vec::new();
     for havoc in havoc {
         for phase in GamePhase::ALL {
-            let blow = Injection::World(havoc.clone());
-            cells.push(Cell::at(phase, blow).games(2));
+            let injection = Injection::World(havoc.clone());
+            cells.push(Cell::at(phase, injection).games(2));
         }
     }
     play(cells).await;
@@ -76,7 +76,7 @@ async fn announcements_that_are_nothing_new_start_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_that_nobody_asked_for_are_played_too() {
+async fn games_that_no_one_asked_for_are_played_too() {
     in_every_phase(&[ServerFault::Ghost, ServerFault::Burst { games: 12 }]).await;
 }
 
@@ -91,10 +91,10 @@ async fn no_opponent_can_knock_it_over() {
         OpponentBehavior::Talks,
         OpponentBehavior::NeverMoves,
     ];
-    let cells = moods.map(|mood| {
-        let mut cell = Cell::new(mood.name()).games(2);
-        cell.mood = Some(mood);
-        cell.unplayed = mood == OpponentBehavior::NeverMoves;
+    let cells = moods.map(|behavior| {
+        let mut cell = Cell::new(behavior.name()).games(2);
+        cell.behavior = Some(behavior);
+        cell.unplayed = behavior == OpponentBehavior::NeverMoves;
         cell
     });
     play(cells.into()).await;

@@ -143,7 +143,7 @@ async fn the_second_side_has_a_limit_of_its_own_and_then_there_is_none() {
 }
 
 #[tokio::test]
-async fn conditions_of_entry_are_kept_and_told() {
+async fn conditions_of_entry_are_enforced_and_reported() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let refused = |error: &str| (400, error.to_owned());
@@ -213,7 +213,7 @@ async fn who_pauses_waits_and_who_knocks_without_end_is_limited() {
 }
 
 #[tokio::test]
-async fn an_arena_begins_ends_and_lets_nobody_in_after_that() {
+async fn an_arena_begins_ends_and_admits_no_one_afterwards() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let id = open(

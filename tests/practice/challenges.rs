@@ -93,7 +93,7 @@ async fn cancelling_tells_both_and_a_new_challenge_replaces_the_older() {
 }
 
 #[tokio::test]
-async fn a_challenge_nobody_keeps_alive_goes_offline_and_can_still_be_accepted() {
+async fn a_challenge_that_no_one_keeps_alive_goes_offline_and_can_still_be_accepted() {
     let server = server().await;
     let (one, two) = two_bots(&server);
     let id = one.challenge(&two, &[]).await.ok()["id"]
@@ -169,7 +169,7 @@ async fn wishes_that_cannot_be_are_refused_in_the_shapes_of_the_server() {
 }
 
 #[tokio::test]
-async fn nobody_challenges_nobody_or_oneself() {
+async fn an_account_cannot_challenge_itself_or_an_unknown_account() {
     let server = server().await;
     let one = Bot::new(&server, "OneBot");
     let form = [("clock.limit", "180"), ("clock.increment", "2")];
@@ -183,7 +183,7 @@ async fn nobody_challenges_nobody_or_oneself() {
 }
 
 #[tokio::test]
-async fn nought_plus_one_turns_casual_without_a_word() {
+async fn zero_plus_one_turns_casual_silently() {
     let server = server().await;
     let (one, two) = two_bots(&server);
     let form = [

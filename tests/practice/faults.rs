@@ -57,7 +57,7 @@ async fn answers_come_in_every_shape_and_done_is_done() {
 }
 
 #[tokio::test]
-async fn who_is_told_to_wait_is_one_account() {
+async fn a_rate_limit_applies_to_one_account() {
     let server = server().await;
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
@@ -86,7 +86,7 @@ async fn a_swallowed_request_is_never_answered() {
 }
 
 #[tokio::test]
-async fn a_stream_is_struck_at_its_phase() {
+async fn a_stream_fault_is_injected_at_its_phase() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let trigger = |phase, stream_fault| {
@@ -114,7 +114,7 @@ async fn a_stream_is_struck_at_its_phase() {
 }
 
 #[tokio::test]
-async fn a_restart_drops_every_socket_lets_nobody_in_and_gives_time() {
+async fn a_restart_drops_every_socket_admits_no_one_and_gives_time() {
     let server = server().await;
     let (white, black) = two_bots(&server);
     let id = start_game(&white, &black, &[]).await;
@@ -205,7 +205,7 @@ async fn storms_floods_and_false_announcements_come_on_request() {
 }
 
 #[tokio::test]
-async fn ghosts_and_bursts_are_games_that_nobody_accepted() {
+async fn ghosts_and_bursts_are_games_that_no_one_accepted() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let id = game_with_partner(&server, &bot).await;

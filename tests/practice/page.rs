@@ -176,7 +176,7 @@ async fn a_rematch_swaps_the_colours_on_the_same_page() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_told_with_its_reason_and_waiting_can_be_given_up() {
+async fn a_decline_shows_its_reason_and_a_waiting_visitor_can_give_up() {
     let (server, bot) = server_with_bot().await;
     let mut events = bot.events().await;
     let visitor = Visitor::admit(&server, wishes("random")).await;

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::client::{Bot, Read, http, server, start_game, two_bots};
 
 #[tokio::test]
-async fn a_new_event_stream_tells_running_games_and_pending_challenges() {
+async fn a_new_event_stream_lists_running_games_and_pending_challenges() {
     let server = server().await;
     let (one, two) = two_bots(&server);
     let third = Bot::new(&server, "ThirdBot");

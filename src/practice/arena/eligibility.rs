@@ -15,7 +15,7 @@ pub(in crate::practice) struct EntryRequest {
     pub(in crate::practice) pair_me: bool,
 }
 
-/// Who stands at the door.
+/// The account that asks to join.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::practice) struct Applicant<'a> {
     pub(in crate::practice) is_bot: bool,
@@ -39,7 +39,7 @@ impl ArenaPlan {
         verdicts
     }
 
-    /// Lets someone in, or says why not. Who was in before need not say the password again.
+    /// Admits an account or returns the reason. A former member need not repeat the password.
     pub(in crate::practice) fn admit(
         &self,
         who: &Applicant<'_>,

@@ -19,13 +19,13 @@ pub struct ArenaPlan {
     pub starts_in: u32,
     /// How long it lasts.
     pub minutes: u32,
-    /// What must be said to come in.
+    /// The password to join.
     pub password: Option<String>,
     /// Only members of this team come in.
     pub team: Option<String>,
-    /// Teams that play against each other; who comes in names one.
+    /// Teams that play against each other; a joining player names one.
     pub battle: Vec<String>,
-    /// The least rating of who comes in.
+    /// The least rating to join.
     pub min_rating: Option<i32>,
 }
 
@@ -49,7 +49,7 @@ impl Default for ArenaPlan {
 }
 
 impl ArenaPlan {
-    pub(in crate::practice) fn terms(&self) -> GameSettings {
+    pub(in crate::practice) fn settings(&self) -> GameSettings {
         GameSettings {
             time: TimeControl::Clock {
                 limit: self.limit,

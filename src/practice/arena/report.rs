@@ -1,4 +1,4 @@
-//! Arenas for anyone who holds the server: opened, filled with partners, looked at.
+//! Arenas for the owner of the server handle: open them, fill them with partners, inspect them.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ pub struct ArenaReport {
     /// It has begun and is not over.
     pub runs: bool,
     pub is_over: bool,
-    /// Who is or was in it, by id.
+    /// Present and former members, by id.
     pub players: Vec<ArenaPlayer>,
 }
 
-/// Someone who is or was in an arena.
+/// A present or former member of an arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArenaPlayer {
     /// The id of the account.
     pub user: String,
     pub is_in: bool,
-    /// How often it joined, or said that it is there.
+    /// How often it joined or confirmed its presence.
     pub joins: u32,
     pub games: u32,
     /// Points: two for a win, one for a draw.
@@ -34,7 +34,7 @@ pub struct ArenaPlayer {
 }
 
 impl ArenaReport {
-    /// What is known of an account in it.
+    /// The membership of an account in it.
     pub fn player(&self, name: &str) -> Option<&ArenaPlayer> {
         let user = name.to_lowercase();
         self.players.iter().find(|player| player.user == user)
@@ -102,7 +102,7 @@ impl ServerHandle {
         })
     }
 
-    /// Waits until so many games of an arena are over, and takes their reports.
+    /// Waits until this many games of an arena are over, and takes their reports.
     pub async fn arena_games(&self, arena: &str, count: usize) -> Vec<GameReport> {
         let mut news = self.events();
         let mut games = Vec::new();

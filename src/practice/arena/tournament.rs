@@ -1,6 +1,6 @@
-//! Who is in an arena, who plays whom next, and what they scored.
+//! The members of an arena, their pairings and scores.
 //!
-//! Pure: it is told the time. A player is paired only while the server believes that it is there,
+//! Pure: every call passes the time. A player is paired only while the server believes that it is there,
 //! which it does for a minute after it says so; a partner inside the server always is. Begins and
 //! ends no game itself.
 
@@ -39,7 +39,7 @@ impl ArenaStage {
     }
 }
 
-/// Someone who is or was in it.
+/// A present or former member.
 #[derive(Clone, Debug, Default)]
 pub(in crate::practice) struct Entrant {
     /// Lives inside the server, so it is always there.
@@ -48,7 +48,7 @@ pub(in crate::practice) struct Entrant {
     pub(in crate::practice) out: bool,
     pub(in crate::practice) score: u32,
     pub(in crate::practice) games: u32,
-    /// How often it joined, or said that it is there.
+    /// How often it joined or confirmed its presence.
     pub(in crate::practice) joins: u32,
     here_until: Option<Millis>,
     free_since: Millis,
@@ -174,7 +174,7 @@ impl Tournament {
         }
     }
 
-    /// Does what is due: says whom to pair, White first. True when it has just ended.
+    /// Handles everything due: yields pairings, White first. True when the arena has just ended.
     pub(in crate::practice) fn tick(
         &mut self,
         now: Millis,
@@ -195,7 +195,7 @@ impl Tournament {
         (self.pairs(now, random), false)
     }
 
-    /// Those who are there and do not play, the longest waiting first.
+    /// Present members without a game, the longest waiting first.
     fn waiting(&self, now: Millis) -> Vec<&String> {
         let here =
             |player: &Entrant| player.task || player.here_until.is_some_and(|until| now < until);
@@ -243,7 +243,7 @@ impl Tournament {
         }
     }
 
-    /// A game is over. Who did not begin it is put out, unless it lives here.
+    /// Scores a finished game. A player who never started it is withdrawn, unless it is a resident.
     pub(in crate::practice) fn over(
         &mut self,
         game: &str,

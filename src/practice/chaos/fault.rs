@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{FaultReply, StreamFault};
 
-/// Where a fault strikes.
+/// The class of requests that a fault applies to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoint {
@@ -20,7 +20,7 @@ pub enum Endpoint {
     /// Declining or cancelling a challenge.
     Decline,
     Create,
-    /// Reading the account, or who plays.
+    /// Reading the account, or the users who are playing.
     Account,
     /// Joining or leaving an arena.
     Arena,
@@ -94,8 +94,8 @@ pub enum Fault {
     SilentAfter(usize),
     /// A stream sends this line after so many lines.
     SayAfter(usize, String),
-    /// Whatever else can happen to a stream, after so many lines.
-    MessAfter(usize, StreamFault),
+    /// Any other stream fault, after so many lines.
+    StreamFaultAfter(usize, StreamFault),
 }
 
 impl Fault {
@@ -106,12 +106,12 @@ impl Fault {
             Self::BreakAfter(lines) => Some((*lines, StreamFault::Break)),
             Self::SilentAfter(lines) => Some((*lines, StreamFault::Silence)),
             Self::SayAfter(lines, text) => Some((*lines, StreamFault::say(text))),
-            Self::MessAfter(lines, stream_fault) => Some((*lines, stream_fault.clone())),
+            Self::StreamFaultAfter(lines, stream_fault) => Some((*lines, stream_fault.clone())),
             _ => None,
         }
     }
 
-    /// How a summary calls it.
+    /// The name in summaries.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::LoseReply => "reply lost".to_owned(),
@@ -128,7 +128,7 @@ impl Fault {
             | Self::BreakAfter(_)
             | Self::SilentAfter(_)
             | Self::SayAfter(..)
-            | Self::MessAfter(..) => self
+            | Self::StreamFaultAfter(..) => self
                 .on_a_stream()
                 .map_or_else(String::new, |(_, stream_fault)| {
                     stream_fault.name().to_owned()

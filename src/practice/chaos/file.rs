@@ -34,7 +34,7 @@ use super::{
     OpponentBehavior, ServerFault, StreamFault, Trigger,
 };
 
-/// What is wrong with a script, and where.
+/// An error in a script, with its line.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {what}")]
 pub struct ScriptError {
@@ -46,10 +46,10 @@ pub struct ScriptError {
 /// A script that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultScript {
-    /// For the next requests at their places.
+    /// Injected into the next requests at their endpoints.
     pub calls: Vec<(Endpoint, Fault)>,
     /// For the games that come to their phases.
-    pub strikes: Vec<Trigger>,
+    pub triggers: Vec<Trigger>,
     /// How every opponent behaves.
     pub behavior: Option<OpponentBehavior>,
 }
@@ -133,7 +133,7 @@ impl FaultScript {
                 let calls = std::iter::repeat_n((place, fault), times as usize);
                 self.calls.extend(calls);
             }
-            (phase, injection) => self.strikes.push(Trigger {
+            (phase, injection) => self.triggers.push(Trigger {
                 injection,
                 phase: phase.unwrap_or(GamePhase::OurTurn),
                 ply: entry.ply,
@@ -273,14 +273,14 @@ mod tests {
         assert_eq!(script.calls, vec![(Endpoint::Move, limited); 2]);
         let silence = Injection::Stream(Channel::Events, StreamFault::Silence);
         assert_eq!(
-            script.strikes[0],
+            script.triggers[0],
             Trigger::at(GamePhase::TheirTurn, silence).from_ply(4)
         );
         let restart = ServerFault::Restart {
             down: Duration::from_secs(3),
             bonus: Duration::from_secs(10),
         };
-        assert_eq!(script.strikes[1].injection, Injection::World(restart));
+        assert_eq!(script.triggers[1].injection, Injection::World(restart));
         assert_eq!(script.behavior, Some(OpponentBehavior::Talks));
     }
 
@@ -294,7 +294,7 @@ mod tests {
         ));
         let text = "[[fault]]\nkind = \"end\"\nwhen = 3\n";
         assert!(
-            complaint(text).starts_with("line 4: when = 3: unknown field"),
+            complaint(text).starts_with("line 3: when = 3: unknown field"),
             "{}",
             complaint(text)
         );

@@ -1,4 +1,4 @@
-//! When and by what a game is struck: phases, and what comes down.
+//! Injections and the phases of a game that trigger them.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use super::{Endpoint, Fault, StreamFault};
 pub enum GamePhase {
     /// Before both sides have moved.
     Begin,
-    /// A line is about to tell the client that it is its turn.
+    /// A line is about to announce the client's turn.
     OurTurn,
-    /// The client has been told a moment ago.
+    /// The client learned a moment ago that it is its turn.
     Thinking,
     /// The client's move has come in and is not yet judged.
     Posting,
     /// A line is about to show the client's move.
     TheirTurn,
-    /// A line is about to tell that the game is over.
+    /// A line is about to announce the end of the game.
     Ending,
 }
 
@@ -111,7 +111,7 @@ pub enum OpponentBehavior {
     Plain,
     /// Goes away in the middle of the game and never comes back.
     Leaves,
-    /// Goes away for longer than the client has to wait, and plays on without a word of its return.
+    /// Goes away for longer than the client has to wait, and plays on unannounced.
     Returns,
     /// Never makes its first move.
     NeverMoves,
@@ -143,7 +143,7 @@ impl OpponentBehavior {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injection {
-    /// On the next request at this place; on that of this game, where it belongs to one.
+    /// On the next request at this endpoint; of this game, if the endpoint belongs to a game.
     Call(Endpoint, Fault),
     /// On an open stream.
     Stream(Channel, StreamFault),
@@ -154,7 +154,7 @@ impl Injection {
     /// How a summary calls it.
     pub fn name(&self) -> String {
         match self {
-            Self::Call(place, fault) => format!("{}: {}", place.name(), fault.name()),
+            Self::Call(endpoint, fault) => format!("{}: {}", endpoint.name(), fault.name()),
             Self::Stream(Channel::Game, stream_fault) => format!("game: {}", stream_fault.name()),
             Self::Stream(Channel::Events, stream_fault) => {
                 format!("events: {}", stream_fault.name())
@@ -184,7 +184,7 @@ impl ServerFault {
     }
 }
 
-/// Brings a blow down at a phase of a game.
+/// Injects a fault at a phase of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trigger {
     pub injection: Injection,

@@ -9,7 +9,7 @@ use super::{
     OpponentBehavior, ServerFault, StreamFault, Trigger,
 };
 
-/// How often a kind is drawn: usual faults, those that everyone feels, and the rarest.
+/// How often a kind is drawn: usual faults, those that affect all games, and the rarest.
 const USUAL: u32 = 12;
 const WIDE: u32 = 5;
 const RARE: u32 = 3;
@@ -27,11 +27,11 @@ pub struct KindEntry {
 /// What was drawn for one game.
 #[derive(Clone, Debug)]
 pub(super) enum DrawnFault {
-    Strikes(Vec<Trigger>),
-    Mood(OpponentBehavior),
+    Triggers(Vec<Trigger>),
+    Behavior(OpponentBehavior),
 }
 
-/// Chance, and the speed of the server.
+/// The random source, and the speed of the server.
 #[derive(Debug)]
 pub(super) struct Dice {
     pub(super) random: fastrand::Rng,
@@ -80,24 +80,24 @@ kinds! {
     Overlong "overlong" RARE "a line of more than a megabyte" |dice| dice.stream_fault(StreamFault::Overlong);
     Restart "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
     Revoke "revoke" RARE "the token is not known for a while" Dice::revoke;
-    Storm "storm" RARE "500 challenges at once" |dice| dice.strikes(Injection::World(ServerFault::Storm { challenges: 500 }));
-    NoShows "no-shows" RARE "500 challenges at once by people who never move" |dice| dice.strikes(Injection::World(ServerFault::NoShows { challenges: 500 }));
-    Burst "burst" RARE "40 games begin at once" |dice| dice.strikes(Injection::World(ServerFault::Burst { games: 40 }));
-    Ghost "ghost" WIDE "a challenge that was cancelled becomes a game" |dice| dice.strikes(Injection::World(ServerFault::Ghost));
+    Storm "storm" RARE "500 challenges at once" |dice| dice.triggers(Injection::World(ServerFault::Storm { challenges: 500 }));
+    NoShows "no-shows" RARE "500 challenges at once by people who never move" |dice| dice.triggers(Injection::World(ServerFault::NoShows { challenges: 500 }));
+    Burst "burst" RARE "40 games begin at once" |dice| dice.triggers(Injection::World(ServerFault::Burst { games: 40 }));
+    Ghost "ghost" WIDE "a challenge that was cancelled becomes a game" |dice| dice.triggers(Injection::World(ServerFault::Ghost));
     GameStartAgain "game-start-again" USUAL "a running game is announced again" |dice| dice.announce(Announcement::Again);
     GameStartFinished "game-start-finished" WIDE "a finished game is announced" |dice| dice.announce(Announcement::Finished);
     GameStartForeign "game-start-foreign" WIDE "a game of others is announced" |dice| dice.announce(Announcement::Foreign);
     GameStartNotForBots "game-start-not-for-bots" WIDE "a game is announced that bots cannot play" |dice| dice.announce(Announcement::NotForBots);
-    ClockJump "clock-jump" USUAL "both clocks go up without a move" |dice| { let by = dice.span(20.0); dice.strikes(Injection::World(ServerFault::ClockJump { by })) };
-    GiveTime "give-time" USUAL "the opponent gives time" |dice| dice.strikes(Injection::World(ServerFault::GiveTime { seconds: 15 }));
-    ChatFlood "chat-flood" USUAL "a hundred lines of chat at once" |dice| dice.strikes(Injection::World(ServerFault::ChatFlood { lines: 100 }));
-    Leaves "leaves" USUAL "the opponent leaves for good" |_| DrawnFault::Mood(OpponentBehavior::Leaves);
-    Returns "returns" USUAL "the opponent leaves, and returns without a word" |_| DrawnFault::Mood(OpponentBehavior::Returns);
-    NeverMoves "never-moves" WIDE "the opponent never makes its first move" |_| DrawnFault::Mood(OpponentBehavior::NeverMoves);
-    OffersDraws "offers-draws" USUAL "the opponent offers a draw before every move" |_| DrawnFault::Mood(OpponentBehavior::OffersDraws);
-    AsksTakebacks "asks-takebacks" USUAL "the opponent asks for takebacks all the time" |_| DrawnFault::Mood(OpponentBehavior::AsksTakebacks);
-    GivesTime "gives-time" USUAL "the opponent gives time after every move" |_| DrawnFault::Mood(OpponentBehavior::GivesTime);
-    Talks "talks" USUAL "the opponent talks all the time" |_| DrawnFault::Mood(OpponentBehavior::Talks);
+    ClockJump "clock-jump" USUAL "both clocks go up without a move" |dice| { let by = dice.span(20.0); dice.triggers(Injection::World(ServerFault::ClockJump { by })) };
+    GiveTime "give-time" USUAL "the opponent gives time" |dice| dice.triggers(Injection::World(ServerFault::GiveTime { seconds: 15 }));
+    ChatFlood "chat-flood" USUAL "a hundred lines of chat at once" |dice| dice.triggers(Injection::World(ServerFault::ChatFlood { lines: 100 }));
+    Leaves "leaves" USUAL "the opponent leaves for good" |_| DrawnFault::Behavior(OpponentBehavior::Leaves);
+    Returns "returns" USUAL "the opponent leaves, and returns without a word" |_| DrawnFault::Behavior(OpponentBehavior::Returns);
+    NeverMoves "never-moves" WIDE "the opponent never makes its first move" |_| DrawnFault::Behavior(OpponentBehavior::NeverMoves);
+    OffersDraws "offers-draws" USUAL "the opponent offers a draw before every move" |_| DrawnFault::Behavior(OpponentBehavior::OffersDraws);
+    AsksTakebacks "asks-takebacks" USUAL "the opponent asks for takebacks all the time" |_| DrawnFault::Behavior(OpponentBehavior::AsksTakebacks);
+    GivesTime "gives-time" USUAL "the opponent gives time after every move" |_| DrawnFault::Behavior(OpponentBehavior::GivesTime);
+    Talks "talks" USUAL "the opponent talks all the time" |_| DrawnFault::Behavior(OpponentBehavior::Talks);
 }
 
 impl Dice {
@@ -123,9 +123,9 @@ impl Dice {
         self.random.usize(0..24)
     }
 
-    /// One strike, sometime in the game.
-    fn strikes(&mut self, injection: Injection) -> DrawnFault {
-        DrawnFault::Strikes(vec![self.sometime(injection)])
+    /// One trigger at a random point of the game.
+    fn triggers(&mut self, injection: Injection) -> DrawnFault {
+        DrawnFault::Triggers(vec![self.sometime(injection)])
     }
 
     fn sometime(&mut self, injection: Injection) -> Trigger {
@@ -140,7 +140,7 @@ impl Dice {
 
     /// A fault of a move's call mostly, of another call at times.
     fn call(&mut self, fault: Fault) -> DrawnFault {
-        let place = match self.random.u32(0..20) {
+        let endpoint = match self.random.u32(0..20) {
             0..14 => Endpoint::Move,
             14..16 => Endpoint::GameStream,
             16 => Endpoint::Account,
@@ -149,14 +149,14 @@ impl Dice {
             _ => Endpoint::Chat,
         };
         let times = self.random.u32(1..=3);
-        let phase = if place == Endpoint::Move {
+        let phase = if endpoint == Endpoint::Move {
             GamePhase::Posting
         } else {
             self.phase()
         };
         let ply = self.ply();
-        let trigger = Trigger::at(phase, Injection::Call(place, fault));
-        DrawnFault::Strikes(vec![trigger.from_ply(ply).times(times)])
+        let trigger = Trigger::at(phase, Injection::Call(endpoint, fault));
+        DrawnFault::Triggers(vec![trigger.from_ply(ply).times(times)])
     }
 
     /// Something on the game's stream mostly, on the event stream at times.
@@ -166,7 +166,7 @@ impl Dice {
         } else {
             Channel::Game
         };
-        self.strikes(Injection::Stream(channel, stream_fault))
+        self.triggers(Injection::Stream(channel, stream_fault))
     }
 
     fn swallow(&mut self) -> DrawnFault {
@@ -222,13 +222,13 @@ impl Dice {
             times,
             ..lost.clone()
         };
-        DrawnFault::Strikes(vec![refused, lost])
+        DrawnFault::Triggers(vec![refused, lost])
     }
 
     fn skip(&mut self) -> DrawnFault {
         let ply = self.ply();
         let injection = Injection::Stream(Channel::Game, StreamFault::Skip(1));
-        DrawnFault::Strikes(vec![
+        DrawnFault::Triggers(vec![
             Trigger::at(GamePhase::TheirTurn, injection).from_ply(ply),
         ])
     }
@@ -249,16 +249,16 @@ impl Dice {
     fn restart(&mut self) -> DrawnFault {
         let down = self.wait(1.0, 12.0);
         let bonus = self.span(20.0);
-        self.strikes(Injection::World(ServerFault::Restart { down, bonus }))
+        self.triggers(Injection::World(ServerFault::Restart { down, bonus }))
     }
 
     fn revoke(&mut self) -> DrawnFault {
         let span = self.wait(1.0, 10.0);
-        self.strikes(Injection::World(ServerFault::Revoke { span }))
+        self.triggers(Injection::World(ServerFault::Revoke { span }))
     }
 
     fn announce(&mut self, what: Announcement) -> DrawnFault {
-        self.strikes(Injection::World(ServerFault::Announce(what)))
+        self.triggers(Injection::World(ServerFault::Announce(what)))
     }
 }
 

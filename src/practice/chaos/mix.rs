@@ -11,11 +11,11 @@ const WIDE_SPACING: f64 = 60.0;
 /// The most faults that a plan holds.
 const MOST: u32 = 3;
 
-/// What is to befall one game.
+/// The faults planned for one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultPlan {
-    /// Blows, each at its phase.
-    pub strikes: Vec<Trigger>,
+    /// Injections, each at its phase.
+    pub triggers: Vec<Trigger>,
     /// How the opponent behaves.
     pub behavior: OpponentBehavior,
 }
@@ -53,8 +53,8 @@ impl FaultMix {
         })
     }
 
-    /// No faults; every opponent is of this mood.
-    pub(super) fn of_mood(behavior: OpponentBehavior) -> Self {
+    /// No faults; every opponent behaves like this.
+    pub(super) fn of_behavior(behavior: OpponentBehavior) -> Self {
         Self {
             kinds: Vec::new(),
             seed: 0,
@@ -63,7 +63,7 @@ impl FaultMix {
         }
     }
 
-    /// How far apart things are that strike everyone.
+    /// The least time between two faults that affect all games.
     pub(super) fn spacing(&self) -> Duration {
         Duration::from_secs_f64(WIDE_SPACING) / self.speed.max(1)
     }
@@ -91,8 +91,8 @@ impl FaultMix {
                 hit
             });
             match drawn.map(|kind| (kind.draw)(&mut dice)) {
-                Some(DrawnFault::Strikes(strikes)) => plan.strikes.extend(strikes),
-                Some(DrawnFault::Mood(behavior)) => plan.behavior = behavior,
+                Some(DrawnFault::Triggers(triggers)) => plan.triggers.extend(triggers),
+                Some(DrawnFault::Behavior(behavior)) => plan.behavior = behavior,
                 None => {}
             }
         }
@@ -127,7 +127,7 @@ mod tests {
         let mix = FaultMix::parse("leaves, talks", 3, 1).unwrap();
         for number in 0..100 {
             let plan = mix.plan(number);
-            assert!(plan.strikes.is_empty());
+            assert!(plan.triggers.is_empty());
             assert!(
                 [
                     OpponentBehavior::Plain,
@@ -151,9 +151,9 @@ mod tests {
         let mut names = std::collections::BTreeSet::new();
         for number in 0..3000 {
             let plan = mix.plan(number);
-            assert!(plan.strikes.len() <= 2 * MOST as usize);
-            assert!(plan.strikes.iter().all(|trigger| trigger.times <= 3));
-            names.extend(plan.strikes.iter().map(|trigger| trigger.injection.name()));
+            assert!(plan.triggers.len() <= 2 * MOST as usize);
+            assert!(plan.triggers.iter().all(|trigger| trigger.times <= 3));
+            names.extend(plan.triggers.iter().map(|trigger| trigger.injection.name()));
             names.insert(plan.behavior.name().to_owned());
         }
         for name in [

@@ -19,12 +19,12 @@ pub struct Faults {
 struct Inner {
     calls: HashMap<(Endpoint, Option<String>), VecDeque<Fault>>,
     /// For whichever game comes to the phase first.
-    strikes: Vec<Trigger>,
+    triggers: Vec<Trigger>,
     plans: HashMap<String, FaultPlan>,
     /// Gives every new game its plan.
     mix: Option<FaultMix>,
     begun: u64,
-    /// When something last struck everyone at once.
+    /// When a fault last affected all clients at once.
     wide: Option<Instant>,
     struck: BTreeMap<String, u64>,
 }
@@ -34,32 +34,32 @@ impl Faults {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next request at `place` that has no other fault before it meets this one.
-    pub fn add(&self, place: Endpoint, fault: Fault) {
-        self.lock().arm((place, None), fault);
+    /// Queues a fault for `endpoint`: it applies once the faults queued before are used up.
+    pub fn add(&self, endpoint: Endpoint, fault: Fault) {
+        self.lock().arm((endpoint, None), fault);
     }
 
     /// The same, for the requests of one game.
-    pub fn add_at(&self, game: &str, place: Endpoint, fault: Fault) {
-        self.lock().arm((place, Some(game.to_owned())), fault);
+    pub fn add_at(&self, game: &str, endpoint: Endpoint, fault: Fault) {
+        self.lock().arm((endpoint, Some(game.to_owned())), fault);
     }
 
-    /// How many are still to come at `place`, in whatever game.
-    pub fn waiting(&self, place: Endpoint) -> usize {
+    /// How many faults are still queued for `endpoint`, in all games.
+    pub fn waiting(&self, endpoint: Endpoint) -> usize {
         let inner = self.lock();
-        let here = inner.calls.iter().filter(|((at, _), _)| *at == place);
+        let here = inner.calls.iter().filter(|((at, _), _)| *at == endpoint);
         here.map(|(_, faults)| faults.len()).sum()
     }
 
-    /// Strikes the games that come to its phase, until it has struck as often as it may.
+    /// Applies to every game that reaches its phase, until it has been used up.
     pub fn trigger(&self, trigger: Trigger) {
-        self.lock().strikes.push(trigger);
+        self.lock().triggers.push(trigger);
     }
 
-    /// How many strikes are still to come, those planned for one game aside.
+    /// How many triggers are left, not counting the plans of single games.
     pub fn strikes_left(&self) -> u32 {
         self.lock()
-            .strikes
+            .triggers
             .iter()
             .map(|trigger| trigger.times)
             .sum()
@@ -68,12 +68,12 @@ impl Faults {
     /// Everything in a script.
     pub fn run(&self, script: FaultScript) {
         let mut inner = self.lock();
-        for (place, fault) in script.calls {
-            inner.arm((place, None), fault);
+        for (endpoint, fault) in script.calls {
+            inner.arm((endpoint, None), fault);
         }
-        inner.strikes.extend(script.strikes);
+        inner.triggers.extend(script.triggers);
         if let Some(behavior) = script.behavior {
-            inner.mix = Some(FaultMix::of_mood(behavior));
+            inner.mix = Some(FaultMix::of_behavior(behavior));
         }
     }
 
@@ -84,15 +84,15 @@ impl Faults {
 
     /// Every opponent from now on behaves like this.
     pub fn moods(&self, behavior: OpponentBehavior) {
-        self.lock().mix = Some(FaultMix::of_mood(behavior));
+        self.lock().mix = Some(FaultMix::of_behavior(behavior));
     }
 
-    /// What is to befall one game, in the place of what the mix would have.
+    /// Sets the plan of one game, replacing the one from the mix.
     pub fn plan(&self, game: &str, plan: FaultPlan) {
         self.lock().plans.insert(game.to_owned(), plan);
     }
 
-    /// What struck so far, and how often.
+    /// The faults injected so far, with their counts.
     pub fn struck(&self) -> BTreeMap<String, u64> {
         self.lock().struck.clone()
     }
@@ -128,15 +128,15 @@ impl Faults {
     }
 
     /// The fault of a request; those of its game go first.
-    pub(crate) fn take(&self, place: Endpoint, game: Option<&str>) -> Option<Fault> {
+    pub(crate) fn take(&self, endpoint: Endpoint, game: Option<&str>) -> Option<Fault> {
         let mut inner = self.lock();
-        let own = game.map(|game| (place, Some(game.to_owned())));
+        let own = game.map(|game| (endpoint, Some(game.to_owned())));
         let taken = own
             .into_iter()
-            .chain([(place, None)])
+            .chain([(endpoint, None)])
             .find_map(|key| inner.calls.get_mut(&key)?.pop_front());
         if let Some(fault) = &taken {
-            let name = format!("{}: {}", place.name(), fault.name());
+            let name = format!("{}: {}", endpoint.name(), fault.name());
             inner.count(name);
         }
         taken
@@ -146,10 +146,10 @@ impl Faults {
     pub(crate) fn due(&self, game: &str, phase: GamePhase, ply: usize) -> Vec<Injection> {
         let mut inner = self.lock();
         let mut due = Vec::new();
-        take_due(&mut inner.strikes, phase, ply, &mut due);
+        take_due(&mut inner.triggers, phase, ply, &mut due);
         let mut planned = Vec::new();
         if let Some(plan) = inner.plans.get_mut(game) {
-            take_due(&mut plan.strikes, phase, ply, &mut planned);
+            take_due(&mut plan.triggers, phase, ply, &mut planned);
         }
         let spacing = inner.mix.as_ref().map_or(Duration::ZERO, FaultMix::spacing);
         for injection in planned {
@@ -187,20 +187,20 @@ impl Inner {
     }
 }
 
-fn take_due(strikes: &mut Vec<Trigger>, phase: GamePhase, ply: usize, due: &mut Vec<Injection>) {
-    for trigger in strikes.iter_mut() {
+fn take_due(triggers: &mut Vec<Trigger>, phase: GamePhase, ply: usize, due: &mut Vec<Injection>) {
+    for trigger in triggers.iter_mut() {
         if trigger.phase == phase && trigger.ply <= ply && trigger.times > 0 {
             trigger.times -= 1;
             due.push(trigger.injection.clone());
         }
     }
-    strikes.retain(|trigger| trigger.times > 0);
+    triggers.retain(|trigger| trigger.times > 0);
 }
 
 /// Whether every game feels it.
 fn is_wide(injection: &Injection) -> bool {
     match injection {
-        Injection::Call(place, _) => !place.is_of_a_game(),
+        Injection::Call(endpoint, _) => !endpoint.is_of_a_game(),
         Injection::Stream(channel, stream_fault) => {
             *channel == Channel::Events && stream_fault.is_a_loss()
         }

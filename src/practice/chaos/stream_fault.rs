@@ -3,7 +3,7 @@
 /// Bytes past the longest line that a client should put up with.
 const OVERLONG: usize = (1 << 20) + 4096;
 
-/// What happens to a stream, in order with its lines.
+/// A fault of a stream, in order with its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamFault {
     End,

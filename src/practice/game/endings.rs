@@ -81,7 +81,7 @@ impl ServerGame {
         self.is_playing()
             && self.plies() >= 2
             && self.turn() != side
-            && matches!(self.setup.terms.time, TimeControl::Clock { .. })
+            && matches!(self.setup.settings.time, TimeControl::Clock { .. })
     }
 
     /// Whether `side` can claim the win now.
@@ -103,7 +103,7 @@ impl ServerGame {
     fn patience(&self, absent: Color) -> Patience {
         let behind = self.material(!absent) - self.material(absent);
         Patience {
-            speed: self.setup.terms.time.speed(),
+            speed: self.setup.settings.time.speed(),
             hopeless: behind >= 4,
         }
     }
@@ -171,7 +171,7 @@ impl ServerGame {
         }
     }
 
-    /// Looks after what is due: the claim for a bot, flags, notices of absence.
+    /// Handles everything due: the claim for a bot, flags, notices of absence.
     pub(crate) fn tick(&mut self, now: Millis) {
         self.claim_if_due(now);
         if !self.is_playing() {

@@ -14,7 +14,7 @@ impl ServerGame {
     /// How long the side that is to move has for its first move, where there is a limit.
     fn first_move_limit(&self) -> Option<Duration> {
         let limited = self.setup.arena.is_some() && self.is_playing() && self.plies() < 2;
-        let seconds = match self.setup.terms.time.speed() {
+        let seconds = match self.setup.settings.time.speed() {
             Speed::UltraBullet => 11,
             Speed::Bullet => 16,
             Speed::Blitz => 21,
@@ -24,7 +24,7 @@ impl ServerGame {
         limited.then(|| self.setup.timing.first_move_seconds(seconds))
     }
 
-    /// What a state tells about it.
+    /// The part of a game state about the first move.
     pub(super) fn expiration(&self, now: Millis) -> Option<Expiration> {
         let limit = self.first_move_limit()?;
         let idle = (now - self.turn_since).min(limit);

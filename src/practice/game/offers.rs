@@ -90,7 +90,7 @@ impl ServerGame {
         !offer.pending && rested
     }
 
-    /// `side` declines the opponent's offer. Only the chat tells.
+    /// `side` declines the opponent's offer. Only a chat line reports it.
     pub(crate) fn draw_no(&mut self, side: Color) {
         if self.is_playing() && std::mem::take(&mut self.offers.draw[(!side).index()].pending) {
             self.changes.push(GameChange::Remark(match side {

@@ -1,4 +1,4 @@
-//! Who is there: a player is present while a stream of the game is open.
+//! Presence: a player is present while one of its streams of the game is open.
 //!
 //! Says when the opponent is to be told of an absence and from when on it may claim. Never ends a
 //! game by itself.
@@ -106,13 +106,13 @@ impl Presence {
         Some(gone + patience.limit(self.left_the_page, timing))
     }
 
-    /// When the opponent is to be told next.
+    /// When the next notice to the opponent is due.
     pub(super) fn notice_due(&self, timing: &Timing) -> Option<Millis> {
         let gone = self.away_since? + timing.absence_grace;
         Some(self.next_notice.unwrap_or(gone))
     }
 
-    /// What the opponent is to be told now, if a notice is due.
+    /// The notice to the opponent, if one is due now.
     pub(super) fn notice(
         &mut self,
         patience: Patience,

@@ -40,14 +40,14 @@ impl PlayerSide {
 #[derive(Clone, Debug)]
 pub(crate) struct GameSpec {
     pub(crate) id: String,
-    pub(crate) terms: GameSettings,
+    pub(crate) settings: GameSettings,
     pub(crate) seats: [PlayerSide; 2],
     pub(crate) timing: Timing,
     /// The arena that it belongs to: no aborts, no takebacks, and a limit on first moves.
     pub(crate) arena: Option<String>,
 }
 
-/// What the referee has to say.
+/// An output of the referee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GameChange {
     /// A line for everyone in the game.
@@ -56,7 +56,7 @@ pub(crate) enum GameChange {
     Remark(&'static str),
     /// One side hears of the other's absence.
     Gone { to: Color, claim_in: Option<u64> },
-    /// The last line has been said.
+    /// The last line has been sent.
     Over,
 }
 
@@ -82,9 +82,9 @@ pub(crate) struct ServerGame {
     pub(super) presence: [Presence; 2],
     pub(super) faulty: [RefusedMoves; 2],
     pub(super) claim_due: Option<Millis>,
-    /// Since when it is the turn of who is to move.
+    /// When the current turn began.
     pub(super) turn_since: Millis,
-    /// Who aborted, resigned or claimed; whose flag fell.
+    /// The side that aborted, resigned or claimed, or whose flag fell.
     pub(super) ended_by: Option<Color>,
     pub(super) changes: Vec<GameChange>,
     pub(crate) rating_diffs: Option<[i32; 2]>,
@@ -95,7 +95,7 @@ impl ServerGame {
     pub(crate) fn new(setup: GameSpec, now: Millis) -> Self {
         let presence = [0, 1].map(|side| Presence::new(setup.seats[side].task, now));
         Self {
-            clock: Clock::new(setup.terms.time, now).faster(setup.timing.clock_speed),
+            clock: Clock::new(setup.settings.time, now).faster(setup.timing.clock_speed),
             created: now,
             game: Game::new(),
             record: Vec::new(),
@@ -115,7 +115,7 @@ impl ServerGame {
         }
     }
 
-    /// What there is to say since the last time this was asked.
+    /// Takes the output since the last call.
     pub(crate) fn take_changes(&mut self) -> Vec<GameChange> {
         std::mem::take(&mut self.changes)
     }
@@ -171,12 +171,12 @@ impl ServerGame {
         &self.clock
     }
 
-    /// Since when it is the turn of who is to move, or was when the game ended.
+    /// When the current turn began, or the last one if the game is over.
     pub(crate) fn turn_since(&self) -> Millis {
         self.turn_since
     }
 
-    /// Who aborted, resigned or claimed; whose flag fell. No one where the board decided.
+    /// The side that aborted, resigned or claimed, or whose flag fell; `None` if the board decided.
     pub(crate) fn ended_by(&self) -> Option<Color> {
         self.ended_by
     }
@@ -200,7 +200,7 @@ impl ServerGame {
 
     /// The state as a line of the stream.
     pub(crate) fn state(&self, now: Millis) -> GameState {
-        let increment = match self.setup.terms.time {
+        let increment = match self.setup.settings.time {
             TimeControl::Clock { increment, .. } => self.setup.timing.clock_ms(increment),
             _ => 0,
         };
@@ -257,7 +257,7 @@ impl ServerGame {
             return Ok(());
         }
         let Some(mv) = self.find(&parsed) else {
-            // Who never heard of the arrival of a move sends it again.
+            // A client that got no reply to a move sends it again.
             let own_last = self.record.iter().rev().nth(1);
             let faulty = &mut self.faulty[side.index()];
             if own_last.is_some_and(|played| played.uci == text || played.stream_uci == text) {
@@ -318,7 +318,7 @@ impl ServerGame {
         }
     }
 
-    /// What the board alone says, in the order in which Lichess looks.
+    /// The result by the board alone, checked in the order of Lichess.
     fn verdict(&self) -> Option<(Status, Option<Color>)> {
         match self.position().outcome() {
             Some(Outcome::Win {

@@ -28,7 +28,7 @@ fn seat(name: &str, title: Option<&'static str>) -> PlayerSide {
 fn round_of(titles: [Option<&'static str>; 2], limit: u32, increment: u32) -> ServerGame {
     let setup = GameSpec {
         id: "abcdefgh".to_owned(),
-        terms: GameSettings {
+        settings: GameSettings {
             time: TimeControl::Clock { limit, increment },
             rated: false,
         },
@@ -52,19 +52,18 @@ fn at(ms: u64) -> Millis {
 }
 
 /// Plays moves a second apart, from one second on; gives back the last moment.
-fn play(round: &mut ServerGame, moves: &str) -> Millis {
+fn play(game: &mut ServerGame, moves: &str) -> Millis {
     let mut now = at(0);
     for uci in moves.split_whitespace() {
         now = now + Duration::from_secs(1);
-        let side = round.turn();
-        assert_eq!(round.play(side, uci, false, now), Ok(()), "{uci}");
+        let side = game.turn();
+        assert_eq!(game.play(side, uci, false, now), Ok(()), "{uci}");
     }
     now
 }
 
-fn states(round: &mut ServerGame) -> Vec<GameState> {
-    round
-        .take_changes()
+fn states(game: &mut ServerGame) -> Vec<GameState> {
+    game.take_changes()
         .into_iter()
         .filter_map(|change| match change {
             GameChange::State(state) => Some(state),
@@ -75,22 +74,22 @@ fn states(round: &mut ServerGame) -> Vec<GameState> {
 
 /// White has a bare king, Black more: reached by captures from the start.
 fn with_white_stripped() -> ServerGame {
-    let mut round = bots();
-    round.game = crate::rules::Game::from_position(
+    let mut game = bots();
+    game.game = crate::rules::Game::from_position(
         crate::rules::Position::from_fen("4k3/pppppppp/8/8/8/8/8/4K3 w - - 0 1").unwrap(),
     );
-    play(&mut round, "e1d1 a7a6 d1c1");
-    round
+    play(&mut game, "e1d1 a7a6 d1c1");
+    game
 }
 
 #[test]
 fn an_explosion_is_the_last_line_with_its_status() {
-    let mut round = bots();
+    let mut game = bots();
     play(
-        &mut round,
+        &mut game,
         "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2",
     );
-    let last = states(&mut round).pop().unwrap();
+    let last = states(&mut game).pop().unwrap();
     assert_eq!(last.status, Status::VariantEnd);
     assert_eq!(last.winner, Some("black"));
     assert_eq!(
@@ -98,7 +97,7 @@ fn an_explosion_is_the_last_line_with_its_status() {
         "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1 f8d6 f3d4 d6h2"
     );
     assert_eq!(
-        round.play(White, "a2a3", false, at(99_000)),
+        game.play(White, "a2a3", false, at(99_000)),
         Err(Refusal::NotYourTurn)
     );
 }
@@ -106,27 +105,27 @@ fn an_explosion_is_the_last_line_with_its_status() {
 #[test]
 fn castling_is_accepted_in_both_spellings_and_written_king_to_rook() {
     for spelling in ["e1g1", "e1h1"] {
-        let mut round = bots();
-        play(&mut round, "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5");
-        play(&mut round, spelling);
-        assert!(states(&mut round).pop().unwrap().moves.ends_with(" e1h1"));
+        let mut game = bots();
+        play(&mut game, "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5");
+        play(&mut game, spelling);
+        assert!(states(&mut game).pop().unwrap().moves.ends_with(" e1h1"));
     }
 }
 
 #[test]
 fn a_missing_promotion_letter_means_a_queen() {
-    let mut round = bots();
-    round.game = crate::rules::Game::from_position(
+    let mut game = bots();
+    game.game = crate::rules::Game::from_position(
         crate::rules::Position::from_fen("8/4P3/k7/8/8/8/8/4K3 w - - 0 1").unwrap(),
     );
-    play(&mut round, "e7e8");
-    assert!(states(&mut round)[0].moves.ends_with("e7e8q"));
+    play(&mut game, "e7e8");
+    assert!(states(&mut game)[0].moves.ends_with("e7e8q"));
 }
 
 #[test]
 fn refusals_are_worded_as_on_lichess() {
-    let mut round = bots();
-    let mut refused = |side, uci| round.play(side, uci, false, at(0)).unwrap_err().to_string();
+    let mut game = bots();
+    let mut refused = |side, uci| game.play(side, uci, false, at(0)).unwrap_err().to_string();
     assert_eq!(refused(White, "0000"), "Invalid UCI: 0000");
     assert_eq!(refused(White, "é2e4"), "Invalid UCI: é2e4");
     assert_eq!(
@@ -136,14 +135,14 @@ fn refusals_are_worded_as_on_lichess() {
     assert_eq!(refused(White, "e2e5"), "Piece on e2 cannot move to e5");
     assert_eq!(refused(White, "e2e4q"), "Piece on e2 cannot move to e4");
     assert_eq!(
-        round.faulty(White),
+        game.faulty(White),
         super::referee::RefusedMoves {
             illegal: 2,
             out_of_turn: 0
         }
     );
     assert_eq!(
-        round.faulty(Black),
+        game.faulty(Black),
         super::referee::RefusedMoves {
             illegal: 0,
             out_of_turn: 1
@@ -155,9 +154,9 @@ const SHUFFLE: &str = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
 
 #[test]
 fn the_third_occurrence_is_shown_as_started_and_then_drawn_for_a_bot() {
-    let mut round = round_of([None, Some("BOT")], 180, 2);
-    play(&mut round, SHUFFLE);
-    let states = states(&mut round);
+    let mut game = round_of([None, Some("BOT")], 180, 2);
+    play(&mut game, SHUFFLE);
+    let states = states(&mut game);
     let [.., before, last] = states.as_slice() else {
         panic!("too few lines")
     };
@@ -171,231 +170,227 @@ fn the_third_occurrence_is_shown_as_started_and_then_drawn_for_a_bot() {
 
 #[test]
 fn a_claim_that_takes_its_time_is_still_made() {
-    let mut round = bots();
-    round.setup.timing.threefold_claim = Duration::from_millis(300);
-    round.arrive(White);
-    round.arrive(Black);
-    let now = play(&mut round, SHUFFLE);
-    assert_eq!(round.status(), Status::Started);
-    assert_eq!(round.next_due(), Some(now + Duration::from_millis(300)));
+    let mut game = bots();
+    game.setup.timing.threefold_claim = Duration::from_millis(300);
+    game.arrive(White);
+    game.arrive(Black);
+    let now = play(&mut game, SHUFFLE);
+    assert_eq!(game.status(), Status::Started);
+    assert_eq!(game.next_due(), Some(now + Duration::from_millis(300)));
     let late = now + Duration::from_millis(400);
     assert_eq!(
-        round.play(White, "g1f3", false, late),
+        game.play(White, "g1f3", false, late),
         Err(Refusal::NotYourTurn)
     );
-    assert_eq!(round.status(), Status::Draw);
+    assert_eq!(game.status(), Status::Draw);
 }
 
 #[test]
 fn between_people_three_times_goes_on_and_five_times_ends() {
-    let mut round = humans();
+    let mut game = humans();
     play(
-        &mut round,
+        &mut game,
         &format!("{SHUFFLE} g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1"),
     );
-    assert!(round.is_playing());
-    play(&mut round, "f6g8");
-    assert_eq!((round.status(), round.winner()), (Status::Draw, None));
+    assert!(game.is_playing());
+    play(&mut game, "f6g8");
+    assert_eq!((game.status(), game.winner()), (Status::Draw, None));
 }
 
 #[test]
 fn a_repetition_on_the_board_can_be_claimed() {
-    let mut round = humans();
-    let now = play(&mut round, SHUFFLE);
-    round.draw_yes(White, now);
-    assert_eq!(round.status(), Status::Draw);
+    let mut game = humans();
+    let now = play(&mut game, SHUFFLE);
+    game.draw_yes(White, now);
+    assert_eq!(game.status(), Status::Draw);
 }
 
 #[test]
 fn a_flag_costs_the_game_when_the_server_looks() {
-    let mut round = bots();
-    let now = play(&mut round, "e2e4 e7e5");
+    let mut game = bots();
+    let now = play(&mut game, "e2e4 e7e5");
     let due = now + Duration::from_millis(180_000 + 100);
     assert_eq!(
-        round
-            .presence
+        game.presence
             .iter()
             .filter_map(|it| it.notice_due(&Timing::default()))
             .count(),
         2
     );
-    round.arrive(White);
-    round.arrive(Black);
-    assert_eq!(round.next_due(), Some(due));
-    round.tick(Millis(due.0 - 1));
-    assert!(round.is_playing());
-    round.tick(due);
+    game.arrive(White);
+    game.arrive(Black);
+    assert_eq!(game.next_due(), Some(due));
+    game.tick(Millis(due.0 - 1));
+    assert!(game.is_playing());
+    game.tick(due);
     assert_eq!(
-        (round.status(), round.winner()),
+        (game.status(), game.winner()),
         (Status::Outoftime, Some(Black))
     );
-    assert_eq!(states(&mut round).pop().unwrap().wtime, 0);
+    assert_eq!(states(&mut game).pop().unwrap().wtime, 0);
 }
 
 #[test]
 fn a_move_after_the_flag_ends_the_game_and_is_answered_well() {
-    let mut round = bots();
-    let now = play(&mut round, "e2e4 e7e5");
+    let mut game = bots();
+    let now = play(&mut game, "e2e4 e7e5");
     let late = now + Duration::from_millis(180_001);
-    assert_eq!(round.play(White, "d2d4", false, late), Ok(()));
+    assert_eq!(game.play(White, "d2d4", false, late), Ok(()));
     assert_eq!(
-        (round.status(), round.winner()),
+        (game.status(), game.winner()),
         (Status::Outoftime, Some(Black))
     );
-    assert_eq!(round.plies(), 2);
+    assert_eq!(game.plies(), 2);
 }
 
 #[test]
 fn who_has_a_bare_king_cannot_win_on_time() {
-    let mut round = with_white_stripped();
+    let mut game = with_white_stripped();
     let now = at(3_000) + Duration::from_secs(200);
-    round.tick(now);
-    assert_eq!((round.status(), round.winner()), (Status::Outoftime, None));
+    game.tick(now);
+    assert_eq!((game.status(), game.winner()), (Status::Outoftime, None));
 }
 
 #[test]
 fn a_pending_offer_turns_the_flag_into_a_draw() {
-    let mut round = bots();
-    let now = play(&mut round, "e2e4 e7e5");
-    round.draw_yes(Black, now);
-    round.tick(now + Duration::from_secs(181));
-    assert_eq!((round.status(), round.winner()), (Status::Draw, None));
+    let mut game = bots();
+    let now = play(&mut game, "e2e4 e7e5");
+    game.draw_yes(Black, now);
+    game.tick(now + Duration::from_secs(181));
+    assert_eq!((game.status(), game.winner()), (Status::Draw, None));
 }
 
 #[test]
 fn an_offer_to_a_bare_king_ends_the_game_at_once() {
-    let mut round = with_white_stripped();
-    round.draw_yes(Black, at(4_000));
-    assert_eq!(round.status(), Status::InsufficientMaterialClaim);
+    let mut game = with_white_stripped();
+    game.draw_yes(Black, at(4_000));
+    assert_eq!(game.status(), Status::InsufficientMaterialClaim);
 }
 
 #[test]
 fn a_draw_is_offered_accepted_declined_and_not_offered_again_too_soon() {
-    let mut round = bots();
-    round.draw_yes(White, at(0));
+    let mut game = bots();
+    game.draw_yes(White, at(0));
     assert!(
-        states(&mut round).is_empty(),
+        states(&mut game).is_empty(),
         "no offers before both have moved"
     );
-    let now = play(&mut round, "g1f3 g8f6");
-    states(&mut round);
-    round.draw_yes(White, now);
-    assert!(states(&mut round)[0].wdraw);
-    round.draw_yes(White, now);
-    assert!(states(&mut round).is_empty());
-    round.draw_no(Black);
+    let now = play(&mut game, "g1f3 g8f6");
+    states(&mut game);
+    game.draw_yes(White, now);
+    assert!(states(&mut game)[0].wdraw);
+    game.draw_yes(White, now);
+    assert!(states(&mut game).is_empty());
+    game.draw_no(Black);
     assert_eq!(
-        round.take_changes(),
+        game.take_changes(),
         [GameChange::Remark("Black declines draw")]
     );
-    round.draw_yes(White, now);
+    game.draw_yes(White, now);
     assert!(
-        round.take_changes().is_empty(),
+        game.take_changes().is_empty(),
         "twenty half-moves must pass"
     );
-    round.draw_yes(Black, now);
-    round.draw_yes(White, now);
-    assert_eq!(round.status(), Status::Draw);
+    game.draw_yes(Black, now);
+    game.draw_yes(White, now);
+    assert_eq!(game.status(), Status::Draw);
 }
 
 #[test]
 fn a_move_declines_the_offer_of_the_opponent_and_keeps_the_own() {
-    let mut round = bots();
-    let now = play(&mut round, "g1f3 g8f6");
-    round.draw_yes(White, now);
-    states(&mut round);
-    assert_eq!(round.play(White, "e2e3", false, now), Ok(()));
-    assert!(states(&mut round)[0].wdraw);
-    assert_eq!(round.play(Black, "e7e6", false, now), Ok(()));
-    assert!(!states(&mut round)[0].wdraw);
+    let mut game = bots();
+    let now = play(&mut game, "g1f3 g8f6");
+    game.draw_yes(White, now);
+    states(&mut game);
+    assert_eq!(game.play(White, "e2e3", false, now), Ok(()));
+    assert!(states(&mut game)[0].wdraw);
+    assert_eq!(game.play(Black, "e7e6", false, now), Ok(()));
+    assert!(!states(&mut game)[0].wdraw);
 }
 
 #[test]
 fn agreeing_with_a_move_draws_without_the_move() {
-    let mut round = bots();
-    let now = play(&mut round, "g1f3 g8f6");
-    round.draw_yes(Black, now);
-    assert_eq!(round.play(White, "e2e3", true, now), Ok(()));
-    assert_eq!((round.status(), round.plies()), (Status::Draw, 2));
+    let mut game = bots();
+    let now = play(&mut game, "g1f3 g8f6");
+    game.draw_yes(Black, now);
+    assert_eq!(game.play(White, "e2e3", true, now), Ok(()));
+    assert_eq!((game.status(), game.plies()), (Status::Draw, 2));
 }
 
 #[test]
 fn a_game_can_be_aborted_before_both_have_moved_and_resigning_aborts_it() {
-    let mut round = bots();
-    play(&mut round, "e2e4");
-    assert_eq!(round.resign(White, at(2_000)), Ok(()));
-    assert_eq!((round.status(), round.winner()), (Status::Aborted, None));
-    let mut round = bots();
-    let now = play(&mut round, "e2e4 e7e5");
-    assert_eq!(round.abort(Color::White, now), Err(Refusal::CannotAbort));
-    assert_eq!(round.resign(White, now), Ok(()));
+    let mut game = bots();
+    play(&mut game, "e2e4");
+    assert_eq!(game.resign(White, at(2_000)), Ok(()));
+    assert_eq!((game.status(), game.winner()), (Status::Aborted, None));
+    let mut game = bots();
+    let now = play(&mut game, "e2e4 e7e5");
+    assert_eq!(game.abort(Color::White, now), Err(Refusal::CannotAbort));
+    assert_eq!(game.resign(White, now), Ok(()));
     assert_eq!(
-        (round.status(), round.winner()),
+        (game.status(), game.winner()),
         (Status::Resign, Some(Black))
     );
-    assert_eq!(round.resign(White, now), Err(Refusal::CannotResign));
+    assert_eq!(game.resign(White, now), Err(Refusal::CannotResign));
 }
 
 #[test]
 fn a_takeback_shortens_the_record_to_the_turn_of_who_asked() {
-    let mut round = humans();
-    let now = play(&mut round, "e2e4 e7e5 g1f3");
-    states(&mut round);
-    round.takeback_yes(White, now);
-    assert!(states(&mut round)[0].wtakeback);
-    round.takeback_yes(Black, now);
-    let state = states(&mut round).pop().unwrap();
+    let mut game = humans();
+    let now = play(&mut game, "e2e4 e7e5 g1f3");
+    states(&mut game);
+    game.takeback_yes(White, now);
+    assert!(states(&mut game)[0].wtakeback);
+    game.takeback_yes(Black, now);
+    let state = states(&mut game).pop().unwrap();
     assert_eq!(state.moves, "e2e4 e7e5");
-    round.takeback_yes(White, now);
-    round.takeback_yes(Black, now);
-    assert_eq!(states(&mut round).pop().unwrap().moves, "");
-    assert_eq!(round.turn(), White);
+    game.takeback_yes(White, now);
+    game.takeback_yes(Black, now);
+    assert_eq!(states(&mut game).pop().unwrap().moves, "");
+    assert_eq!(game.turn(), White);
 }
 
 #[test]
 fn a_declined_takeback_must_wait() {
-    let mut round = humans();
-    let now = play(&mut round, "e2e4 e7e5");
-    round.takeback_yes(White, now);
-    round.takeback_no(Black, now);
-    states(&mut round);
-    round.takeback_yes(White, now + Duration::from_secs(9));
-    assert!(states(&mut round).is_empty());
-    round.takeback_yes(White, now + Duration::from_secs(10));
-    assert!(states(&mut round)[0].wtakeback);
+    let mut game = humans();
+    let now = play(&mut game, "e2e4 e7e5");
+    game.takeback_yes(White, now);
+    game.takeback_no(Black, now);
+    states(&mut game);
+    game.takeback_yes(White, now + Duration::from_secs(9));
+    assert!(states(&mut game).is_empty());
+    game.takeback_yes(White, now + Duration::from_secs(10));
+    assert!(states(&mut game)[0].wtakeback);
 }
 
 #[test]
 fn nothing_is_taken_back_where_one_side_does_not_allow_it() {
-    let mut round = humans();
-    round.setup.seats[1].takebacks = false;
-    let now = play(&mut round, "e2e4 e7e5");
-    states(&mut round);
-    round.takeback_yes(White, now);
-    assert!(round.take_changes().is_empty());
+    let mut game = humans();
+    game.setup.seats[1].takebacks = false;
+    let now = play(&mut game, "e2e4 e7e5");
+    states(&mut game);
+    game.takeback_yes(White, now);
+    assert!(game.take_changes().is_empty());
 }
 
 #[test]
 fn a_long_absence_can_be_claimed_on_the_turn_of_the_absent() {
-    let mut round = bots();
-    round.arrive(White);
-    round.arrive(Black);
-    let now = play(&mut round, "e2e4 e7e5 g1f3");
-    round.leave(Black, false, now);
+    let mut game = bots();
+    game.arrive(White);
+    game.arrive(Black);
+    let now = play(&mut game, "e2e4 e7e5 g1f3");
+    game.leave(Black, false, now);
+    assert_eq!(game.claim_victory(White, now), Err(Refusal::CannotClaimWin));
     assert_eq!(
-        round.claim_victory(White, now),
-        Err(Refusal::CannotClaimWin)
-    );
-    assert_eq!(
-        round.claim_victory(Black, now),
+        game.claim_victory(Black, now),
         Ok(()),
         "no claim exists: nothing happens"
     );
-    round.take_changes();
+    game.take_changes();
     let mut heard = Vec::new();
     for second in 1..=46 {
-        round.tick(now + Duration::from_secs(second));
-        heard.extend(round.take_changes());
+        game.tick(now + Duration::from_secs(second));
+        heard.extend(game.take_changes());
     }
     assert_eq!(
         heard[0],
@@ -412,25 +407,25 @@ fn a_long_absence_can_be_claimed_on_the_turn_of_the_absent() {
         })
     );
     assert_eq!(
-        round.claim_victory(White, now + Duration::from_secs(46)),
+        game.claim_victory(White, now + Duration::from_secs(46)),
         Ok(())
     );
     assert_eq!(
-        (round.status(), round.winner()),
+        (game.status(), game.winner()),
         (Status::Timeout, Some(White))
     );
 }
 
 #[test]
 fn who_comes_back_after_too_long_is_announced() {
-    let mut round = bots();
-    round.arrive(White);
-    let now = play(&mut round, "e2e4 e7e5 g1f3");
-    round.tick(now + Duration::from_secs(100));
-    round.take_changes();
-    round.arrive(Black);
+    let mut game = bots();
+    game.arrive(White);
+    let now = play(&mut game, "e2e4 e7e5 g1f3");
+    game.tick(now + Duration::from_secs(100));
+    game.take_changes();
+    game.arrive(Black);
     assert_eq!(
-        round.take_changes(),
+        game.take_changes(),
         [GameChange::Gone {
             to: White,
             claim_in: None
@@ -440,36 +435,31 @@ fn who_comes_back_after_too_long_is_announced() {
 
 #[test]
 fn the_six_hundred_and_second_half_move_is_not_played() {
-    let mut round = humans();
-    round.record = vec![
-        Played::of(
-            round.position(),
-            round.position().parse_uci("e2e4").unwrap()
-        );
-        601
-    ];
-    assert_eq!(round.play(White, "d2d4", false, at(0)), Ok(()));
-    assert_eq!((round.status(), round.plies()), (Status::Draw, 601));
+    let mut game = humans();
+    game.record =
+        vec![Played::of(game.position(), game.position().parse_uci("e2e4").unwrap()); 601];
+    assert_eq!(game.play(White, "d2d4", false, at(0)), Ok(()));
+    assert_eq!((game.status(), game.plies()), (Status::Draw, 601));
 }
 
 #[test]
 fn more_time_is_told_without_a_move() {
-    let mut round = bots();
-    let now = play(&mut round, "e2e4 e7e5");
-    states(&mut round);
-    round.give_time(White, 15, now);
-    assert_eq!(states(&mut round)[0].btime, 195_000);
+    let mut game = bots();
+    let now = play(&mut game, "e2e4 e7e5");
+    states(&mut game);
+    game.give_time(White, 15, now);
+    assert_eq!(states(&mut game)[0].btime, 195_000);
 }
 
 #[test]
 fn an_aborted_round_has_nothing_due() {
-    let mut round = bots();
+    let mut game = bots();
     assert!(
-        round.next_due().is_some(),
+        game.next_due().is_some(),
         "both sides are away and will be noticed"
     );
-    round.abort(Color::White, at(0)).unwrap();
-    assert_eq!(round.next_due(), None);
+    game.abort(Color::White, at(0)).unwrap();
+    assert_eq!(game.next_due(), None);
 }
 
 /// What the data calls an end, in the words of the server.
@@ -500,24 +490,24 @@ fn two_thousand_recorded_games_end_as_recorded() {
     let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
     let mut games = 0;
     for line in lines {
-        let game: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let text = |name: &str| game[name].as_str().unwrap().to_owned();
-        let mut round = if game["repetition_rule"] == 3 {
+        let recorded: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let text = |name: &str| recorded[name].as_str().unwrap().to_owned();
+        let mut game = if recorded["repetition_rule"] == 3 {
             round_of([Some("BOT"); 2], 10_800, 0)
         } else {
             humans()
         };
-        round.clock = crate::practice::clock::Clock::new(TimeControl::Unlimited, at(0));
-        play(&mut round, &text("moves"));
+        game.clock = crate::practice::clock::Clock::new(TimeControl::Unlimited, at(0));
+        play(&mut game, &text("moves"));
         let winner = match text("result").as_str() {
             "1-0" => Some(White),
             "0-1" => Some(Black),
             _ => None,
         };
-        assert_eq!(round.status(), expected(&text("termination")), "{game}");
-        assert_eq!(round.winner(), winner, "{game}");
-        assert_eq!(round.record.last().unwrap().fen, text("final_fen"));
-        let san: Vec<&str> = round
+        assert_eq!(game.status(), expected(&text("termination")), "{recorded}");
+        assert_eq!(game.winner(), winner, "{recorded}");
+        assert_eq!(game.record.last().unwrap().fen, text("final_fen"));
+        let san: Vec<&str> = game
             .record
             .iter()
             .map(|played| played.san.as_str())
@@ -530,7 +520,7 @@ fn two_thousand_recorded_games_end_as_recorded() {
 
 #[test]
 fn a_side_is_found_by_its_user() {
-    let round = bots();
-    assert_eq!(round.side_of("two"), Some(Color::Black));
-    assert_eq!(round.side_of("nobody"), None);
+    let game = bots();
+    assert_eq!(game.side_of("two"), Some(Color::Black));
+    assert_eq!(game.side_of("nobody"), None);
 }

@@ -88,9 +88,9 @@ pub(super) async fn events(
     fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
     match app.shared.open_events(&caller.token, &caller.user) {
-        Ok(mailbox) => {
+        Ok(outbox) => {
             let reader = StreamOwner::Events { user: caller.user };
-            stream_of(app.shared, mailbox, reader, stream_fault(fault).as_ref())
+            stream_of(app.shared, outbox, reader, stream_fault(fault).as_ref())
         }
         Err(error) => error.into_response(),
     }

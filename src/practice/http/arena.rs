@@ -18,7 +18,7 @@ pub(super) async fn list(State(app): State<App>) -> Response {
     Json(app.shared.see(ServerState::arena_list)).into_response()
 }
 
-/// Anyone may look; who looks with a token is told whether it may come in.
+/// Needs no token; with one, the reply also says whether the account may join.
 pub(super) async fn show(
     State(app): State<App>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! Who is calling: the bearer token, its scopes, and the name in the user agent.
+//! The caller of a request: the bearer token, its scopes, and the name in the user agent.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -18,7 +18,7 @@ pub(super) struct Caller {
     pub(super) agent: String,
 }
 
-/// Lets through who has one of these scopes; an empty list is content with any token.
+/// Requires one of these scopes; an empty list accepts any token.
 #[derive(Clone, Debug)]
 pub(super) struct ScopeGuard {
     pub(super) app: App,
@@ -52,7 +52,7 @@ pub(super) async fn authenticate(
     response
 }
 
-/// Who is calling, where that may be anyone.
+/// The caller, for endpoints that need no token.
 pub(super) fn caller_of(state: &ServerState, headers: &HeaderMap) -> Option<Caller> {
     let (caller, _) = identify(state, headers, &[]).ok()?;
     Some(caller)

@@ -32,7 +32,7 @@ pub(super) enum StreamOwner {
 }
 
 impl StreamOwner {
-    /// Its name in the journal.
+    /// The name in the traffic log.
     fn key(&self) -> String {
         match self {
             Self::Events { user } => format!("events {user}"),
@@ -42,10 +42,10 @@ impl StreamOwner {
     }
 }
 
-/// A stream that someone reads; tells the server state when it is dropped.
+/// An open stream; reports to the server state when it is dropped.
 struct OpenStream {
     shared: Arc<SharedServer>,
-    mailbox: Arc<Outbox>,
+    outbox: Arc<Outbox>,
     reader: StreamOwner,
     due: Option<(usize, StreamFault)>,
     sender: StreamSender,
@@ -56,7 +56,7 @@ struct OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.shared.forget(&self.mailbox);
+        self.shared.forget(&self.outbox);
         self.shared.with(|state, now| match &self.reader {
             StreamOwner::Events { user } => state.close_event_stream(user, now),
             StreamOwner::Game { id, side } => state.leave(id, *side, false, now),
@@ -68,14 +68,14 @@ impl Drop for OpenStream {
 /// The answer that is a stream.
 pub(super) fn stream_of(
     shared: Arc<SharedServer>,
-    mailbox: Arc<Outbox>,
+    outbox: Arc<Outbox>,
     reader: StreamOwner,
     fault: Option<&Fault>,
 ) -> Response {
     shared.log.opened(&reader.key(), shared.now());
     let open = OpenStream {
         shared,
-        mailbox,
+        outbox,
         reader,
         due: fault.and_then(Fault::on_a_stream),
         sender: StreamSender::default(),
@@ -109,7 +109,7 @@ impl OpenStream {
                 // Each piece is to leave on its own.
                 tokio::task::yield_now().await;
                 if piece == OutgoingChunk::Break {
-                    // What was said before must have left the machine first.
+                    // Earlier lines must have left the machine first.
                     tokio::time::sleep(BEFORE_BREAKING).await;
                 }
                 return piece;
@@ -120,16 +120,16 @@ impl OpenStream {
             } else {
                 keep_alive
             };
-            match timeout(patience, self.mailbox.next()).await {
+            match timeout(patience, self.outbox.next()).await {
                 Ok(Ok(OutboxItem::Line(line))) => {
                     self.lines += 1;
                     self.sender.line(line);
                 }
                 Ok(Ok(OutboxItem::Mess(stream_fault))) => self.stream_fault(stream_fault),
-                Ok(Err(_)) if self.sender.holds() => self.sender.breathe(),
+                Ok(Err(_)) if self.sender.holds() => self.sender.keep_alive(),
                 Ok(Err(StreamEnd::Closed)) => return OutgoingChunk::End,
                 Ok(Err(StreamEnd::Broken)) => return OutgoingChunk::Break,
-                Err(_) => self.sender.breathe(),
+                Err(_) => self.sender.keep_alive(),
             }
         }
     }

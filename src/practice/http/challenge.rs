@@ -35,8 +35,8 @@ pub(super) async fn create(
     match created {
         Ok((id, json)) if fields.is_true("keepAliveStream") => {
             let first = serde_json::to_string(&json).unwrap_or_default();
-            let mailbox = app.shared.open_challenge(&id, first);
-            stream_of(app.shared, mailbox, StreamOwner::Challenge { id }, None)
+            let outbox = app.shared.open_challenge(&id, first);
+            stream_of(app.shared, outbox, StreamOwner::Challenge { id }, None)
         }
         Ok((_, json)) => Json(json).into_response(),
         Err(error) => error.into_response(),
@@ -50,7 +50,7 @@ fn read_wish(fields: &Fields) -> Result<ChallengeRequest, ApiError> {
         .map_or(Some(ColorWish::Random), ColorWish::parse);
     let variant = Variant::of(fields.get("variant").unwrap_or("standard"));
     Ok(ChallengeRequest {
-        terms: GameSettings {
+        settings: GameSettings {
             time: read_time(fields)?,
             rated: fields.is_true("rated"),
         },

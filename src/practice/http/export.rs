@@ -1,4 +1,4 @@
-//! Games for those who ask afterwards.
+//! Export of finished games.
 
 use axum::Json;
 use axum::extract::{Path, Query, State};

@@ -25,7 +25,7 @@ pub(super) fn stream_fault(left: Option<Extension<PendingStreamFault>>) -> Optio
 }
 
 /// Stands before everything else.
-pub(super) async fn misbehave(
+pub(super) async fn inject_faults(
     State(app): State<App>,
     ConnectInfo(killer): ConnectInfo<ConnectionKiller>,
     request: Request,
@@ -42,15 +42,15 @@ pub(super) async fn misbehave(
     if let (Some(game), Some(uci)) = (game, call.uci) {
         shared.move_came(game, uci);
     }
-    let fault = shared.faults.take(call.place, game);
+    let fault = shared.faults.take(call.endpoint, game);
     if let (Some(game), Some(fault)) = (game, &fault) {
-        let line = format!("{}: {}", call.place.name(), fault.name());
+        let line = format!("{}: {}", call.endpoint.name(), fault.name());
         shared.log.tell(game, shared.now(), line);
     }
     let response = run_effect(fault, &killer, request, next).await;
     let status = response.status().as_u16();
     shared.log.answered(call, status, shared.now());
-    if let Some(game) = game.filter(|_| call.place == Endpoint::Move && status == 400) {
+    if let Some(game) = game.filter(|_| call.endpoint == Endpoint::Move && status == 400) {
         shared.log.move_refused(game);
     }
     response
@@ -113,7 +113,7 @@ fn write(reply: &FaultReply) -> Response {
 
 /// What a request asks of the Bot API.
 struct RequestTarget {
-    place: Endpoint,
+    endpoint: Endpoint,
     game: Option<String>,
     uci: Option<String>,
 }
@@ -121,7 +121,7 @@ struct RequestTarget {
 impl RequestTarget {
     fn of(method: &Method, path: &str) -> Option<Self> {
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-        let (place, game, uci) = match (method.as_str(), parts.as_slice()) {
+        let (endpoint, game, uci) = match (method.as_str(), parts.as_slice()) {
             ("GET", ["api", "stream", "event"]) => (Endpoint::Events, None, None),
             ("GET", ["api", "bot", "game", "stream", id]) => (Endpoint::GameStream, Some(id), None),
             ("POST", ["api", "bot", "game", id, "move", uci]) => {
@@ -143,7 +143,7 @@ impl RequestTarget {
             _ => return None,
         };
         Some(Self {
-            place,
+            endpoint,
             game: game.map(|id| (*id).to_owned()),
             uci,
         })
@@ -152,7 +152,7 @@ impl RequestTarget {
     fn by<'a>(&'a self, caller: Option<&'a Caller>) -> CallRecord<'a> {
         CallRecord {
             who: caller.map(|caller| caller.user.as_str()),
-            place: self.place,
+            endpoint: self.endpoint,
             game: self.game.as_deref(),
             uci: self.uci.as_deref(),
         }

@@ -29,8 +29,8 @@ fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiErr
              See https://lichess.org/api#operation/botAccountUpgrade",
         ));
     }
-    let (round, side) = state.seat_at(&caller.user, id)?;
-    if !ServerState::is_bot_compatible(round) {
+    let (game, side) = state.seat_at(&caller.user, id)?;
+    if !ServerState::is_bot_compatible(game) {
         return Err(ApiError::refused(
             "This game cannot be played with the Bot API.",
         ));
@@ -47,9 +47,7 @@ fn act(
 ) -> Result<(), ApiError> {
     app.shared.with(|state, now| {
         guard(state, caller, id)?;
-        state.act(&caller.user, id, now, |round, side| {
-            action(round, side, now)
-        })
+        state.act(&caller.user, id, now, |game, side| action(game, side, now))
     })
 }
 
@@ -69,9 +67,9 @@ pub(super) async fn stream(
         agent: caller.agent,
     };
     match app.shared.open_game(key) {
-        Ok(mailbox) => stream_of(
+        Ok(outbox) => stream_of(
             app.shared,
-            mailbox,
+            outbox,
             StreamOwner::Game { id, side },
             stream_fault(fault).as_ref(),
         ),
@@ -92,35 +90,35 @@ pub(super) async fn play(
     Query(query): Query<WithMove>,
 ) -> Response {
     let offering = matches!(query.offering_draw.as_deref(), Some("true" | "yes" | "1"));
-    done_or(act(&app, &caller, &id, |round, side, now| {
-        round.play(side, &uci, offering, now)
+    done_or(act(&app, &caller, &id, |game, side, now| {
+        game.play(side, &uci, offering, now)
     }))
 }
 
 /// The handler of a command that is one call of the referee.
 macro_rules! command {
-    ($name:ident, $round:ident, $side:ident, $now:ident => $action:expr) => {
+    ($name:ident, $game:ident, $side:ident, $now:ident => $action:expr) => {
         pub(super) async fn $name(
             State(app): State<App>,
             Extension(caller): Extension<Caller>,
             Path(id): Path<String>,
         ) -> Response {
-            done_or(act(&app, &caller, &id, |$round, $side, $now| $action))
+            done_or(act(&app, &caller, &id, |$game, $side, $now| $action))
         }
     };
     // A claim; when it is refused, that takes its time.
-    (claim $name:ident, $round:ident, $side:ident, $now:ident => $action:expr) => {
+    (claim $name:ident, $game:ident, $side:ident, $now:ident => $action:expr) => {
         pub(super) async fn $name(
             State(app): State<App>,
             Extension(caller): Extension<Caller>,
             Path(id): Path<String>,
         ) -> Response {
-            let outcome = act(&app, &caller, &id, |$round, $side, $now| $action);
+            let outcome = act(&app, &caller, &id, |$game, $side, $now| $action);
             after_a_while(&app, outcome).await
         }
     };
     // One that answers a question in the last part of its address.
-    (answer $name:ident, $round:ident, $side:ident, $now:ident => $yes:expr, $no:expr) => {
+    (answer $name:ident, $game:ident, $side:ident, $now:ident => $yes:expr, $no:expr) => {
         pub(super) async fn $name(
             State(app): State<App>,
             Extension(caller): Extension<Caller>,
@@ -131,7 +129,7 @@ macro_rules! command {
                 "no" | "false" => false,
                 _ => return nothing_here().await,
             };
-            done_or(act(&app, &caller, &id, |$round, $side, $now| {
+            done_or(act(&app, &caller, &id, |$game, $side, $now| {
                 if yes {
                     $yes
                 } else {
@@ -143,13 +141,13 @@ macro_rules! command {
     };
 }
 
-command!(abort, round, side, now => round.abort(side, now));
-command!(resign, round, side, now => round.resign(side, now));
-command!(answer draw, round, side, now => round.draw_yes(side, now), round.draw_no(side));
-command!(answer takeback, round, side, now =>
-    round.takeback_yes(side, now), round.takeback_no(side, now));
-command!(claim claim_victory, round, side, now => round.claim_victory(side, now));
-command!(claim claim_draw, round, side, now => round.claim_draw(side, now));
+command!(abort, game, side, now => game.abort(side, now));
+command!(resign, game, side, now => game.resign(side, now));
+command!(answer draw, game, side, now => game.draw_yes(side, now), game.draw_no(side));
+command!(answer takeback, game, side, now =>
+    game.takeback_yes(side, now), game.takeback_no(side, now));
+command!(claim claim_victory, game, side, now => game.claim_victory(side, now));
+command!(claim claim_draw, game, side, now => game.claim_draw(side, now));
 
 /// A refused claim takes its time to be answered.
 async fn after_a_while(app: &App, outcome: Result<(), ApiError>) -> Response {
@@ -170,8 +168,8 @@ pub(super) async fn read_chat(
 ) -> Response {
     let chat = app.shared.see(|state, _| {
         guard(state, &caller, &id)?;
-        let table = state.table(&id).ok_or_else(ApiError::not_found)?;
-        let lines = table
+        let entry = state.entry(&id).ok_or_else(ApiError::not_found)?;
+        let lines = entry
             .chat
             .iter()
             .map(|(user, text)| json!({ "text": text, "user": user }));

@@ -9,7 +9,7 @@ use axum::routing::{delete, get, post};
 use crate::practice::shared::SharedServer;
 
 use super::auth::{ScopeGuard, authenticate};
-use super::fault_middleware::misbehave;
+use super::fault_middleware::inject_faults;
 use super::reply::nothing_here;
 use super::{account, arena, challenge, export, game, users};
 
@@ -43,7 +43,7 @@ pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
         .merge(for_everybody())
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
-        .layer(from_fn_with_state(app.clone(), misbehave))
+        .layer(from_fn_with_state(app.clone(), inject_faults))
         .with_state(app)
 }
 

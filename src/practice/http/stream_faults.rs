@@ -1,6 +1,6 @@
-//! From the lines of a stream to the pieces that go out, and everything that can go wrong between.
+//! Turns the lines of a stream into the chunks to send, and applies stream faults on the way.
 //!
-//! Pure: lines and messes go in, pieces come out.
+//! Pure: takes lines and faults, returns chunks.
 
 use std::collections::VecDeque;
 
@@ -74,7 +74,7 @@ impl StreamSender {
     }
 
     /// Nothing came for a while: what was kept back goes out, or else an empty line.
-    pub(super) fn breathe(&mut self) {
+    pub(super) fn keep_alive(&mut self) {
         if self.held.is_empty() {
             self.say(b"\n");
         } else {
@@ -113,7 +113,7 @@ impl StreamSender {
         }
     }
 
-    /// Makes one piece of what is ready from a place on.
+    /// Merges everything that is ready from an index on into one chunk.
     fn join(&mut self, from: usize) {
         let mut whole = Vec::new();
         while self.ready.len() > from {
@@ -174,15 +174,15 @@ fn noisy(line: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn sent(messes: &[StreamFault], lines: &[&str]) -> Vec<String> {
+    fn sent(faults: &[StreamFault], lines: &[&str]) -> Vec<String> {
         let mut sender = StreamSender::default();
-        for stream_fault in messes {
+        for stream_fault in faults {
             sender.stream_fault(stream_fault.clone());
         }
         for line in lines {
             sender.line((*line).to_owned());
         }
-        sender.breathe();
+        sender.keep_alive();
         let mut sent = Vec::new();
         while let Some(piece) = sender.next() {
             sent.push(match piece {

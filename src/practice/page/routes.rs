@@ -126,9 +126,9 @@ fn in_words(error: ApiError) -> ApiError {
 
 async fn games(State(page): State<Page>) -> Response {
     let mut list: Vec<_> = page.shared.see(|state, _| {
-        let mut rounds: Vec<_> = state.running().collect();
-        rounds.sort_by_key(|round| std::cmp::Reverse(round.created));
-        rounds.into_iter().map(WatchedGame::of).collect()
+        let mut games: Vec<_> = state.running().collect();
+        games.sort_by_key(|game| std::cmp::Reverse(game.created));
+        games.into_iter().map(WatchedGame::of).collect()
     });
     list.truncate(50);
     Json(list).into_response()
@@ -142,7 +142,7 @@ async fn events(State(page): State<Page>, Path(ticket): Path<String>) -> Respons
 }
 
 async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Response {
-    if page.shared.see(|state, _| state.table(&game).is_none()) {
+    if page.shared.see(|state, _| state.entry(&game).is_none()) {
         return ApiError::text(404, "there is no such game").into_response();
     }
     sse::for_spectator(page.shared, game)
@@ -151,8 +151,8 @@ async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Response {
 async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, String)>) -> Response {
     answer(page.visitor(&ticket).and_then(|visitor| {
         page.shared.with(|state, now| {
-            state.act(&visitor.user, &visitor.current(), now, |round, side| {
-                round.play(side, &uci, false, now)
+            state.act(&visitor.user, &visitor.current(), now, |game, side| {
+                game.play(side, &uci, false, now)
             })
         })
     }))
@@ -161,11 +161,11 @@ async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, Strin
 async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, String)>) -> Response {
     answer(page.visitor(&ticket).and_then(|visitor| {
         page.shared.with(|state, now| {
-            state.act(&visitor.user, &visitor.current(), now, |round, side| {
+            state.act(&visitor.user, &visitor.current(), now, |game, side| {
                 if word == "yes" {
-                    round.draw_yes(side, now);
+                    game.draw_yes(side, now);
                 } else {
-                    round.draw_no(side);
+                    game.draw_no(side);
                 }
                 Ok(())
             })
@@ -173,7 +173,7 @@ async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, Stri
     }))
 }
 
-/// What is said in one word.
+/// Actions without a parameter.
 async fn simply(
     State(page): State<Page>,
     Path((ticket, verb)): Path<(String, String)>,
@@ -184,16 +184,16 @@ async fn simply(
     };
     let outcome = page.shared.with(|state, now| match verb.as_str() {
         "resign" => Some(
-            state.act(&visitor.user, &visitor.current(), now, |round, side| {
-                round.resign(side, now)
+            state.act(&visitor.user, &visitor.current(), now, |game, side| {
+                game.resign(side, now)
             }),
         ),
         "abort" => Some(match state.pending(&visitor.current()) {
             Some(challenge) if challenge.standing.is_pending() => {
                 state.cancel(&visitor.user, &visitor.current(), now)
             }
-            _ => state.act(&visitor.user, &visitor.current(), now, |round, side| {
-                round.abort(side, now)
+            _ => state.act(&visitor.user, &visitor.current(), now, |game, side| {
+                game.abort(side, now)
             }),
         }),
         "rematch" => Some(rematch(state, &visitor, now)),

@@ -1,4 +1,4 @@
-//! The whole truth about a game or a challenge, as the page is told it at every change.
+//! The complete state of a game or challenge, as the server sends it to the page at every change.
 
 use std::collections::BTreeMap;
 
@@ -89,24 +89,24 @@ pub(super) struct WatchedGame {
 }
 
 impl WatchedGame {
-    pub(super) fn of(round: &ServerGame) -> Self {
+    pub(super) fn of(game: &ServerGame) -> Self {
         Self {
-            id: round.setup.id.clone(),
-            white: round.seat(Color::White).name.clone(),
-            black: round.seat(Color::Black).name.clone(),
-            fen: round.position().fen(),
-            last_move: round.record().last().map(|played| played.uci.clone()),
-            ply: round.plies(),
-            status: round.status(),
+            id: game.setup.id.clone(),
+            white: game.seat(Color::White).name.clone(),
+            black: game.seat(Color::Black).name.clone(),
+            fen: game.position().fen(),
+            last_move: game.record().last().map(|played| played.uci.clone()),
+            ply: game.plies(),
+            status: game.status(),
         }
     }
 }
 
 impl Snapshot {
-    /// The game seen by who plays `side`; a spectator sees it from there too, and may not move.
-    pub(super) fn of_game(round: &ServerGame, side: Color, playing: bool, now: Millis) -> Self {
-        let position = round.position();
-        let (legal, promotions) = if playing && round.is_playing() && round.turn() == side {
+    /// The game as `side` sees it; a spectator gets the same view without the right to move.
+    pub(super) fn of_game(game: &ServerGame, side: Color, playing: bool, now: Millis) -> Self {
+        let position = game.position();
+        let (legal, promotions) = if playing && game.is_playing() && game.turn() == side {
             legal_moves(position)
         } else {
             (BTreeMap::new(), Vec::new())
@@ -115,39 +115,39 @@ impl Snapshot {
             .in_check()
             .then(|| position.king(position.turn()))
             .flatten();
-        let state = round.state(now);
+        let state = game.state(now);
         Self {
-            phase: if round.is_playing() {
+            phase: if game.is_playing() {
                 PagePhase::Playing
             } else {
                 PagePhase::Over
             },
             reason: None,
-            game: Some(round.setup.id.clone()),
+            game: Some(game.setup.id.clone()),
             color: color_name(side),
-            you: PlayerJson::at(round.seat(side)),
-            opponent: PlayerJson::at(round.seat(!side)),
+            you: PlayerJson::at(game.seat(side)),
+            opponent: PlayerJson::at(game.seat(!side)),
             fen: position.fen(),
-            turn: color_name(round.turn()),
-            ply: round.plies(),
+            turn: color_name(game.turn()),
+            ply: game.plies(),
             check: in_check.map(|square| square.to_string()),
             legal,
             promotions,
-            moves: round.record().iter().map(MoveJson::of).collect(),
+            moves: game.record().iter().map(MoveJson::of).collect(),
             clock: ClockJson {
                 white: state.wtime,
                 black: state.btime,
-                running: round.clock().running().map(color_name),
-                ..ClockJson::standing(round.setup.terms.time)
+                running: game.clock().running().map(color_name),
+                ..ClockJson::standing(game.setup.settings.time)
             },
-            status: round.status(),
+            status: game.status(),
             winner: state.winner,
             draw_offer: match (state.wdraw, state.bdraw) {
                 (true, _) => Some("white"),
                 (_, true) => Some("black"),
                 _ => None,
             },
-            rating_diff: round
+            rating_diff: game
                 .rating_diffs
                 .map(|[white, black]| Diffs { white, black }),
         }
@@ -178,7 +178,7 @@ impl Snapshot {
             legal: BTreeMap::new(),
             promotions: Vec::new(),
             moves: Vec::new(),
-            clock: ClockJson::standing(challenge.request.terms.time),
+            clock: ClockJson::standing(challenge.request.settings.time),
             status: Status::Started,
             winner: None,
             draw_offer: None,

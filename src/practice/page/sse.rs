@@ -41,7 +41,7 @@ enum HeldPresence {
     AtChallenge(String),
 }
 
-/// The page of a visitor.
+/// The stream of a visitor.
 pub(super) fn for_visitor(shared: Arc<SharedServer>, visitor: Arc<Visitor>) -> Response {
     let moves_on = visitor.follow();
     let id = visitor.current();
@@ -55,7 +55,7 @@ pub(super) fn for_visitor(shared: Arc<SharedServer>, visitor: Arc<Visitor>) -> R
     })
 }
 
-/// The page of someone who watches a game.
+/// The stream of a spectator.
 pub(super) fn for_spectator(shared: Arc<SharedServer>, id: String) -> Response {
     respond(OpenStream {
         changes: shared.watch(&id),
@@ -107,19 +107,19 @@ impl OpenStream {
     fn look(&self) -> Option<Snapshot> {
         self.shared.see(|state, now| match &self.who {
             PageOwner::Visitor { visitor, .. } => match state.seat_at(&visitor.user, &self.id) {
-                Ok((round, side)) => Some(Snapshot::of_game(round, side, true, now)),
+                Ok((game, side)) => Some(Snapshot::of_game(game, side, true, now)),
                 Err(_) => state
                     .pending(&self.id)
                     .map(|challenge| Snapshot::of_challenge(state, challenge)),
             },
             PageOwner::Spectator => {
-                let round = &state.table(&self.id)?.round;
-                Some(Snapshot::of_game(round, Color::White, false, now))
+                let game = &state.entry(&self.id)?.game;
+                Some(Snapshot::of_game(game, Color::White, false, now))
             }
         })
     }
 
-    /// Takes the seat at what is shown now, and leaves what was shown before.
+    /// Marks the visitor present at the shown game or challenge, and absent from the previous one.
     fn be_present(&mut self) {
         let PageOwner::Visitor { visitor, .. } = &self.who else {
             return;

@@ -1,4 +1,4 @@
-//! The people at the page: each has a ticket that no one else knows, an account, and one game or
+//! The visitors of the page: each has a secret ticket, an account, and one game or
 //! challenge at a time.
 
 use std::collections::HashMap;
@@ -95,7 +95,7 @@ impl Visitors {
 
 fn request(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> ChallengeRequest {
     ChallengeRequest {
-        terms: GameSettings { time, rated: false },
+        settings: GameSettings { time, rated: false },
         color,
         variant: Variant::ATOMIC,
         rules: Vec::new(),
@@ -110,13 +110,13 @@ pub(super) fn rematch(
     now: Millis,
 ) -> Result<(), ApiError> {
     let earlier = visitor.current();
-    let (round, side) = state.seat_at(&visitor.user, &earlier)?;
-    if round.is_playing() {
+    let (game, side) = state.seat_at(&visitor.user, &earlier)?;
+    if game.is_playing() {
         return Err(ApiError::refused("the game is still being played"));
     }
     let color = ColorWish::from(!side);
-    let opponent = round.seat(!side).user.clone();
-    let request = request(color, round.setup.terms.time, Some(earlier));
+    let opponent = game.seat(!side).user.clone();
+    let request = request(color, game.setup.settings.time, Some(earlier));
     let id = state.challenge(&visitor.user, &opponent, request, now)?;
     visitor.current.send_replace(id);
     Ok(())

@@ -1,6 +1,6 @@
 //! How much memory the process holds.
 
-/// Resident memory in kilobytes; zero where the system does not tell.
+/// Resident memory in kilobytes; zero where the system does not report it.
 pub fn resident_kilobytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status

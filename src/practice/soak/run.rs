@@ -23,7 +23,7 @@ const BEAT: Duration = Duration::from_millis(5);
 /// The end of the bot after its last game takes at most so long.
 const DRAIN: Duration = Duration::from_secs(20);
 
-/// What is to be soaked.
+/// The options of a soak.
 #[derive(Clone, Debug)]
 pub struct SoakOptions {
     pub games: usize,

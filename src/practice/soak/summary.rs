@@ -24,7 +24,7 @@ pub struct SoakReport {
     pub others: Vec<GameReport>,
     /// What the client asked.
     pub traffic: Traffic,
-    /// What struck, and how often.
+    /// Injected faults, and how often each.
     pub struck: BTreeMap<String, u64>,
     /// Resident kilobytes: before the first game, after a quarter, after half, and at the end.
     pub rss: Vec<u64>,
@@ -42,7 +42,7 @@ impl SoakReport {
         self.scheduled.games.iter().chain(&self.others)
     }
 
-    /// The games that the client is to blame for.
+    /// Games whose bad end is attributed to the client.
     pub fn lost_through_us(&self) -> Vec<&GameReport> {
         self.games()
             .filter(|game| game.attribution.is_ours())
@@ -252,7 +252,7 @@ mod tests {
 
     const MB: u64 = 1024;
 
-    /// A report of so many games that no one is to blame for, and so many excused ones.
+    /// A report with this many clean games and this many excused ones.
     fn report(good: usize, excused: usize) -> SoakReport {
         let game = |number| GameReport {
             number,
@@ -313,7 +313,7 @@ mod tests {
         ] {
             assert_eq!(has_grown(half * MB, end * MB), grows, "{half} MB, {end} MB");
         }
-        // Where the system does not tell, there is nothing to complain of.
+        // Without a figure from the system there is no failure to report.
         assert!(!has_grown(0, 0));
         let mut report = report(200, 0);
         report.rss = [10, 20, 30, 200].map(|mb| mb * MB).to_vec();

@@ -9,7 +9,7 @@ use crate::rules::{Color, Game, Move, Position, Role};
 
 use super::Partner;
 
-/// The table of an engine that spars, in megabytes.
+/// Transposition table of a sparring engine, in megabytes.
 const ENGINE_HASH: usize = 4;
 
 /// What chooses the moves.
@@ -43,7 +43,7 @@ impl MoveChooser {
                 let (answer, answered) = oneshot::channel();
                 let search = engine.think(game, Limits::nodes(*nodes));
                 search.on_done(Box::new(move |thought| {
-                    // Who no longer listens needs no answer.
+                    // A dropped receiver needs no answer.
                     let _ = answer.send(thought.best);
                 }));
                 answered.await.ok().flatten()

@@ -1,4 +1,4 @@
-//! A partner at work under one account: accepts, plays, and behaves as its mood is in each game.
+//! One sparring partner under one account: accepts, plays, and behaves as each game's plan says.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,21 +20,21 @@ use crate::rules::{Color, Game, Move};
 use super::Partner;
 use super::move_chooser::MoveChooser;
 
-/// Half-moves after which one leaves who leaves.
+/// Half-moves after which a leaving opponent leaves.
 const LEAVES_AT: usize = 6;
-/// Lichess seconds that one is away who returns: not long enough to be claimed against.
+/// Lichess seconds that a returning opponent is away: too short for a claim of victory.
 const AWAY: u64 = 7;
-/// Seconds of the chess clock that one gives who gives time.
+/// Seconds of the chess clock in one gift of time.
 const GIFT: u32 = 15;
 
-/// Who is asked in, and how it is to play.
+/// Name and strength of a partner to start.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct Invitation {
     pub(in crate::practice) name: String,
     pub(in crate::practice) partner: Partner,
     /// A bot, or a person.
     pub(in crate::practice) kind: AccountKind,
-    /// How long it waits before each move, for those who look on.
+    /// Delay before each move, for spectators.
     pub(in crate::practice) pace: Duration,
 }
 
@@ -122,8 +122,8 @@ impl SparringTask {
             for id in state.pending_for(&self.user) {
                 let playable = state.pending(&id).is_some_and(|challenge| {
                     challenge.standing == ChallengeState::Created
-                        && challenge.request.terms.time.speed() != Speed::UltraBullet
-                        && matches!(challenge.request.terms.time, TimeControl::Clock { .. })
+                        && challenge.request.settings.time.speed() != Speed::UltraBullet
+                        && matches!(challenge.request.settings.time, TimeControl::Clock { .. })
                 });
                 if !playable || state.accept(&self.user, &id, now).is_err() {
                     tracing::debug!(user = self.user, id, "left a challenge alone");
@@ -137,8 +137,8 @@ impl SparringTask {
         let running: HashSet<String> = self.shared.see(|state, _| {
             state
                 .running()
-                .filter(|round| round.side_of(&self.user).is_some())
-                .map(|round| round.setup.id.clone())
+                .filter(|game| game.side_of(&self.user).is_some())
+                .map(|game| game.setup.id.clone())
                 .collect()
         });
         let fresh = running.difference(at).cloned().collect();
@@ -184,16 +184,16 @@ impl SparringTask {
         }
     }
 
-    /// What is to be done in a game; nothing when it is over.
+    /// The next action in a game; `None` once it is over.
     fn duty(&self, id: &str) -> Option<SparringAction> {
         self.shared.see(|state, now| {
-            let (round, side) = state.seat_at(&self.user, id).ok()?;
-            if !round.is_playing() {
+            let (game, side) = state.seat_at(&self.user, id).ok()?;
+            if !game.is_playing() {
                 return None;
             }
-            Some(if round.turn() == side {
-                SparringAction::Move(Box::new(round.game().clone()))
-            } else if round.may_claim(side, now) {
+            Some(if game.turn() == side {
+                SparringAction::Move(Box::new(game.game().clone()))
+            } else if game.may_claim(side, now) {
                 SparringAction::Claim
             } else {
                 SparringAction::Wait
@@ -210,16 +210,16 @@ impl SparringTask {
         if !away || !(LEAVES_AT..LEAVES_AT + 2).contains(&ply) {
             return false;
         }
-        self.act(id, |round, side, now| {
-            round.desert(side, now);
+        self.act(id, |game, side, now| {
+            game.desert(side, now);
             Ok(())
         });
         if behavior == OpponentBehavior::Leaves {
             return true;
         }
         tokio::time::sleep(self.shared.timing.seconds(AWAY)).await;
-        self.act(id, |round, side, _| {
-            round.arrive(side);
+        self.act(id, |game, side, _| {
+            game.arrive(side);
             Ok(())
         });
         false
@@ -230,25 +230,25 @@ impl SparringTask {
             self.talk(id, "thinking…");
         }
         if behavior == OpponentBehavior::OffersDraws {
-            self.act(id, |round, side, now| {
-                round.draw_yes(side, now);
+            self.act(id, |game, side, now| {
+                game.draw_yes(side, now);
                 Ok(())
             });
         }
         let uci = mv.to_string();
-        let posted = self.act(id, |round, side, now| round.play(side, &uci, false, now));
+        let posted = self.act(id, |game, side, now| game.play(side, &uci, false, now));
         match behavior {
             OpponentBehavior::Talks => self.talk(id, "!eval and your move?"),
             OpponentBehavior::AsksTakebacks => {
-                self.act(id, |round, side, now| {
-                    round.allow_takebacks();
-                    round.takeback_yes(side, now);
+                self.act(id, |game, side, now| {
+                    game.allow_takebacks();
+                    game.takeback_yes(side, now);
                     Ok(())
                 });
             }
             OpponentBehavior::GivesTime => {
-                self.act(id, |round, side, now| {
-                    round.give_time(side, GIFT, now);
+                self.act(id, |game, side, now| {
+                    game.give_time(side, GIFT, now);
                     Ok(())
                 });
             }
@@ -264,7 +264,7 @@ impl SparringTask {
     ) -> bool {
         self.shared.with(|state, now| {
             state
-                .act(&self.user, id, now, |round, side| action(round, side, now))
+                .act(&self.user, id, now, |game, side| action(game, side, now))
                 .is_ok()
         })
     }

@@ -16,7 +16,7 @@ use super::games::{NewGame, score};
 impl ServerState {
     /// Opens an arena; nothing for a variant or a clock that is not offered.
     pub(crate) fn open_arena(&mut self, plan: ArenaPlan, now: Millis) -> Option<String> {
-        if Variant::of(&plan.variant).is_none() || !plan.terms().time.is_offered() {
+        if Variant::of(&plan.variant).is_none() || !plan.settings().time.is_offered() {
             return None;
         }
         let id = self.letters(8);
@@ -144,7 +144,7 @@ impl ServerState {
         });
     }
 
-    /// Begins, pairs and ends what is due.
+    /// Starts, pairs and ends arenas as they fall due.
     pub(super) fn tick_arenas(&mut self, now: Millis) {
         let due = |field: &Tournament| field.next_due().is_some_and(|at| at <= now);
         let ids: Vec<String> = self
@@ -158,7 +158,7 @@ impl ServerState {
                 continue;
             };
             let (pairs, over) = field.tick(now, &mut self.random);
-            let terms = field.plan.terms();
+            let settings = field.plan.settings();
             for pair in pairs {
                 let game = self.letters(8);
                 if let Some(field) = self.arenas.get_mut(&id) {
@@ -166,7 +166,7 @@ impl ServerState {
                 }
                 let opening = NewGame {
                     id: game,
-                    terms,
+                    settings,
                     users: pair,
                     arena: Some(id.clone()),
                 };
@@ -179,11 +179,11 @@ impl ServerState {
     }
 
     /// A game is over: what it means to its arena, if it has one.
-    pub(super) fn count_in_arena(&mut self, game: &str, now: Millis) {
-        let Some(round) = self.tables.get(game).map(|table| &table.round) else {
+    pub(super) fn count_in_arena(&mut self, id: &str, now: Millis) {
+        let Some(game) = self.entries.get(id).map(|entry| &entry.game) else {
             return;
         };
-        let Some(field) = round
+        let Some(field) = game
             .setup
             .arena
             .as_ref()
@@ -191,18 +191,18 @@ impl ServerState {
         else {
             return;
         };
-        let no_start = round.status() == Status::NoStart;
-        let absent = round.ended_by().filter(|_| no_start);
-        let absent = absent.map(|side| round.seat(side).user.as_str());
+        let no_start = game.status() == Status::NoStart;
+        let absent = game.ended_by().filter(|_| no_start);
+        let absent = absent.map(|side| game.seat(side).user.as_str());
         let points = |user: &str| {
-            let side = round.side_of(user).unwrap_or(Color::White);
-            match score(round, side) {
+            let side = game.side_of(user).unwrap_or(Color::White);
+            match score(game, side) {
                 Score::Win => 2,
                 Score::Draw => 1,
                 Score::Loss => 0,
             }
         };
-        field.over(game, points, absent, now);
+        field.over(id, points, absent, now);
         let id = field.id.clone();
         let put_out = absent.filter(|user| !field.has(user)).map(str::to_owned);
         if let Some(user) = put_out {

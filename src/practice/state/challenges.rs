@@ -63,14 +63,14 @@ impl ServerState {
         if !request.rules.is_empty() && target_is_bot {
             return Err(ApiError::refused("Rules not applicable for bots"));
         }
-        let too_fast = request.terms.time.speed() == Speed::UltraBullet;
+        let too_fast = request.settings.time.speed() == Speed::UltraBullet;
         if too_fast && self.accounts.get(challenger).is_some_and(Account::is_bot) {
             return Err(ApiError::form("global", "Invalid speed"));
         }
-        if request.terms.rated {
-            match request.terms.time.ratable() {
+        if request.settings.rated {
+            match request.settings.time.ratable() {
                 RatedCheck::Yes => {}
-                RatedCheck::SilentlyCasual => request.terms.rated = false,
+                RatedCheck::SilentlyCasual => request.settings.rated = false,
                 RatedCheck::Refused => {
                     return Err(ApiError::form(
                         "global",
@@ -106,7 +106,7 @@ impl ServerState {
             return;
         };
         let json = Box::new(self.challenge_json(&challenge, None, now));
-        let bot = challenge.request.terms.time.speed() != Speed::UltraBullet;
+        let bot = challenge.request.settings.time.speed() != Speed::UltraBullet;
         let event = EventLine::Challenge {
             challenge: json,
             compat: Some(Compat { bot, board: true }),
@@ -142,7 +142,7 @@ impl ServerState {
             ChallengeState::Accepted => {
                 Err(ApiError::refused("The challenge has already been accepted"))
             }
-            _ if challenge.request.terms.time.speed() == Speed::UltraBullet
+            _ if challenge.request.settings.time.speed() == Speed::UltraBullet
                 && self.accounts.get(user).is_some_and(Account::is_bot) =>
             {
                 Err(ApiError::refused("Game incompatible with a BOT account"))
@@ -202,12 +202,12 @@ impl ServerState {
     }
 
     fn cancel_game(&mut self, user: &str, id: &str, now: Millis) -> Result<(), ApiError> {
-        let table = self.tables.get_mut(id).ok_or_else(ApiError::not_found)?;
-        let side = table.round.side_of(user).ok_or_else(ApiError::not_found)?;
-        if !table.round.is_playing() {
+        let entry = self.entries.get_mut(id).ok_or_else(ApiError::not_found)?;
+        let side = entry.game.side_of(user).ok_or_else(ApiError::not_found)?;
+        if !entry.game.is_playing() {
             return Err(ApiError::not_found());
         }
-        if table.round.abort(side, now).is_err() {
+        if entry.game.abort(side, now).is_err() {
             return Err(ApiError::refused("Missing opponentToken"));
         }
         self.settle(id, now);
@@ -221,7 +221,7 @@ impl ServerState {
         self.changed(id);
     }
 
-    /// Ends a pending challenge and tells both sides.
+    /// Ends a pending challenge and notifies both sides.
     fn close(&mut self, id: &str, standing: ChallengeState, now: Millis) {
         self.set_standing(id, standing);
         let Some(challenge) = self.challenges.get(id).cloned() else {
@@ -261,7 +261,7 @@ impl ServerState {
         }
     }
 
-    /// Who kept it alive has gone.
+    /// A connection that kept the challenge alive has closed.
     pub(crate) fn let_go_of_challenge(&mut self, id: &str, now: Millis) {
         if let Some(challenge) = self.challenges.get_mut(id) {
             challenge.keepers = challenge.keepers.saturating_sub(1);
@@ -269,7 +269,7 @@ impl ServerState {
         }
     }
 
-    /// Marks what no one keeps alive as offline, without a word to anyone, and drops the oldest.
+    /// Marks challenges without a keep-alive as offline, sends nothing, and drops the oldest.
     pub(super) fn sweep_challenges(&mut self, now: Millis) {
         let timing = self.timing;
         for challenge in self.challenges.values_mut() {

@@ -1,4 +1,4 @@
-//! How games look to those who ask for them afterwards: as JSON, and as PGN.
+//! Exports of games as JSON and as PGN.
 
 use std::fmt::Write as _;
 
@@ -19,9 +19,9 @@ const ESTIMATED_MOVES: u32 = 40;
 impl ServerState {
     /// A game for export, with its moves if they are wanted.
     pub(crate) fn export(&self, id: &str, with_moves: bool) -> Option<ExportJson> {
-        let round = &self.table(id)?.round;
-        let setup = &round.setup;
-        let (clock, days_per_turn) = match setup.terms.time {
+        let game = &self.entry(id)?.game;
+        let setup = &game.setup;
+        let (clock, days_per_turn) = match setup.settings.time {
             TimeControl::Clock { limit, increment } => {
                 let total_time = limit + ESTIMATED_MOVES * increment;
                 let clock = ExportClock {
@@ -43,24 +43,24 @@ impl ServerState {
         });
         Some(ExportJson {
             id: setup.id.clone(),
-            rated: setup.terms.rated,
+            rated: setup.settings.rated,
             variant: "atomic",
-            speed: setup.terms.time.speed(),
+            speed: setup.settings.time.speed(),
             perf: "atomic",
-            created_at: round.created.0,
-            last_move_at: round.turn_since().0,
-            status: round.status(),
+            created_at: game.created.0,
+            last_move_at: game.turn_since().0,
+            status: game.status(),
             source: if arena_tour.is_some() {
                 "arena"
             } else {
                 "friend"
             },
             players: ExportPlayers {
-                white: player(round, Color::White),
-                black: player(round, Color::Black),
+                white: player(game, Color::White),
+                black: player(game, Color::Black),
             },
-            winner: round.winner().map(color_name),
-            moves: with_moves.then(|| shown(round).join(" ")),
+            winner: game.winner().map(color_name),
+            moves: with_moves.then(|| shown(game).join(" ")),
             clock,
             days_per_turn,
             arena_tour,
@@ -69,10 +69,10 @@ impl ServerState {
 
     /// The same game as PGN.
     pub(crate) fn export_pgn(&self, id: &str) -> Option<String> {
-        let round = &self.table(id)?.round;
-        let result = result(round);
+        let game = &self.entry(id)?.game;
+        let result = result(game);
         let mut pgn = String::new();
-        let rated = if round.setup.terms.rated {
+        let rated = if game.setup.settings.rated {
             "Rated"
         } else {
             "Casual"
@@ -80,8 +80,8 @@ impl ServerState {
         for (tag, text) in [
             ("Event", format!("{rated} atomic game")),
             ("Site", format!("{}/{id}", self.url)),
-            ("White", round.seat(Color::White).name.clone()),
-            ("Black", round.seat(Color::Black).name.clone()),
+            ("White", game.seat(Color::White).name.clone()),
+            ("Black", game.seat(Color::Black).name.clone()),
             ("Result", result.to_owned()),
             ("Variant", "Atomic".to_owned()),
         ] {
@@ -89,7 +89,7 @@ impl ServerState {
             let _ = writeln!(pgn, "[{tag} \"{text}\"]");
         }
         pgn.push('\n');
-        for (ply, san) in shown(round).into_iter().enumerate() {
+        for (ply, san) in shown(game).into_iter().enumerate() {
             if ply % 2 == 0 {
                 let _ = write!(pgn, "{}. ", ply / 2 + 1);
             }
@@ -100,8 +100,8 @@ impl ServerState {
     }
 }
 
-fn player(round: &ServerGame, side: Color) -> ExportPlayer {
-    let seat = round.seat(side);
+fn player(game: &ServerGame, side: Color) -> ExportPlayer {
+    let seat = game.seat(side);
     ExportPlayer {
         user: ExportUser {
             name: seat.name.clone(),
@@ -109,25 +109,25 @@ fn player(round: &ServerGame, side: Color) -> ExportPlayer {
             id: seat.user.clone(),
         },
         rating: seat.rating.shown(),
-        rating_diff: round.rating_diffs.map(|diffs| diffs[side.index()]),
+        rating_diff: game.rating_diffs.map(|diffs| diffs[side.index()]),
         provisional: seat.rating.is_provisional(),
     }
 }
 
 /// The moves that are shown to anyone, in SAN.
-fn shown(round: &ServerGame) -> Vec<&str> {
-    let record = round.record();
-    let withheld = if round.is_playing() { WITHHELD } else { 0 };
+fn shown(game: &ServerGame) -> Vec<&str> {
+    let record = game.record();
+    let withheld = if game.is_playing() { WITHHELD } else { 0 };
     let shown = record.len().saturating_sub(withheld);
     record[..shown].iter().map(|it| it.san.as_str()).collect()
 }
 
-fn result(round: &ServerGame) -> &'static str {
-    match (round.winner(), round.status()) {
+fn result(game: &ServerGame) -> &'static str {
+    match (game.winner(), game.status()) {
         (Some(Color::White), _) => "1-0",
         (Some(Color::Black), _) => "0-1",
         (None, Status::Aborted) => "*",
-        (None, _) if round.is_playing() => "*",
+        (None, _) if game.is_playing() => "*",
         (None, _) => "1/2-1/2",
     }
 }

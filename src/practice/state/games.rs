@@ -1,4 +1,4 @@
-//! Games: begun, changed, ended, and told to those who play them.
+//! Games: starts, changes and ends them, and notifies their players.
 
 use crate::practice::api_error::ApiError;
 use crate::practice::challenge::ServerChallenge;
@@ -14,11 +14,11 @@ use crate::rules::Color;
 use super::server_state::line;
 use super::{GameProgress, OutgoingEvent, ServerState};
 
-/// A game and what is said at its board.
+/// A game and its chat.
 #[derive(Debug)]
 pub(crate) struct GameEntry {
-    pub(crate) round: ServerGame,
-    /// The players' room: who, and what.
+    pub(crate) game: ServerGame,
+    /// The players' chat: author and text.
     pub(crate) chat: Vec<(String, String)>,
     told: usize,
 }
@@ -27,7 +27,7 @@ pub(crate) struct GameEntry {
 #[derive(Debug)]
 pub(super) struct NewGame {
     pub(super) id: String,
-    pub(super) terms: GameSettings,
+    pub(super) settings: GameSettings,
     pub(super) users: [String; 2],
     /// The arena that it belongs to.
     pub(super) arena: Option<String>,
@@ -42,14 +42,14 @@ impl ServerState {
         self.spend_bot_limit(users[0], users[1], now);
         let opening = NewGame {
             id: challenge.id.clone(),
-            terms: challenge.request.terms,
+            settings: challenge.request.settings,
             users: users.map(Clone::clone),
             arena: None,
         };
         if let Some(earlier) = &challenge.request.rematch_of
-            && let Some(table) = self.tables.get_mut(earlier)
+            && let Some(entry) = self.entries.get_mut(earlier)
         {
-            table.round.rematch = Some(opening.id.clone());
+            entry.game.rematch = Some(opening.id.clone());
         }
         self.begin_game(opening, now);
     }
@@ -63,7 +63,7 @@ impl ServerState {
         }
         let setup = GameSpec {
             id: opening.id,
-            terms: opening.terms,
+            settings: opening.settings,
             seats,
             timing: self.timing,
             arena: opening.arena,
@@ -73,14 +73,14 @@ impl ServerState {
             game: id.clone(),
             white: setup.seats[0].name.clone(),
             black: setup.seats[1].name.clone(),
-            time: setup.terms.time.show(),
+            time: setup.settings.time.show(),
         });
-        let table = GameEntry {
-            round: ServerGame::new(setup, now),
+        let entry = GameEntry {
+            game: ServerGame::new(setup, now),
             chat: Vec::new(),
             told: 0,
         };
-        self.tables.insert(id.clone(), table);
+        self.entries.insert(id.clone(), entry);
         for side in Color::ALL {
             self.tell_game(&id, side, now);
         }
@@ -102,12 +102,12 @@ impl ServerState {
     }
 
     pub(super) fn tell_game(&mut self, id: &str, side: Color, now: Millis) {
-        let Some(table) = self.tables.get(id) else {
+        let Some(entry) = self.entries.get(id) else {
             return;
         };
-        let user = table.round.seat(side).user.clone();
-        let game = Box::new(self.game_info(&table.round, side, now));
-        let event = if table.round.is_playing() {
+        let user = entry.game.seat(side).user.clone();
+        let game = Box::new(self.game_info(&entry.game, side, now));
+        let event = if entry.game.is_playing() {
             EventLine::GameStart { game }
         } else {
             EventLine::GameFinish { game }
@@ -115,37 +115,37 @@ impl ServerState {
         self.tell(&user, &event);
     }
 
-    pub(crate) fn table(&self, id: &str) -> Option<&GameEntry> {
-        self.tables.get(id)
+    pub(crate) fn entry(&self, id: &str) -> Option<&GameEntry> {
+        self.entries.get(id)
     }
 
     /// Whether the Bot API may play it.
-    pub(crate) fn is_bot_compatible(round: &ServerGame) -> bool {
-        round.setup.terms.time.speed() != Speed::UltraBullet
+    pub(crate) fn is_bot_compatible(game: &ServerGame) -> bool {
+        game.setup.settings.time.speed() != Speed::UltraBullet
     }
 
     /// The games being played now.
     pub(crate) fn running(&self) -> impl Iterator<Item = &ServerGame> {
-        self.tables
+        self.entries
             .values()
-            .map(|table| &table.round)
-            .filter(|round| round.is_playing())
+            .map(|entry| &entry.game)
+            .filter(|game| game.is_playing())
     }
 
     /// The game and the side of `user` in it, as the guards of the Bot API see it.
     pub(crate) fn seat_at(&self, user: &str, id: &str) -> Result<(&ServerGame, Color), ApiError> {
-        let table = self
-            .tables
+        let entry = self
+            .entries
             .get(id)
             .ok_or_else(|| ApiError::text(404, "No such game"))?;
-        let side = table
-            .round
+        let side = entry
+            .game
             .side_of(user)
             .ok_or_else(|| ApiError::text(404, "Not your game"))?;
-        Ok((&table.round, side))
+        Ok((&entry.game, side))
     }
 
-    /// Does something in a game as `user`, and tells everyone what came of it.
+    /// Acts in a game as `user`, and notifies everyone of the result.
     pub(crate) fn act(
         &mut self,
         user: &str,
@@ -154,8 +154,8 @@ impl ServerState {
         action: impl FnOnce(&mut ServerGame, Color) -> Result<(), Refusal>,
     ) -> Result<(), ApiError> {
         let (_, side) = self.seat_at(user, id)?;
-        let table = self.tables.get_mut(id).ok_or_else(ApiError::not_found)?;
-        let outcome = action(&mut table.round, side);
+        let entry = self.entries.get_mut(id).ok_or_else(ApiError::not_found)?;
+        let outcome = action(&mut entry.game, side);
         self.settle(id, now);
         outcome.map_err(|refusal| {
             tracing::debug!(game = id, user, %refusal, "refused");
@@ -163,12 +163,12 @@ impl ServerState {
         })
     }
 
-    /// Hands out what the referee has to say, and closes the books if the game is over.
+    /// Delivers the referee's output, and closes the game if it is over.
     pub(super) fn settle(&mut self, id: &str, now: Millis) {
-        let Some(table) = self.tables.get_mut(id) else {
+        let Some(entry) = self.entries.get_mut(id) else {
             return;
         };
-        let changes = table.round.take_changes();
+        let changes = entry.game.take_changes();
         if changes.is_empty() {
             return;
         }
@@ -212,33 +212,33 @@ impl ServerState {
 
     /// Where a game stands for the client in it; the first seat that does not live here is one.
     pub(crate) fn moment(&self, id: &str) -> Option<GameProgress> {
-        let round = &self.tables.get(id)?.round;
-        let side = Self::client_side(round)?;
-        let phase = if !round.is_playing() {
+        let game = &self.entries.get(id)?.game;
+        let side = Self::client_side(game)?;
+        let phase = if !game.is_playing() {
             GamePhase::Ending
-        } else if round.turn() == side {
+        } else if game.turn() == side {
             GamePhase::OurTurn
         } else {
             GamePhase::TheirTurn
         };
         Some(GameProgress {
             phase,
-            ply: round.plies(),
+            ply: game.plies(),
         })
     }
 
     /// The side of the client in a game: the bot that does not live here, failing that anyone who
     /// does not.
-    pub(crate) fn client_side(round: &ServerGame) -> Option<Color> {
-        let visits = |side: &Color| !round.seat(*side).task;
-        let bot = |side: &Color| visits(side) && round.seat(*side).is_bot();
+    pub(crate) fn client_side(game: &ServerGame) -> Option<Color> {
+        let visits = |side: &Color| !game.seat(*side).task;
+        let bot = |side: &Color| visits(side) && game.seat(*side).is_bot();
         let sides = || Color::ALL.into_iter();
         sides().find(bot).or_else(|| sides().find(visits))
     }
 
     fn remark(&mut self, id: &str, text: &str) {
-        if let Some(table) = self.tables.get_mut(id) {
-            table.chat.push(("lichess".to_owned(), text.to_owned()));
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.chat.push(("lichess".to_owned(), text.to_owned()));
         }
         let chat = GameLine::ChatLine {
             room: "player",
@@ -249,12 +249,12 @@ impl ServerState {
     }
 
     fn report_moves(&mut self, id: &str, now: Millis) {
-        let Some(table) = self.tables.get_mut(id) else {
+        let Some(entry) = self.entries.get_mut(id) else {
             return;
         };
-        let round = &table.round;
-        let told = table.told.min(round.plies());
-        let news: Vec<Event> = round.record()[told..]
+        let game = &entry.game;
+        let told = entry.told.min(game.plies());
+        let news: Vec<Event> = game.record()[told..]
             .iter()
             .enumerate()
             .map(|(at, played)| {
@@ -266,13 +266,13 @@ impl ServerState {
                 Event::Moved {
                     game: id.to_owned(),
                     ply: told + at + 1,
-                    name: round.seat(side).name.clone(),
+                    name: game.seat(side).name.clone(),
                     san: played.san.clone(),
-                    left: round.clock().left(side, now),
+                    left: game.clock().left(side, now),
                 }
             })
             .collect();
-        table.told = table.round.plies();
+        entry.told = entry.game.plies();
         self.outbox
             .extend(news.into_iter().map(OutgoingEvent::News));
     }
@@ -285,36 +285,36 @@ impl ServerState {
         for side in Color::ALL {
             self.tell_game(id, side, now);
         }
-        if let Some(table) = self.tables.get(id) {
-            let round = &table.round;
+        if let Some(entry) = self.entries.get(id) {
+            let game = &entry.game;
             self.outbox.push(OutgoingEvent::News(Event::Ended {
                 game: id.to_owned(),
-                status: round.status(),
-                winner: round.winner(),
-                name: round.winner().map(|side| round.seat(side).name.clone()),
-                plies: round.plies(),
+                status: game.status(),
+                winner: game.winner(),
+                name: game.winner().map(|side| game.seat(side).name.clone()),
+                plies: game.plies(),
             }));
         }
         self.forget_the_oldest();
     }
 
     fn count_result(&mut self, id: &str) {
-        let Some(table) = self.tables.get(id) else {
+        let Some(entry) = self.entries.get(id) else {
             return;
         };
-        let round = &table.round;
+        let game = &entry.game;
         for side in Color::ALL {
-            let Some(account) = self.accounts.get_mut(&round.seat(side).user) else {
+            let Some(account) = self.accounts.get_mut(&game.seat(side).user) else {
                 continue;
             };
             let counts = &mut account.counts;
             counts.playing = counts.playing.saturating_sub(1);
-            if round.status() == Status::Aborted {
+            if game.status() == Status::Aborted {
                 continue;
             }
             counts.all += 1;
-            counts.rated += u32::from(round.setup.terms.rated);
-            match score(round, side) {
+            counts.rated += u32::from(game.setup.settings.rated);
+            match score(game, side) {
                 Score::Win => counts.win += 1,
                 Score::Draw => counts.draw += 1,
                 Score::Loss => counts.loss += 1,
@@ -323,30 +323,30 @@ impl ServerState {
     }
 
     fn rate(&mut self, id: &str) {
-        let Some(table) = self.tables.get(id) else {
+        let Some(entry) = self.entries.get(id) else {
             return;
         };
-        let round = &table.round;
-        let begun = round.plies() >= 2 || round.setup.arena.is_some();
-        let counted = round.setup.terms.rated && begun;
+        let game = &entry.game;
+        let begun = game.plies() >= 2 || game.setup.arena.is_some();
+        let counted = game.setup.settings.rated && begun;
         if !counted || (self.rules.repeats_do_not_count && self.repeats_another(id)) {
             return;
         }
-        let users = Color::ALL.map(|side| round.seat(side).user.clone());
+        let users = Color::ALL.map(|side| game.seat(side).user.clone());
         let [Some(white), Some(black)] =
             [&users[0], &users[1]].map(|user| self.accounts.get(user).map(|it| it.rating))
         else {
             return;
         };
-        let (white_after, white_diff) = white.after(&black, score(round, Color::White));
-        let (black_after, black_diff) = black.after(&white, score(round, Color::Black));
+        let (white_after, white_diff) = white.after(&black, score(game, Color::White));
+        let (black_after, black_diff) = black.after(&white, score(game, Color::Black));
         for (user, rating) in users.iter().zip([white_after, black_after]) {
             if let Some(account) = self.accounts.get_mut(user) {
                 account.rating = rating;
             }
         }
-        if let Some(table) = self.tables.get_mut(id) {
-            table.round.rating_diffs = Some([white_diff, black_diff]);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.game.rating_diffs = Some([white_diff, black_diff]);
         }
     }
 
@@ -366,9 +366,9 @@ impl ServerState {
         }
         let name = self.name_of(user);
         if room == "player"
-            && let Some(table) = self.tables.get_mut(id)
+            && let Some(entry) = self.entries.get_mut(id)
         {
-            table.chat.push((name.clone(), text.to_owned()));
+            entry.chat.push((name.clone(), text.to_owned()));
         }
         self.say(
             id,
@@ -384,22 +384,22 @@ impl ServerState {
 
     /// A stream of the game was opened.
     pub(crate) fn arrive(&mut self, id: &str, side: Color, now: Millis) {
-        if let Some(table) = self.tables.get_mut(id) {
-            table.round.arrive(side);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.game.arrive(side);
         }
         self.settle(id, now);
     }
 
     /// A stream of the game was closed.
     pub(crate) fn leave(&mut self, id: &str, side: Color, left_the_page: bool, now: Millis) {
-        if let Some(table) = self.tables.get_mut(id) {
-            table.round.leave(side, left_the_page, now);
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.game.leave(side, left_the_page, now);
         }
     }
 }
 
-pub(super) fn score(round: &ServerGame, side: Color) -> Score {
-    match round.winner() {
+pub(super) fn score(game: &ServerGame, side: Color) -> Score {
+    match game.winner() {
         Some(winner) if winner == side => Score::Win,
         Some(_) => Score::Loss,
         None => Score::Draw,

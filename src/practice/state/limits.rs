@@ -63,7 +63,7 @@ impl ServerState {
         let windows = account.and_then(|account| account.credits.as_mut());
         for window in windows.into_iter().flatten() {
             if window.take_many(price, now).is_err() {
-                // The server does not say how long.
+                // The reply does not say how long.
                 return Err(ApiError::text(429, "Too many requests. Try again later."));
             }
         }
@@ -94,20 +94,19 @@ impl ServerState {
 
     /// Whether this finished game repeats one of the last two that its players finished.
     pub(super) fn repeats_another(&self, id: &str) -> bool {
-        let Some(this) = self.tables.get(id) else {
+        let Some(this) = self.entries.get(id) else {
             return false;
         };
-        let pair = |round: &crate::practice::game::ServerGame| {
-            let mut users = Color::ALL.map(|side| round.seat(side).user.clone());
+        let pair = |game: &crate::practice::game::ServerGame| {
+            let mut users = Color::ALL.map(|side| game.seat(side).user.clone());
             users.sort();
             users
         };
-        let winner = |round: &crate::practice::game::ServerGame| {
-            round.winner().map(|side| round.seat(side).user.clone())
+        let winner = |game: &crate::practice::game::ServerGame| {
+            game.winner().map(|side| game.seat(side).user.clone())
         };
-        let opening = |round: &crate::practice::game::ServerGame| -> Vec<String> {
-            round
-                .record()
+        let opening = |game: &crate::practice::game::ServerGame| -> Vec<String> {
+            game.record()
                 .iter()
                 .take(SAME_PLIES)
                 .map(|played| played.uci.clone())
@@ -117,12 +116,12 @@ impl ServerState {
             .iter()
             .rev()
             .filter(|other| *other != id)
-            .filter_map(|other| self.tables.get(other))
-            .filter(|other| pair(&other.round) == pair(&this.round))
+            .filter_map(|other| self.entries.get(other))
+            .filter(|other| pair(&other.game) == pair(&this.game))
             .take(2)
             .any(|other| {
-                winner(&other.round) == winner(&this.round)
-                    && opening(&other.round) == opening(&this.round)
+                winner(&other.game) == winner(&this.game)
+                    && opening(&other.game) == opening(&this.game)
             })
     }
 }

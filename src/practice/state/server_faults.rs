@@ -1,4 +1,4 @@
-//! What the whole server can do to a client besides its duty, when someone asks for it.
+//! Faults of the whole server, on request.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl ServerState {
         &mut self,
         user: &str,
         challenges: usize,
-        terms: GameSettings,
+        settings: GameSettings,
         now: Millis,
     ) {
         let standard = Variant::of("standard").unwrap_or(Variant::ATOMIC);
@@ -26,7 +26,7 @@ impl ServerState {
             self.one_of_many(
                 &format!("Storm{number}"),
                 user,
-                request(terms, standard),
+                request(settings, standard),
                 now,
             );
         }
@@ -37,10 +37,10 @@ impl ServerState {
         &mut self,
         user: &str,
         challenges: usize,
-        terms: GameSettings,
+        settings: GameSettings,
         now: Millis,
     ) -> Vec<String> {
-        let request = request(terms, Variant::ATOMIC);
+        let request = request(settings, Variant::ATOMIC);
         (0..challenges)
             .filter_map(|number| {
                 self.one_of_many(&format!("NoShow{number}"), user, request.clone(), now)
@@ -63,7 +63,7 @@ impl ServerState {
         made.ok()
     }
 
-    /// The opponent of the client talks in both rooms.
+    /// The client's opponent writes in both chat rooms.
     pub(crate) fn flood(&mut self, game: &str, lines: usize) {
         const TEXTS: [&str; 5] = ["!help", "hello?", "!eval", "!name", "gl hf \u{1F4A5}"];
         let Some(opponent) = self.opponent_of_client(game) else {
@@ -85,43 +85,43 @@ impl ServerState {
     }
 
     fn opponent_of_client(&self, game: &str) -> Option<String> {
-        let round = &self.table(game)?.round;
-        let side = Self::client_side(round)?;
-        Some(round.seat(!side).user.clone())
+        let game = &self.entry(game)?.game;
+        let side = Self::client_side(game)?;
+        Some(game.seat(!side).user.clone())
     }
 
     /// The client in a game.
     pub(crate) fn client_of(&self, game: &str) -> Option<(String, Color, GameSettings)> {
-        let round = &self.table(game)?.round;
-        let side = Self::client_side(round)?;
-        Some((round.seat(side).user.clone(), side, round.setup.terms))
+        let game = &self.entry(game)?.game;
+        let side = Self::client_side(game)?;
+        Some((game.seat(side).user.clone(), side, game.setup.settings))
     }
 
     /// Time for the client, or for both.
     pub(crate) fn give_client_time(&mut self, game: &str, seconds: u32, now: Millis) {
-        if let Some(table) = self.tables.get_mut(game)
-            && let Some(side) = Self::client_side(&table.round)
+        if let Some(entry) = self.entries.get_mut(game)
+            && let Some(side) = Self::client_side(&entry.game)
         {
-            table.round.give_time(!side, seconds, now);
+            entry.game.give_time(!side, seconds, now);
             self.settle(game, now);
         }
     }
 
     pub(crate) fn jump_clocks(&mut self, game: &str, by: Duration, now: Millis) {
-        if let Some(table) = self.tables.get_mut(game) {
-            table.round.jump_clocks(by, now);
+        if let Some(entry) = self.entries.get_mut(game) {
+            entry.game.jump_clocks(by, now);
             self.settle(game, now);
         }
     }
 
     /// The server was away, and is back.
     pub(crate) fn come_back(&mut self, bonus: Duration, now: Millis) {
-        for table in self.tables.values_mut() {
-            table.round.excuse(bonus, now);
+        for entry in self.entries.values_mut() {
+            entry.game.excuse(bonus, now);
         }
     }
 
-    /// Tells the client on its event stream of a game that is nothing new to it.
+    /// Announces on the client's event stream a game that must start nothing.
     pub(crate) fn announce_wrongly(&mut self, game: &str, what: Announcement, now: Millis) {
         let Some((user, side, _)) = self.client_of(game) else {
             return;
@@ -131,11 +131,11 @@ impl ServerState {
             Announcement::Finished => finished.unwrap_or_else(|| game.to_owned()),
             _ => game.to_owned(),
         };
-        let Some(table) = self.tables.get(&about) else {
+        let Some(entry) = self.entries.get(&about) else {
             return;
         };
-        let side = table.round.side_of(&user).unwrap_or(side);
-        let mut info = self.game_info(&table.round, side, now);
+        let side = entry.game.side_of(&user).unwrap_or(side);
+        let mut info = self.game_info(&entry.game, side, now);
         if matches!(what, Announcement::Foreign | Announcement::NotForBots) {
             let id = self.letters(8);
             info.full_id = format!("{id}{}", self.letters(4));
@@ -152,12 +152,12 @@ impl ServerState {
         self.tell(&user, &EventLine::GameStart { game });
     }
 
-    /// `from` and `user` find themselves in a game that no one accepted.
+    /// Starts a game between `from` and `user` without a challenge.
     pub(crate) fn begin_unasked(
         &mut self,
         from: &str,
         user: &str,
-        terms: GameSettings,
+        settings: GameSettings,
         now: Millis,
     ) -> String {
         let challenge = ServerChallenge {
@@ -169,7 +169,7 @@ impl ServerState {
             } else {
                 Color::Black
             },
-            request: request(terms, Variant::ATOMIC),
+            request: request(settings, Variant::ATOMIC),
             standing: ChallengeState::Accepted,
             created: now,
             seen: now,
@@ -186,10 +186,10 @@ impl ServerState {
         &mut self,
         from: &str,
         user: &str,
-        terms: GameSettings,
+        settings: GameSettings,
         now: Millis,
     ) -> Option<String> {
-        let request = request(terms, Variant::ATOMIC);
+        let request = request(settings, Variant::ATOMIC);
         let id = self.challenge(from, user, request, now).ok()?;
         self.cancel(from, &id, now).ok()?;
         Some(id)
@@ -205,9 +205,9 @@ impl ServerState {
     }
 }
 
-fn request(terms: GameSettings, variant: Variant) -> ChallengeRequest {
+fn request(settings: GameSettings, variant: Variant) -> ChallengeRequest {
     ChallengeRequest {
-        terms,
+        settings,
         color: ColorWish::Random,
         variant,
         rules: Vec::new(),

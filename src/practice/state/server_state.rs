@@ -17,13 +17,13 @@ use crate::rules::Color;
 
 use super::GameEntry;
 
-/// Finished games and challenges kept for those who ask later.
+/// Finished games and challenges kept for later requests.
 const KEPT: usize = 100;
 /// Challenges declined or taken back that are kept so. Every look at the clock goes through all: a
 /// bot that declines what is asked again and again must not make the server ever slower.
 pub(super) const KEPT_CLOSED: usize = 200;
 
-/// Something to be handed out by the shell, in this order.
+/// An event for the shell to deliver, in this order.
 #[derive(Debug)]
 pub(crate) enum OutgoingEvent {
     /// A line for the event streams of a user.
@@ -36,7 +36,7 @@ pub(crate) enum OutgoingEvent {
         id: String,
         to: Option<Color>,
         line: String,
-        /// Where the game stands for the client, if the line tells how it stands.
+        /// The client's phase of the game, if the line carries the game's state.
         moment: Option<GameProgress>,
     },
     /// The streams of this game have had their last line.
@@ -47,7 +47,7 @@ pub(crate) enum OutgoingEvent {
     Changed {
         id: String,
     },
-    /// An answer for who keeps this challenge alive.
+    /// The reply to the connections that keep this challenge alive.
     ChallengeDone {
         id: String,
         done: &'static str,
@@ -84,7 +84,7 @@ pub(crate) struct ServerState {
     pub(super) challenges: BTreeMap<String, ServerChallenge>,
     /// Ids of challenges declined or taken back, oldest first.
     pub(super) closed: VecDeque<String>,
-    pub(super) tables: HashMap<String, GameEntry>,
+    pub(super) entries: HashMap<String, GameEntry>,
     pub(super) arenas: BTreeMap<String, Tournament>,
     /// Ids of finished games, oldest first.
     pub(super) finished: Vec<String>,
@@ -102,7 +102,7 @@ impl ServerState {
             tokens: HashMap::new(),
             challenges: BTreeMap::new(),
             closed: VecDeque::new(),
-            tables: HashMap::new(),
+            entries: HashMap::new(),
             arenas: BTreeMap::new(),
             finished: Vec::new(),
             outbox: Vec::new(),
@@ -261,17 +261,16 @@ impl ServerState {
         self.outbox.push(OutgoingEvent::News(event));
     }
 
-    /// Does what is due.
     pub(crate) fn tick(&mut self, now: Millis) {
         let due: Vec<String> = self
-            .tables
+            .entries
             .iter()
-            .filter(|(_, table)| table.round.next_due().is_some_and(|at| at <= now))
+            .filter(|(_, entry)| entry.game.next_due().is_some_and(|at| at <= now))
             .map(|(id, _)| id.clone())
             .collect();
         for id in due {
-            if let Some(table) = self.tables.get_mut(&id) {
-                table.round.tick(now);
+            if let Some(entry) = self.entries.get_mut(&id) {
+                entry.game.tick(now);
             }
             self.settle(&id, now);
         }
@@ -282,9 +281,9 @@ impl ServerState {
     /// When [`ServerState::tick`] has something to do next.
     pub(crate) fn next_due(&self) -> Option<Millis> {
         let games = self
-            .tables
+            .entries
             .values()
-            .filter_map(|table| table.round.next_due());
+            .filter_map(|entry| entry.game.next_due());
         let challenges = self
             .challenges
             .values()
@@ -299,7 +298,7 @@ impl ServerState {
     pub(super) fn forget_the_oldest(&mut self) {
         while self.finished.len() > KEPT {
             let id = self.finished.remove(0);
-            self.tables.remove(&id);
+            self.entries.remove(&id);
             self.challenges.remove(&id);
         }
     }

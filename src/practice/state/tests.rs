@@ -23,7 +23,7 @@ fn state(rules: ServerRules) -> ServerState {
 
 fn request(rated: bool) -> ChallengeRequest {
     ChallengeRequest {
-        terms: GameSettings {
+        settings: GameSettings {
             time: TimeControl::Clock {
                 limit: 180,
                 increment: 2,
@@ -49,8 +49,8 @@ fn play(state: &mut ServerState, id: &str, moves: &str) -> Vec<OutgoingEvent> {
     for (ply, uci) in moves.split(' ').enumerate() {
         let user = if ply % 2 == 0 { "one" } else { "two" };
         state
-            .act(user, id, START, |round, side| {
-                round.play(side, uci, false, START)
+            .act(user, id, START, |game, side| {
+                game.play(side, uci, false, START)
             })
             .unwrap();
     }
@@ -60,7 +60,7 @@ fn play(state: &mut ServerState, id: &str, moves: &str) -> Vec<OutgoingEvent> {
 const EXPLOSION: &str = "g1f3 a7a6 f3g5 a6a5 g5f7";
 
 fn diffs(state: &ServerState, id: &str) -> Option<[i32; 2]> {
-    state.table(id).unwrap().round.rating_diffs
+    state.entry(id).unwrap().game.rating_diffs
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn an_aborted_game_counts_for_nothing() {
     let mut state = state(ServerRules::default());
     let id = start(&mut state);
     state
-        .act("two", &id, START, |round, side| round.abort(side, START))
+        .act("two", &id, START, |game, side| game.abort(side, START))
         .unwrap();
     assert_eq!(diffs(&state, &id), None);
     assert_eq!(state.account("one").unwrap().counts.all, 0);
-    assert_eq!(state.table(&id).unwrap().round.status(), Status::Aborted);
+    assert_eq!(state.entry(&id).unwrap().game.status(), Status::Aborted);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn flags_fall_by_the_house_s_own_clock() {
     let due = state.next_due().unwrap();
     assert_eq!(due, Millis(START.0 + 180_100));
     state.tick(due);
-    assert_eq!(state.table(&id).unwrap().round.status(), Status::Outoftime);
+    assert_eq!(state.entry(&id).unwrap().game.status(), Status::Outoftime);
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn only_so_many_finished_games_are_kept() {
         let id = start(&mut state);
         play(&mut state, &id, EXPLOSION);
     }
-    assert!(state.table(&first).is_none());
+    assert!(state.entry(&first).is_none());
     assert!(state.pending(&first).is_none());
 }
 

@@ -25,11 +25,11 @@ impl ServerState {
     pub(crate) fn event_snapshot(&self, user: &str, now: Millis) -> Vec<EventLine> {
         let mut games: Vec<&ServerGame> = self
             .running()
-            .filter(|round| round.side_of(user).is_some())
+            .filter(|game| game.side_of(user).is_some())
             .collect();
-        games.sort_by_key(|round| round.created);
-        let games = games.into_iter().filter_map(|round| {
-            let game = Box::new(self.game_info(round, round.side_of(user)?, now));
+        games.sort_by_key(|game| game.created);
+        let games = games.into_iter().filter_map(|game| {
+            let game = Box::new(self.game_info(game, game.side_of(user)?, now));
             Some(EventLine::GameStart { game })
         });
         let challenges = self
@@ -63,9 +63,9 @@ impl ServerState {
             challenger: self.challenge_user(&challenge.challenger, now),
             dest_user: self.challenge_user(&challenge.dest, now),
             variant: request.variant,
-            rated: request.terms.rated,
-            speed: request.terms.time.speed(),
-            time_control: request.terms.time.into(),
+            rated: request.settings.rated,
+            speed: request.settings.time.speed(),
+            time_control: request.settings.time.into(),
             color: request.color,
             final_color: color_name(challenge.color),
             perf: PerfIcon {
@@ -94,57 +94,57 @@ impl ServerState {
         }
     }
 
-    pub(crate) fn game_info(&self, round: &ServerGame, side: Color, now: Millis) -> GameInfo {
-        let mut info = self.playing_info(round, side, now);
+    pub(crate) fn game_info(&self, game: &ServerGame, side: Color, now: Millis) -> GameInfo {
+        let mut info = self.playing_info(game, side, now);
         info.extra = Some(EventExtra {
-            rating: round.seat(side).rating.shown(),
+            rating: game.seat(side).rating.shown(),
             compat: Compat {
-                bot: Self::is_bot_compatible(round),
+                bot: Self::is_bot_compatible(game),
                 board: true,
             },
-            id: round.setup.id.clone(),
+            id: game.setup.id.clone(),
         });
         info
     }
 
-    fn playing_info(&self, round: &ServerGame, side: Color, now: Millis) -> GameInfo {
-        let (me, other) = (round.seat(side), round.seat(!side));
-        let diff = |side: Color| round.rating_diffs.map(|diffs| diffs[side.index()]);
-        let timed = round.setup.terms.time != TimeControl::Unlimited;
+    fn playing_info(&self, game: &ServerGame, side: Color, now: Millis) -> GameInfo {
+        let (me, other) = (game.seat(side), game.seat(!side));
+        let diff = |side: Color| game.rating_diffs.map(|diffs| diffs[side.index()]);
+        let timed = game.setup.settings.time != TimeControl::Unlimited;
         GameInfo {
-            full_id: format!("{}{}", round.setup.id, me.secret),
-            game_id: round.setup.id.clone(),
-            fen: round
+            full_id: format!("{}{}", game.setup.id, me.secret),
+            game_id: game.setup.id.clone(),
+            fen: game
                 .record()
                 .last()
                 .map_or_else(|| Position::default().fen(), |played| played.fen.clone()),
             color: color_name(side),
-            last_move: round
+            last_move: game
                 .record()
                 .last()
                 .map(|it| it.uci.clone())
                 .unwrap_or_default(),
-            source: if round.setup.arena.is_some() {
+            source: if game.setup.arena.is_some() {
                 "arena"
             } else {
                 "friend"
             },
-            status: round.status().into(),
+            status: game.status().into(),
             variant: Variant::ATOMIC.without_short(),
-            speed: round.setup.terms.time.speed(),
+            speed: game.setup.settings.time.speed(),
             perf: "atomic",
-            rated: round.setup.terms.rated,
-            has_moved: round.has_moved(side),
+            rated: game.setup.settings.rated,
+            has_moved: game.has_moved(side),
             opponent: Opponent {
                 id: other.user.clone(),
                 username: self.accounts[&other.user].titled_name(),
                 rating: other.rating.shown(),
                 rating_diff: diff(!side),
             },
-            is_my_turn: round.is_playing() && round.turn() == side,
-            tournament_id: round.setup.arena.clone(),
-            seconds_left: timed.then(|| round.clock().left(side, now) / 1000),
-            winner: round.winner().map(color_name),
+            is_my_turn: game.is_playing() && game.turn() == side,
+            tournament_id: game.setup.arena.clone(),
+            seconds_left: timed.then(|| game.clock().left(side, now) / 1000),
+            winner: game.winner().map(color_name),
             rating_diff: diff(side),
             extra: None,
         }
@@ -154,7 +154,7 @@ impl ServerState {
     pub(crate) fn now_playing(&self, user: &str, most: usize, now: Millis) -> NowPlaying {
         let mut games: Vec<GameInfo> = self
             .running()
-            .filter_map(|round| Some(self.playing_info(round, round.side_of(user)?, now)))
+            .filter_map(|game| Some(self.playing_info(game, game.side_of(user)?, now)))
             .collect();
         games.sort_by_key(|game| (!game.is_my_turn, game.seconds_left));
         let nb_my_turn = games.iter().filter(|game| game.is_my_turn).count();
@@ -165,9 +165,9 @@ impl ServerState {
         }
     }
 
-    pub(crate) fn game_full(round: &ServerGame, now: Millis) -> GameFull {
+    pub(crate) fn game_full(game: &ServerGame, now: Millis) -> GameFull {
         let player = |side: Color| {
-            let seat = round.seat(side);
+            let seat = game.seat(side);
             PlayerJson {
                 id: seat.user.clone(),
                 name: seat.name.clone(),
@@ -176,12 +176,12 @@ impl ServerState {
                 provisional: seat.rating.is_provisional(),
             }
         };
-        let state = round.state(now);
-        let (clock, days_per_turn) = match round.setup.terms.time {
+        let state = game.state(now);
+        let (clock, days_per_turn) = match game.setup.settings.time {
             TimeControl::Clock { limit, increment } => (
                 Some(ClockJson {
-                    initial: round.setup.timing.clock_ms(limit),
-                    increment: round.setup.timing.clock_ms(increment),
+                    initial: game.setup.timing.clock_ms(limit),
+                    increment: game.setup.timing.clock_ms(increment),
                 }),
                 None,
             ),
@@ -189,18 +189,18 @@ impl ServerState {
             TimeControl::Unlimited => (None, None),
         };
         GameFull {
-            id: round.setup.id.clone(),
+            id: game.setup.id.clone(),
             variant: Variant::ATOMIC,
-            speed: round.setup.terms.time.speed(),
+            speed: game.setup.settings.time.speed(),
             perf: PerfName { name: "Atomic" },
-            rated: round.setup.terms.rated,
-            created_at: round.created.0,
+            rated: game.setup.settings.rated,
+            created_at: game.created.0,
             white: player(Color::White),
             black: player(Color::Black),
             initial_fen: "startpos",
             clock,
             days_per_turn,
-            tournament_id: round.setup.arena.clone(),
+            tournament_id: game.setup.arena.clone(),
             state: state.into(),
         }
     }
@@ -217,7 +217,7 @@ impl ServerState {
         });
         let playing = self
             .running()
-            .find(|round| round.side_of(&account.id).is_some());
+            .find(|game| game.side_of(&account.id).is_some());
         UserJson {
             id: account.id.clone(),
             username: account.name.clone(),
@@ -234,7 +234,7 @@ impl ServerState {
             url: alone.then(|| format!("{}/@/{}", self.url, account.name)),
             playing: playing
                 .filter(|_| alone)
-                .map(|round| format!("{}/{}", self.url, round.setup.id)),
+                .map(|game| format!("{}/{}", self.url, game.setup.id)),
             count: alone.then_some(account.counts),
         }
     }
@@ -243,16 +243,14 @@ impl ServerState {
         let account = self.accounts.get(&id.to_lowercase())?;
         let game = self
             .running()
-            .find(|round| round.side_of(&account.id).is_some());
+            .find(|game| game.side_of(&account.id).is_some());
         Some(UserStatus {
             id: account.id.clone(),
             name: account.name.clone(),
             title: account.title(),
             online: self.is_online(&account.id, now),
             playing: game.is_some(),
-            playing_id: game
-                .filter(|_| with_ids)
-                .map(|round| round.setup.id.clone()),
+            playing_id: game.filter(|_| with_ids).map(|game| game.setup.id.clone()),
         })
     }
 

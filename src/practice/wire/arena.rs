@@ -14,7 +14,7 @@ pub(crate) struct ArenaList {
     pub(crate) finished: Vec<ListedArena>,
 }
 
-/// What both shapes tell.
+/// The fields of both shapes.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ArenaFacts {
@@ -81,7 +81,7 @@ pub(crate) struct ArenaClock {
     pub(crate) increment: u32,
 }
 
-/// The least rating of who comes in.
+/// The least rating to join.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct RatingBound {
     pub(crate) perf: &'static str,
@@ -112,7 +112,7 @@ pub(crate) struct ShownPerf {
     pub(crate) name: &'static str,
 }
 
-/// Whether who asks may come in.
+/// Whether the caller may join.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct EntryVerdicts {
     pub(crate) list: Vec<EntryVerdict>,

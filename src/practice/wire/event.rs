@@ -94,7 +94,7 @@ pub(crate) struct GameInfo {
     pub(crate) extra: Option<EventExtra>,
 }
 
-/// What events say of a game and the list of games does not.
+/// Fields that events have and the list of games lacks.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct EventExtra {
     pub(crate) rating: i32,

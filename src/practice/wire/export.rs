@@ -9,7 +9,7 @@ use crate::practice::game_settings::{Speed, Status};
 
 use super::game::is_false;
 
-/// The answer of `/game/export/{id}` to those who want JSON.
+/// The JSON reply of `/game/export/{id}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExportJson {
