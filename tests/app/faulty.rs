@@ -28,7 +28,7 @@ fn a_script_with_a_mistake_is_refused_with_its_line() {
     let ran = megaton(&["practice", "--games", "1", "--headless", "--faults", script]);
     assert_eq!(ran.status, Some(2), "{}{}", ran.stdout, ran.stderr);
     assert!(
-        ran.stderr.contains("line 2: kind = \"earthquake\""),
+        ran.stderr.contains("line 3: kind = \"earthquake\""),
         "{}",
         ran.stderr
     );
