@@ -81,7 +81,7 @@ fn every_shared_position_is_probed_as_it_stands_in_the_file() {
     let tables = open(&folder);
     assert_eq!(
         tables.found().to_string(),
-        "35 WDL and 35 DTZ tables, up to 4 men"
+        "35 WDL and 35 DTZ tables, up to 4 pieces"
     );
     assert_eq!(rows.len(), 400);
     for row in &rows {

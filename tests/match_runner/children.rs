@@ -119,7 +119,7 @@ fn forfeits_of_the_opponent_are_left_out_when_asked_to() {
     let program = script(&hall, "crash", "exit 3");
     let ran = against(&hall, &program, &["--nodes", "100", "--drop-forfeits", "b"]);
     assert_eq!(ran.field("W-D-L"), "0-0-0", "{ran:?}");
-    assert_eq!(ran.field("left out"), "2 pairs with a forfeit");
+    assert_eq!(ran.field("dropped"), "2 pairs with a forfeit");
     assert_eq!(
         ran.field("forfeits B"),
         "0 illegal, 4 crashes, 0 hangs, 0 on time"
