@@ -1,4 +1,4 @@
-//! The archive: every game, challenge and notable event, in a SQLite file of its own.
+//! The archive: every game, challenge and notable event, in a `SQLite` file of its own.
 //!
 //! Plain records in and out. It is separate from the bot's state (`store`), so a broken archive never
 //! costs the quota. It makes no decisions, never blocks a game, and never deletes or replaces a file

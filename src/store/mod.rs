@@ -1,4 +1,4 @@
-//! What the bot must not forget: one SQLite file in the data folder, owned by one thread.
+//! What the bot must not forget: one `SQLite` file in the data folder, owned by one thread.
 //!
 //! Plain rows in and out. It makes no decisions, makes a caller wait for the disk only on request, and
 //! never deletes or replaces a file that it cannot read.

@@ -1,4 +1,4 @@
-//! Metrics in the OpenMetrics text format.
+//! Metrics in the `OpenMetrics` text format.
 //!
 //! A task counts events from the event bus; gauges are read at the scrape from what is known already. A
 //! scrape asks the bot nothing.
