@@ -47,7 +47,7 @@ async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_r
             page.until(&counted(".card .fact", "lag")).await;
             page.until(&counted("#health .health-row", "Move overhead"))
                 .await;
-            let games = "document.querySelector('#budget [aria-label=\"Games against bots\"]')";
+            let games = "document.querySelector('#budget [aria-label=\"Bot games\"]')";
             page.until(&format!("{games}?.getAttribute('aria-valuenow') > 0"))
                 .await;
             let most = format!("{games}.getAttribute('aria-valuemax')");

@@ -71,7 +71,7 @@ async fn its_sources_are_shown(page: &Visitor<'_>) {
              && row.querySelector('dd').textContent.startsWith('{text}'))"
         )
     };
-    page.until(&row("Tablebase", ".good", "35 WDL, 34 DTZ, up to 4 men"))
+    page.until(&row("Tablebase", ".good", "35 WDL, 34 DTZ, up to 4 pieces"))
         .await;
     page.until(&row("Net", "", "")).await;
     page.until(&row("Block list", ".good", "1 name")).await;

@@ -90,7 +90,7 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads_and_the_cuts() {
         datagen(&one, "2");
         assert_eq!(bytes(&one), whole, "cut at {end}");
     }
-    assert!(datagen(&one, "1").stdout.starts_with("0 games (6 more"));
+    assert!(datagen(&one, "1").stdout.starts_with("0 games (6 existing"));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_full_disk_is_said_and_what_is_written_stays_sound() {
     let verified = megaton(&[&"data", &"verify", &folder.path()]);
     assert!(verified.is_fine, "{}", verified.stderr);
     assert!(
-        verified.stdout.contains("0 bytes of cut tails"),
+        verified.stdout.contains("0 bytes of truncated tails"),
         "{}",
         verified.stdout
     );
