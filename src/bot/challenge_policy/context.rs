@@ -1,55 +1,54 @@
 //! The state of the bot that a decision depends on.
 //!
-//! Data only, gathered by the account state: the policy itself remembers nothing.
+//! Data only, gathered by the account state: the policy keeps no state of its own.
 
 use crate::bot::player_lists::PlayerLists;
 use crate::lichess::UserId;
 
-/// What is going on while a challenge is judged.
+/// The bot's state at the moment a challenge is judged.
 #[derive(Clone, Debug)]
 pub struct ChallengeContext<'a> {
     pub me: &'a UserId,
-    /// Our rating in atomic, if there is one.
+    /// The bot's atomic rating, if it has one.
     pub rating: Option<i32>,
-    /// Who is blocked, allowed and welcome.
     pub lists: &'a PlayerLists,
-    /// What there was with this challenger so far.
+    /// Recent history with this challenger.
     pub past: OpponentHistory,
-    /// Whether rated play against this challenger rests.
+    /// Whether rated games against this challenger are paused.
     pub rated_rests: bool,
-    /// Whether another game against such a challenger may begin.
+    /// Whether a game against this kind of challenger may start.
     pub open: Availability,
 }
 
-/// What there was with a challenger so far.
+/// Recent history with one challenger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OpponentHistory {
-    /// Games with them that run or are about to.
+    /// Games with them in progress or about to start.
     pub at_once: u32,
-    /// Their challenges that were accepted within the window of the config.
+    /// Their challenges accepted within the configured window.
     pub lately: u32,
-    /// Rematches played in a row up to now.
+    /// Consecutive rematches so far.
     pub rematches: u32,
-    /// Games with them in the last day.
+    /// Games with them in the last 24 hours.
     pub today: u32,
-    /// Games with all of their kind in the last day.
+    /// Games with all opponents of their kind in the last 24 hours.
     pub kind_today: u32,
-    /// Whether they rest for having left us waiting for their first move.
+    /// Whether they are on cooldown for repeatedly not making the first move.
     pub rests: bool,
 }
 
-/// Whether another game may begin with a challenger of this kind.
+/// Whether another game may start against an opponent of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     Open,
-    /// Every slot is taken that this kind may have.
+    /// Every slot open to this kind is taken.
     Full,
-    /// The day's games against bots are used up, or accepting bots rests.
+    /// The daily bot games are used up, or accepting bots is on cooldown.
     BotsSpent,
-    /// The program is about to end.
+    /// The bot is shutting down.
     Draining,
-    /// The operator has paused it.
+    /// Paused by the operator.
     Paused,
-    /// Something is wrong that an operator has to look at.
+    /// An alert needs the operator.
     Alarm,
 }

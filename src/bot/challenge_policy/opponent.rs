@@ -1,24 +1,23 @@
 //! Rules about the opponent: human or bot, lists, rating.
 //!
-//! Only the atomic rating counts: that of another variant says nothing here.
+//! Only the atomic rating counts; ratings in other variants are irrelevant.
 
 use super::context::ChallengeContext;
 use super::rule::{ChallengeRule, Violation};
 use crate::config::Visitors;
 use crate::lichess::{Challenge, DeclineReason, Player, Variant};
 
-/// Ratings end before this; as the most that is accepted it accepts everyone.
+/// Above every real rating: this as `max_rating` accepts everyone.
 const NO_CEILING: u32 = 4000;
 
-/// Whether a block list names the challenger. No one is spared that: a name on it is there for a
-/// reason, whatever other list it came to stand on too.
+/// Whether a block list names the challenger. No other list, `welcome` included, overrides a block.
 pub(super) fn blocked(
     challenger: Option<&Player>,
-    standing: &ChallengeContext<'_>,
+    context: &ChallengeContext<'_>,
     out: &mut Vec<Violation>,
 ) {
     let id = challenger.and_then(|player| player.id.as_ref());
-    if let Some(source) = id.and_then(|id| standing.lists.blocked_by(id)) {
+    if let Some(source) = id.and_then(|id| context.lists.blocked_by(id)) {
         let detail = format!("[challenge] block: {source}");
         out.push(Violation::new(
             ChallengeRule::Blocked,
@@ -28,19 +27,19 @@ pub(super) fn blocked(
     }
 }
 
-/// What else speaks against the challenger. Who is welcome is spared all of it: that is what the
-/// list is for.
+/// All other violations by the challenger. Welcome challengers bypass them: the list exists for
+/// that.
 pub(super) fn violations(
     challenge: &Challenge,
     rules: &Visitors,
-    standing: &ChallengeContext<'_>,
+    context: &ChallengeContext<'_>,
     out: &mut Vec<Violation>,
 ) {
     let challenger = challenge.challenger.as_ref();
     kind(challenger, rules, out);
-    allowed(challenger, standing, out);
+    allowed(challenger, context, out);
     if challenge.variant == Variant::Atomic {
-        rating(challenger, rules, standing.rating, out);
+        rating(challenger, rules, context.rating, out);
     }
 }
 
@@ -63,12 +62,12 @@ fn kind(challenger: Option<&Player>, rules: &Visitors, out: &mut Vec<Violation>)
     });
 }
 
-fn allowed(challenger: Option<&Player>, standing: &ChallengeContext<'_>, out: &mut Vec<Violation>) {
+fn allowed(challenger: Option<&Player>, context: &ChallengeContext<'_>, out: &mut Vec<Violation>) {
     let id = challenger.and_then(|player| player.id.as_ref());
-    // No one in particular is on no list.
+    // An anonymous challenger is on no list.
     let allowed = match id {
-        Some(id) => standing.lists.allows(id),
-        None => standing.lists.allows_anybody(),
+        Some(id) => context.lists.allows(id),
+        None => context.lists.allows_anybody(),
     };
     if !allowed {
         out.push(Violation::new(
@@ -89,12 +88,12 @@ fn rating(
         out.push(Violation::new(rule, DeclineReason::Generic, detail));
     };
     let theirs = challenger.and_then(|player| player.rating);
-    let shaky = challenger.is_none_or(|player| player.provisional) || theirs.is_none();
-    if shaky && !rules.provisional {
+    let uncertain = challenger.is_none_or(|player| player.provisional) || theirs.is_none();
+    if uncertain && !rules.provisional {
         object(ChallengeRule::Provisional, "provisional = false".to_owned());
     }
     let Some(theirs) = theirs.map(i64::from) else {
-        // Who has no rating does not reach a least one; to the other bounds they are unknown.
+        // An unrated challenger fails any minimum; the other bounds do not apply.
         if rules.min_rating > 0 {
             let detail = format!("none, min_rating = {}", rules.min_rating);
             object(ChallengeRule::RatingTooLow, detail);

@@ -1,13 +1,13 @@
 //! Rules about frequency: concurrent, in a short time, in a row, in a day.
 //!
-//! All of them pass by themselves, so the challenger is told "later".
+//! All of these pass with time, so the decline reason is "later".
 
 use super::context::{Availability, ChallengeContext, OpponentHistory};
 use super::rule::{ChallengeRule, Violation};
 use crate::config::Visitors;
 use crate::lichess::{Challenge, DeclineReason};
 
-/// What speaks against one more game with this challenger.
+/// Violations of the frequency limits by one more game with this challenger.
 pub(super) fn violations(
     challenge: &Challenge,
     rules: &Visitors,
@@ -57,9 +57,9 @@ pub(super) fn violations(
     }
 }
 
-/// What speaks against any more game at this moment.
-pub(super) fn house(standing: &ChallengeContext<'_>) -> Option<Violation> {
-    let rule = match standing.open {
+/// The violation, if any, that rules out every new game at present.
+pub(super) fn availability(context: &ChallengeContext<'_>) -> Option<Violation> {
+    let rule = match context.open {
         Availability::Open => return None,
         Availability::Full => ChallengeRule::NoSeat,
         Availability::BotsSpent => ChallengeRule::BotsSpent,

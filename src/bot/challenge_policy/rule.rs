@@ -1,110 +1,87 @@
 //! Every reason to refuse a challenge, in order of weight.
 //!
-//! If several apply, one reason is sent: the one that spares the challenger a useless second try. First what
-//! no other challenge would change: the opponent (the kind before the name: "bots only" tells more than
-//! "no"). A challenger told "not this variant" who comes back with atomic, only to hear "no bots", was sent
-//! round for nothing. Then what another challenge would change, the largest change first: variant, time,
-//! mode, colour, special rules. Last what only time changes: too often today, no free slot.
+//! If several apply, the reason sent is the one that spares the challenger a useless second try.
+//! First what no other challenge would change: the opponent, kind before name ("bots only" says more
+//! than "no"); "not this variant" would bring an atomic challenge, only to be told "no bots". Then what
+//! another challenge would change, the largest change first: variant, time, mode, colour, special
+//! rules. Last what only time changes: daily limits, no free slot.
 
 use std::fmt;
 
 use crate::lichess::DeclineReason;
 
-/// Why a challenge is not taken. The earlier one weighs more.
+/// Why a challenge is refused. The earlier one weighs more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChallengeRule {
-    /// We sent it ourselves.
+    /// The bot itself sent it.
     OurOwn,
-    /// It is for someone else.
+    /// Addressed to another account.
     NotForUs,
-    /// It waits for no answer any more.
     Closed,
-    /// The challenger is a bot, and bots are not played.
     NoBots,
-    /// The challenger is no bot, and only bots are played.
     NoHumans,
-    /// The challenger is on a block list.
     Blocked,
-    /// There is an allow list, and the challenger is not on it.
+    /// An allow list exists, and the challenger is not on it.
     NotAllowed,
-    /// The challenger's rating is too low, or unknown where a least one is asked for.
+    /// Also an unknown rating where a minimum is set.
     RatingTooLow,
-    /// The challenger's rating is too high.
     RatingTooHigh,
-    /// The challenger's rating is too far from ours.
     RatingTooFar,
-    /// The challenger's rating is provisional or unknown.
+    /// Provisional or unknown rating.
     Provisional,
-    /// Another variant than atomic.
     Variant,
-    /// Another start than the usual one.
     StartPosition,
-    /// Lichess lets no bot play so short a game.
+    /// Too short: Lichess does not allow bots to play it.
     UltraBullet,
-    /// A way of timing that this program does not know.
+    /// A time control type that the bot does not know.
     UnknownTime,
-    /// Games of days a move are not played.
     NoCorrespondence,
-    /// Games without any limit of time are not played.
     NoUnlimited,
-    /// Too few days a move.
     FewDays,
-    /// Too many days a move.
     ManyDays,
-    /// Too little time at the start.
     ShortBase,
-    /// Too much time at the start.
     LongBase,
-    /// Too little time added a move.
     SmallIncrement,
-    /// Too much time added a move.
     LargeIncrement,
-    /// Not among the time controls that are listed.
     TimeNotListed,
-    /// The game would last too long.
     LongGame,
-    /// Bullet without an increment.
     BulletWithoutIncrement,
-    /// Rated atomic needs a clock.
+    /// Lichess rates atomic only with a clock.
     RatedWithoutClock,
-    /// Rated games are not played.
     NoRated,
-    /// Casual games are not played.
     NoCasual,
-    /// Rated play rests after too many losses.
+    /// Rated games are paused after too many losses.
     RatedRests,
-    /// We would get the other colour.
+    /// The bot would get the wrong colour.
     Color,
-    /// It comes with special rules that we do not play by.
+    /// Special rules that the bot does not accept.
     SpecialRules,
-    /// Lichess says that a bot cannot play it.
+    /// Lichess reports that bots cannot play it.
     Incompatible,
-    /// Enough games with this opponent at this moment.
+    /// Too many concurrent games with this opponent.
     AtOnce,
-    /// Enough challenges of this opponent in a short time.
+    /// Too many challenges from this opponent in a short time.
     Repeats,
-    /// Enough rematches in a row.
     Rematches,
-    /// Enough games with this opponent today.
+    /// Daily limit of games with this opponent.
     PerDay,
-    /// Enough games of this kind today.
+    /// Daily limit of games with this kind of opponent.
     TotalPerDay,
-    /// They left us waiting for their first move too often today.
+    /// Today this opponent repeatedly failed to make the first move.
     NoShows,
-    /// The program is about to end.
+    /// The bot is shutting down.
     Draining,
-    /// The operator has paused it.
+    /// Paused by the operator.
     Paused,
-    /// Something is wrong that an operator has to look at.
+    /// An alert needs the operator.
     Alarm,
-    /// The day's games against bots are used up, or accepting bots rests.
+    /// The daily bot games are used up, or accepting bots is on cooldown.
     BotsSpent,
-    /// Every slot is taken.
     NoSeat,
 }
 
 impl ChallengeRule {
-    /// Every rule, the weightiest first.
+    /// Every rule in order of weight, heaviest first.
     pub const ALL: &'static [Self] = &[
         Self::OurOwn,
         Self::NotForUs,
@@ -152,7 +129,7 @@ impl ChallengeRule {
         Self::NoSeat,
     ];
 
-    /// What it says, in a sentence.
+    /// The rule as an explanation for the operator.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::OurOwn => "our own challenge",
@@ -202,7 +179,7 @@ impl ChallengeRule {
         }
     }
 
-    /// Whether it is one of those about time, which speak with one voice.
+    /// Whether it concerns the time control; such rules share one decline reason.
     pub(super) fn is_about_time(self) -> bool {
         (Self::UltraBullet..=Self::BulletWithoutIncrement).contains(&self)
     }
@@ -214,13 +191,13 @@ impl fmt::Display for ChallengeRule {
     }
 }
 
-/// A rule that speaks against a challenge.
+/// A rule that a challenge violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     pub rule: ChallengeRule,
-    /// What the challenger would be told if it were the only one.
+    /// The decline reason if this were the only violation.
     pub reason: DeclineReason,
-    /// What was asked for and what is accepted, with the key of the config; may be empty.
+    /// The requested and the accepted value with its config key; may be empty.
     pub detail: String,
 }
 
@@ -253,17 +230,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_of_rules_is_whole_and_in_order() {
+    fn the_list_of_rules_is_complete_and_in_order() {
         assert!(ChallengeRule::ALL.is_sorted());
         assert_eq!(ChallengeRule::ALL.first(), Some(&ChallengeRule::OurOwn));
         assert_eq!(ChallengeRule::ALL.last(), Some(&ChallengeRule::NoSeat));
-        // The numbers of a field-less enum run from 0.
+        // Discriminants of a field-less enum start at 0.
         let last = ChallengeRule::NoSeat as usize;
         assert_eq!(ChallengeRule::ALL.len(), last + 1);
     }
 
     #[test]
-    fn no_two_rules_say_the_same() {
+    fn no_two_rules_have_the_same_sentence() {
         let mut sentences: Vec<_> = ChallengeRule::ALL
             .iter()
             .map(|rule| rule.sentence())
@@ -274,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_objection_says_what_was_asked_for() {
+    fn a_violation_shows_its_detail() {
         let bare = Violation::new(ChallengeRule::NoSeat, DeclineReason::Later, "");
         assert_eq!(bare.to_string(), "every slot is taken");
         let told = Violation::new(

@@ -1,7 +1,7 @@
-//! Rules about time controls: what Lichess forbids, and what the operator does not want.
+//! Rules about time controls: limits set by Lichess and by the operator.
 //!
-//! Each violation says whether the game is too fast or too slow; together they give one reason. Too fast in
-//! one respect and too slow in another is "not with this time control".
+//! Each violation says whether the game is too fast or too slow; together they give one reason. Too
+//! fast in one respect and too slow in another is "not with this time control".
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::variant::RuleScope;
 use crate::config::{TimeRule, Visitors};
 use crate::lichess::{DeclineReason, Speed, TimeControl, estimate, speed_of};
 
-/// The shortest game, by estimated duration, that the server lets a bot play.
+/// The shortest game, by estimated duration, that Lichess lets a bot play.
 const LEAST_DURATION: Duration = Duration::from_secs(30);
 /// Games estimated shorter than this are bullet.
 const BULLET_ENDS: Duration = Duration::from_secs(180);
 
-/// What speaks against the clock.
+/// Violations of the rules about the clock.
 pub(super) fn violations(
     time: TimeControl,
     rules: &Visitors,
-    asked: RuleScope,
+    scope: RuleScope,
     out: &mut Vec<Violation>,
 ) {
     match time {
@@ -31,12 +31,12 @@ pub(super) fn violations(
                     "",
                 ));
             }
-            if asked == RuleScope::All {
+            if scope == RuleScope::All {
                 clock(limit, increment, rules, out);
             }
         }
-        TimeControl::Correspondence { days } => correspondence(days, rules, asked, out),
-        // Weeks are another matter than taste: no one is spared these two.
+        TimeControl::Correspondence { days } => correspondence(days, rules, scope, out),
+        // A game of weeks is no matter of taste: these two bind welcome challengers too.
         TimeControl::Unlimited if !rules.unlimited => out.push(Violation::new(
             ChallengeRule::NoUnlimited,
             DeclineReason::TooSlow,
@@ -51,7 +51,7 @@ pub(super) fn violations(
     }
 }
 
-fn correspondence(days: u32, rules: &Visitors, asked: RuleScope, out: &mut Vec<Violation>) {
+fn correspondence(days: u32, rules: &Visitors, scope: RuleScope, out: &mut Vec<Violation>) {
     let mut object = |rule, reason, detail: String| {
         out.push(Violation::new(rule, reason, detail));
     };
@@ -62,10 +62,10 @@ fn correspondence(days: u32, rules: &Visitors, asked: RuleScope, out: &mut Vec<V
             DeclineReason::TooSlow,
             detail,
         );
-    } else if asked == RuleScope::All && days < rules.min_days {
+    } else if scope == RuleScope::All && days < rules.min_days {
         let detail = format!("{days}, min_days = {}", rules.min_days);
         object(ChallengeRule::FewDays, DeclineReason::TooFast, detail);
-    } else if asked == RuleScope::All && days > rules.max_days {
+    } else if scope == RuleScope::All && days > rules.max_days {
         let detail = format!("{days}, max_days = {}", rules.max_days);
         object(ChallengeRule::ManyDays, DeclineReason::TooSlow, detail);
     }
@@ -140,7 +140,7 @@ fn clock(base: Duration, increment: Duration, rules: &Visitors, out: &mut Vec<Vi
     }
 }
 
-/// Which way the listed time controls lie.
+/// Whether the clock is faster or slower than every listed time control.
 fn direction(base: Duration, increment: Duration, listed: &[TimeRule]) -> DeclineReason {
     let beside = |rule: &TimeRule| match *rule {
         TimeRule::Speed(speed) => rank(speed_of(base, increment)).cmp(&rank(speed)),
@@ -158,12 +158,12 @@ fn direction(base: Duration, increment: Duration, listed: &[TimeRule]) -> Declin
     }
 }
 
-/// The place of a speed among the others, the fastest first.
+/// The rank of a speed, the fastest first.
 fn rank(speed: Speed) -> Option<usize> {
     Speed::ALL.iter().position(|known| *known == speed)
 }
 
-/// The one reason of several objections about time.
+/// One decline reason for several violations about time.
 pub(super) fn together(reasons: impl Iterator<Item = DeclineReason>) -> DeclineReason {
     let mut reasons = reasons;
     let Some(first) = reasons.next() else {
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_that_disagree_say_another_time_control() {
+    fn conflicting_reasons_ask_for_another_time_control() {
         use DeclineReason::{TimeControl, TooFast, TooSlow};
         assert_eq!(together([TooFast, TooFast].into_iter()), TooFast);
         assert_eq!(together([TooSlow].into_iter()), TooSlow);

@@ -5,25 +5,25 @@ use super::rule::{ChallengeRule, Violation};
 use crate::config::{ColorWish, Visitors, may_be_rated};
 use crate::lichess::{Challenge, ColorChoice, Compat, DeclineReason, Side, TimeControl, Variant};
 
-/// Special rules that a challenger may set: none of them lets a game hang. `noAbort` would, since a
-/// challenge game has no deadline for first moves, and what this program does not know might.
+/// Special rules that a challenger may set, as no game can hang by them. `noAbort` could (a
+/// challenge game has no deadline for first moves), and so might rules unknown to the bot.
 const HARMLESS_RULES: [&str; 4] = ["noRematch", "noGiveTime", "noClaimWin", "noEarlyDraw"];
 
-/// Whether anyone who is welcome is asked about the operator's taste too.
+/// Which rules apply: welcome challengers bypass the operator's preferences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleScope {
     All,
-    /// Only what no one is spared.
+    /// Only the rules that bind everyone.
     Necessary,
 }
 
-/// What speaks against the game, its clock aside.
+/// Violations by the game, except for its clock.
 pub(super) fn violations(
     challenge: &Challenge,
     compat: Option<Compat>,
     rules: &Visitors,
-    standing: &ChallengeContext<'_>,
-    asked: RuleScope,
+    context: &ChallengeContext<'_>,
+    scope: RuleScope,
     out: &mut Vec<Violation>,
 ) {
     let mut object = |rule, reason, detail: String| {
@@ -61,7 +61,7 @@ pub(super) fn violations(
             String::new(),
         );
     }
-    if challenge.rated && standing.rated_rests {
+    if challenge.rated && context.rated_rests {
         let reason = if rules.casual {
             DeclineReason::Casual
         } else {
@@ -69,7 +69,7 @@ pub(super) fn violations(
         };
         object(ChallengeRule::RatedRests, reason, "[guard]".to_owned());
     }
-    if asked == RuleScope::All {
+    if scope == RuleScope::All {
         out.extend(mode(challenge, rules));
         out.extend(color(challenge, rules));
     }
@@ -88,7 +88,7 @@ fn is_harmless(rule: &str) -> bool {
         .any(|known| known.eq_ignore_ascii_case(rule))
 }
 
-/// Foreign text, short enough for a line and without anything but letters and digits.
+/// Untrusted text, cut to a short run of letters and digits.
 fn shortened(rule: &str) -> String {
     rule.chars()
         .filter(char::is_ascii_alphanumeric)
@@ -96,7 +96,7 @@ fn shortened(rule: &str) -> String {
         .collect()
 }
 
-/// The keys name what is asked for instead.
+/// The decline reason names the mode that the bot does accept.
 fn mode(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
     match (challenge.rated, rules.rated, rules.casual) {
         (true, true, _) | (false, _, true) => None,
@@ -127,8 +127,8 @@ fn mode(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
     }
 }
 
-/// How a rated game is to be had. With some clocks it cannot: Lichess turns a rated 0+1 into a
-/// casual one without a word, and "rated" would bring the same challenge again.
+/// The decline reason that leads to a rated game. Some clocks cannot be rated: Lichess silently
+/// turns a rated 0+1 into a casual game, so "rated" would bring the same challenge again.
 fn rated_instead(time: TimeControl) -> DeclineReason {
     match time {
         TimeControl::Clock { limit, increment } if may_be_rated(limit, increment) => {
@@ -140,8 +140,8 @@ fn rated_instead(time: TimeControl) -> DeclineReason {
     }
 }
 
-/// No one can be told "the other colour". A colour that fell by lot may fall otherwise next time:
-/// that is what "later" comes nearest to.
+/// No decline reason says "the other colour". A random colour may differ next time, which "later"
+/// comes closest to saying.
 fn color(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
     let wanted = match rules.color {
         ColorWish::Any => return None,
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_is_cut_and_cleaned() {
+    fn untrusted_text_is_shortened_and_cleaned() {
         assert_eq!(shortened("no\u{1b}[31mAbort"), "no31mAbort");
         assert_eq!(shortened(&"x".repeat(99)).len(), 20);
     }

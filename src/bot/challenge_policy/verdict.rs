@@ -7,31 +7,29 @@ use super::{opponent, rate_limits, time_control, variant};
 use crate::config;
 use crate::lichess::{Challenge, ChallengeStatus, Compat, DeclineReason, Player};
 
-/// What is done about a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Accept,
-    /// It is declined, and this is what the challenger is told.
+    /// Decline with the reason sent to the challenger.
     Decline(DeclineReason),
-    /// It is none of our business: our own, or no longer open.
+    /// Not ours to answer: sent by the bot itself, for another account, or no longer open.
     Ignore,
 }
 
-/// The judgement of a challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyVerdict {
     pub decision: Decision,
-    /// Every rule that speaks against it, the one that decides first.
+    /// Every violation, the decisive one first.
     pub violations: Vec<Violation>,
 }
 
 impl PolicyVerdict {
-    /// The rule that decided; none where the challenge is taken.
+    /// The decisive violation; none if the challenge is accepted.
     pub fn decided_by(&self) -> Option<&Violation> {
         self.violations.first()
     }
 
-    /// Whether nothing but the want of a slot speaks against it.
+    /// Whether the lack of a free slot is the only violation.
     pub fn wants_only_a_seat(&self) -> bool {
         self.decided_by().map(|first| first.rule) == Some(ChallengeRule::NoSeat)
     }
@@ -64,39 +62,39 @@ pub fn judge_challenge(
     challenge: &Challenge,
     compat: Option<Compat>,
     rules: &config::Challenge,
-    standing: &ChallengeContext<'_>,
+    context: &ChallengeContext<'_>,
 ) -> PolicyVerdict {
-    if let Some(rule) = none_of_our_business(challenge, standing) {
+    if let Some(rule) = none_of_our_business(challenge, context) {
         return PolicyVerdict::ignored(rule);
     }
     let challenger = challenge.challenger.as_ref();
     let rules = rules.rules_for(challenger.is_some_and(Player::is_bot));
     let id = challenger.and_then(|player| player.id.as_ref());
-    let asked = if id.is_some_and(|id| standing.lists.welcomes(id)) {
+    let scope = if id.is_some_and(|id| context.lists.welcomes(id)) {
         RuleScope::Necessary
     } else {
         RuleScope::All
     };
     let mut out = Vec::new();
-    opponent::blocked(challenger, standing, &mut out);
-    if asked == RuleScope::All {
-        opponent::violations(challenge, rules, standing, &mut out);
-        rate_limits::violations(challenge, rules, standing.past, &mut out);
+    opponent::blocked(challenger, context, &mut out);
+    if scope == RuleScope::All {
+        opponent::violations(challenge, rules, context, &mut out);
+        rate_limits::violations(challenge, rules, context.past, &mut out);
     }
-    variant::violations(challenge, compat, rules, standing, asked, &mut out);
-    time_control::violations(challenge.time_control, rules, asked, &mut out);
-    out.extend(rate_limits::house(standing));
+    variant::violations(challenge, compat, rules, context, scope, &mut out);
+    time_control::violations(challenge.time_control, rules, scope, &mut out);
+    out.extend(rate_limits::availability(context));
     PolicyVerdict::of(out)
 }
 
-/// Our own challenges come back as events, and so do those that were answered.
+/// The bot's own challenges come back as events, and so do answered ones.
 fn none_of_our_business(
     challenge: &Challenge,
-    standing: &ChallengeContext<'_>,
+    context: &ChallengeContext<'_>,
 ) -> Option<ChallengeRule> {
     let is_me = |player: &Option<Player>| {
         let id = player.as_ref().and_then(|player| player.id.as_ref());
-        id == Some(standing.me)
+        id == Some(context.me)
     };
     if is_me(&challenge.challenger) {
         return Some(ChallengeRule::OurOwn);

@@ -1,7 +1,7 @@
-//! What can be asked in the chat of a game, and the answers.
+//! Chat commands and their answers.
 //!
-//! A word is a command if it is one of the few known here; anything else is conversation and stays
-//! unanswered. What the engine thinks of the game is for those who look on, never for who plays.
+//! Only the few commands listed here are answered; any other line is conversation. Evaluations are
+//! for spectators, never for the opponent.
 
 use std::time::Duration;
 
@@ -9,26 +9,23 @@ use super::conversation::{GameFacts, Players};
 use crate::engine::Score;
 use crate::lichess::{Room, Side};
 
-/// What introduces a command.
+/// The prefix of a command.
 const MARK: char = '!';
 
-/// Something that can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChatCommand {
-    /// What can be asked.
     Help,
     Name,
-    /// What the engine thinks of the game.
+    /// The engine's evaluation; spectators only.
     Eval,
     Clock,
-    /// How the games between us went.
+    /// The score of past games against the opponent.
     Stats,
-    /// Whether we are there.
     Ping,
 }
 
 impl ChatCommand {
-    /// The command in a line, if there is one. Capitals do not matter.
+    /// The command in a line, if any, in any letter case.
     pub(super) fn read(line: &str) -> Option<Self> {
         let word = line.trim_start().strip_prefix(MARK)?;
         let word = word.split_whitespace().next()?;
@@ -48,12 +45,12 @@ impl ChatCommand {
     }
 }
 
-/// Who asks, and where.
+/// Who sent a command, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChatSender {
-    /// The room it was asked in, and is answered in.
+    /// The room of the command, and of the answer.
     pub(super) room: Room,
-    /// Whether it is the opponent.
+    /// Whether the sender is the opponent.
     pub(super) plays: bool,
 }
 
@@ -63,7 +60,6 @@ impl ChatSender {
     }
 }
 
-/// The answer to a command.
 pub(super) fn answer(
     command: ChatCommand,
     sender: ChatSender,
@@ -87,7 +83,7 @@ pub(super) fn answer(
     }
 }
 
-/// The last score, as White sees it.
+/// The last score from White's point of view.
 fn eval(us: Side, facts: &GameFacts) -> String {
     let Some(opinion) = facts.opinion else {
         return "I have not thought about this game yet.".to_owned();
@@ -95,7 +91,7 @@ fn eval(us: Side, facts: &GameFacts) -> String {
     let sign = if us == Side::White { 1 } else { -1 };
     let score = match opinion.score {
         Score::Cp(score) => format!("{:+.2}", f64::from(score.saturating_mul(sign)) / 100.0),
-        // Lost already counts as lost in zero.
+        // Mate in 0 is a lost game, and a zero carries no sign.
         Score::Mate(0) if us == Side::White => "#-0".to_owned(),
         Score::Mate(0) => "#0".to_owned(),
         Score::Mate(moves) => format!("#{}", moves.saturating_mul(sign)),
@@ -120,7 +116,7 @@ fn clocks(facts: &GameFacts) -> String {
     }
 }
 
-/// As clocks show it: `1:05`, below ten seconds `0:07.3`, above an hour `1:02:05`.
+/// Clock format: `1:05`, below ten seconds `0:07.3`, above an hour `1:02:05`.
 fn minutes(left: Duration) -> String {
     let seconds = left.as_secs();
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -197,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_think_is_never_for_the_opponent_in_whichever_room() {
+    fn the_opponent_gets_no_eval_in_any_room() {
         let facts = GameFacts {
             opinion: Some(EngineEval {
                 score: Score::Cp(123),
@@ -225,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_read_as_clocks_do() {
+    fn clocks_are_formatted_like_clocks() {
         let ms = Duration::from_millis;
         let rows = [
             (0, "0:00.0"),

@@ -1,7 +1,7 @@
-//! The talk of one game: what happens in it goes in, lines of ours come out.
+//! The chat of one game: game events and chat lines in, messages to send out.
 //!
-//! Pure. Greetings and goodbyes are said once a game, also over restarts: what was said before comes
-//! in as data. Nothing is said before our first move stands on the server's list.
+//! Pure. The bot greets and says goodbye once per game, across restarts too: [`ChatState`] holds
+//! what was already sent. It sends nothing before its first move is on the server's list.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,20 +15,19 @@ use crate::config::{Template, Words};
 use crate::engine::Score;
 use crate::lichess::{BySide, ChatLine, GameId, Room, Side, Status, UserId};
 
-/// The name under which the server itself speaks.
+/// The name under which the server itself writes.
 const SERVER: &str = "lichess";
-/// The plies in which a first move is made.
+/// The plies of the two first moves.
 const FIRST_PLIES: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Players {
     pub me: String,
     pub opponent: String,
-    /// The opponent's account, if it has one.
+    /// Absent for anonymous players and the server's engine.
     pub opponent_id: Option<UserId>,
-    /// Whether the opponent is a program.
     pub opponent_is_bot: bool,
-    /// Whether anyone could read us: the server's own engine cannot.
+    /// Whether anyone can read the chat: the server's own engine cannot.
     pub opponent_reads: bool,
     pub us: Side,
     pub engine: &'static str,
@@ -36,7 +35,7 @@ pub struct Players {
 }
 
 impl Players {
-    /// Two humans' names, for tests and as a beginning.
+    /// Two human players, for tests and as a starting point.
     pub fn between(me: &str, opponent: &str, us: Side) -> Self {
         Self {
             me: me.to_owned(),
@@ -51,14 +50,14 @@ impl Players {
     }
 }
 
-/// What was said in a game before.
+/// The messages already sent in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChatState {
     pub greeted: bool,
     pub parted: bool,
 }
 
-/// How the games against one opponent went, from our side.
+/// The score against one opponent, from the bot's side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScoreTally {
     pub wins: u32,
@@ -66,18 +65,18 @@ pub struct ScoreTally {
     pub losses: u32,
 }
 
-/// What there is to tell about the game.
+/// The facts that answers may use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GameFacts {
-    /// What the engine said of our last move.
+    /// The engine's evaluation of the bot's last move.
     pub(super) opinion: Option<EngineEval>,
-    /// Both clocks as the server stated them last.
+    /// Both clocks in the last state.
     pub(super) clocks: BySide<Option<Duration>>,
-    /// The games before this one.
+    /// The score of earlier games.
     pub(super) tally: Option<ScoreTally>,
 }
 
-/// What the engine said of one of our moves.
+/// The engine's evaluation of one of the bot's moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EngineEval {
     pub(super) score: Score,
@@ -85,7 +84,6 @@ pub(super) struct EngineEval {
     pub(super) ply: usize,
 }
 
-/// The talk of one game.
 #[derive(Debug)]
 pub struct Conversation {
     game: GameId,
@@ -97,7 +95,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// A game in which this was said before.
+    /// Starts with the messages already sent in this game.
     pub fn new(game: GameId, settings: Arc<Settings>, said: ChatState) -> Self {
         Self {
             reply_limit: ReplyLimit::new(settings.chat.pause),
@@ -109,17 +107,16 @@ impl Conversation {
         }
     }
 
-    /// What was said so far.
     pub fn said(&self) -> ChatState {
         self.said
     }
 
-    /// It is known who plays.
+    /// Sets the players once they are known.
     pub fn introduce(&mut self, about: Players) {
         self.about = Some(about);
     }
 
-    /// A move stands on the server's list. Our first one is the moment to greet.
+    /// Handles a move on the server's list. The bot greets at its own first move.
     pub fn moved(&mut self, moved: &MovePlayed) -> Vec<ChatMessage> {
         self.facts.clocks = moved.clocks;
         if let (true, Some(thought)) = (moved.ours, &moved.thought) {
@@ -141,7 +138,6 @@ impl Conversation {
         )
     }
 
-    /// The game is over.
     pub fn ended(&mut self, ending: &Ending) -> Vec<ChatMessage> {
         let played = !matches!(ending.status, None | Some(Status::Aborted));
         if !played || ending.plies < FIRST_PLIES || self.said.parted || !self.greets() {
@@ -152,7 +148,7 @@ impl Conversation {
         self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, MessageKind::Goodbye)
     }
 
-    /// Someone said something. `tally` is asked only if the answer needs it.
+    /// Handles a chat line. Calls `tally` only if the answer needs it.
     pub fn handle_event(
         &mut self,
         line: &ChatLine,
@@ -160,18 +156,18 @@ impl Conversation {
         now: Instant,
     ) -> Option<ChatMessage> {
         let about = self.about.as_ref()?;
-        let chat_task = UserId::new(&line.username);
-        let ours = chat_task == UserId::new(&about.me);
-        if !self.settings.chat.commands || ours || chat_task.as_str() == SERVER {
+        let author = UserId::new(&line.username);
+        let ours = author == UserId::new(&about.me);
+        if !self.settings.chat.commands || ours || author.as_str() == SERVER {
             return None;
         }
         let command = ChatCommand::read(&line.text)?;
-        if !self.reply_limit.admits(&chat_task, now) {
+        if !self.reply_limit.admits(&author, now) {
             return None;
         }
         let sender = ChatSender {
             room: line.room,
-            plays: about.opponent_id.as_ref() == Some(&chat_task),
+            plays: about.opponent_id.as_ref() == Some(&author),
         };
         let mut facts = self.facts;
         if command == ChatCommand::Stats {
@@ -181,7 +177,7 @@ impl Conversation {
         self.line(line.room, &text, MessageKind::Answer)
     }
 
-    /// Whether this opponent is one whom the operator wants greeted.
+    /// Whether the operator wants this kind of opponent greeted.
     fn greets(&self) -> bool {
         let chat = &self.settings.chat;
         self.about.as_ref().is_some_and(|about| {
@@ -293,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_taken_up_again_is_not_greeted_again() {
+    fn a_resumed_game_is_not_greeted_again() {
         let said = ChatState {
             greeted: true,
             parted: true,
@@ -301,13 +297,13 @@ mod tests {
         let mut talk = conversation(settings(), said);
         assert!(talk.moved(&moved(0, true)).is_empty());
         assert!(talk.ended(&ending(Some(Status::Mate), 20)).is_empty());
-        // Nothing is known, but the game is long under way.
+        // No chat is recorded, but the game is long in progress.
         let mut talk = conversation(settings(), ChatState::default());
         assert!(talk.moved(&moved(24, true)).is_empty());
     }
 
     #[test]
-    fn goodbye_is_said_once_and_not_to_games_that_never_were() {
+    fn goodbye_is_sent_once_and_only_in_games_that_were_played() {
         let rows = [
             (None, 30, 0),
             (Some(Status::Aborted), 1, 0),
@@ -321,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_whom_the_operator_wants_are_greeted() {
+    fn only_the_configured_kinds_of_opponents_are_greeted() {
         for (is_bot, reads, bots, humans, lines) in [
             (false, true, false, true, 2),
             (false, true, true, false, 0),
@@ -352,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_lines_and_the_servers_are_no_questions() {
+    fn messages_of_the_bot_and_the_server_are_ignored() {
         let mut talk = conversation(settings(), ChatState::default());
         for name in ["Megaton", "megaton", "lichess", "Lichess"] {
             let line = says(Room::Player, name, "!help");
@@ -385,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_questions_gets_a_few_answers() {
+    fn a_flood_of_commands_gets_a_few_answers() {
         let mut talk = conversation(settings(), ChatState::default());
         let line = says(Room::Player, "BlastCap", "!stats");
         let now = Instant::now();

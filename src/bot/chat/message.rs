@@ -1,6 +1,6 @@
-//! One line of ours, and what is done to text before it is sent or logged.
+//! One chat message, and the sanitizing of text before it is sent or logged.
 //!
-//! The server takes 140 characters and refuses the rest; a line is one line.
+//! Lichess accepts at most 140 characters on a single line.
 
 use std::time::Duration;
 
@@ -10,25 +10,24 @@ use tokio::sync::mpsc;
 use crate::config::LONGEST_LINE;
 use crate::lichess::{GameId, Room};
 
-/// The most of a foreign line that goes to the log, in characters.
+/// Longest untrusted text in the log, in characters.
 const LOGGED: usize = 200;
 
-/// A line to be said.
+/// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
     pub game: GameId,
     pub room: Room,
     pub text: String,
-    /// What it is for.
     pub kind: MessageKind,
-    /// Least time between two lines of ours in this game.
+    /// Minimum time between two messages in this game.
     pub pause: Duration,
-    /// Who wants to know what became of it.
+    /// Receives the outcome of the send.
     pub outcome_sender: OutcomeSender,
 }
 
-/// Where it is told what became of a line; nowhere, as a rule. It says nothing about the line: any
-/// two are equal.
+/// Reports the outcome of a message; usually no one listens. It is not part of the message: any two
+/// are equal.
 #[derive(Clone, Debug, Default)]
 pub struct OutcomeSender(Option<mpsc::Sender<Result<(), String>>>);
 
@@ -41,40 +40,39 @@ impl PartialEq for OutcomeSender {
 impl Eq for OutcomeSender {}
 
 impl OutcomeSender {
-    /// A receipt, and where it is awaited.
+    /// A sender and the receiver of its outcome.
     pub(super) fn outcome_receiver() -> (Self, OutcomeReceiver) {
         let (sender, receiver) = mpsc::channel(1);
         (Self(Some(sender)), OutcomeReceiver(receiver))
     }
 
-    /// Tells anyone who wants to know.
+    /// Reports the outcome to the receiver, if there is one.
     pub(super) fn tell(&self, outcome: Result<(), String>) {
         if let Some(sender) = &self.0 {
-            // No one may be waiting any more.
+            // The receiver may be gone.
             let _ = sender.try_send(outcome);
         }
     }
 }
 
-/// What becomes of a line that was handed in.
+/// Receives the outcome of a queued message.
 #[derive(Debug)]
 pub struct OutcomeReceiver(mpsc::Receiver<Result<(), String>>);
 
-/// What became of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// The server has taken it.
+    /// Sent: the server accepted it.
     Said,
-    /// The server has not; what it said.
+    /// The server refused it; holds the error.
     Refused(String),
-    /// It was dropped: too much was to be said, or it had waited too long.
+    /// Dropped: the queue was full, or it waited too long.
     Dropped,
-    /// It still waits for its turn.
+    /// Still in the queue.
     Waits,
 }
 
 impl OutcomeReceiver {
-    /// What has become of it after so long at most.
+    /// Waits for the outcome for up to `most`.
     pub async fn within(mut self, most: Duration) -> SendOutcome {
         match tokio::time::timeout(most, self.0.recv()).await {
             Ok(Some(Ok(()))) => SendOutcome::Said,
@@ -85,7 +83,6 @@ impl OutcomeReceiver {
     }
 }
 
-/// What a line is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
     Greeting,
@@ -94,26 +91,23 @@ pub enum MessageKind {
     Operator,
 }
 
-/// Why a line of the operator's is not said.
+/// Why an operator's message is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChatError {
     #[error("the message is empty")]
     Empty,
-    /// The server would refuse it.
     #[error("the message has {0} characters; Lichess takes at most {LONGEST_LINE}")]
     TooLong(usize),
-    /// It is no line.
     #[error("control characters are not allowed in chat")]
     NotALine,
-    /// Too many lines wait already, or no one is there to say it.
+    /// The queue is full, or its task has ended.
     #[error("the chat queue is full")]
     Full,
 }
 
-/// The text of an operator's line, if it can be said.
-///
-/// # Errors
-/// What is wrong with it.
+/// An operator's message, trimmed, if it can be sent.
+/// | # Errors
+/// Why it cannot.
 pub(super) fn checked(text: &str) -> Result<&str, ChatError> {
     let text = text.trim();
     if text.is_empty() {
@@ -129,8 +123,8 @@ pub(super) fn checked(text: &str) -> Result<&str, ChatError> {
     Ok(text)
 }
 
-/// A text of ours as it can be sent: one line, without what a name may have smuggled in, and short
-/// enough. Nothing at all if nothing is left.
+/// A message fit to send: one line, short enough, without control characters that a name may
+/// contain. None if nothing is left.
 pub(super) fn sendable(text: &str) -> Option<String> {
     let plain: String = text
         .chars()
@@ -141,7 +135,7 @@ pub(super) fn sendable(text: &str) -> Option<String> {
     (!plain.is_empty()).then(|| plain.to_owned())
 }
 
-/// A foreign text for the log: everything escaped that is not plain, and not too much of it.
+/// Untrusted text for the log: escaped and shortened.
 pub(in crate::bot) fn loggable(text: &str) -> String {
     let short: String = text.chars().take(LOGGED).collect();
     short.escape_debug().collect()
@@ -152,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_operators_line_is_checked_by_characters() {
+    fn an_operators_message_is_measured_in_characters() {
         assert_eq!(checked("  hello  "), Ok("hello"));
         assert_eq!(checked("\n "), Err(ChatError::Empty));
         assert_eq!(checked("a\u{7}b"), Err(ChatError::NotALine));
@@ -161,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_is_one_short_line() {
+    fn a_sent_message_is_one_short_line() {
         assert_eq!(sendable("a\r\nb\u{0}").as_deref(), Some("ab"));
         assert_eq!(sendable(&"é".repeat(500)).unwrap().chars().count(), 140);
         assert_eq!(sendable(" \u{1b} "), None);
     }
 
     #[test]
-    fn foreign_text_in_the_log_can_move_no_cursor() {
+    fn untrusted_text_is_escaped_in_the_log() {
         let logged = loggable("\u{1b}[2J\u{202e}gnp\nERROR all is lost");
         assert!(
             logged.chars().all(|c| !c.is_control() && c != '\u{202e}'),

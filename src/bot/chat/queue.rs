@@ -1,7 +1,7 @@
-//! Which line is said next: one at a time, with a pause between two of the same game.
+//! The order of chat messages: one at a time, with a pause between two of the same game.
 //!
-//! Pure and bounded. What does not fit is dropped, and what waited too long is dropped as well: a
-//! greeting after a minute helps no one.
+//! Pure and bounded. It drops messages that do not fit or have waited too long: a greeting after a
+//! minute helps no one.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -9,29 +9,29 @@ use std::time::{Duration, Instant};
 use super::message::ChatMessage;
 use crate::lichess::GameId;
 
-/// Lines that wait in one game.
+/// Messages queued per game.
 const MOST_A_GAME: usize = 8;
 const MOST_GAMES: usize = 256;
-/// How long a line is worth saying.
+/// How long a message is worth sending.
 const LIFE: Duration = Duration::from_secs(30);
 
-/// The lines of all games.
+/// The messages of all games.
 #[derive(Debug, Default)]
 pub(super) struct PendingMessages {
     games: VecDeque<GameMessages>,
 }
 
-/// The lines of one game.
+/// The messages of one game.
 #[derive(Debug)]
 struct GameMessages {
     game: GameId,
     lines: VecDeque<(ChatMessage, Instant)>,
-    /// When the next one may be said.
+    /// When the next one may be sent.
     free: Instant,
 }
 
 impl PendingMessages {
-    /// Takes a line in; false when it had to be dropped.
+    /// Queues a message; false if it was dropped.
     pub(super) fn push(&mut self, line: ChatMessage, now: Instant) -> bool {
         self.games
             .retain(|waiting| !waiting.lines.is_empty() || waiting.free > now);
@@ -59,7 +59,7 @@ impl PendingMessages {
         fits
     }
 
-    /// The line to be said now, if any. Games take turns.
+    /// The message to send now, if any. Games take turns.
     pub(super) fn next(&mut self, now: Instant) -> Option<ChatMessage> {
         for waiting in &mut self.games {
             waiting.lines.retain(|(_, until)| *until > now);
@@ -73,7 +73,7 @@ impl PendingMessages {
         Some(line)
     }
 
-    /// When the next line may be said; nothing if none waits.
+    /// When the next message may be sent; none if the queue is empty.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         let with_lines = self
             .games
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn two_lines_of_a_game_are_a_pause_apart_and_games_do_not_wait_for_each_other() {
+    fn messages_of_a_game_are_a_pause_apart_and_games_do_not_wait_for_each_other() {
         let mut queue = PendingMessages::default();
         let now = Instant::now();
         for text in ["one", "two"] {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_and_what_is_old_is_dropped() {
+    fn messages_that_are_old_or_do_not_fit_are_dropped() {
         let mut queue = PendingMessages::default();
         let now = Instant::now();
         let taken = (0..100).filter(|_| queue.push(line("a", "x"), now)).count();

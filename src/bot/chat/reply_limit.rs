@@ -1,22 +1,22 @@
-//! How often anyone is answered: so many lines in a while for one user, and for all in a game.
+//! Limits how often the bot answers one user, and everyone in one game.
 //!
-//! Anyone who asks more is not told so, or a flood would be answered with another.
+//! Questions above the limit get no reply at all, or a flood would be answered with a flood.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::lichess::UserId;
 
-/// Answers to one user in a while.
+/// Answers to one user per window.
 const MOST_A_USER: usize = 4;
-/// Answers in one game in a while.
+/// Answers in one game per window.
 const MOST_A_GAME: usize = 10;
-/// A while, in pauses between two lines.
+/// Length of the window, in pauses between two messages.
 const PAUSES: u32 = 20;
-/// The shortest pause that counts.
+/// The shortest pause assumed.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The answers of one game in the last while.
+/// The answers in one game within the window.
 #[derive(Debug)]
 pub(super) struct ReplyLimit {
     window: Duration,
@@ -31,7 +31,7 @@ impl ReplyLimit {
         }
     }
 
-    /// Whether this user is answered now; if so it counts.
+    /// Whether to answer this user now; if so, counts the answer.
     pub(super) fn admits(&mut self, user: &UserId, now: Instant) -> bool {
         let window = self.window;
         let is_old = |at: Instant| now.saturating_duration_since(at) >= window;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_and_a_game_have_so_many_answers_in_a_while() {
+    fn answers_are_limited_per_user_and_per_game() {
         let mut reply_limit = ReplyLimit::new(Duration::from_secs(3));
         let now = Instant::now();
         let mut asked = |name: &str, at| {

@@ -1,7 +1,7 @@
-//! The lane of the chat: a task that says one line after the other.
+//! The chat queue and the task that sends its messages one by one.
 //!
-//! It can be lost without harm. Anyone who has something to say never waits: the lane takes it or drops
-//! it. A line that failed, for whatever reason, is not said again.
+//! Losing it harms no game. Callers never wait: the queue takes a message or drops it. A failed
+//! message is never sent again.
 
 use std::time::{Duration, Instant};
 
@@ -14,37 +14,36 @@ use super::message::{
 use super::queue::PendingMessages;
 use crate::lichess::{Client, GameId, Room};
 
-/// Lines on their way to the task.
+/// Messages on their way to the task.
 const CAPACITY: usize = 64;
 
-/// Where lines are handed in. Clones lead to the same lane.
+/// A handle to the chat queue; clones share it.
 #[derive(Clone, Debug)]
 pub struct ChatQueue(mpsc::Sender<ChatMessage>);
 
-/// The task behind a lane. Dropping it silences the lane.
+/// The task that sends messages. Dropping it stops all chat.
 #[derive(Debug)]
 pub struct ChatTask(JoinHandle<()>);
 
 impl ChatQueue {
-    /// A lane to this server, and the task that says what is handed in. It ends by itself once every
-    /// handle to the lane is gone and the last line is said.
+    /// Opens a queue to this server and starts its task, which ends once every handle is dropped
+    /// and the last message is sent.
     pub fn open(client: Client) -> (Self, ChatTask) {
         let (sender, receiver) = mpsc::channel(CAPACITY);
-        let task = tokio::spawn(speak(client, receiver));
+        let task = tokio::spawn(run(client, receiver));
         (Self(sender), ChatTask(task))
     }
 
-    /// Hands a line in; drops it if there is no room.
+    /// Queues a message; drops it if the queue is full.
     pub fn hand_in(&self, line: ChatMessage) {
         if let Err(error) = self.0.try_send(line) {
             tracing::debug!(%error, "chat message dropped");
         }
     }
 
-    /// The operator speaks in a game. What comes back tells what becomes of it.
-    ///
-    /// # Errors
-    /// When the server would refuse the line, or too many wait already.
+    /// Queues an operator's message; the receiver reports its outcome.
+    /// | # Errors
+    /// When the message is not valid, or the queue is full.
     pub fn say(&self, game: GameId, room: Room, text: &str) -> Result<OutcomeReceiver, ChatError> {
         let (outcome_sender, outcome_receiver) = OutcomeSender::outcome_receiver();
         let line = ChatMessage {
@@ -61,8 +60,8 @@ impl ChatQueue {
 }
 
 impl ChatTask {
-    /// Waits until everything is said, but not longer than `most`. Every handle to the lane must be
-    /// gone, or it waits in vain.
+    /// Waits at most `most` until every message is sent. All handles must be dropped first, or it
+    /// always waits that long.
     pub async fn finish(mut self, most: Duration) {
         if tokio::time::timeout(most, &mut self.0).await.is_err() {
             tracing::debug!("chat messages left unsent at shutdown");
@@ -76,7 +75,7 @@ impl Drop for ChatTask {
     }
 }
 
-async fn speak(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
+async fn run(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
     let mut queue = PendingMessages::default();
     let mut open = true;
     while open || !queue.is_empty() {
@@ -92,23 +91,23 @@ async fn speak(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
             },
             () = sleep_until(next_timeout) => {
                 if let Some(line) = queue.next(Instant::now()) {
-                    say(&client, &line).await;
+                    send(&client, &line).await;
                 }
             }
         }
     }
 }
 
-async fn say(client: &Client, line: &ChatMessage) {
+async fn send(client: &Client, line: &ChatMessage) {
     let (game, room) = (&line.game, line.room);
     match client.chat(game, room, &line.text).await {
         Ok(()) => {
             let kind = line.kind;
-            tracing::debug!(%game, %room, ?kind, text = ?line.text, "said");
+            tracing::debug!(%game, %room, ?kind, text = ?line.text, "chat message sent");
             line.outcome_sender.tell(Ok(()));
         }
         Err(error) => {
-            tracing::debug!(%game, %room, kind = ?line.kind, %error, "not said");
+            tracing::debug!(%game, %room, kind = ?line.kind, %error, "chat message not sent");
             line.outcome_sender.tell(Err(error.to_string()));
         }
     }
