@@ -1,4 +1,4 @@
-//! The chat of one game, and what outlives it.
+//! The chat of one game, and the facts about it that survive a restart.
 //!
 //! Joins the conversation, which decides what to say, the chat queue that sends it, and the bot's state.
 //! Nothing here waits: a message is queued or dropped.
@@ -16,10 +16,9 @@ use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::lichess::{ChatLine, GameId, UserId};
 
-/// What begins the keys of opponents who rest for having left us waiting.
+/// Key prefix of opponents on cooldown for not making the first move.
 const NO_SHOW: &str = "no-show ";
 
-/// The voice of one player.
 pub(in crate::bot) struct GameChat {
     game: GameId,
     settings: std::sync::Arc<Settings>,
@@ -47,7 +46,7 @@ impl GameChat {
         }
     }
 
-    /// What was done in this game before.
+    /// The state of this game stored by an earlier run.
     pub(in crate::bot) fn past(&self) -> ResumeState {
         let known = self.state.game(&self.game);
         ResumeState {
@@ -61,7 +60,7 @@ impl GameChat {
         }
     }
 
-    /// The game state machine knows who plays.
+    /// Passes on the players once the state machine knows them.
     pub(in crate::bot) fn introduce(&mut self, machine: &GameMachine) {
         if let Some(setup) = machine.setup() {
             self.opponent.clone_from(&setup.opponent_id);
@@ -100,7 +99,7 @@ impl GameChat {
         }
     }
 
-    /// Greetings and goodbyes are remembered before they are said: rather none than two.
+    /// Greetings and goodbyes are stored before they are sent: rather none than two.
     fn say(&self, lines: Vec<ChatMessage>) {
         let Some(first) = lines.first() else { return };
         match first.kind {
@@ -117,7 +116,7 @@ impl GameChat {
         }
     }
 
-    /// What the game state machine wants known after a restart.
+    /// Stores a fact that the state machine needs after a restart.
     pub(in crate::bot) fn remember(&self, machine: &GameMachine, deed: Persist) {
         match deed {
             Persist::TakebackGranted { so_far } => {
@@ -132,7 +131,7 @@ impl GameChat {
         }
     }
 
-    /// The opponent left us waiting; who does so again and again rests for a while.
+    /// Counts a missed first move; an opponent who repeats it goes on cooldown.
     fn no_show(&self, machine: &GameMachine) {
         let Some(setup) = machine.setup() else {
             return;
@@ -153,7 +152,7 @@ impl GameChat {
     }
 }
 
-/// The key under which an opponent rests who leaves us waiting again and again.
+/// The cooldown key of an opponent who repeatedly does not make the first move.
 pub(in crate::bot) fn no_show_key(opponent: &UserId) -> String {
     format!("{NO_SHOW}{opponent}")
 }

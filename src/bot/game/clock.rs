@@ -1,6 +1,6 @@
-//! Our clock as the server states it: the time left, and how much waiting it can bear.
+//! The bot's clock as the server states it: the time left, and how long a wait it can bear.
 //!
-//! Pure; the time comes in as data. No number from the server is trusted to be small.
+//! Pure; times come in as data. No number from the server is trusted to be small.
 
 use std::time::{Duration, Instant};
 
@@ -8,23 +8,22 @@ use crate::bot::game::move_overhead::Latency;
 use crate::bot::settings::BotTiming;
 use crate::config;
 
-/// The part of a running clock that a call without an answer may take before the next.
+/// The part of a running clock that an unanswered call may take before the next one.
 const PATIENCE_PART: u32 = 4;
-/// No call is given up before this long.
+/// No call is given up sooner.
 const LEAST_PATIENCE: Duration = Duration::from_millis(300);
 
-/// Our clock, as a state showed it.
+/// The bot's clock as a state showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockState {
-    /// What was left when the state was made; none without a limit.
+    /// Time left when the server made the state; none without a limit.
     pub left: Option<Duration>,
     /// Added after each move.
     pub increment: Duration,
     /// When the state arrived.
     pub at: Instant,
-    /// Which kind of clock it is.
     pub kind: ClockKind,
-    /// How long the first move may take, counted from `at`, where that is limited.
+    /// The limit on the first move, counted from `at`, if there is one.
     pub expires_in: Option<Duration>,
 }
 
@@ -32,14 +31,14 @@ pub struct ClockState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockKind {
     Running,
-    /// The first move of a side: it stands.
+    /// A side's first move: the clock stands still.
     Standing,
-    /// Days a move, or no limit at all.
+    /// Correspondence or unlimited: no running clock.
     Unclocked,
 }
 
 impl ClockState {
-    /// What is left of the clock at `now`; none without a limit. A standing clock does not shrink.
+    /// Time left at `now`; none without a limit. A standing clock does not shrink.
     pub fn left_at(&self, now: Instant) -> Option<Duration> {
         let age = match self.kind {
             ClockKind::Running | ClockKind::Unclocked => now.saturating_duration_since(self.at),
@@ -48,14 +47,14 @@ impl ClockState {
         self.left.map(|left| left.saturating_sub(age))
     }
 
-    /// How long a first move may still take at `now`, where that is limited.
+    /// Time left at `now` for a first move, if limited.
     pub(in crate::bot) fn expires_at(&self, now: Instant) -> Option<Duration> {
         let age = now.saturating_duration_since(self.at);
         self.expires_in.map(|left| left.saturating_sub(age))
     }
 
-    /// Whether a wait leaves enough on the clock to continue playing. Before a first move it is the
-    /// opponent's patience that runs: who sees no move for long aborts.
+    /// Whether a wait leaves enough time to continue playing. Before a first move the opponent's
+    /// patience counts instead of a clock: seeing no move for long, they abort.
     pub fn can_wait(&self, wait: Duration, timing: &BotTiming, now: Instant) -> bool {
         if self.kind == ClockKind::Standing {
             return match self.expires_at(now) {
@@ -67,8 +66,8 @@ impl ClockState {
             .is_none_or(|left| wait.saturating_add(timing.limited_reserve) <= left)
     }
 
-    /// The longest wait in silence that makes sense: some part of a clock that runs, but never less
-    /// than an answer takes.
+    /// The longest sensible wait for a silent call: a part of a running clock, but never less than
+    /// an answer takes.
     pub(in crate::bot) fn patience(&self, latency: &Latency, now: Instant) -> Duration {
         let left = self
             .left_at(now)
@@ -77,7 +76,7 @@ impl ClockState {
         left.map_or(Duration::MAX, |left| (left / PATIENCE_PART).max(answer))
     }
 
-    /// What is left at `now` once what the way to the server takes is put aside.
+    /// Time left at `now` minus what is held back for the way to the server.
     pub(in crate::bot) fn usable(
         &self,
         latency: &Latency,

@@ -1,7 +1,7 @@
 //! What the reply to a sent move means: confirm, retry or look again. One pure function, a row per reply.
 //!
-//! The rule behind every row: while it is unknown whether the move arrived, only the same move may be sent
-//! again. At worst the repetition is refused: once played, the square it starts from is empty.
+//! The rule behind every row: while it is unknown whether the move arrived, only the same move may be
+//! sent again. At worst the server refuses it: once played, its origin square is empty.
 
 use std::time::{Duration, Instant};
 
@@ -9,52 +9,52 @@ use super::event::CallOutcome;
 use crate::bot::game::clock::{ClockKind, ClockState};
 use crate::bot::settings::BotTiming;
 
-/// So many calls in a row may bring nothing before they are given more time.
+/// Consecutive calls that may fail before a call gets more time.
 const QUICK_CALLS: u32 = 2;
-/// Longest factor by which pauses after repeated trouble grow.
+/// Limits how often pauses after repeated failures double.
 const MOST_DOUBLINGS: u32 = 5;
-/// How often "not your turn" is taken for a stale state before the move itself is doubted.
+/// How often "not your turn" counts as a stale state before the move itself is doubted.
 const MOST_DOUBTS: u32 = 3;
-/// The words in a refusal that say our picture of the game is old, not that the move is bad.
+/// The words in a refusal that mean a stale state rather than a bad move.
 const STALE_WORDS: &str = "not your turn";
 
-/// What went wrong so far for the move at hand.
+/// Failures so far of the current move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailureHistory {
-    /// Calls in a row that brought nothing.
+    /// Consecutive calls without an answer.
     pub lost: u32,
-    /// Refusals in a row for the rate or for the account.
+    /// Consecutive refusals because of the rate or the account.
     pub barred: u32,
-    /// "Not your turn" in a row.
+    /// Consecutive "not your turn" refusals.
     pub doubts: u32,
-    /// How often an "ok" was not followed by a state.
+    /// How often no state followed an "ok".
     pub unshown: u32,
 }
 
-/// What is done next about a sent move.
+/// The next step in delivering a sent move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
     /// Wait for a state that shows it.
     Confirm {
-        /// How long, if the clock bears it.
+        /// How long, if the clock allows it.
         wait: Duration,
     },
     /// Send the same move again.
     Repeat { at: Instant },
-    /// Open the stream anew and look.
+    /// Reopen the stream and check.
     Look(AfterReopen),
 }
 
-/// What happens once a freshly opened stream still shows the move owed.
+/// What to do if the reopened stream shows that the bot still owes the move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterReopen {
-    /// The same move is sent again.
+    /// Send the same move again.
     Same,
     /// Another move may be chosen.
     Another,
 }
 
-/// What `answer` means for a move sent in this trouble, on this clock, at this moment.
+/// What `answer` means for a sent move with these failures, on this clock, at this moment.
 pub fn next_step(
     answer: &CallOutcome,
     trouble: &mut FailureHistory,
@@ -69,7 +69,7 @@ pub fn next_step(
                 unshown,
                 ..FailureHistory::default()
             };
-            // Ever more patience, or a slow opening of the stream would never be let finish.
+            // Grows each time, or a slow opening of the stream would never be allowed to finish.
             NextStep::Confirm {
                 wait: grown(timing.confirm, unshown + 1),
             }
@@ -90,7 +90,7 @@ pub fn next_step(
             }
         }
         CallOutcome::Refused { status: 400, text } => refused(text, trouble),
-        // The token or the account: nothing about the move. Slowly, an alarm is out.
+        // The token or the account, not the move: retry slowly; an alert has been raised.
         CallOutcome::Refused { .. } => {
             trouble.barred += 1;
             let pause = grown(timing.limited_retry, trouble.barred);
@@ -112,8 +112,8 @@ fn refused(text: &str, trouble: &mut FailureHistory) -> NextStep {
     NextStep::Look(AfterReopen::Another)
 }
 
-/// This wait where the clock affords it, else the shortest that is decent: the game is worth more
-/// than the courtesy, the account more than the game.
+/// This wait if the clock allows it, else the shortest polite one: the game matters more than
+/// courtesy, the account more than the game.
 fn decent_pause(wait: Duration, clock: &ClockState, timing: &BotTiming, now: Instant) -> Duration {
     let wait = wait.max(timing.limited_retry);
     if clock.can_wait(wait, timing, now) {
@@ -123,7 +123,7 @@ fn decent_pause(wait: Duration, clock: &ClockState, timing: &BotTiming, now: Ins
     }
 }
 
-/// The longest pause before a lost move is sent again: where no clock runs there is no hurry.
+/// The longest pause before a lost move is sent again: without a running clock there is no hurry.
 fn retry_cap(clock: &ClockState, timing: &BotTiming) -> Duration {
     match clock.kind {
         ClockKind::Running | ClockKind::Standing => timing.retry_cap,
@@ -131,14 +131,14 @@ fn retry_cap(clock: &ClockState, timing: &BotTiming) -> Duration {
     }
 }
 
-/// How long the next call is waited for. A server that hangs is to find a fresh call soon after it
-/// is well again; one that is always this slow is given more time in the end.
+/// The timeout of the next call. A server that hangs should find a fresh call soon after it
+/// recovers; one that is always slow gets more time in the end.
 pub(super) fn post_limit(trouble: &FailureHistory, timing: &BotTiming) -> Duration {
     let slow = trouble.lost.saturating_sub(QUICK_CALLS - 1);
     grown(timing.post_limit, slow + 1)
 }
 
-/// `base` doubled for every trouble after the first.
+/// `base`, doubled for every failure after the first.
 pub(super) fn grown(base: Duration, times: u32) -> Duration {
     base * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLINGS))
 }

@@ -1,7 +1,7 @@
 //! Inputs and effects of the game machine.
 //!
-//! Data only. Everything that happens reaches the machine as a [`GameInput`] with its time; everything to
-//! be done leaves it as a [`GameEffect`].
+//! Data only. Every event reaches the machine as a [`GameInput`] with its time; everything to do
+//! leaves it as a [`GameEffect`].
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::engine::{Limits, SearchResult};
 use crate::lichess::{BySide, GameFull, GameId, GameState, OpponentGone, Side, Status};
 use crate::rules::{Move, Position};
 
-/// The number of a search or of a sent move. An answer with an old number is ignored.
+/// Identifies a search or a sent move; answers with an old id are ignored.
 pub type RequestId = u64;
 
 #[derive(Clone, Debug)]
@@ -20,143 +20,131 @@ pub enum GameInput {
     /// The first line of an opened game stream.
     Full {
         full: Box<GameFull>,
-        /// When the opening was asked for: what the server knew before may be missing.
+        /// When the opening was requested: the server's answer may miss anything later.
         opened: Instant,
-        /// When the line arrived.
         at: Instant,
     },
     /// A later line of the stream.
     State { state: Box<GameState>, at: Instant },
     /// The opponent left or came back.
     Gone(OpponentGone),
-    /// The server refuses to open the game's stream: no such game, not ours, or not for bots.
+    /// The server refuses to open the stream: no such game, not the bot's, or not for bots.
     NoStream,
-    /// The event stream says that the game has ended.
+    /// The event stream reports the end of the game.
     GameFinish,
-    /// A search has ended.
     Thought {
         request_id: RequestId,
-        /// What came of it.
         thought: SearchResult,
     },
     /// The answer to [`GameEffect::TakeBest`].
     BestSoFar {
         request_id: RequestId,
-        /// The best move it knows, if any.
+        /// The best move so far, if any.
         best: Option<Move>,
     },
-    /// What became of a sent move.
+    /// The outcome of sending a move.
     Posted {
         request_id: RequestId,
-        /// What the server said.
         answer: CallOutcome,
     },
-    /// What became of another request.
+    /// The outcome of another request.
     Asked {
         request: GameRequest,
-        /// What the server said.
         answer: CallOutcome,
     },
-    /// The moment of [`GameMachine::next_timeout`](super::GameMachine::next_timeout) has come.
+    /// The time of [`GameMachine::next_timeout`](super::GameMachine::next_timeout) has come.
     Tick,
 }
 
-/// What a call to the server brought, as far as the game cares.
+/// The outcome of a call, as far as the game cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallOutcome {
     /// "ok", which proves little.
     Done,
-    /// Nothing, or nothing meant for us: time-out, reset, 5xx, a page of HTML.
+    /// No answer, or not from the API: timeout, reset, 5xx, an HTML page.
     Lost,
     Limited {
-        /// The wait advised, if any.
+        /// The wait advised by the server, if any.
         wait: Option<Duration>,
     },
     Refused {
         status: u16,
-        /// What the server said, for the log and for one well-known text.
+        /// The server's reply, for the log and to recognize one known text.
         text: String,
     },
-    /// There is no such thing.
+    /// No such game or request.
     Gone,
 }
 
-/// Something to be done, in the order given.
+/// Effects of an input, run in the given order.
 #[derive(Clone, Debug)]
 pub enum GameEffect {
-    /// Search the game state machine's position.
+    /// Search the machine's position.
     Think {
-        /// The number of this search; an earlier one is stopped. One that pondered under this
-        /// number continues instead.
+        /// An earlier search is stopped; one that pondered under this id continues instead.
         request_id: RequestId,
         limits: Limits,
     },
-    /// Search the position after a reply that the opponent has not played yet. Once it has, a
-    /// [`GameEffect::Think`] of the same number follows, and the clock runs.
+    /// Search the position after a reply that the opponent has not played yet. Once they play it, a
+    /// [`GameEffect::Think`] with the same id follows, and the clock runs.
     Ponder {
-        /// The number of this search.
         request_id: RequestId,
         reply: Move,
         limits: Limits,
     },
-    /// Report the best move so far of a search.
+    /// Report a search's best move so far.
     TakeBest { request_id: RequestId },
-    /// No search is wanted any more.
+    /// Stop the search.
     StopThinking,
     Post {
-        /// The number of this sending.
         request_id: RequestId,
-        /// The move in UCI.
         uci: String,
-        /// Offer or agree to a draw with it.
+        /// Offer or accept a draw with the move.
         draw: DrawOffer,
     },
-    /// Ask for something else.
+    /// Make a request other than a move.
     Ask(GameRequest),
-    /// Remember this beyond the game state machine, and beyond the program's end.
+    /// Store this for later runs of the program.
     Remember(Persist),
-    /// Drop the game's stream and open it anew.
+    /// Drop the game's stream and reopen it.
     Reopen,
     /// Keep a connection ready: a move will be sent soon.
     Warm,
-    /// Take in what a move of ours cost beside our thinking.
+    /// Feed the overhead of one move to the estimator.
     Learn(Duration),
-    /// Tell those who listen.
+    /// Publish this to the subscribers.
     Tell(Notification),
-    /// Write down that something is not as it should be.
+    /// Log that something is wrong.
     Note(Anomaly),
-    /// The game is over: nothing more will come.
+    /// The game is over: no effect follows.
     Finish(Ending),
 }
 
-/// Whether a move carries a draw offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DrawOffer {
     Yes,
     No,
 }
 
-/// A request other than a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GameRequest {
     Abort,
     Resign,
-    /// Agree to the opponent's draw.
+    /// Accept the opponent's draw offer.
     AcceptDraw,
-    /// Decline the opponent's draw.
+    /// Decline the opponent's draw offer.
     DeclineDraw,
     /// Grant the opponent's takeback.
     AcceptTakeback,
-    /// Decline the opponent's takeback.
     DeclineTakeback,
     /// Claim the win over an absent opponent.
     ClaimVictory,
-    /// Claim a draw with an absent opponent, where we cannot win.
+    /// Claim a draw with an absent opponent where the bot cannot win.
     ClaimDraw,
 }
 
 impl GameRequest {
-    /// Whether it only answers a question of the opponent's, and nothing is lost without.
+    /// Whether it only answers an opponent's question, so that losing it does no harm.
     pub fn is_courtesy(self) -> bool {
         matches!(
             self,
@@ -165,68 +153,64 @@ impl GameRequest {
     }
 }
 
-/// Something that must be known after a restart too.
+/// A fact that must survive a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Persist {
-    /// A takeback was granted in this game.
+    /// The bot granted a takeback.
     TakebackGranted {
-        /// So many in all.
+        /// Number granted in total.
         so_far: u32,
     },
-    /// We offered a draw in this game.
+    /// The bot offered a draw.
     DrawOffered {
-        /// So many times in all.
+        /// Number of offers in total.
         so_far: u32,
     },
-    /// The opponent never made the first move, and the game was aborted for it.
+    /// The opponent never made the first move, so the bot aborted the game.
     NoShow,
 }
 
-/// What those who listen are told.
+/// News for subscribers.
 #[derive(Clone, Debug)]
 pub enum Notification {
-    /// The game was taken up.
+    /// The bot joined the game.
     Joined,
-    /// A move stands on the server's list.
+    /// A move is on the server's list.
     Moved(Box<MovePlayed>),
-    /// Nothing happens in this game any more: it needs no slot.
+    /// The game is stalled: it needs no slot.
     Standstill,
-    /// Something happens again after a standstill.
+    /// A stalled game continues.
     Revived,
 }
 
-/// A move that was made.
 #[derive(Clone, Debug)]
 pub struct MovePlayed {
-    /// How many moves were made before it.
+    /// Number of moves before it.
     pub ply: usize,
-    /// The position before it.
     pub before: Position,
     pub played: Move,
-    /// Whether it is ours.
     pub ours: bool,
-    /// What the engine thought of it, where it is ours and thought about.
+    /// The search result, if it is the bot's move and was searched.
     pub thought: Option<SearchResult>,
     /// Both clocks after it, as the server states them.
     pub clocks: BySide<Option<Duration>>,
 }
 
-/// How a game ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
     pub game: GameId,
-    /// The status; none when the server no longer knows the game.
+    /// None if the server no longer knows the game.
     pub status: Option<Status>,
     pub winner: Option<Side>,
     pub us: Option<Side>,
     pub opponent: String,
-    /// How many moves were made.
+    /// Number of moves made.
     pub plies: usize,
     pub fen: String,
 }
 
 impl Ending {
-    /// The result as a scoresheet has it; `*` where there is none.
+    /// The result as written on a score sheet; `*` if there is none.
     pub fn result(&self) -> &'static str {
         match (self.status, self.winner) {
             (_, Some(Side::White)) => "1-0",
@@ -237,71 +221,64 @@ impl Ending {
     }
 }
 
-/// Something that should not be. The game continues.
+/// An unexpected condition. The game continues.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Anomaly {
-    /// The move list cannot be replayed.
     #[error("the server's move list cannot be replayed: {0}")]
     Foreign(#[from] IllegalMove),
-    /// A list lacks moves that an earlier one had, and we granted no takeback.
+    /// The list lacks known moves although the bot granted no takeback.
     #[error("the server's move list shrank from {known} moves to {told}: reopening the stream")]
     Shrunk {
-        /// How many moves we know of.
+        /// Number of moves known.
         known: usize,
-        /// How many the list has.
+        /// Number of moves on the list.
         told: usize,
     },
-    /// Another move of ours than the one we sent stands on the list.
+    /// The list has another move of the bot than the one it sent.
     #[error("the server shows {theirs} where {ours} was sent")]
     Overruled {
         ours: Move,
-        /// What the list has.
+        /// The move on the list.
         theirs: Move,
     },
-    /// A sent move was refused.
     #[error("the server refused {uci} with status {status}: {text}")]
     Refused {
         uci: String,
         status: u16,
         text: String,
     },
-    /// A move was answered "ok", and no state shows it.
+    /// No state shows a move that the server answered with "ok".
     #[error("{uci} was accepted but is not in the move list")]
     Unshown { uci: String },
-    /// A sent move was refused for the rate.
+    /// The server refused a move because of the rate.
     #[error("rate limited with {uci} still to send")]
     Limited { uci: String },
-    /// The search did not answer in time.
     #[error("search late: playing the best move so far")]
     Late,
-    /// The search came up with no playable move.
     #[error("search found no playable move: playing a fallback")]
     NoThought,
-    /// The game is not one that this program plays.
+    /// Not a game that the bot plays.
     #[error("not atomic chess from the standard position: leaving the game")]
     NotOurs,
-    /// Neither player is us.
     #[error("neither player of this game is this account")]
     NotSeated,
-    /// The server knows no such game any more.
     #[error("the server no longer knows this game")]
     Vanished,
-    /// The clock went down by more than the time gone by.
+    /// The clock fell by more than the time that passed.
     #[error("the clock lost {gone:?} more than the time that passed")]
     ClockFell {
-        /// How much of it.
+        /// The excess.
         gone: Duration,
     },
-    /// Nothing was heard although something must have happened.
+    /// No line came although something must have happened.
     #[error("no news for too long: reopening the stream")]
     Stale,
-    /// The game goes neither on nor over.
     #[error("the game can neither continue nor end: keeping its task, freeing its slot")]
     Standstill,
 }
 
 impl Anomaly {
-    /// Whether it is what the server answered to a call.
+    /// Whether it reports the server's answer to a call.
     pub fn is_an_answer(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Limited { .. })
     }

@@ -1,12 +1,12 @@
 //! A legal move without a search, for when the engine has none in time.
 //!
-//! Sound rather than good: it wins at once if it can, avoids losing at once if it can, and is always legal.
-//! It looks two plies ahead in some microseconds.
+//! Sound rather than good: it wins at once if possible, avoids losing at once if possible, and is
+//! always legal. Looking two plies ahead takes a few microseconds.
 
 use crate::rules::{Move, Position};
 
-/// A legal move that is none of `barred`; a barred one only where there is no other. None where
-/// there is no legal move at all.
+/// A legal move outside `barred`, or a barred one if there is no other. None if there is no legal
+/// move at all.
 pub fn fallback_move(position: &Position, barred: &[Move]) -> Option<Move> {
     let legal = position.legal_moves();
     let allowed = || legal.iter().copied().filter(|mv| !barred.contains(mv));
@@ -22,7 +22,7 @@ fn wins(position: &Position, mv: Move) -> bool {
     position.explodes_king(mv)
 }
 
-/// Leaves the opponent no explosion and gives nothing away by capturing.
+/// Whether it leaves the opponent no explosion and loses nothing by capturing.
 fn is_quiet_and_safe(position: &Position, mv: Move) -> bool {
     let after = position.play(mv);
     !position.is_capture(mv)
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn no_move_is_made_up_when_a_king_is_gone() {
+    fn there_is_no_fallback_without_a_king() {
         let position = Position::from_fen("8/8/8/8/8/8/8/3QK3 w - - 0 1");
         assert!(position.is_ok_and(|position| fallback_move(&position, &[]).is_none()));
     }

@@ -1,8 +1,8 @@
 //! The state machine of one game, from the lines of its stream to effects.
 //!
-//! Each line is the whole truth about the game; nothing is patched. A line that says less than is known (an
-//! unreadable move list, or one that lacks moves although no takeback was granted: late or repeated) is not
-//! believed, and the stream is reopened.
+//! Each line states the whole game; nothing is patched. A line with less than is already known (an
+//! unreadable move list, or missing moves although no takeback was granted: late or repeated) is
+//! not believed, and the stream is reopened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,12 +22,11 @@ use crate::engine::SearchResult;
 use crate::lichess::{GameFull, GameState, Side, Variant};
 use crate::rules::{Game, Move, Position};
 
-/// Refusals to open the stream, in a row, after which the game is given up.
+/// Consecutive refusals to open the stream after which the game is given up.
 const MOST_REFUSALS: u32 = 4;
 /// Plies during which no clock runs: the first move of each side.
 pub(super) const FIRST_PLIES: usize = 2;
 
-/// The state of one game.
 #[derive(Debug)]
 pub struct GameMachine {
     pub(super) params: GameParams,
@@ -43,7 +42,7 @@ pub struct GameMachine {
     pub(super) latency: Latency,
     pub(super) unconfirmed: Option<UnconfirmedMove>,
     pub(super) past_lines: PastLines,
-    /// When the game was made, by the server's clock put beside ours.
+    /// When the game was created, converted from the server's clock to ours.
     pub(super) made: Option<Instant>,
     trusted: bool,
     ended: bool,
@@ -52,12 +51,12 @@ pub struct GameMachine {
 }
 
 impl GameMachine {
-    /// An empty table for one game.
+    /// A machine for a game without an unconfirmed move.
     pub fn new(params: GameParams, settings: Arc<Settings>, timing: BotTiming) -> Self {
         Self::resume(params, settings, timing, None)
     }
 
-    /// A table set up anew: should the promised move still be owed, it is that one.
+    /// A rebuilt machine: if the bot still owes `unconfirmed`, it sends exactly that move.
     pub fn resume(
         params: GameParams,
         settings: Arc<Settings>,
@@ -86,40 +85,40 @@ impl GameMachine {
         }
     }
 
-    /// What is known of the way to the server from here on.
+    /// Sets the latency expected from now on.
     pub fn expect_lag(&mut self, latency: Latency) {
         self.latency = latency;
     }
 
-    /// The server says that the game was made then.
+    /// Sets when the server created the game.
     pub fn made_at(&mut self, at: Option<Instant>) {
         self.made = at;
     }
 
-    /// The game as far as it is known: what a search is to think about.
+    /// The game as far as known: the position to search.
     pub fn game(&self) -> &Game {
         self.move_list.game()
     }
 
-    /// How many moves have been made.
+    /// Number of moves made.
     pub fn ply(&self) -> usize {
         self.move_list.ply()
     }
 
-    /// Whether the game is over for us: nothing will be asked any more.
+    /// Whether the game is over for the bot: no effect follows.
     pub fn is_over(&self) -> bool {
         self.ended
     }
 
-    /// Whether the game can do without us for hours: no clock runs, it is the opponent's turn, and
-    /// nothing is left to be seen to.
+    /// Whether the game can be left for hours: no clock runs, it is the opponent's turn, and no
+    /// request is open.
     pub fn may_be_left(&self) -> bool {
         let unclocked = self.setup.as_ref().is_some_and(|s| !s.clocked);
         let settled = self.pending.is_none() && self.trusted && !self.policies.refuses();
         unclocked && settled && self.shown.is_some() && !self.ended && !self.is_our_turn()
     }
 
-    /// Our colour, once known.
+    /// The bot's colour, once known.
     pub fn us(&self) -> Option<Side> {
         self.setup.as_ref().map(|setup| setup.us)
     }
@@ -129,12 +128,11 @@ impl GameMachine {
         self.setup.as_ref().map(|s| s.opponent.as_str())
     }
 
-    /// What the first line of the stream told, once it has been read.
+    /// The game's setup, once the stream's first line has been read.
     pub fn setup(&self) -> Option<&GameSetup> {
         self.setup.as_ref()
     }
 
-    /// The game and our place at it.
     pub fn params(&self) -> &GameParams {
         &self.params
     }
@@ -144,12 +142,12 @@ impl GameMachine {
         self.shown.as_ref().map(|shown| &shown.state)
     }
 
-    /// The move that was sent for the ply at hand and is not shown yet.
+    /// The move sent for the current ply that no state shows yet.
     pub fn sent(&self) -> Option<Move> {
         self.pending.as_ref().and_then(PendingMove::sent)
     }
 
-    /// What another table would have to keep to.
+    /// The sent move that a rebuilt machine must keep to.
     pub fn unconfirmed(&self) -> Option<UnconfirmedMove> {
         let sent = self.sent().map(|played| UnconfirmedMove {
             after: self.move_list.game().moves().to_vec(),
@@ -158,8 +156,8 @@ impl GameMachine {
         sent.or_else(|| self.unconfirmed.clone())
     }
 
-    /// Whether the game can bear such a wait without its stream. On a clock hardly: who holds no
-    /// stream counts as gone, and the opponent may claim after ten seconds at the earliest.
+    /// Whether the game can spare its stream for this long. With a clock hardly: the bot
+    /// counts as gone without it, and the opponent may claim after ten seconds at the earliest.
     pub fn can_wait(&self, wait: Duration, now: Instant) -> bool {
         self.reading().is_some_and(|reading| match reading.kind {
             ClockKind::Unclocked => reading.can_wait(wait, &self.timing, now),
@@ -167,7 +165,7 @@ impl GameMachine {
         })
     }
 
-    /// When [`GameInput::Tick`] is wanted.
+    /// When [`GameInput::Tick`] is due.
     pub fn next_timeout(&self) -> Option<Instant> {
         if self.ended {
             return None;
@@ -183,7 +181,7 @@ impl GameMachine {
         .min()
     }
 
-    /// Takes in what happened and says what is to be done about it, in order.
+    /// Handles an input and returns the effects in order.
     pub fn apply(&mut self, input: GameInput, now: Instant) -> Vec<GameEffect> {
         let mut out = Vec::new();
         if self.ended {
@@ -246,7 +244,7 @@ impl GameMachine {
         }
     }
 
-    /// A game of another kind: nothing on its board is read.
+    /// Gives up an unsupported game without reading its board.
     fn give_up(&mut self, state: &GameState, now: Instant, out: &mut Vec<GameEffect>) {
         if state.status.is_over() {
             return self.finish(state, out);
@@ -254,7 +252,7 @@ impl GameMachine {
         self.refuse_game(now, out);
     }
 
-    /// A state: from a later line, or from the first line of an opening asked for at `opened`.
+    /// Handles a state; `opened` is when its opening was requested, if it came with one.
     fn state(
         &mut self,
         state: GameState,
@@ -311,7 +309,7 @@ impl GameMachine {
         }
     }
 
-    /// After a state that does not end the game.
+    /// Continues after a state that does not end the game.
     fn go_on(
         &mut self,
         change: MoveListChange,
@@ -335,8 +333,8 @@ impl GameMachine {
         self.apply_policies(glance, out);
     }
 
-    /// A list that is not believed: nothing is sent on the strength of the old one until there is
-    /// one that is.
+    /// Handles a list that is not believed: nothing is sent based on the old list until a credible
+    /// one arrives.
     fn distrust(
         &mut self,
         state: &GameState,
@@ -352,7 +350,7 @@ impl GameMachine {
         if opened.is_none() {
             out.push(GameEffect::Reopen);
         }
-        // A fresh opening that cannot be read either is not asked for again at once.
+        // An unreadable fresh opening is not requested again at once.
         self.look_again(now);
     }
 
@@ -364,7 +362,7 @@ impl GameMachine {
         }
     }
 
-    /// Whether it is our turn on the list as it stands.
+    /// Whether it is our turn on the last list believed.
     pub(super) fn is_our_turn(&self) -> bool {
         let white_to_move = self.move_list.ply().is_multiple_of(2);
         self.us()
@@ -376,7 +374,7 @@ impl GameMachine {
         self.trusted
     }
 
-    /// Our clock as the last state shows it.
+    /// The bot's clock in the last state.
     pub(super) fn reading(&self) -> Option<ClockState> {
         let setup = self.setup.as_ref()?;
         let shown = self.shown.as_ref()?;
@@ -401,7 +399,7 @@ impl GameMachine {
         self.last_ticket
     }
 
-    /// Tells of the moves that are new on the list after the `known` ones.
+    /// Publishes the moves on the list after the `known` ones.
     fn tell_moves(
         &self,
         known: usize,
@@ -434,7 +432,7 @@ impl GameMachine {
         self.end(Some(state), out);
     }
 
-    /// Gives a game up that the server does not let us see.
+    /// Leaves a game that the server no longer shows.
     fn leave(&mut self, out: &mut Vec<GameEffect>) {
         self.end(None, out);
     }

@@ -14,19 +14,18 @@ use crate::bot::game::move_overhead::SendSample;
 use crate::engine::SearchResult;
 use crate::rules::Move;
 
-/// A move that was sent.
 #[derive(Clone, Debug)]
 pub(super) struct SentMove {
     pub(super) played: Move,
     draw: DrawOffer,
-    /// The number of its first sending; none yet.
+    /// The id of its first sending; none before that.
     first: Option<RequestId>,
-    /// The only sending, as long as what it costs can be told.
+    /// The only sending, as long as its cost can be measured.
     measured: Option<SendSample>,
 }
 
 impl GameMachine {
-    /// Freezes a move and sends it.
+    /// Makes a move final and sends it.
     pub(super) fn send(
         &mut self,
         played: Move,
@@ -74,7 +73,7 @@ impl GameMachine {
         self.watch.rest_warming();
     }
 
-    /// How long our clock bears silence.
+    /// How long the clock allows to wait for an answer.
     fn patience(&self, now: Instant) -> Duration {
         let reading = self.reading();
         reading.map_or(Duration::MAX, |reading| {
@@ -82,14 +81,14 @@ impl GameMachine {
         })
     }
 
-    /// A sending whose cost will show: the clock came with a line of a stream that was open.
+    /// Measurable only if the clock came with a line of an already open stream.
     fn begin_measuring(&self, now: Instant) -> Option<SendSample> {
         let live = self.shown.as_ref().is_some_and(|shown| !shown.opening);
         let reading = self.reading().filter(|_| live)?;
         SendSample::of(&reading, now)
     }
 
-    /// The clock was shown anew while a move was on its way: what it costs cannot be told.
+    /// A clock stated anew while a move is on its way hides the move's cost.
     pub(super) fn stop_measuring(&mut self) {
         if let Some(sent) = self
             .pending
@@ -100,7 +99,7 @@ impl GameMachine {
         }
     }
 
-    /// The state just read shows the move of this obligation and no other after it.
+    /// Called when the state just read shows this pending move and no later one.
     pub(super) fn learn_cost(&self, pending: &PendingMove, out: &mut Vec<GameEffect>) {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
@@ -111,7 +110,7 @@ impl GameMachine {
         out.extend(cost.map(GameEffect::Learn));
     }
 
-    /// What became of a sent move.
+    /// Handles the outcome of a sent move.
     pub(super) fn posted(
         &mut self,
         request_id: RequestId,
@@ -151,7 +150,7 @@ impl GameMachine {
         };
     }
 
-    /// An opening asked for at `opened` still shows the ply owed.
+    /// An opening requested at `opened` shows that the bot still owes the ply.
     pub(super) fn still_owed(&mut self, opened: Instant, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(pending) = &mut self.pending else {
             return;
@@ -179,8 +178,8 @@ impl GameMachine {
         }
     }
 
-    /// The list is not believed: whatever is owed waits for one that is. A wait that the server asked
-    /// for continues.
+    /// The list is not believed: a pending move waits for a credible one. A wait requested by the
+    /// server continues.
     pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(pending) = &mut self.pending else {
             return;
@@ -214,7 +213,7 @@ impl GameMachine {
         match pending.stage {
             Stage::Sent { request_id, .. } => {
                 self.posted(request_id, &CallOutcome::Lost, now, out);
-                // It has been waited for already.
+                // It has already been waited for.
                 if let Some(pending) = &mut self.pending
                     && let Stage::Waiting { at } = &mut pending.stage
                 {
@@ -245,16 +244,16 @@ impl GameMachine {
 }
 
 impl PendingMove {
-    /// The server said "ok" and played nothing: a draw that went with the move may be why, and by
-    /// then it has been offered or agreed to.
+    /// The server said "ok" and played nothing: perhaps because of the draw offer sent with the
+    /// move, which by then has been made or accepted.
     fn go_without_draw(&mut self) {
         if let Some(sent) = &mut self.sent {
             sent.draw = DrawOffer::No;
         }
     }
 
-    /// Whether an answer says anything: the one to the last sending does; an "ok" to an earlier
-    /// sending of the same move too, be it ever so late.
+    /// Whether an answer counts: the one to the last sending does, and so does a late "ok" to an
+    /// earlier sending of the same move.
     fn concerns(&self, request_id: RequestId, answer: &CallOutcome) -> bool {
         let since = self.sent.as_ref().and_then(|sent| sent.first);
         let of_this_move = since.is_some_and(|first| request_id >= first);

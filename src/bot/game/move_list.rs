@@ -1,30 +1,30 @@
 //! The server's move list and the board behind it.
 //!
-//! The list is the truth: always whole; it can skip plies and it can shrink. A list that only grew is
-//! continued, since a full replay would cost time on the way of a move; any other is replayed from the
+//! The list is authoritative and always complete; it can skip plies and it can shrink. A list that
+//! only grew is continued, since a full replay would delay a move; any other is replayed from the
 //! start. A list that cannot be replayed changes nothing.
 
 use thiserror::Error;
 
 use crate::rules::{Game, Move};
 
-/// The moves of one game and the position they lead to.
+/// The moves of one game and the resulting position.
 #[derive(Clone, Debug)]
 pub struct PlayedMoves {
     text: String,
     game: Game,
 }
 
-/// What a list did to the record.
+/// How a list changed the recorded moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveListChange {
     /// The same moves as before.
     Same,
-    /// So many moves more.
+    /// Number of new moves.
     Grown(usize),
-    /// Moves were taken back or replaced; so many are left of the old ones.
+    /// Moves were taken back or replaced.
     Rewritten {
-        /// The length of the common beginning.
+        /// Number of old moves kept: the length of the common prefix.
         kept: usize,
     },
 }
@@ -33,14 +33,13 @@ pub enum MoveListChange {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no legal move at ply {ply}: {token:?}")]
 pub struct IllegalMove {
-    /// How many moves before it were fine.
+    /// Number of legal moves before it.
     pub ply: usize,
-    /// The move as it was written, cut to a reasonable length.
+    /// The move as written, cut to a reasonable length.
     pub token: String,
 }
 
 impl PlayedMoves {
-    /// A game without moves.
     pub fn new() -> Self {
         Self {
             text: String::new(),
@@ -48,30 +47,29 @@ impl PlayedMoves {
         }
     }
 
-    /// The game as it stands.
+    /// The current game.
     pub fn game(&self) -> &Game {
         &self.game
     }
 
-    /// How many moves have been made.
+    /// Number of moves made.
     pub fn ply(&self) -> usize {
         self.game.moves().len()
     }
 
-    /// The list as it was last read.
+    /// The last list read.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether a list lacks moves that we know of: taken back, or the list is an old one.
+    /// Whether a list lacks known moves: they were taken back, or the list is old.
     pub fn is_ahead_of(&self, moves: &str) -> bool {
         moves.split_ascii_whitespace().count() < self.ply()
     }
 
-    /// Takes the list of a state over.
-    ///
-    /// # Errors
-    /// When the list cannot be replayed; the record stays as it is.
+    /// Adopts the list of a state.
+    /// | # Errors
+    /// When the list cannot be replayed; nothing changes then.
     pub fn update(&mut self, moves: &str) -> Result<MoveListChange, IllegalMove> {
         let moves = moves.trim_ascii();
         if moves == self.text {
@@ -83,7 +81,7 @@ impl PlayedMoves {
         }
     }
 
-    /// What follows the list we know, when `moves` begins with it.
+    /// The part of `moves` after the known list, if it begins with that list.
     fn continuation<'a>(&self, moves: &'a str) -> Option<&'a str> {
         let rest = moves.strip_prefix(self.text.as_str())?;
         (self.text.is_empty() || rest.starts_with(' ')).then_some(rest)
@@ -94,7 +92,7 @@ impl PlayedMoves {
         let mut grown = None;
         let mut count = 0;
         for token in rest.split_ascii_whitespace() {
-            // One new move is the rule: it is tried before anything is copied.
+            // One new move is the usual case: it is tried before anything is copied.
             if count == 0 && rest.trim_ascii() == token {
                 push(&mut self.game, token)?;
             } else {
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_ahead_of_shorter_lists_only() {
+    fn only_a_shorter_list_lacks_known_moves() {
         let move_list = move_list("g1f3 f7f6 e2e3");
         assert!(move_list.is_ahead_of("") && move_list.is_ahead_of("g1f3  f7f6 "));
         for list in ["g1f3 f7f6 e2e3", "g1f3 e7e6 d2d4", "g1f3 f7f6 e2e3 e7e6"] {
@@ -226,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_move_changes_nothing() {
+    fn an_illegal_move_changes_nothing() {
         let mut move_list = move_list("g1f3");
         for bad in [
             "g1f3 e2e4",

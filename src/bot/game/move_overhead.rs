@@ -1,8 +1,8 @@
 //! The move overhead: clock time of a move beyond our thinking, learned from every own move of all games.
 //!
-//! It is what the server charged less what the bot used. A high percentile, plus a reserve, is held back
-//! from every clock. Pure: clocks and times come in as data; a cost that could be a changed clock teaches
-//! nothing.
+//! It is the time charged by the server minus the time used by the bot. A high percentile, plus a
+//! reserve, is held back from every clock. Pure: clocks and times come in as data; costs that could
+//! come from a changed clock are ignored.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,40 +12,40 @@ use crate::bot::game::clock::{ClockKind, ClockState};
 use crate::config;
 
 const WINDOW: usize = 128;
-/// Of a hundred moves so many cost no more than what is learned.
+/// The percentile of move costs used as the estimate.
 const USUAL: usize = 95;
-/// Of a hundred moves so many cost no more than what counts as the worst.
+/// The percentile of move costs used as the worst case.
 const WORST: usize = 99;
-/// What a move is taken to cost before any was measured: a server on the same continent.
+/// The cost assumed before any measurement: a server on the same continent.
 const PRIOR: Duration = Duration::from_millis(300);
-/// So many measured moves weigh as much as that.
+/// The weight of that assumption, in measured moves.
 const PRIOR_WEIGHT: u32 = 8;
-/// So many measured moves tell how much costs differ.
+/// Measured moves needed to know how costs vary.
 const ENOUGH: usize = 12;
-/// From this many moves on a single one that stands out counts for nothing.
+/// From this many moves on, a single outlier is ignored.
 const OUTVOTED: usize = 5;
-/// A cost beyond this is no journey of a move but a clock that was changed, or a host that slept.
+/// A higher cost is no transit time but a changed clock or a suspended host.
 const LONGEST: Duration = Duration::from_secs(10);
-/// By so much the server may charge less than we took: clocks are rounded.
+/// How much less than the used time the server may charge: clocks are rounded.
 const SLACK: Duration = Duration::from_millis(50);
-/// On less than this the reserve shrinks, where the measurements allow.
+/// Below this the reserve shrinks if the measurements allow.
 const SCRAMBLE: Duration = Duration::from_secs(3);
 
-/// What is known of the way to the server.
+/// The latency to the server as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// What a move costs, nearly always.
+    /// The cost that nearly all moves stay below.
     pub learned: Duration,
-    /// What half of the moves cost at most.
+    /// The cost that half of the moves stay below.
     pub median: Duration,
-    /// What the worst moves cost.
+    /// The cost of the worst moves.
     pub worst: Duration,
-    /// How many moves this was learned from.
+    /// Number of moves measured.
     pub moves: usize,
 }
 
 impl Default for Latency {
-    /// Before any move was measured.
+    /// Before any measurement.
     fn default() -> Self {
         Self {
             learned: PRIOR,
@@ -57,8 +57,8 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// What is held back of a clock with so much left: what a move costs, within the operator's
-    /// bounds, and a reserve. It may be more than there is: then there is nothing to think with.
+    /// The time to hold back from this clock: the move overhead, within the operator's bounds, plus
+    /// a reserve. It may exceed the time left: then none remains for thinking.
     pub fn held_back(&self, left: Duration, rules: &config::Clock) -> Duration {
         let usual = self
             .learned
@@ -67,7 +67,7 @@ impl Latency {
         usual + self.reserve(left, rules)
     }
 
-    /// In a scramble no more is kept than the worst moves ask for, once those are known.
+    /// In a scramble the reserve covers no more than the worst moves, once those are known.
     fn reserve(&self, left: Duration, rules: &config::Clock) -> Duration {
         let full = rules.reserve;
         if left >= SCRAMBLE || self.moves < ENOUGH {
@@ -80,7 +80,7 @@ impl Latency {
     }
 }
 
-/// An own move that was sent once, off a clock as a state on the same stream showed it.
+/// A move sent once, on a clock stated by the same stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendSample {
     left: Duration,
@@ -90,7 +90,7 @@ pub struct SendSample {
 }
 
 impl SendSample {
-    /// A move sent at this moment off this clock; none where no clock runs.
+    /// A move sent at `sent` on this clock; none if no clock runs.
     pub fn of(clock: &ClockState, sent: Instant) -> Option<Self> {
         (clock.kind == ClockKind::Running).then_some(Self {
             left: clock.left?,
@@ -100,8 +100,8 @@ impl SendSample {
         })
     }
 
-    /// What the move cost beside our own thinking, from the clock that the state with the move
-    /// shows; none where the clock was changed meanwhile.
+    /// The move's cost beyond our thinking, from the clock in the state that shows the move; none
+    /// if the clock was changed in between.
     pub fn cost(&self, left_after: Duration) -> Option<Duration> {
         let charged = (self.left.saturating_add(self.increment) + SLACK).checked_sub(left_after)?;
         let ours = self.sent.saturating_duration_since(self.received);
@@ -110,7 +110,7 @@ impl SendSample {
     }
 }
 
-/// The costs of the last own moves.
+/// The costs of the bot's last moves.
 #[derive(Clone, Debug, Default)]
 pub struct OverheadEstimator {
     costs: VecDeque<Duration>,
@@ -118,7 +118,7 @@ pub struct OverheadEstimator {
 }
 
 impl OverheadEstimator {
-    /// Takes in what a move cost.
+    /// Adds the cost of one move.
     pub fn learn(&mut self, cost: Duration) {
         if self.costs.len() == WINDOW {
             self.costs.pop_front();
@@ -136,14 +136,13 @@ impl OverheadEstimator {
         };
     }
 
-    /// What is known by now.
     pub fn latency(&self) -> Latency {
         self.latency
     }
 }
 
-/// The cost that so many of a hundred do not exceed; with few to go by the second highest, so that
-/// one hiccup does not slow the next hundred moves down.
+/// The cost that `percent` percent of the moves do not exceed; with few measurements the second
+/// highest, so that one hiccup does not slow down the next hundred moves.
 fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100);
     let most = if sorted.len() >= OUTVOTED {
@@ -155,25 +154,24 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     sorted.get(place).copied().unwrap_or_default()
 }
 
-/// One [`OverheadEstimator`] for all games of the host. Clones are the same one; nothing holds it longer
-/// than it takes to sort some numbers.
+/// One [`OverheadEstimator`] for all games of the host; clones share it. Its lock is held only
+/// while sorting a few numbers.
 #[derive(Clone, Debug, Default)]
 pub struct SharedEstimator(Arc<Mutex<OverheadEstimator>>);
 
 impl SharedEstimator {
-    /// One that begins with what moves cost before.
+    /// Starts with the costs of earlier moves.
     pub fn knowing(costs: impl IntoIterator<Item = Duration>) -> Self {
         let estimator = Self::default();
         costs.into_iter().for_each(|cost| estimator.learn(cost));
         estimator
     }
 
-    /// Takes in what a move cost.
+    /// Adds the cost of one move.
     pub fn learn(&self, cost: Duration) {
         self.lock().learn(cost);
     }
 
-    /// What is known by now.
     pub fn latency(&self) -> Latency {
         self.lock().latency()
     }
@@ -210,17 +208,17 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_is_what_was_charged_less_what_we_took() {
+    fn the_cost_is_the_time_charged_minus_the_time_used() {
         let at = Instant::now();
         let sending = SendSample::of(&clock(60_000, at), at + ms(700)).unwrap();
-        // 60 s and 2 s less 61.12 s is 0.88 s, of which we took 0.7 s.
+        // 60 s and 2 s minus 61.12 s is 0.88 s, of which the bot used 0.7 s.
         assert_eq!(sending.cost(ms(61_120)), Some(ms(180)));
         assert_eq!(sending.cost(ms(61_300)), Some(ms(0)));
         assert_eq!(sending.cost(ms(61_330)), Some(ms(0)), "rounding");
     }
 
     #[test]
-    fn a_clock_that_was_changed_teaches_nothing() {
+    fn a_changed_clock_teaches_nothing() {
         let at = Instant::now();
         let sending = SendSample::of(&clock(60_000, at), at + ms(5_000)).unwrap();
         for (left, why) in [
@@ -241,17 +239,17 @@ mod tests {
     }
 
     #[test]
-    fn before_any_move_a_prior_holds_and_it_fades() {
+    fn before_any_move_a_prior_applies_and_then_fades() {
         assert_eq!(learned([]), Latency::default());
         let after = |moves| learned(vec![20; moves]).learned;
         assert!(after(1) > ms(250) && after(8) == ms(160));
         assert!(after(128) < ms(40), "{:?}", after(128));
-        // A slow line is believed at once.
+        // A slow connection is believed at once.
         assert!(learned([600]).learned >= ms(600));
     }
 
     #[test]
-    fn a_single_hiccup_does_not_count_and_a_slow_line_does() {
+    fn a_single_hiccup_does_not_count_and_a_slow_connection_does() {
         let mut costs = vec![40; 60];
         costs.push(3000);
         assert!(learned(costs).learned < ms(80));
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
+    fn a_connection_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
         let estimator = SharedEstimator::knowing(vec![ms(40); 32]);
         assert!(estimator.latency().learned < ms(100) && estimator.latency().moves == 32);
         estimator.learn(ms(900));
@@ -280,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_stays_within_the_operators_bounds() {
+    fn the_time_held_back_stays_within_the_operators_bounds() {
         let rules = config::Clock::default();
         let minute = ms(60_000);
         let at = |cost: u64| learned(vec![cost; 100]).held_back(minute, &rules);
@@ -306,7 +304,7 @@ mod tests {
         assert_eq!(reserve(steady, 3000), rules.reserve);
         assert!(reserve(steady, 1000) < rules.reserve * 3 / 5);
         assert_eq!(reserve(steady, 0), rules.reserve_least);
-        // Nothing measured, or now and then something far worse.
+        // No measurement, or an occasional far worse move.
         assert_eq!(reserve(Latency::default(), 100), rules.reserve);
         let wild = learned((0..100).map(|n| if n % 25 == 0 { 900 } else { 90 }));
         assert_eq!(reserve(wild, 0), rules.reserve);

@@ -1,5 +1,5 @@
-//! Opening variety: a rated game between bots that repeats one of the pair's last two games does not count
-//! on Lichess, so our moves leave both of them where another move is about as good.
+//! Opening variety: on Lichess a rated game between bots that repeats one of the pair's last two
+//! games does not count, so the bot leaves both of them where another move is about as good.
 //!
 //! It only chooses among moves that the search has scored: it costs no time, never gives away a win, and
 //! never more than the operator allows.
@@ -9,7 +9,7 @@ use super::move_list::PlayedMoves;
 use crate::engine::{Ranked, Score, SearchResult, StopReason};
 use crate::rules::Move;
 
-/// Lines weighed beside those that earlier games took.
+/// Lines searched in addition to those of earlier games.
 const SPARE_LINES: usize = 3;
 
 /// Earlier games of the pair.
@@ -20,8 +20,8 @@ pub(super) struct PastLines {
 }
 
 impl GameMachine {
-    /// Earlier games of this pair by their first moves in UCI, and what draws the choice among
-    /// other moves.
+    /// Sets the pair's earlier games by their first moves in UCI, and the seed for the choice among
+    /// alternatives.
     pub fn avoid<'a>(&mut self, openings: impl IntoIterator<Item = &'a str>, seed: u64) {
         let moves = |opening: &str| {
             let mut move_list = PlayedMoves::new();
@@ -34,7 +34,7 @@ impl GameMachine {
         };
     }
 
-    /// How many lines a search of the present position is to weigh.
+    /// How many lines a search of the current position should rank.
     pub(super) fn lines_to_weigh(&self) -> usize {
         match self.beaten_moves().len() {
             0 => 1,
@@ -42,7 +42,7 @@ impl GameMachine {
         }
     }
 
-    /// The moves that would repeat an earlier game up to here and one move further.
+    /// The moves that would repeat an earlier game up to and including this ply.
     fn beaten_moves(&self) -> Vec<Move> {
         let rules = &self.settings.variety;
         let (moves, ply) = (self.move_list.game().moves(), self.ply());
@@ -65,7 +65,7 @@ impl GameMachine {
         past_lines
     }
 
-    /// A thought with another move where the best one is beaten and another is about as good.
+    /// Replaces the best move if it repeats an earlier game and another is about as good.
     pub(super) fn vary(&self, thought: SearchResult, refused: &[Move]) -> SearchResult {
         let decided = thought.score.is_win() || thought.score.is_loss();
         if thought.ranking.is_empty() || decided || thought.ended == StopReason::Failed {
@@ -88,7 +88,7 @@ impl GameMachine {
         }
     }
 
-    /// The moves that may be played instead, each with the centipawns it costs.
+    /// The alternatives, each with its loss in centipawns.
     fn about_as_good(
         &self,
         thought: &SearchResult,
@@ -96,7 +96,7 @@ impl GameMachine {
         refused: &[Move],
     ) -> Vec<(Ranked, i32)> {
         let loss = i32::try_from(self.settings.variety.loss).unwrap_or(i32::MAX);
-        // The ranking may be an iteration behind: the better word on the best move is held to.
+        // The ranking may lag one iteration behind: take the higher score of the best move.
         let ranked = thought.ranking.first().map(|first| first.score);
         let best = ranked.into_iter().chain([thought.score]);
         let best = best.map(Score::centipawns).max().unwrap_or_default();
@@ -114,7 +114,7 @@ impl GameMachine {
         costs.filter(|(_, cost)| *cost <= loss).collect()
     }
 
-    /// One of these: the less it costs, the likelier. The same for the same seed, game and ply.
+    /// Picks one: the smaller the loss, the likelier. Deterministic for a seed, game and ply.
     fn draw(&self, moves: &[(Ranked, i32)]) -> Option<Ranked> {
         let loss = i64::from(self.settings.variety.loss);
         let weight = |cost: i32| (loss + 1 - i64::from(cost)).max(1).unsigned_abs();
@@ -134,7 +134,7 @@ impl GameMachine {
 
     fn chance(&self) -> fastrand::Rng {
         let id = self.params.game.as_str().bytes();
-        // FNV, because it stays the same from build to build.
+        // FNV: stable from build to build.
         let hash = id.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });

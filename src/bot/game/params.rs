@@ -8,33 +8,33 @@ use super::policy::EvalHistory;
 use crate::lichess::{GameFull, GameId, GameState, Side, Speed, UserId, Variant};
 use crate::rules::Move;
 
-/// Where we sit: what is known of a game before its stream is open.
+/// What is known of a game before its stream opens.
 #[derive(Clone, Debug)]
 pub struct GameParams {
     pub game: GameId,
     pub me: UserId,
-    /// Our colour, if the event that announced the game told it.
+    /// The bot's colour, if the announcing event stated it.
     pub color: Option<Side>,
-    /// What is played, if that event told it.
+    /// The variant, if the announcing event stated it.
     pub variant: Variant,
-    /// What was done in it before, from what outlives the program.
+    /// The state stored by earlier runs.
     pub past: ResumeState,
 }
 
-/// What was done in a game before its table was set up.
+/// What happened in a game before its machine was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResumeState {
     pub takebacks: u32,
-    /// Our offers of a draw.
+    /// Draw offers made by the bot.
     pub draw_offers: u32,
-    /// What our searches said when the game was last left; only this program's own.
+    /// The evaluations when the game was last left; only of this run.
     pub eval_history: EvalHistory,
-    /// When we first heard of it by our own clock, where that is known.
+    /// When the bot first heard of the game by its own clock, if known.
     pub begun: Option<Instant>,
 }
 
 impl GameParams {
-    /// Which side of a game is ours: by the account, or as the announcement had it.
+    /// The bot's side: by its account, else as announced.
     pub(super) fn side_in(&self, full: &GameFull) -> Option<Side> {
         let is_me = |side| full.player(side).id.as_ref() == Some(&self.me);
         match (is_me(Side::White), is_me(Side::Black)) {
@@ -45,15 +45,15 @@ impl GameParams {
     }
 }
 
-/// A move that was sent and is not shown yet.
+/// A sent move that no state shows yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnconfirmedMove {
-    /// The moves it was sent after.
+    /// The moves before it.
     pub after: Vec<Move>,
     pub played: Move,
 }
 
-/// What the first line of the stream tells once.
+/// The constant facts from the stream's first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -61,19 +61,18 @@ pub struct UnconfirmedMove {
 )]
 pub struct GameSetup {
     pub us: Side,
-    /// Our name as it is shown.
+    /// The bot's displayed name.
     pub me: String,
-    /// The opponent's name as it is shown.
+    /// The opponent's displayed name.
     pub opponent: String,
-    /// The opponent's account; none for anonymous players and the server's engine.
+    /// None for anonymous players and the server's engine.
     pub opponent_id: Option<UserId>,
-    /// Whether the opponent is a program, the server's engine included.
+    /// Includes the server's engine.
     pub opponent_is_bot: bool,
     /// Whether the opponent is the server's engine.
     pub opponent_is_ai: bool,
-    /// Whether ratings are at stake.
     pub rated: bool,
-    /// Whether the game has a clock; without one it is correspondence or unlimited.
+    /// Whether the game has a clock; otherwise it is correspondence or unlimited.
     pub clocked: bool,
     /// Whether it belongs to an arena.
     pub arena: bool,
@@ -89,7 +88,7 @@ pub(super) struct LastState {
 }
 
 impl GameSetup {
-    /// What `full` tells, seen from our side of the board.
+    /// The setup in `full`, seen from our side.
     pub(super) fn of(full: &GameFull, us: Side) -> Self {
         let opponent = full.player(us.other());
         Self {
@@ -106,8 +105,8 @@ impl GameSetup {
     }
 }
 
-/// Whether a clock runs. One that cannot be read is no reason to think for ever: only what says so
-/// itself is played without.
+/// Whether a clock runs. An unreadable clock counts as one, or the bot might think for ever: only
+/// games that state otherwise are played without.
 fn is_clocked(full: &GameFull) -> bool {
     let slow = matches!(full.speed, Speed::Correspondence | Speed::Unknown);
     full.clock.is_some() || (full.days_per_turn.is_none() && !slow)

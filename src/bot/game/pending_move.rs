@@ -1,7 +1,7 @@
 //! The move the bot owes, from the start of our turn until it is chosen.
 //!
-//! From there `move_delivery` takes over. The chosen move is always legal, and chosen in time whatever the
-//! search does: the machine has a timer of its own.
+//! From there `move_delivery` takes over. The chosen move is always legal, and chosen in time
+//! whatever the search does: the machine has a timer of its own.
 
 use std::time::Instant;
 
@@ -18,7 +18,6 @@ use crate::rules::{Move, Outcome, RepetitionRule};
 /// The part of the clock that waiting for the server to end a drawn game may cost.
 const SETTLE_PART: u32 = 10;
 
-/// The obligation of one ply.
 #[derive(Debug)]
 pub(super) struct PendingMove {
     pub(super) ply: usize,
@@ -29,23 +28,23 @@ pub(super) struct PendingMove {
     pub(super) thought: Option<SearchResult>,
 }
 
-/// How far the obligation has come.
+/// The stages of a pending move.
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
     /// The board is drawn and the server is about to say so.
     Held { until: Instant },
-    /// A search runs; `late` once its best move so far was asked for.
+    /// A search runs; `late` once its best move so far was requested.
     Thinking {
         request_id: RequestId,
         fallback: Instant,
         late: bool,
     },
-    /// The move is found and sent at `until`, no sooner than a person would play.
+    /// The move is chosen and held back until `until`, for a human pace.
     Dwelling {
         until: Instant,
         found: Box<SearchResult>,
     },
-    /// The call is under way; at `until` it counts as lost.
+    /// The call is in progress; at `until` it counts as lost.
     Sent {
         request_id: RequestId,
         until: Instant,
@@ -54,8 +53,8 @@ pub(super) enum Stage {
     Waiting { at: Instant },
     /// The server said "ok" at `since`; a state must show the move by `until`.
     Confirming { since: Instant, until: Instant },
-    /// An opening of the stream asked for after `since` decides, and nothing else: the server has
-    /// spoken, and a move repeated blindly might meet a position two plies on.
+    /// Only an opening of the stream requested after `since` decides: the server has answered, and
+    /// a move repeated blindly might be played two plies later.
     Looking { since: Instant, wanted: AfterReopen },
 }
 
@@ -93,8 +92,8 @@ impl PendingMove {
 }
 
 impl GameMachine {
-    /// After a list was read: an obligation is settled by any change of the list. Returns what was
-    /// thought of the move, if it is the one on the list.
+    /// Called after a list was read: any change of the list settles the pending move. Returns its
+    /// search result if it is the move on the list.
     pub(super) fn settle_owed(
         &mut self,
         change: MoveListChange,
@@ -138,7 +137,7 @@ impl GameMachine {
         }
         let position = self.move_list.game().position();
         if position.legal_moves().is_empty() {
-            // Nothing can be owed: the end must be on its way.
+            // No move is possible: the server must be about to end the game.
             self.stop_pondering(out);
             return self.look_after(self.timing.confirm, now);
         }
@@ -154,7 +153,7 @@ impl GameMachine {
         }
     }
 
-    /// The move promised for this very list by the game state machine before this one.
+    /// The unconfirmed move that an earlier machine sent after this very list.
     fn kept_promise(&mut self) -> Option<Move> {
         let unconfirmed = self.unconfirmed.take()?;
         let kept = unconfirmed.after == self.move_list.game().moves();
@@ -199,7 +198,7 @@ impl GameMachine {
         if some_refused {
             limits.searchmoves = left;
         }
-        // A search that pondered on this very position continues under its number.
+        // A search that pondered on this very position continues under its id.
         let request_id = match self.ponder_hit() {
             Some(request_id) if !some_refused && limits.multipv == 1 => request_id,
             _ => self.next_ticket(),
@@ -214,7 +213,7 @@ impl GameMachine {
         self.keep_warm(now);
     }
 
-    /// The clock shows less than it should: what was planned on the old one must not overrun it.
+    /// The clock shows less than expected: a budget based on the old one must not overrun it.
     pub(super) fn tighten(&mut self, now: Instant) {
         let Some(reading) = self.reading() else {
             return;
@@ -229,7 +228,7 @@ impl GameMachine {
         }
     }
 
-    /// Whether `request_id` is the search whose answer is waited for.
+    /// Whether `request_id` is the search that the machine waits for.
     fn awaits(&self, request_id: RequestId) -> bool {
         self.pending.as_ref().is_some_and(
             |pending| matches!(pending.stage, Stage::Thinking { request_id: t, .. } if t == request_id),
@@ -255,7 +254,7 @@ impl GameMachine {
         }
     }
 
-    /// Until when a move found by now is kept back, where the operator wants a person's pace.
+    /// Until when to hold a chosen move back, if the operator wants a human pace.
     fn leisure(&self, now: Instant) -> Option<Instant> {
         let rules = &self.settings.clock;
         let human = !self.setup.as_ref()?.opponent_is_bot;
@@ -280,7 +279,7 @@ impl GameMachine {
         }
     }
 
-    /// Settles on a move for the ply and sends it.
+    /// Chooses the move of the ply and sends it.
     fn choose(
         &mut self,
         best: Option<Move>,
@@ -303,7 +302,7 @@ impl GameMachine {
         }
     }
 
-    /// The timers of the obligation.
+    /// The timers of a pending move.
     pub(super) fn owed_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(pending) = &mut self.pending else {
             return;

@@ -14,13 +14,13 @@ use crate::rules::{Game, Move, RepetitionRule};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pondering {
     request_id: RequestId,
-    /// The reply it counts on, and its place in the list.
+    /// The expected reply, and its ply.
     reply: Move,
     ply: usize,
 }
 
 impl GameMachine {
-    /// The opponent is to move, and the reply expected is this.
+    /// Called on the opponent's turn with the expected reply.
     pub(super) fn start_pondering(
         &mut self,
         reply: Option<Move>,
@@ -49,7 +49,7 @@ impl GameMachine {
         });
     }
 
-    /// The number of the search that pondered on the position at hand, if one did.
+    /// The id of the search that pondered on the current position, if any.
     pub(super) fn ponder_hit(&mut self) -> Option<RequestId> {
         let pondering = self.pondering.take()?;
         let moves = self.move_list.game().moves();
@@ -57,7 +57,7 @@ impl GameMachine {
         is_hit.then_some(pondering.request_id)
     }
 
-    /// What was pondered on is of no use any more.
+    /// Drops a ponder search that has become useless.
     pub(super) fn stop_pondering(&mut self, out: &mut Vec<GameEffect>) {
         if self.pondering.take().is_some() {
             out.push(GameEffect::StopThinking);
@@ -65,7 +65,7 @@ impl GameMachine {
     }
 }
 
-/// Whether the reply is legal and leaves us something to think about.
+/// Whether the reply is legal and leaves the bot a choice to think about.
 fn goes_on(game: &Game, reply: Move) -> bool {
     if !game.position().is_legal(reply) {
         return false;

@@ -10,16 +10,15 @@ use crate::engine::{Engine, Limits, Search};
 use crate::lichess::{GameFull, GameId};
 use crate::rules::Game;
 
-/// The minutes of one game.
 pub(in crate::bot) struct GameRecorder {
     event_log: EventLog,
     game: GameId,
     desk: SearchInfoSlot,
-    /// The first line of an opening, not yet written down.
+    /// The first line of an opening, not recorded yet.
     header: Option<Header>,
-    /// Whether a line was read that is not written down yet.
+    /// Whether a line was read but not recorded yet.
     read: bool,
-    /// Whether that line came over a stream that was open.
+    /// Whether that line came over an already open stream.
     live: bool,
     latency: Option<Duration>,
     safe: bool,
@@ -39,27 +38,26 @@ impl GameRecorder {
         }
     }
 
-    /// The first line of an opening has come.
+    /// Handles the first line of an opening.
     pub(in crate::bot) fn full(&mut self, full: &GameFull) {
         self.header = Header::of(&self.game, full);
         (self.read, self.live) = (true, false);
     }
 
-    /// A later line has come.
+    /// Handles a later line of the stream.
     pub(in crate::bot) fn state(&mut self) {
         (self.read, self.live) = (true, true);
     }
 
-    /// What the move about to be told cost beside our thinking.
+    /// Sets the overhead of the next move to record.
     pub(in crate::bot) fn cost(&mut self, cost: Duration) {
         self.latency = Some(cost);
     }
 
-    /// Something is not as it should be.
     pub(in crate::bot) fn anomaly(&mut self, anomaly: &Anomaly) {
         self.safe |= *anomaly == Anomaly::NoThought;
         let kind = match anomaly {
-            // Written down where refusals of every kind are, with what the server said.
+            // The event log already has it with the server's reply, as it has every refusal.
             Anomaly::Limited { .. } => return,
             Anomaly::Late | Anomaly::NoThought => "search",
             _ => "game",
@@ -68,7 +66,7 @@ impl GameRecorder {
             .note(kind, anomaly.to_string(), Some(&self.game));
     }
 
-    /// A move stands, and after it so many are on the list.
+    /// Records a move; `ply` is the length of the list after it.
     pub(in crate::bot) fn moved(&mut self, moved: &MovePlayed, ply: usize) {
         let mut note = MoveNote {
             ply,
@@ -82,9 +80,9 @@ impl GameRecorder {
         self.event_log.moved(&self.game, moved, note);
     }
 
-    /// Everything about a line has been done: what it says is written down.
+    /// Records a line once all its effects have run.
     pub(in crate::bot) fn write(&mut self, machine: &GameMachine) {
-        // What the game state machine does not believe is not written down either.
+        // A state that the machine does not believe is not recorded.
         if !std::mem::take(&mut self.read) || !machine.is_trusted() {
             return;
         }
@@ -100,12 +98,12 @@ impl GameRecorder {
         }
     }
 
-    /// The game is over, or out of sight.
+    /// The game is over, or no longer visible.
     pub(in crate::bot) fn over(&self, ending: &Ending) {
         self.event_log.over(ending);
     }
 
-    /// Starts a search, which reports on its way if anyone looks.
+    /// Starts a search, which reports its progress if anyone watches.
     pub(in crate::bot) fn think(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
         self.start(engine, game, limits, false)
     }

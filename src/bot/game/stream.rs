@@ -1,7 +1,7 @@
 //! The stream of one game, kept open until it is dropped.
 //!
-//! Every kind of loss is the same event: the stream is reopened after the pause that `lichess` advises.
-//! Giving up is the game machine's decision.
+//! Every kind of disconnect is handled alike: the stream is reopened after the pause that `lichess`
+//! advises. Giving up is the game machine's decision.
 
 use std::time::{Duration, Instant};
 
@@ -11,31 +11,29 @@ use crate::bot::events::{BotEvent, EventBus};
 use crate::bot::game_registry::GameRegistry;
 use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 
-/// What a feed brings.
 #[derive(Debug)]
 pub(in crate::bot) enum GameStreamEvent {
     /// A line of the stream.
     Line {
         event: GameEvent,
         at: Instant,
-        /// When the opening of this stream was asked for.
+        /// When the opening of this stream was requested.
         opened: Instant,
     },
-    /// The server will not open this game's stream.
+    /// The server refuses to open this game's stream.
     Refused,
-    /// Too many openings: the server advises to wait so long. The feed asks again in the time given
+    /// Too many openings: the server advises this wait. The stream is reopened after the time given
     /// to [`SupervisedGameStream::wait_instead`], else after its own pause.
     Limited(Duration),
 }
 
-/// A supervised game stream.
 pub(in crate::bot) struct SupervisedGameStream {
     client: Client,
     game: GameId,
     reopening: GameBackoff,
     phase: Phase,
     demanded: Option<Instant>,
-    /// The loss at hand is told.
+    /// Whether the current disconnect has been published.
     noted: bool,
     least_pause: Duration,
     registry: GameRegistry,
@@ -55,14 +53,14 @@ enum Phase {
     Live {
         asked: Instant,
         stream: Box<GameStream>,
-        /// A stream that breathes and says nothing at first is no good either.
+        /// A stream with keep-alives but without a first line is useless too.
         first_by: Option<Instant>,
     },
 }
 
 impl SupervisedGameStream {
-    /// A feed whose stream is opened at the first [`SupervisedGameStream::next`]. `least_pause` parts two
-    /// openings that someone demands.
+    /// Opens the stream at the first [`SupervisedGameStream::next`]. `least_pause` separates two
+    /// requested openings.
     pub(in crate::bot) fn new(
         client: Client,
         game: GameId,
@@ -81,13 +79,13 @@ impl SupervisedGameStream {
                 until: Instant::now(),
             },
             demanded: None,
-            // What was never open is not lost.
+            // A stream that was never open is not lost.
             noted: true,
             least_pause,
         }
     }
 
-    /// The next line. May be dropped at any await without losing anything.
+    /// The next line. Cancel-safe: dropping it at any await loses nothing.
     pub(in crate::bot) async fn next(&mut self) -> GameStreamEvent {
         loop {
             match &mut self.phase {
@@ -160,12 +158,12 @@ impl SupervisedGameStream {
         };
     }
 
-    /// Drops the stream and opens it anew: at once, unless that was demanded just before.
+    /// Reopens the stream: at once, unless that was requested just before.
     pub(in crate::bot) fn reopen(&mut self) {
         let now = Instant::now();
         let lived = match &self.phase {
             Phase::Waiting { .. } => return,
-            // It will state the whole game; and its answer may be that these are too many.
+            // It will state the whole game, or report too many openings.
             Phase::Opening { asked, .. } if now - *asked < self.least_pause => return,
             Phase::Opening { .. } => Duration::ZERO,
             Phase::Live { stream, .. } => stream.opened_at().elapsed(),
@@ -181,7 +179,7 @@ impl SupervisedGameStream {
         self.phase = Phase::Waiting { until: now + wait };
     }
 
-    /// Waits so long instead of the usual pause.
+    /// Waits this long instead of the usual pause.
     pub(in crate::bot) fn wait_instead(&mut self, wait: Duration) {
         self.phase = Phase::Waiting {
             until: Instant::now() + wait,
@@ -200,14 +198,14 @@ impl SupervisedGameStream {
                 Error::Gone { .. } | Error::Refused { status: 400, .. } => {
                     fed = Some(GameStreamEvent::Refused);
                 }
-                // The account or the token: slowly, an alarm is out.
+                // The account or the token: retry slowly; an alert has been raised.
                 Error::Refused { .. } => wait = wait.max(self.least_pause),
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
         self.registry.stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "game stream lost");
-        // That it does not open again at once is the same loss.
+        // A failed reopening belongs to the same disconnect.
         if !std::mem::replace(&mut self.noted, true) {
             let (game, reason) = (self.game.clone(), loss.to_string());
             self.listeners

@@ -5,11 +5,11 @@ use super::machine::GameMachine;
 use crate::lichess::Status;
 use crate::store::{FinishedGame, Timestamp};
 
-/// The half-moves that the server compares to find out that a game repeats another.
+/// The half-moves that the server compares to detect a repeated game.
 pub const OPENING: usize = 20;
 
 impl GameMachine {
-    /// The game that ended so at this moment; none if its end was not seen.
+    /// The finished game, to be stored; none if its end was not seen.
     pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
         let status = ending.status.filter(|status| Status::is_over(*status))?;
         let setup = self.setup.as_ref();

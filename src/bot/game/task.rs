@@ -1,7 +1,7 @@
 //! The task of one game, between its stream, the engine and the server.
 //!
-//! It decides nothing: it feeds inputs to the game machine and runs its effects. Nothing on the way of a
-//! move waits for anything else here. A panic costs a moment, not the game: the machine is rebuilt from the
+//! It decides nothing: it feeds inputs to the game machine and runs its effects. A move never waits
+//! here for anything else. A panic costs a moment, not the game: the machine is rebuilt from the
 //! server's statement of the game.
 
 use std::panic::AssertUnwindSafe;
@@ -36,7 +36,7 @@ use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, 
 use crate::rules::Move;
 use crate::store::Timestamp;
 
-/// What every game task shares.
+/// Shared by all game tasks.
 #[derive(Clone, Debug)]
 pub(in crate::bot) struct BotContext {
     pub(in crate::bot) client: Client,
@@ -50,12 +50,12 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) alarms: Alerts,
     pub(in crate::bot) registry: GameRegistry,
     pub(in crate::bot) eval_cache: EvalCache,
-    /// What a game task has to tell the account state before its game is over.
+    /// For what the account state must learn before the game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
 }
 
-/// Plays a game to its end, through panics too. A game without a clock is left as soon as it is the
-/// opponent's turn; then there is no end to tell.
+/// Plays a game to its end, even through panics. It leaves a game without a clock as soon as it is
+/// the opponent's turn; then no ending is reported.
 pub(in crate::bot) async fn play(
     context: BotContext,
     params: GameParams,
@@ -102,13 +102,13 @@ struct GameTask {
     chat: GameChat,
     recorder: GameRecorder,
     thinking: Option<ActiveSearch>,
-    /// The lane of the moves.
+    /// Calls that send moves, apart from all others.
     posts: FuturesUnordered<BoxFuture<'static, (RequestId, CallOutcome)>>,
     requests: FuturesUnordered<BoxFuture<'static, (GameRequest, CallOutcome)>>,
     warming: FuturesUnordered<BoxFuture<'static, ()>>,
 }
 
-/// A search under way; dropping it stops it.
+/// A search in progress; dropping it stops it.
 struct ActiveSearch {
     request_id: RequestId,
     search: Search,
@@ -189,7 +189,7 @@ impl GameTask {
         }
     }
 
-    /// Whether no call is under way.
+    /// Whether no call is in progress.
     fn is_idle(&self) -> bool {
         self.posts.is_empty() && self.requests.is_empty()
     }
@@ -224,7 +224,7 @@ impl GameTask {
         }
     }
 
-    /// How old the game is, for anyone who waits for its first move.
+    /// Sets the game's age, for the wait for its first move.
     fn note_age(&mut self, full: &GameFull) {
         if let Some(made) = full.created_at {
             let age = self.context.state.now().since(Timestamp::from(made));
@@ -232,7 +232,7 @@ impl GameTask {
         }
     }
 
-    /// Once, before the game continues: the earlier games of this pair.
+    /// Loads the pair's earlier games, once, before the game continues.
     fn recall(&mut self, full: &GameFull) {
         let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
@@ -251,7 +251,7 @@ impl GameTask {
         self.machine.avoid(openings, seed);
     }
 
-    /// A search has ended, or its thread is gone without a word.
+    /// Handles the end of a search, or of its thread without a result.
     fn thought(
         &mut self,
         request_id: RequestId,
@@ -303,7 +303,7 @@ impl GameTask {
                 GameEffect::Remember(deed) => self.chat.remember(&self.machine, deed),
                 GameEffect::Tell(notification) => self.tell(notification),
                 GameEffect::Note(anomaly) => {
-                    // What the server answered is in the log since it came.
+                    // The server's answer was logged on arrival.
                     if !anomaly.is_an_answer() {
                         tracing::warn!(ply = self.machine.ply(), "{anomaly}");
                     }
@@ -323,7 +323,7 @@ impl GameTask {
         match &self.thinking {
             Some(pondering) if pondering.request_id == request_id => pondering.search.ponderhit(),
             _ => {
-                // The old search goes first: one search a game.
+                // Drop the old search first: one search per game.
                 self.thinking = None;
                 let search = self
                     .recorder
@@ -333,7 +333,7 @@ impl GameTask {
         }
     }
 
-    /// Thinks about what the board shows after a reply that is expected.
+    /// Ponders on the position after the expected reply.
     fn ponder(&mut self, request_id: RequestId, reply: Move, limits: Limits) {
         self.thinking = None;
         let mut game = self.machine.game().clone();
@@ -345,7 +345,7 @@ impl GameTask {
     fn await_thought(&mut self, request_id: RequestId, search: Search) {
         let (hand_over, answer) = oneshot::channel();
         search.on_done(Box::new(move |thought| {
-            // No one waits any more: the game went on without this search.
+            // The receiver is gone if the game went on without this search.
             let _ = hand_over.send(thought);
         }));
         self.thinking = Some(ActiveSearch {
@@ -380,7 +380,7 @@ impl GameTask {
         );
         tracing::debug!(?request, "asking");
         self.requests.push(Box::pin(async move {
-            // A courtesy is not worth another call after one too many.
+            // A courtesy is not worth another call after a rate limit.
             if let Some(wait) = client
                 .pause(EndpointClass::Act)
                 .filter(|_| request.is_courtesy())
@@ -444,7 +444,7 @@ impl GameTask {
         }
     }
 
-    /// Tells the account state, which minds the slots. Should it be deaf, a slot is counted wrong for a while.
+    /// Tells the account state, which counts slots; if that fails, the count is wrong for a while.
     fn say_standstill(&self, game: GameId, stands: bool) {
         let news = AccountEvent::Standstill { game, stands };
         if let Err(error) = self.context.message_sender.try_send(news) {
@@ -479,8 +479,8 @@ impl GameTask {
     }
 }
 
-/// Logs that a move's call failed, once. What is refused for the rate the client logs, anyone who asked;
-/// that no one can be reached is said of the event stream.
+/// Logs a failed move call, once. The client logs rate limits itself, and the event stream reports
+/// an unreachable server.
 fn log_failed(uci: &str, error: &Error) {
     if error.is_unreached() {
         tracing::debug!(uci, %error, "move call failed");
@@ -489,7 +489,7 @@ fn log_failed(uci: &str, error: &Error) {
     }
 }
 
-/// The answer of the search under way; never, if there is none.
+/// The result of the search in progress; pending for ever without one.
 async fn thought(thinking: &mut Option<ActiveSearch>) -> (RequestId, Option<SearchResult>) {
     match thinking {
         Some(thinking) => {
@@ -502,7 +502,7 @@ async fn thought(thinking: &mut Option<ActiveSearch>) -> (RequestId, Option<Sear
 
 async fn sleep_until(at: Option<Instant>) {
     match at {
-        // A timer's grain is a millisecond, rounded up.
+        // Timers have a granularity of a millisecond, rounded up.
         Some(at) if at > Instant::now() => tokio::time::sleep_until(at.into()).await,
         Some(_) => {}
         None => std::future::pending().await,

@@ -1,8 +1,8 @@
 //! Divides the clock: how much time one search may use.
 //!
-//! Pure arithmetic on durations; nothing overflows. Except for an instant, a search never gets the time held
-//! back for the move's way to the server, so the flag does not fall while thinking. The number of other
-//! games does not matter here: cores go to the search whose deadline is nearest.
+//! Pure arithmetic on durations; nothing overflows. Except for an instant, a search never gets the
+//! time held back for the move's way to the server, so the flag does not fall while thinking. The
+//! number of other games does not matter here: cores go to the search with the nearest deadline.
 
 use std::time::{Duration, Instant};
 
@@ -16,63 +16,63 @@ use crate::engine::{Clock, Limits};
 const ENGINE_SHARE: f64 = 0.55;
 /// Part of the usable time after which the game's own timer sends the best move so far.
 const TIMER_SHARE: f64 = 0.65;
-/// The part of the usable time that a move may take at most, beside a few increments.
+/// The most that a move may take of the usable time, apart from a few increments.
 const LONGEST_PART: u32 = 4;
 const LONGEST_INCREMENTS: u32 = 4;
-/// The part of its time by which a search may be late before the game's own timer steps in.
+/// How late a search may be, as a part of its time, before the game's own timer fires.
 const LATE_PART: u32 = 4;
-/// The part of the clock that a first move may take although the clock does not run.
+/// The part of the clock that a first move may take although the clock stands.
 const FIRST_MOVE_PART: u32 = 20;
 /// The part of the time limit on a first move that it may take.
 const EXPIRATION_PART: u32 = 4;
-/// What the engine is given beyond its time before the game's own timer steps in.
+/// Extra time for the engine before the game's own timer fires.
 const GRACE: Duration = Duration::from_millis(40);
-/// On less than this, the increment aside, the clock must last for [`SCRAMBLE_MOVES`] more moves.
+/// Below this, increment apart, the clock must last for [`SCRAMBLE_MOVES`] more moves.
 const SCRAMBLE: Duration = Duration::from_secs(3);
-/// A scramble may take so many moves.
+/// Moves that a scramble may take.
 const SCRAMBLE_MOVES: u32 = 20;
-/// The part of the clock that a move may take even if nothing is left to think with: some thousand
+/// The part of the clock that a move may take even if no usable time is left: a few thousand
 /// positions are worth more than the moment.
 const LEAST_PART: u32 = 100;
-/// More than this is not taken then.
+/// The most that such a move takes.
 const LEAST_THINK: Duration = Duration::from_millis(10);
-/// A running clock that cannot be read is taken for a short one.
+/// Assumed for a running clock that cannot be read.
 const UNREADABLE: Duration = Duration::from_secs(15);
-/// A clock longer than this is as good as this.
+/// Longer clocks count as this.
 const LONGEST_CLOCK: Duration = Duration::from_secs(30 * 86_400);
-/// In how many times its thinking time a search without a clock must come to an end, should the
-/// cores be busy.
+/// A search without a clock must end within this multiple of its thinking time, should the cores be
+/// busy.
 const BACKGROUND_STRETCH: u32 = 12;
 /// The part of the usable clock that a move at a human pace takes in all.
 const LEISURE_PART: u32 = 40;
-/// The part of the usable clock that it never exceeds.
+/// The most that it takes of the usable clock.
 const LEISURE_MOST_PART: u32 = 20;
-/// Beyond this no one likes to wait.
+/// The longest delay: opponents dislike a longer wait.
 const LONGEST_LEISURE: Duration = Duration::from_secs(8);
-/// On less than this no one plays at leisure.
+/// Below this the bot plays without delay.
 const LEAST_FOR_LEISURE: Duration = Duration::from_secs(20);
-/// Openings are played faster: so many plies at a third of the pace.
+/// Openings are played faster: this many plies at a third of the pace.
 const OPENING_PLIES: usize = 10;
 
-/// What one search gets.
+/// The budget of one search.
 #[derive(Clone, Debug)]
 pub struct SearchBudget {
-    /// What the engine is asked.
+    /// The limits given to the engine.
     pub limits: Limits,
     /// When the game's own timer takes the best move so far.
     pub fallback: Instant,
 }
 
-/// What one kind of clock allows.
+/// The budget that a kind of clock allows.
 struct TimeShare {
     limits: Limits,
-    /// The engine answers within this.
+    /// Within this time the engine answers.
     engine: Duration,
-    /// The game's own timer waits so long.
+    /// The delay of the game's own timer.
     timer: Duration,
 }
 
-/// What a search that starts at `now` may use, on the way to the server as it is known.
+/// The budget of a search that starts at `now`, given the known latency.
 pub fn search_budget(
     clock: &ClockState,
     latency: &Latency,
@@ -97,8 +97,8 @@ pub fn search_budget(
     }
 }
 
-/// What a search on the opponent's time may use once its move is played: our clock stands until
-/// then. None where no clock runs.
+/// The budget of a ponder search once its move is played: our clock stands until then. None if no
+/// clock runs.
 pub fn ponder(
     clock: &ClockState,
     latency: &Latency,
@@ -130,11 +130,11 @@ fn on_the_clock(
     let left = left.min(LONGEST_CLOCK);
     let held_back = latency.held_back(left, &settings.clock);
     let usable = left.saturating_sub(held_back);
-    // Little left, and no increment to live on: every move must leave as much for many more.
+    // Little time left and no increment to rely on: each move must leave enough for many more.
     let scramble = (usable / SCRAMBLE_MOVES)
         .saturating_add(clock.increment)
         .saturating_add(left.saturating_sub(SCRAMBLE));
-    // Even a search that hangs costs a part of the clock only, and so does the next one.
+    // Even a search that hangs costs only a part of the clock, and so does the next one.
     let longest =
         (usable / LONGEST_PART).saturating_add(clock.increment.saturating_mul(LONGEST_INCREMENTS));
     let least = (left / LEAST_PART).min(LEAST_THINK);
@@ -169,7 +169,7 @@ fn on_the_clock(
     }
 }
 
-/// The clock stands, but an opponent waits, and perhaps a limit on first moves.
+/// The clock stands, but an opponent waits, and there may be a limit on first moves.
 fn first_move(
     clock: &ClockState,
     search: &SearchLimits,
@@ -188,7 +188,7 @@ fn first_move(
     fixed(search, time, most)
 }
 
-/// Days a move, or no clock: what the other games leave of the cores is good enough.
+/// Correspondence or no clock: cores that the other games leave idle are good enough.
 fn unclocked(
     clock: &ClockState,
     search: &SearchLimits,
@@ -209,8 +209,8 @@ fn unclocked(
     }
 }
 
-/// A thought of a fixed length, or one that nodes or a depth end; those may take their time here,
-/// but not for ever.
+/// A fixed thinking time, or a limit of nodes or depth; the latter may take its time here, but not
+/// for ever.
 fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> TimeShare {
     let movetime = search.movetime.unwrap_or(time).min(most);
     let given = (!search.any() || search.movetime.is_some()).then_some(movetime);
@@ -225,8 +225,8 @@ fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> TimeShare {
     }
 }
 
-/// Until when a move at a person's pace is kept back, if there is time for such things: some part
-/// of the clock, never twice the same, quickly in the opening.
+/// Until when to hold back a move at a human pace, if there is time: a part of the clock, never
+/// twice the same, less in the opening.
 pub fn human_pace(
     clock: &ClockState,
     latency: &Latency,

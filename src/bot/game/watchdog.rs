@@ -8,21 +8,21 @@ use super::event::{Anomaly, GameEffect};
 use super::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::clock::ClockKind;
 
-/// By so much a clock may differ from what it should show: the way of the line, and rounding.
+/// How far a clock may differ from its expected value: latency and rounding.
 const CLOCK_SLACK: Duration = Duration::from_millis(250);
-/// The part of our clock that a line which never came may cost.
+/// The part of our clock that a lost line may cost.
 const MISSED_PART: u32 = 3;
-/// Longest factor by which looks at a list that cannot be read grow rarer.
+/// Limits how rare the checks of an unreadable list become.
 const MOST_LOOKS: u32 = 12;
 
-/// When something is to be looked at.
+/// When to check for what.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
-    /// Whether something was missed.
+    /// When to check for missed lines.
     look_at: Option<Instant>,
-    /// Lists in a row that could not be read.
+    /// Consecutive unreadable lists.
     unread: u32,
-    /// To keep a connection ready.
+    /// When to warm the connection.
     warm_at: Option<Instant>,
 }
 
@@ -31,13 +31,13 @@ impl Watchdog {
         [self.look_at, self.warm_at].into_iter().flatten().min()
     }
 
-    /// A list was read: nothing was missed up to here.
+    /// Called when a list was read: nothing was missed so far.
     pub(super) fn rest(&mut self) {
         self.look_at = None;
         self.unread = 0;
     }
 
-    /// A move goes out: it keeps its connection itself.
+    /// Called when a move is sent: it keeps its connection warm itself.
     pub(super) fn rest_warming(&mut self) {
         self.warm_at = None;
     }
@@ -48,8 +48,8 @@ impl GameMachine {
         self.reading()?.left_at(now)
     }
 
-    /// On a state without a new move: whether our clock shows what it should. It may show more,
-    /// where time was given; less, where this host slept or the server restarted.
+    /// Checks our clock on a state without a new move. It may show more, if time was added; less,
+    /// if the host was suspended or the server restarted.
     pub(super) fn check_clock(
         &mut self,
         expected: Option<Duration>,
@@ -66,8 +66,8 @@ impl GameMachine {
         }
     }
 
-    /// On the opponent's turn: once their time must be up, see what was missed; and before a lost
-    /// line could cost much of our own time, for then it is our clock that runs.
+    /// On the opponent's turn: checks for missed lines once their time must be up, and before a
+    /// lost line could cost much of our time, for then our clock runs.
     pub(super) fn watch_opponent(&mut self, now: Instant) {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
@@ -89,7 +89,7 @@ impl GameMachine {
         self.keep_warm(now);
     }
 
-    /// Whether the opponent still has time: then it is usual that no line comes.
+    /// Whether the opponent still has time: then silence is normal.
     fn is_early_look(&self, now: Instant) -> bool {
         let theirs = self.setup.as_ref().zip(self.shown.as_ref());
         let left = theirs.and_then(|(setup, shown)| shown.state.time(setup.us.other()));
@@ -100,9 +100,9 @@ impl GameMachine {
         !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
     }
 
-    /// Where there is a clock, the next move must find a connection, anyone who thinks and however
-    /// long: a forced move has no time for one. Most of these wishes cost no call, for the client
-    /// asks only once no one has used the connection for some time, and all games share it.
+    /// In games with a clock, each move must find a warm connection, however long either side
+    /// thinks: a forced move has no time to connect. Most of these requests cost no call: the
+    /// client pings only a connection that has been idle for some time, and all games share it.
     pub(super) fn keep_warm(&mut self, now: Instant) {
         let kind = self.reading().map(|reading| reading.kind);
         let clocked = kind.is_some_and(|kind| kind != ClockKind::Unclocked);
@@ -110,13 +110,13 @@ impl GameMachine {
         self.watch.warm_at = clocked.then_some(due);
     }
 
-    /// Looks whether something was missed, at the latest after `wait`.
+    /// Schedules a check for missed lines, at the latest after `wait`.
     pub(super) fn look_after(&mut self, wait: Duration, now: Instant) {
         let at = now.checked_add(wait);
         self.watch.look_at = [self.watch.look_at, at].into_iter().flatten().min();
     }
 
-    /// A list could not be read: another look, ever later.
+    /// Schedules another check after an unreadable list, ever later.
     pub(super) fn look_again(&mut self, now: Instant) {
         self.watch.unread += 1;
         self.look_after(self.timing.again * self.watch.unread.min(MOST_LOOKS), now);
@@ -133,7 +133,7 @@ impl GameMachine {
                 out.push(GameEffect::Note(Anomaly::Stale));
             }
             out.push(GameEffect::Reopen);
-            // Should even the opening bring nothing, look again.
+            // If even the opening brings nothing, check again.
             self.look_after(self.timing.again * 2, now);
         }
     }

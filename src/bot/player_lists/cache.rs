@@ -1,8 +1,8 @@
-//! The last good copy of an address's names, on disk, so that a start without a network still knows
-//! whom to keep out.
+//! The last good copy of each URL's names, on disk, so that a start without a network still knows
+//! the blocked players.
 //!
-//! One file an address, written whole and then put in place. A copy that cannot be read is as good
-//! as none.
+//! One file per URL, written completely, then renamed into place. An unreadable copy counts as
+//! none.
 
 use std::fs;
 use std::io::{self, Write};
@@ -12,33 +12,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::lichess::UserId;
 
-/// The names that an address had, and the mark that it gave them.
+/// The names at a URL, and the version tag of that answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CachedList {
     pub(super) url: String,
-    /// What the server calls this version of it.
+    /// The server's tag of this version.
     pub(super) etag: Option<String>,
     pub(super) names: Vec<UserId>,
 }
 
-/// Where the copies are; nowhere, if nothing is to be kept on disk.
+/// The directory of the copies; none to keep nothing on disk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListCache(Option<PathBuf>);
 
 impl ListCache {
-    /// A shelf in the data folder.
+    /// A cache in the data folder.
     pub(super) fn new(data: Option<&Path>) -> Self {
         Self(data.map(|data| data.join("lists")))
     }
 
-    /// The copy of an address, if there is a good one.
+    /// The copy of a URL, if there is a readable one.
     pub(super) fn read(&self, url: &str) -> Option<CachedList> {
         let text = fs::read_to_string(self.place(url)?).ok()?;
         let copy: CachedList = serde_json::from_str(&text).ok()?;
         (copy.url == url).then_some(copy)
     }
 
-    /// Puts a copy in place of the last one.
+    /// Replaces the copy of a URL.
     pub(super) fn write(&self, copy: &CachedList) -> io::Result<()> {
         let (Some(folder), Some(place)) = (&self.0, self.place(&copy.url)) else {
             return Ok(());
@@ -58,8 +58,8 @@ impl ListCache {
     }
 }
 
-/// A number for a file's name (FNV-1a). Two addresses with the same number take the file from each
-/// other, and the one without it is fetched.
+/// A number for a file name (FNV-1a). URLs with the same number overwrite each other's file, and
+/// the one without a copy is fetched.
 fn number(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_comes_back_whole_and_for_its_own_address_only() {
+    fn a_copy_is_restored_whole_and_only_for_its_own_url() {
         let folder = tempfile::tempdir().unwrap();
         let cache = ListCache::new(Some(folder.path()));
         assert_eq!(cache.read("https://a"), None);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_copy_is_none() {
+    fn a_truncated_copy_counts_as_none() {
         let folder = tempfile::tempdir().unwrap();
         let cache = ListCache::new(Some(folder.path()));
         cache.write(&copy("https://a")).unwrap();

@@ -1,4 +1,4 @@
-//! The lists themselves, and how a text is read as one. Pure.
+//! The lists in memory, and the parser of list files. Pure.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::Arc;
 use crate::config::{self, Entry};
 use crate::lichess::UserId;
 
-/// No list is longer than this.
+/// The maximum length of a list.
 const MOST_NAMES: usize = 100_000;
-/// The longest line that is looked at.
+/// The longest line that is parsed.
 const LONGEST_LINE: usize = 200;
 
-/// The entry of those whom the operator blocked by command.
+/// The source shown for players blocked by command.
 const BY_COMMAND: &str = "megaton block";
 
-/// The names of each file and address, by the entry as it is written in the config.
+/// The names of each file and URL, by the entry as written in the config.
 pub(super) type ListContents = HashMap<String, Arc<Vec<UserId>>>;
 
-/// Who is blocked, allowed and welcome, each with the entry that says so.
+/// Blocked, allowed and welcome players, each with the entry that lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlayerLists {
     block: NameSet,
-    /// None where everyone may challenge.
+    /// None if everyone may challenge.
     allow: Option<NameSet>,
     welcome: NameSet,
     avoid: NameSet,
 }
 
-/// Names, each with the entry that it came from.
+/// Names, each with the entry that lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct NameSet(HashMap<UserId, Arc<str>>);
 
@@ -60,24 +60,23 @@ impl NameSet {
 }
 
 impl PlayerLists {
-    /// The names that stand in the config itself; files and addresses aside.
+    /// Only the names in the config itself, without files and URLs.
     pub fn named(rules: &config::Challenge) -> Self {
         Self::of(rules, &[], &ListContents::new())
     }
 
-    /// All names: those of the config, and those of its files and addresses as far as they are
-    /// known.
+    /// All names: those in the config, and those of its files and URLs as far as known.
     pub(super) fn of(rules: &config::Challenge, avoid: &[Entry], contents: &ListContents) -> Self {
         Self {
             block: NameSet::of(&rules.block, contents),
-            // A list that could not be read yet allows no one: it was made to keep others out.
+            // A list not read yet allows no one: its purpose is to keep others out.
             allow: (!rules.allow.is_empty()).then(|| NameSet::of(&rules.allow, contents)),
             welcome: NameSet::of(&rules.welcome, contents),
             avoid: NameSet::of(avoid, contents),
         }
     }
 
-    /// The same lists with these accounts blocked too, whatever the config says.
+    /// The same lists with these accounts blocked too.
     #[must_use]
     pub(in crate::bot) fn and_blocked<'u>(&self, users: impl Iterator<Item = &'u UserId>) -> Self {
         let source: Arc<str> = BY_COMMAND.into();
@@ -89,39 +88,39 @@ impl PlayerLists {
         lists
     }
 
-    /// The entry that blocks this account, if one does.
+    /// The entry that blocks this account, if any.
     pub fn blocked_by(&self, id: &UserId) -> Option<&str> {
         self.block.source(id)
     }
 
-    /// Whether this account may challenge as far as the allow list goes.
+    /// Whether the allow list lets this account challenge.
     pub fn allows(&self, id: &UserId) -> bool {
         let allow = self.allow.as_ref();
         allow.is_none_or(|names| names.source(id).is_some())
     }
 
-    /// Whether anyone may challenge, the nameless too.
+    /// Whether anyone may challenge, anonymous players included.
     pub fn allows_anybody(&self) -> bool {
         self.allow.is_none()
     }
 
-    /// Whether this account skips the rules of taste.
+    /// Whether this account bypasses the acceptance rules.
     pub fn welcomes(&self, id: &UserId) -> bool {
         self.welcome.source(id).is_some()
     }
 
-    /// The entry for which we never challenge this account ourselves, if there is one.
+    /// The entry, if any, for which the bot never challenges this account.
     pub fn avoided_by(&self, id: &UserId) -> Option<&str> {
         self.block.source(id).or_else(|| self.avoid.source(id))
     }
 
-    /// How many accounts are blocked, and how many are welcome.
+    /// The number of blocked and of welcome accounts.
     pub fn counts(&self) -> (usize, usize) {
         (self.block.0.len(), self.welcome.0.len())
     }
 }
 
-/// An entry as it is shown: an address may hold a secret behind its question mark.
+/// An entry as shown to readers: a URL's query may hold a secret.
 pub(super) fn label(entry: &str) -> &str {
     let is_address = entry.contains("://");
     entry
@@ -133,22 +132,16 @@ pub(super) fn label(entry: &str) -> &str {
 /// A text that is no list of names.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ListParseError {
-    /// Most of its lines are no names.
     #[error("most lines are not account names (line {line}, for example)")]
-    Prose {
-        /// The first such line.
-        line: usize,
-    },
-    /// It has too many names.
+    Prose { line: usize },
     #[error("more than {MOST_NAMES} names")]
     TooLong,
 }
 
-/// Reads a text with one name a line; `#` begins a comment. A few bad lines are skipped: lists that
-/// others keep are not always clean.
-///
-/// # Errors
-/// When it is no such text at all, such as a web page.
+/// Parses a text with one name per line; `#` starts a comment. A few bad lines are skipped: lists
+/// kept by others are not always clean.
+/// | # Errors
+/// When the text is no list at all, such as a web page.
 pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
     let mut names = Vec::new();
     let mut bad = Vec::new();
@@ -182,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_a_name_a_line_in_any_case_and_comments() {
+    fn a_list_has_one_name_per_line_in_any_case_and_comments() {
         let text = "\u{feff}# bots that stall\r\nBlastCap\r\n\n  nuke_engine  # slow\n@fuse-1\n";
         assert_eq!(names(text), ["blastcap", "nuke_engine", "fuse-1"]);
         assert_eq!(names(""), Vec::<String>::new());
-        assert_eq!(names("# nobody\n"), Vec::<String>::new());
+        assert_eq!(names("# no one\n"), Vec::<String>::new());
     }
 
     #[test]
@@ -200,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_compared_without_regard_to_capitals() {
+    fn names_are_compared_without_regard_to_case() {
         let rules = config::Challenge {
             block: vec![Entry::Name("BlastCap".to_owned())],
             ..config::Challenge::default()
@@ -212,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allow_list_that_is_not_read_yet_allows_nobody() {
+    fn an_allow_list_that_is_not_read_yet_allows_no_one() {
         let rules = config::Challenge {
             allow: vec![Entry::Url("https://example.org/friends".to_owned())],
             ..config::Challenge::default()
@@ -228,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_address_asks_for_is_not_shown() {
+    fn the_query_of_a_url_is_not_shown() {
         assert_eq!(label("https://a/b?key=secret"), "https://a/b");
         assert_eq!(label("file:a?b"), "file:a?b");
         let entry = "https://a/b?key=secret";
@@ -243,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_blocked_by_command_is_blocked_like_any_other() {
+    fn a_player_blocked_by_command_is_blocked_like_any_other() {
         let (foe, friend) = (UserId::new("foe"), UserId::new("friend"));
         let lists = PlayerLists::default().and_blocked([&foe].into_iter());
         assert_eq!(lists.blocked_by(&foe), Some(BY_COMMAND));
@@ -252,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_we_avoid_may_still_challenge_us() {
+    fn an_avoided_player_may_still_challenge_the_bot() {
         let avoid = [Entry::Name("Slow".to_owned())];
         let rules = config::Challenge::default();
         let lists = PlayerLists::of(&rules, &avoid, &ListContents::new());

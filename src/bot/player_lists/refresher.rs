@@ -1,7 +1,7 @@
-//! The task that reads the lists' files and addresses now and then.
+//! The task that refreshes the lists from files and URLs.
 //!
-//! Before anything else the names on disk are read: files, and the last good copies of addresses. An
-//! address that cannot be read keeps its names, and that is said once until it can be read again.
+//! At start it reads the names on disk: files, and the last good copies of URLs. A URL that cannot
+//! be read keeps its names; the failure is logged once until the URL is readable again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -18,41 +18,41 @@ use crate::bot::settings::{BotTiming, Settings};
 use crate::config::Entry;
 use crate::lichess::{FetchError, FetchedPage, HttpFetcher, UserId};
 
-/// Most of a file that is read.
+/// The most that is read of a file.
 const LONGEST_FILE: u64 = 2 << 20;
 
-/// Where the lists come from, beside the config.
+/// The sources of the lists, in addition to the config.
 #[derive(Clone, Debug, Default)]
 pub struct ListSources {
-    /// The data folder, where copies are kept; none to keep nothing.
+    /// The data folder for copies; none to keep nothing.
     pub data: Option<PathBuf>,
 }
 
-/// How the names of one list from one place are.
+/// The state of one source of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListState {
     /// Which list: `block`, `allow`, `welcome` or `avoid`.
     pub list: &'static str,
-    /// The file or address; none for the names in the config itself.
+    /// The file or URL; none for the names in the config itself.
     pub source: Option<String>,
-    /// How many names are known.
+    /// Number of names known.
     pub names: usize,
-    /// When it was last read; none if it has not been since the start.
+    /// When it was last read; none if not since the start.
     pub read: Option<Instant>,
-    /// Why it cannot be read at present.
+    /// The current read error, if any.
     pub error: Option<String>,
 }
 
-/// What is known of the lists' files and addresses.
+/// The known state of the lists' files and URLs.
 #[derive(Debug)]
 pub struct ListRefresher {
     settings: Arc<Settings>,
     cache: ListCache,
     timing: BotTiming,
     contents: ListContents,
-    /// The marks of the versions that are known, by address.
+    /// The version tags of the known answers, by URL.
     etags: HashMap<String, String>,
-    /// What could not be read and has been said.
+    /// Errors already logged, by source.
     failing: BTreeMap<String, String>,
     /// When each was last read.
     read: HashMap<String, Instant>,
@@ -61,7 +61,7 @@ pub struct ListRefresher {
 }
 
 impl ListRefresher {
-    /// Reads what is on disk. Nothing is asked of the network yet.
+    /// Reads the sources on disk, without any network access.
     pub fn new(settings: Arc<Settings>, sources: &ListSources, timing: BotTiming) -> Self {
         let mut refresher = Self {
             settings,
@@ -79,18 +79,18 @@ impl ListRefresher {
         refresher
     }
 
-    /// The lists as they are known now.
+    /// The lists as currently known.
     pub fn lists(&self) -> PlayerLists {
         let rules = &self.settings.challenge;
         PlayerLists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
     }
 
-    /// How each list is, for those who look while it is kept.
+    /// The state of each list, for observers of a running refresher.
     pub fn states(&self) -> watch::Receiver<Arc<Vec<ListState>>> {
         self.states.subscribe()
     }
 
-    /// Every file and address, with the number of its names or the reason why it cannot be read.
+    /// Every file and URL with its number of names, or the reason why it cannot be read.
     pub fn state(&self) -> Vec<(String, Result<usize, String>)> {
         let keys: BTreeSet<String> = self
             .entries()
@@ -109,15 +109,15 @@ impl ListRefresher {
         states.collect()
     }
 
-    /// Asks every address once.
+    /// Fetches every URL once.
     pub async fn fetch_all(&mut self) {
         for url in self.urls() {
             self.fetch(&url).await;
         }
     }
 
-    /// Keeps the lists fresh for good: reads files and addresses, tells `lists` of what changed, and
-    /// goes by the newest of `settings`. Ends when either end of those is gone.
+    /// Keeps the lists fresh: reads files and URLs, publishes changes to `lists`, and follows the
+    /// newest `settings`. Ends when either channel closes.
     pub async fn run(
         &mut self,
         settings: &mut watch::Receiver<Arc<Settings>>,
@@ -150,7 +150,6 @@ impl ListRefresher {
         }
     }
 
-    /// The entries of each list.
     fn by_list(&self) -> [(&'static str, &Vec<Entry>); 4] {
         let rules = &self.settings.challenge;
         [
@@ -203,7 +202,7 @@ impl ListRefresher {
         urls.collect()
     }
 
-    /// Files as they are now, and of addresses the last good copy where nothing better is known.
+    /// Reads files and, for URLs not fetched yet, the last good copies.
     fn read_disk(&mut self) {
         let entries: Vec<Entry> = self.entries().cloned().collect();
         for entry in entries {
@@ -251,7 +250,7 @@ impl ListRefresher {
             let pages = HttpFetcher::new(self.timing.list_page)?;
             self.pages.insert(pages).clone()
         };
-        // A mark is worth something only with the names that it stands for.
+        // A version tag is valid only together with its names.
         let known = self.contents.contains_key(url);
         let etag = self.etags.get(url).filter(|_| known);
         pages.read(url, etag.map(String::as_str)).await
@@ -315,7 +314,7 @@ fn tell(lists: &watch::Sender<Arc<PlayerLists>>, fresh: PlayerLists) {
 fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
     let known = fs::metadata(path).map_err(|error| error.to_string())?;
     if !known.is_file() {
-        // A pipe would keep us waiting.
+        // Reading a pipe could block.
         return Err("no file".to_owned());
     }
     let file = fs::File::open(path).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! How long the budget of bot games lasts if things continue as they did lately.
+//! Forecasts how long the budget of bot games lasts at the recent rate.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,18 +6,17 @@ use std::time::Duration;
 use super::pace::DAY;
 use crate::store::Timestamp;
 
-/// What counts as lately.
+/// The window of the recent rate.
 const LATELY: Duration = Duration::from_secs(3 * 3600);
 const STEP: Duration = Duration::from_secs(300);
 
-/// How long the budget lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forecast {
-    /// There will be games left for a whole day.
+    /// Games will remain for a whole day.
     AllDay,
-    /// The last game will be begun about then.
+    /// The last game will start about then.
     Until(Timestamp),
-    /// Nothing is left until then.
+    /// No game is left until then.
     SpentUntil(Timestamp),
 }
 

@@ -1,7 +1,7 @@
-//! What the server's answers teach about its limits.
+//! Learns the server's limits from its answers.
 //!
-//! A wait that it names is kept to; a number that it names, or that was counted when it refused, is
-//! believed for a while and then tried again.
+//! The bot keeps to a wait named by the server. It believes a limit that the server named, or that
+//! was counted at a refusal, for a while, then tries the configured one again.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use super::pace::DAY;
 use super::usage::Quota;
 use crate::store::{Change, Limit, QuotaUse, QuotaUseKind, TimeSpan, Timestamp};
 
-/// A learned number is believed that long; then the operator's is tried again.
+/// How long a learned limit is believed; then the configured one is tried again.
 const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
-/// Added to a wait that the server names, since its seconds are cut.
+/// Added to a wait named by the server, whose seconds are truncated.
 const MARGIN: Duration = Duration::from_secs(2);
-/// No number of games a day is believed from here on.
+/// Daily limits from here on are not believed.
 const MOST_BELIEVED: u32 = 100_000;
-/// No wait is believed beyond this.
+/// Longest wait that is believed.
 const LONGEST_CLOSURE: Duration = Duration::from_secs(48 * 3600);
-/// The first rest after a refusal without a wait; it doubles up to the other.
+/// The first cooldown after a refusal without a wait; it doubles up to the longest.
 const FIRST_REST: Duration = Duration::from_secs(60);
 const LONGEST_REST: Duration = Duration::from_secs(3600);
 
 impl Quota {
-    /// A game beyond the number learned has begun: the server allows more than was thought.
+    /// Learns from a started game beyond the learned limit: the server allows more.
     pub fn learn_from_begun(&mut self, now: Timestamp) -> Option<Change> {
         let learned = believed(&self.games, now)?;
         let begun = |spend: &&QuotaUse| {
@@ -35,7 +35,7 @@ impl Quota {
         })
     }
 
-    /// The server says that our bot games are spent, for so long, and perhaps their number.
+    /// The server refused a bot game, perhaps with a wait and its limit.
     pub fn games_refused(
         &mut self,
         wait: Option<Duration>,
@@ -53,33 +53,33 @@ impl Quota {
         Change::Limit(self.games.clone())
     }
 
-    /// What was counted when the server refused: its limit, unless games of another program or
-    /// of the time before this quota may have been counted there and not here.
+    /// The number counted when the server refused: its limit, unless the server may have counted
+    /// games of another program or from before this quota.
     fn counted_limit(&self, assumed: u32, now: Timestamp) -> Option<u32> {
         let counted = self.games(now, |_| true).len() as u32;
         let whole_day = self.since + DAY <= now;
         (whole_day && counted >= assumed / 2 && counted > 0).then_some(counted)
     }
 
-    /// The server says that there were too many challenges.
+    /// The server refused a challenge: too many.
     pub fn credits_refused(&mut self, wait: Option<Duration>, now: Timestamp) -> Change {
         close(&mut self.credits, wait, now);
         Change::Limit(self.credits.clone())
     }
 
-    /// A challenge was made without complaint.
+    /// The server accepted a challenge.
     pub fn credits_served(&mut self) -> Option<Change> {
         let had = std::mem::take(&mut self.credits.strikes);
         (had > 0).then(|| Change::Limit(self.credits.clone()))
     }
 }
 
-/// The number in force: the one learned as long as it is believed, else the one assumed.
+/// The limit in force: the learned one while it is believed, else the assumed one.
 pub(super) fn most(limit: &Limit, assumed: u32, now: Timestamp) -> u32 {
     believed(limit, now).unwrap_or(assumed)
 }
 
-/// The number learned, as long as it is believed.
+/// The learned limit while it is believed.
 pub(super) fn believed(limit: &Limit, now: Timestamp) -> Option<u32> {
     let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
     learned.map(|(most, _)| most)

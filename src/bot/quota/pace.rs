@@ -1,19 +1,19 @@
-//! When an outgoing game may begin so that the day's share lasts all day.
+//! When an outgoing game may start so that the daily share lasts all day.
 //!
-//! A bucket of time: it fills as time passes, every game takes the same part of a day out of it, and
-//! it holds no more than two hours' worth, so that a quiet morning cannot be spent in one rush.
+//! A bucket of time: it fills as time passes, every game takes an equal part of a day, and it holds
+//! at most two hours' worth, so that a quiet morning cannot be spent in one rush.
 
 use std::time::Duration;
 
 use crate::store::Timestamp;
 
-/// The day of the limits.
+/// The period of the limits.
 pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
-/// What may be saved up.
+/// The most that may be saved up.
 const SAVED: Duration = Duration::from_secs(2 * 3600);
 
-/// The earliest moment for one more game, when `share` games a day may be begun and these, in
-/// order, were begun within the last day. None where there is no share at all.
+/// The earliest time for one more game, given `share` games a day and the games begun within the
+/// last day, in order. None if there is no share.
 pub(super) fn earliest(share: u32, begun: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
     let price = millis(DAY).checked_div(i64::from(share))?;
     let most = millis(SAVED).max(price);

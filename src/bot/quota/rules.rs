@@ -1,18 +1,16 @@
-//! The words of the quota: rules, permissions, prices and the budget in numbers.
-//!
-//! Data only.
+//! Data of the quota: rules, permissions, prices and the budget in numbers.
 
 use super::forecast::Forecast;
 use crate::store::Timestamp;
 
-/// What is assumed of the server until it says otherwise, and how it is divided.
+/// Limits assumed until the server states others, and how they are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuotaRules {
-    /// Games between bots a day.
+    /// Games between bots per day.
     pub bot_games: u32,
-    /// Challenge credits a day.
+    /// Challenge credits per day.
     pub challenge_credits: u32,
-    /// Percent of the bot games that are kept for incoming challenges.
+    /// Percentage of the bot games reserved for incoming challenges.
     pub incoming_share: u32,
 }
 
@@ -26,44 +24,41 @@ impl Default for QuotaRules {
     }
 }
 
-/// Whether something may be done now.
+/// Whether the quota allows a call now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permit {
     Granted,
-    /// Not before this moment.
     Later {
-        /// The earliest moment to ask again.
+        /// The earliest time to ask again.
         at: Timestamp,
-        /// What stands in the way.
         denied: Denied,
     },
 }
 
 impl Permit {
-    /// Whether it may be done now.
     pub fn is_granted(self) -> bool {
         self == Self::Granted
     }
 }
 
-/// What stands in the way.
+/// Why the quota denies a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denied {
-    /// The server says that it is enough for now.
+    /// The server has reported its limit.
     Closed,
-    /// The day's bot games are begun or set aside.
+    /// The daily bot games are started or reserved.
     BotGames,
-    /// What is left of them is kept for incoming challenges.
+    /// The rest is reserved for incoming challenges.
     KeptForIncoming,
-    /// The day's share would not last.
+    /// Games would be spent faster than the day allows.
     Pace,
-    /// The day's challenge credits are spent.
+    /// The daily challenge credits are spent.
     Credits,
     CreditsAMinute,
 }
 
 impl Denied {
-    /// In words, for the operator.
+    /// The reason, for the operator.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "the server's limit is reached",
@@ -76,18 +71,17 @@ impl Denied {
     }
 }
 
-/// Whom a challenge goes to; it costs accordingly.
+/// The recipient of a challenge, which decides its price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChallengeTarget {
-    /// A bot: 1 credit.
+    /// A bot costs 1 credit.
     Bot,
     Human,
-    /// Someone who follows us: nothing.
+    /// A follower of the bot: free.
     Follower,
 }
 
 impl ChallengeTarget {
-    /// The price in credits.
     pub fn credits(self) -> u32 {
         match self {
             Self::Bot => 1,
@@ -97,22 +91,21 @@ impl ChallengeTarget {
     }
 }
 
-/// Where the budget stands, in numbers.
+/// The state of the budget, in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Bot games a day, as far as is known.
+    /// Bot games per day, as far as known.
     pub games: u32,
-    /// Of these, incoming ones begun or set aside in the last 24 hours.
+    /// Of these, incoming ones started or reserved in the last 24 hours.
     pub incoming: u32,
     pub outgoing: u32,
     /// The most that may be outgoing.
     pub outgoing_share: u32,
-    /// Challenge credits a day.
+    /// Challenge credits per day.
     pub credits: u32,
     /// Of these, spent in the last 24 hours.
     pub credits_spent: u32,
-    /// No bot games before this, by the server's word.
+    /// No bot games before this, according to the server.
     pub closed_until: Option<Timestamp>,
-    /// How long it lasts.
     pub forecast: Forecast,
 }

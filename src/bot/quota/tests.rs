@@ -20,7 +20,7 @@ fn quota(rules: QuotaRules) -> Quota {
     Quota::new(rules, Vec::new(), &[], start())
 }
 
-/// One to which the server has named the number of the rules.
+/// A quota to which the server has named the configured limit.
 fn told(rules: QuotaRules) -> Quota {
     Quota::new(rules, Vec::new(), &[named(rules)], start())
 }
@@ -32,7 +32,7 @@ fn named(rules: QuotaRules) -> Limit {
     }
 }
 
-/// Accepts bots until it is refused; how many, and the refusal.
+/// Accepts bots until a refusal; returns their number and the refusal.
 fn accept_all(quota: &mut Quota, now: Timestamp) -> (u32, Permit) {
     quota.notice(now);
     for n in 0..100_000 {
@@ -47,7 +47,7 @@ fn accept_all(quota: &mut Quota, now: Timestamp) -> (u32, Permit) {
 }
 
 #[test]
-fn an_assumed_number_sends_nobody_off_but_ends_our_own_search() {
+fn an_assumed_limit_turns_no_challenger_away_but_stops_outgoing_games() {
     let mut quota = quota(QuotaRules::default());
     let now = start();
     for n in 0..100 {
@@ -83,7 +83,7 @@ fn the_hundredth_game_is_the_last_of_its_day() {
 }
 
 #[test]
-fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
+fn a_reserved_game_counts_until_it_is_released_or_expires() {
     let mut quota = told(QuotaRules {
         bot_games: 1,
         incoming_share: 0,
@@ -96,21 +96,24 @@ fn a_game_set_aside_counts_until_it_is_given_back_or_can_no_longer_begin() {
     assert!(quota.may_accept(now).is_granted());
     quota.hold_game("b", Origin::Outgoing, None, now);
     assert!(!quota.may_accept(now + HOUR * 3).is_granted());
-    assert!(quota.may_accept(now + HOUR * 4).is_granted(), "nobody came");
+    assert!(
+        quota.may_accept(now + HOUR * 4).is_granted(),
+        "the reservation expired"
+    );
     quota.release("b");
     quota.hold_game("c", Origin::Outgoing, None, now);
     quota.begin_game("c", Origin::Incoming, None, now);
     assert_eq!(quota.release("c"), None, "what has begun is spent");
-    assert_eq!(quota.budget(now).outgoing, 1, "it keeps who asked for it");
+    assert_eq!(quota.budget(now).outgoing, 1, "the origin stays");
     assert_eq!(
         quota.begin_game("c", Origin::Incoming, None, now),
         None,
-        "told twice"
+        "reported twice"
     );
 }
 
 #[test]
-fn half_of_the_games_is_kept_for_those_who_come() {
+fn half_of_the_games_is_reserved_for_incoming_challenges() {
     let mut quota = told(QuotaRules::default());
     let mut now = start();
     for n in 0..50 {
@@ -125,7 +128,7 @@ fn half_of_the_games_is_kept_for_those_who_come() {
     );
     let denied = match quota.may_begin(now + MINUTE * 29) {
         Permit::Later { denied, .. } => denied,
-        Permit::Granted => panic!("the rest is kept"),
+        Permit::Granted => panic!("the rest is reserved"),
     };
     assert_eq!(denied, Denied::KeptForIncoming);
     assert_eq!(accept_all(&mut quota, now).0, 50);
@@ -155,7 +158,7 @@ fn outgoing_games_are_spread_over_the_day() {
 }
 
 #[test]
-fn the_spread_over_the_day_is_named_only_where_nothing_else_stands_in_the_way() {
+fn pacing_is_reported_only_if_nothing_else_denies_a_challenge() {
     let denied = |credits| {
         let mut quota = quota(QuotaRules {
             challenge_credits: credits,
@@ -183,7 +186,7 @@ fn the_spread_over_the_day_is_named_only_where_nothing_else_stands_in_the_way() 
 }
 
 #[test]
-fn what_the_server_says_goes_before_any_count() {
+fn the_servers_word_overrides_any_count() {
     let mut quota = quota(QuotaRules::default());
     let now = start();
     let wait = Duration::from_secs(27_594);
@@ -218,7 +221,7 @@ fn what_the_server_says_goes_before_any_count() {
 }
 
 #[test]
-fn a_limit_is_learned_by_counting_where_the_day_was_ours_alone() {
+fn a_limit_is_learned_by_counting_if_no_other_program_played_that_day() {
     for (since, games, expected) in [
         (start().before(DAY), 60, 60),
         // The quota is younger than the server's day.
@@ -327,7 +330,7 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
     quota.credits_refused(Some(HOUR), wrong);
     let now = start();
     let changes = quota.notice(now);
-    assert_eq!(changes.len(), 3, "and it is kept: {changes:?}");
+    assert_eq!(changes.len(), 3, "and the changes are stored: {changes:?}");
     assert!(!quota.may_accept(now).is_granted());
     assert!(
         !quota
@@ -345,7 +348,7 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
 }
 
 #[test]
-fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
+fn time_passes_while_the_host_is_suspended() {
     let mut quota = told(QuotaRules::default());
     let now = start();
     assert_eq!(accept_all(&mut quota, now).0, 100);
@@ -354,7 +357,7 @@ fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
     let changes = quota.notice(awake);
     assert_eq!(changes, [Change::Prune(awake)]);
     assert_eq!(accept_all(&mut quota, awake).0, 100);
-    // Not more than the two hours' worth that may be saved up, however long it slept.
+    // At most the two hours' worth that may be saved up, however long it slept.
     let mut quota = self::quota(QuotaRules::default());
     let mut outgoing = 0;
     while quota.may_begin(awake).is_granted() {
@@ -365,7 +368,7 @@ fn a_machine_that_slept_wakes_up_to_the_time_that_passed() {
 }
 
 #[test]
-fn a_rematch_takes_the_place_of_what_was_set_aside() {
+fn a_rematch_takes_over_the_reservation() {
     let mut quota = quota(QuotaRules::default());
     let foe = UserId::new("foe");
     quota.hold_game("challenge", Origin::Outgoing, Some(foe.clone()), start());
@@ -378,7 +381,7 @@ fn a_rematch_takes_the_place_of_what_was_set_aside() {
 }
 
 #[test]
-fn a_restart_within_a_moment_forgets_no_credits() {
+fn a_restart_within_a_millisecond_forgets_no_credits() {
     let mut quota = Quota::new(QuotaRules::default(), Vec::new(), &[], start());
     let spent = quota.spend_credits(ChallengeTarget::Human, None, start());
     let Some(Change::Spend(spent)) = spent else {
@@ -393,20 +396,19 @@ fn a_restart_within_a_moment_forgets_no_credits() {
     assert_eq!(again.budget(start()).credits_spent, 10);
 }
 
-/// What may happen to a quota.
+/// An event in the life of a quota.
 #[derive(Clone, Debug)]
 enum Deed {
     /// A bot asks for a game.
     Asked,
-    /// We would like one.
+    /// The bot wants a game.
     Wanted,
-    /// Credits for a challenge.
     Challenge(ChallengeTarget),
     /// Time passes, in minutes.
     Pass(u16),
-    /// The wall clock is set back, in minutes; the world's time continues.
+    /// The wall clock is set back, in minutes; real time continues.
     Back(u16),
-    /// The program starts again with what was kept.
+    /// The program restarts with the stored quota.
     Restart,
     Refused(Option<u16>),
 }
@@ -428,7 +430,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// The most of these that lie within a window.
+/// The highest sum within a window.
 fn most_within(spent: &[(Duration, u32)], window: Duration) -> u32 {
     let from = |(start, _): &(Duration, u32)| {
         let inside = spent

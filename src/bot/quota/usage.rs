@@ -1,7 +1,7 @@
-//! Games against bots and challenge credits: what is granted, spent, and given back.
+//! Games against bots and challenge credits: granted, spent, and returned.
 //!
-//! Games are counted over the rolling day, which is never more than the server counts in a window of
-//! its own; a wait that the server names goes before any count.
+//! Games are counted over a rolling day, which never exceeds what the server counts in a window of
+//! its own; a wait named by the server overrides any count.
 
 use std::time::Duration;
 
@@ -12,29 +12,28 @@ use super::rules::{Budget, ChallengeTarget, Denied, Permit, QuotaRules};
 use crate::lichess::UserId;
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, QuotaUseKind, Timestamp};
 
-/// A game set aside that has not begun after this long will not begin any more.
+/// A reserved game that has not started after this time will never start.
 const LONGEST_WAIT: Duration = Duration::from_secs(4 * 3600);
-/// Spends are forgotten a little after the day is over.
+/// Uses are forgotten shortly after their day.
 const FORGET: Duration = Duration::from_secs(25 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
-/// Credits that may go in a minute.
+/// Challenge credits per minute.
 const CREDITS_A_MINUTE: u32 = 25;
 
 #[derive(Clone, Debug)]
 pub struct Quota {
     rules: QuotaRules,
-    /// In order of their moments.
+    /// In chronological order.
     pub(super) spends: Vec<QuotaUse>,
     pub(super) games: Limit,
     pub(super) credits: Limit,
-    /// Since when every bot game of the account has been written down here.
+    /// Since when every bot game of the account is recorded here.
     pub(super) since: Timestamp,
-    /// The latest moment seen.
     newest: Timestamp,
 }
 
 impl Quota {
-    /// The quota as it was kept, begun at `since`.
+    /// The stored quota, recording since `since`.
     pub fn new(
         rules: QuotaRules,
         spends: Vec<QuotaUse>,
@@ -58,7 +57,7 @@ impl Quota {
         quota
     }
 
-    /// Other assumptions from now on; what was learned stays.
+    /// Replaces the assumptions; learned limits stay.
     pub fn set_rules(&mut self, rules: QuotaRules) {
         self.rules = rules;
     }
@@ -70,8 +69,8 @@ impl Quota {
         latest.unwrap_or_default()
     }
 
-    /// To be called with the present moment before anything else: forgets what is over, and where
-    /// the clock was set back, holds that what lies in its future has happened just now.
+    /// Must be called with the current time before anything else: forgets old uses and, after the
+    /// clock was set back, moves future timestamps to now.
     pub fn notice(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = Vec::new();
         if now < self.newest {
@@ -104,7 +103,7 @@ impl Quota {
         }
     }
 
-    /// Bot games a day, as far as is known.
+    /// Bot games per day, as far as known.
     pub fn most_games(&self, now: Timestamp) -> u32 {
         most(&self.games, self.rules.bot_games, now)
     }
@@ -113,15 +112,15 @@ impl Quota {
         most(&self.credits, self.rules.challenge_credits, now)
     }
 
-    /// The most games that may be outgoing, when so many incoming ones were begun.
+    /// The most games that may be outgoing, given the number of incoming ones.
     fn outgoing_share(&self, now: Timestamp) -> u32 {
         let most = self.most_games(now);
         let kept = u64::from(most) * u64::from(self.rules.incoming_share.min(100));
-        // Rounded in favour of those who come.
+        // Rounded in favour of incoming games.
         most - u32::try_from(kept.div_ceil(100)).unwrap_or(most).min(most)
     }
 
-    /// When the games of the last day were begun or set aside, in order.
+    /// When the games of the last day were started or reserved, in order.
     pub(super) fn games(&self, now: Timestamp, wanted: impl Fn(Origin) -> bool) -> Vec<Timestamp> {
         let counted = |spend: &&QuotaUse| match spend.what {
             QuotaUseKind::Game { origin, begun } => {
@@ -137,8 +136,8 @@ impl Quota {
             .collect()
     }
 
-    /// Whether one more challenge of a bot may be accepted. Only what the server said stands in the
-    /// way: a number that is merely assumed would send off whom the server lets us play.
+    /// Whether another bot's challenge may be accepted. Only the server's own limit counts: an
+    /// assumed one would turn away opponents that the server allows.
     pub fn may_accept(&self, now: Timestamp) -> Permit {
         match self.within_the_day(now) {
             Permit::Later {
@@ -149,7 +148,7 @@ impl Quota {
         }
     }
 
-    /// Whether the day's number, learned or assumed, holds one more game.
+    /// Whether the daily limit, learned or assumed, allows one more game.
     pub(super) fn within_the_day(&self, now: Timestamp) -> Permit {
         if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
             return later(span.until, Denied::Closed);
@@ -161,7 +160,7 @@ impl Quota {
         }
     }
 
-    /// Whether one more game that we ask for may begin.
+    /// Whether the bot may start one more game itself.
     pub fn may_begin(&self, now: Timestamp) -> Permit {
         let allowed = self.within_the_day(now);
         if !allowed.is_granted() {
@@ -170,7 +169,7 @@ impl Quota {
         let outgoing = self.games(now, |origin| origin == Origin::Outgoing);
         let incoming = self.games(now, |origin| origin == Origin::Incoming).len() as u32;
         let share = self.outgoing_share(now);
-        // What came beyond its own share has taken from ours.
+        // Incoming games beyond their share have reduced ours.
         let left = share.min(self.most_games(now).saturating_sub(incoming));
         if let Some(at) = freed(&outgoing, left, now) {
             return later(at, Denied::KeptForIncoming);
@@ -182,8 +181,8 @@ impl Quota {
         }
     }
 
-    /// Whether a challenge may be made now. That games are to be spread over the day ([`Denied::Pace`]) is
-    /// said only where nothing else stands in the way: the operator's own wish passes over it.
+    /// Whether a challenge may be made now. Pacing ([`Denied::Pace`]) is reported only if nothing
+    /// else denies it, since an operator's command overrides it.
     pub fn may_challenge(&self, target: ChallengeTarget, now: Timestamp) -> Permit {
         if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
             return later(span.until, Denied::Closed);
@@ -203,7 +202,7 @@ impl Quota {
         Permit::Granted
     }
 
-    /// When `price` credits are free again within a window; none if they are now.
+    /// When `price` credits become free within a window; none if they already are.
     fn credits_free(
         &self,
         price: u32,
@@ -240,7 +239,7 @@ impl Quota {
             })
     }
 
-    /// Sets a game against a bot aside under a key. To be on disk before the call that asks for it.
+    /// Reserves a game against a bot under a key. Must be on disk before the call that asks for it.
     pub fn hold_game(
         &mut self,
         key: &str,
@@ -266,7 +265,7 @@ impl Quota {
         })
     }
 
-    /// Spends the credits of a challenge about to be made; none where it costs nothing.
+    /// Spends the credits of a challenge about to be made; none if it is free.
     pub fn spend_credits(
         &mut self,
         target: ChallengeTarget,
@@ -284,16 +283,16 @@ impl Quota {
         })
     }
 
-    /// A key that nothing has yet, nor anything written down before a restart.
+    /// A key unused so far, by records from before a restart too.
     fn unused_key(&self, now: Timestamp) -> String {
         let key = |n: usize| format!("credits {} {n}", now.as_millis());
         let is_unused = |key: &String| self.spends.iter().all(|spend| spend.key != *key);
-        // Of one number more than there are spends, one is free.
+        // Among one more key than there are uses, one is free.
         let mut keys = (0..=self.spends.len()).map(key);
         keys.find(is_unused).unwrap_or_default()
     }
 
-    /// A game against a bot has begun under this key; `origin` for one that was not set aside.
+    /// A game against a bot has started under this key; `origin` applies if it was not reserved.
     pub fn begin_game(
         &mut self,
         key: &str,
@@ -318,7 +317,7 @@ impl Quota {
         }))
     }
 
-    /// The key of a game set aside for this opponent, if there is one.
+    /// The key of a game reserved for this opponent, if any.
     pub fn held_for(&self, opponent: &UserId) -> Option<&str> {
         let held = self.spends.iter().find(|spend| {
             matches!(spend.what, QuotaUseKind::Game { begun: false, .. })
@@ -327,7 +326,7 @@ impl Quota {
         held.map(|spend| spend.key.as_str())
     }
 
-    /// Nothing came of what was set aside. What has begun is spent.
+    /// Returns an unused reservation. A started game stays spent.
     pub fn release(&mut self, key: &str) -> Option<Change> {
         let index = self.spends.iter().position(|spend| {
             spend.key == key && matches!(spend.what, QuotaUseKind::Game { begun: false, .. })
@@ -336,7 +335,7 @@ impl Quota {
         Some(Change::Unspend(key.to_owned()))
     }
 
-    /// What was set aside gets the id that the server gave it.
+    /// Moves a reservation to the id assigned by the server.
     pub fn rename(&mut self, old: &str, new: &str) -> Vec<Change> {
         let Some(spend) = self.spends.iter_mut().find(|spend| spend.key == old) else {
             return Vec::new();
@@ -356,7 +355,7 @@ impl Quota {
         Change::Spend(spend)
     }
 
-    /// How long the bot games last if things continue as they did lately.
+    /// How long the bot games last at the recent rate.
     pub fn forecast(&self, now: Timestamp) -> Forecast {
         match self.may_accept(now) {
             Permit::Later { at, .. } => Forecast::SpentUntil(at),
@@ -364,7 +363,7 @@ impl Quota {
         }
     }
 
-    /// Where the budget stands.
+    /// The state of the budget.
     pub fn budget(&self, now: Timestamp) -> Budget {
         let count = |wanted| self.games(now, |origin| origin == wanted).len() as u32;
         Budget {
@@ -388,7 +387,7 @@ fn later(at: Timestamp, denied: Denied) -> Permit {
     Permit::Later { at, denied }
 }
 
-/// When there is room for one more beside these, of which each counts for a day; none if now.
+/// When one more game fits, each of these counting for a day; none if now.
 fn freed(begun: &[Timestamp], most: u32, now: Timestamp) -> Option<Timestamp> {
     let over = (begun.len() + 1).checked_sub(most as usize)?;
     let last = over.checked_sub(1)?;

@@ -1,4 +1,4 @@
-//! The handle of what the bot remembers.
+//! The shared handle of the bot's persistent state.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -17,25 +17,24 @@ use crate::store::{
     RatedPause, State, Store, TimeSpan, Timestamp,
 };
 
-/// How long it is remembered what was said in a game.
+/// How long a game's chat and takeback state is kept.
 const GAMES_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How long an old rest counts for the length of the next one.
+/// How long an old cooldown affects the length of the next one.
 const COOLDOWNS_KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
-/// How often what is old is looked for.
+/// How often old state is pruned.
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
-/// A clock that goes back by less is not set, it is steered.
+/// A clock that goes back by less is being slewed, not set.
 const STEERED: Duration = Duration::from_secs(2);
-/// The note of when the quota was begun.
+/// Note key: when the quota began.
 const SINCE: &str = "ledger.since";
 
-/// Tells the time of the calendar.
+/// Returns the wall-clock time.
 pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// The operator's rules, as far as they are the memory's.
+/// The operator's rules that concern the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateRules {
     pub quota: QuotaRules,
-    /// Of the rating guard.
     pub guard: RatingGuardRules,
 }
 
@@ -58,7 +57,7 @@ impl From<&Settings> for StateRules {
     }
 }
 
-/// What the bot remembers. Clones share it.
+/// The bot's persistent state. Clones share it.
 #[derive(Clone)]
 pub struct BotState {
     inner: Arc<Mutex<Inner>>,
@@ -68,11 +67,11 @@ pub struct BotState {
 
 impl fmt::Debug for BotState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").finish_non_exhaustive()
+        f.debug_struct("BotState").finish_non_exhaustive()
     }
 }
 
-/// What stands behind the lock.
+/// The state behind the lock.
 pub(super) struct Inner {
     pub(super) quota: Quota,
     pub(super) opponents: Opponents,
@@ -87,18 +86,18 @@ pub(super) struct Inner {
 }
 
 impl BotState {
-    /// The memory of an earlier run, written through to `store`.
+    /// The state of an earlier run, written through to `store`.
     pub fn new(store: Store, kept: State, rules: StateRules) -> Self {
         Self::with_clock(store, kept, rules, Arc::new(SystemTime::now))
     }
 
-    /// A memory that ends with this run.
+    /// A state that is not persisted.
     pub fn nowhere() -> Self {
         let (store, kept) = Store::nowhere();
         Self::new(store, kept, StateRules::default())
     }
 
-    /// A memory that is told the time.
+    /// The state of an earlier run, with a given clock.
     pub fn with_clock(store: Store, kept: State, rules: StateRules, clock: WallClock) -> Self {
         let now = Timestamp::from(clock());
         let inner = Inner::new(kept, rules, now);
@@ -107,7 +106,7 @@ impl BotState {
             store,
             clock,
         };
-        // Sees to a clock that was set back while nothing ran, and writes down a new quota's day.
+        // Handles a clock that was set back between runs, and stores the start of a new quota.
         state.change(|inner, now, changes| {
             if !inner.notes.contains_key(SINCE) {
                 let since = now.as_millis().to_string();
@@ -118,7 +117,6 @@ impl BotState {
         state
     }
 
-    /// Other rules from now on.
     pub fn set_rules(&self, rules: StateRules) {
         let mut inner = self.lock();
         inner.quota.set_rules(rules.quota);
@@ -129,12 +127,11 @@ impl BotState {
         Timestamp::from((self.clock)())
     }
 
-    /// Where all this is kept.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Before the program ends: done once everything is on disk, or cannot get there.
+    /// Before shutdown: waits until every change is on disk or has failed.
     pub async fn settle(&self) {
         if let Err(error) = self.store.flush().await {
             tracing::error!(%error, "the latest state changes are lost");
@@ -149,7 +146,7 @@ impl BotState {
         self.change(|inner, now, _| look(inner, now))
     }
 
-    /// Changes something, and keeps the change soon.
+    /// Changes the state and persists the change soon.
     pub(super) fn change<T>(
         &self,
         change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>) -> T,
@@ -158,12 +155,12 @@ impl BotState {
         let mut inner = self.lock();
         let mut changes = inner.notice(now);
         let outcome = change(&mut inner, now, &mut changes);
-        // Handed over under the lock: the order on disk is the order here.
+        // Queued under the lock, so that the order on disk is the order here.
         self.keep(changes);
         outcome
     }
 
-    /// Changes something; what comes back is done once the change is on disk.
+    /// Changes the state; the returned write completes once the change is on disk.
     pub(super) fn write_all_through(
         &self,
         change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>),
@@ -172,7 +169,7 @@ impl BotState {
         let mut inner = self.lock();
         let mut changes = inner.notice(now);
         change(&mut inner, now, &mut changes);
-        // The last one waits for all: they go to disk together or in this order.
+        // Waiting for the last one suffices: they reach the disk together or in this order.
         let Some(last) = changes.pop() else {
             return DurableWrite::none();
         };
@@ -188,28 +185,27 @@ impl BotState {
         }
     }
 
-    /// What is known of an opponent.
     pub fn opponent(&self, id: &UserId) -> OpponentRecord {
         self.look(|inner, now| inner.opponents.record(id, now))
     }
 
-    /// How many challenges of `opponent` were accepted within a time of up to a week.
+    /// Number of `opponent`'s challenges accepted within the given time, up to a week.
     pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
         let kind = InteractionKind::Accepted;
         self.look(|inner, now| inner.opponents.met(opponent, kind, within, now))
     }
 
-    /// Games begun in the last 24 hours with bots, or with people.
+    /// Games started in the last 24 hours, with bots or with humans.
     pub fn games_today(&self, with_bots: bool) -> u32 {
         self.look(|inner, now| inner.opponents.games_today(with_bots, now))
     }
 
-    /// For how long it has been known that a game runs.
+    /// How long the bot has known that a game is in progress.
     pub fn known_for(&self, game: &GameId) -> Option<Duration> {
         self.look(|inner, now| Some(now.since(inner.opponents.begun(game)?)))
     }
 
-    /// A challenge was accepted.
+    /// Records an accepted challenge.
     pub fn accepted(&self, challenge: &ChallengeId, opponent: &UserId, is_bot: bool) {
         self.meet(
             challenge.as_str(),
@@ -219,7 +215,7 @@ impl BotState {
         );
     }
 
-    /// An opponent never made the first move of a game.
+    /// Records that an opponent never made the first move of a game.
     pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) {
         self.meet(game.as_str(), InteractionKind::NoShow, opponent, is_bot);
     }
@@ -237,7 +233,7 @@ impl BotState {
         });
     }
 
-    /// A game is over. Returns where the rating guard steps in.
+    /// Records a finished game; returns the pauses set by the rating guard.
     pub fn finished(&self, game: FinishedGame) -> Vec<Pause> {
         self.change(|inner, now, changes| {
             inner.close(&game.game, changes);
@@ -250,7 +246,7 @@ impl BotState {
         })
     }
 
-    /// The server has told what a rated game did to our rating.
+    /// Records the rating change that the server reported for a game.
     pub fn rated(&self, game: &GameId, diff: i32) -> Vec<Pause> {
         self.change(|inner, now, changes| {
             let Some(game) = inner.opponents.rated(game, diff, changes) else {
@@ -263,30 +259,30 @@ impl BotState {
         })
     }
 
-    /// Why no rated game may be played with this opponent, if none may; without one, whether none
-    /// may be played at all.
+    /// Why rated games with this opponent are paused, if they are; without an opponent, why all
+    /// rated games are.
     pub fn rated_rest(&self, opponent: Option<&UserId>) -> Option<RatedPause> {
         self.look(|inner, now| inner.guard.rest(opponent, now).cloned())
     }
 
-    /// Every rest of the rating guard.
+    /// Every pause set by the rating guard.
     pub fn rated_rests(&self) -> Vec<(GuardScope, RatedPause)> {
         self.look(|inner, now| inner.guard.rests(now))
     }
 
-    /// What was said and granted in a game.
+    /// The chat and takeback state of a game.
     pub fn game(&self, id: &GameId) -> GameMemory {
         let inner = self.lock();
         let game = inner.games.get(id).map(|(_, game)| game.clone());
         game.unwrap_or_default()
     }
 
-    /// Changes what was said and granted in a game.
+    /// Updates the chat and takeback state of a game.
     pub fn update_game(&self, id: &GameId, update: impl FnOnce(&mut GameMemory)) {
         self.change(|inner, now, changes| changes.push(inner.update_game(id, now, update)));
     }
 
-    /// The same; what comes back is done once it is on disk.
+    /// The same; the returned write completes once it is on disk.
     pub fn update_game_through(
         &self,
         id: &GameId,
@@ -297,12 +293,12 @@ impl BotState {
         })
     }
 
-    /// The last rest under a key, over or not: its failures count for the next one.
+    /// The last cooldown under a key, over or not: its failures count for the next one.
     pub fn cooldown(&self, key: &str) -> Option<Cooldown> {
         self.look(|inner, _| inner.cooldowns.get(key).cloned())
     }
 
-    /// Until when a key rests, if it does.
+    /// When the current cooldown of a key ends.
     pub fn resting(&self, key: &str) -> Option<Timestamp> {
         self.look(|inner, now| {
             let span = inner.cooldowns.get(key)?.span;
@@ -310,7 +306,7 @@ impl BotState {
         })
     }
 
-    /// All rests under way whose key begins so.
+    /// All current cooldowns whose key has this prefix.
     pub fn cooldowns(&self, prefix: &str) -> Vec<(String, Cooldown)> {
         self.look(|inner, now| {
             let keys = inner.cooldowns.range(prefix.to_owned()..);
@@ -321,7 +317,7 @@ impl BotState {
         })
     }
 
-    /// Lets a key rest: `first` the first time, doubled for each failure in a row, at most `most`.
+    /// Starts a cooldown of `first`, doubled for each failure in a row up to `most`.
     pub fn cool(
         &self,
         key: &str,
@@ -343,7 +339,7 @@ impl BotState {
         })
     }
 
-    /// Ends a rest and forgets its failures.
+    /// Ends a cooldown and forgets its failures.
     pub fn clear_cooldown(&self, key: &str) {
         self.change(|inner, _, changes| {
             if inner.cooldowns.remove(key).is_some() {
@@ -352,12 +348,11 @@ impl BotState {
         });
     }
 
-    /// A note under a key.
     pub fn note(&self, key: &str) -> Option<String> {
         self.lock().notes.get(key).cloned()
     }
 
-    /// Leaves a note under a key, or takes it away.
+    /// Sets or removes the note under a key.
     pub fn set_note(&self, key: &str, note: Option<String>) {
         self.change(|inner, _, changes| {
             let before = match note.clone() {
@@ -401,7 +396,7 @@ impl Inner {
         }
     }
 
-    /// Before anything is looked up or changed: sees to the clock and to what is old.
+    /// Called before every read or change: handles clock changes and prunes.
     fn notice(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = self.quota.notice(now);
         if now + STEERED < self.newest {

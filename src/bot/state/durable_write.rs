@@ -1,7 +1,7 @@
-//! Bot games and challenge credits: the quota's calls, and how they reach the disk.
+//! Bot games and challenge credits: calls of the quota, and how they reach the disk.
 //!
-//! What is spent is set aside in memory at once, so that two decisions in a row cannot both have the
-//! last game; the [`DurableWrite`] that comes back is awaited before the call that spends it.
+//! A use is reserved in memory at once, so that two decisions in a row cannot both take the last
+//! game; the returned [`DurableWrite`] is awaited before the call that uses it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,26 +16,25 @@ use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit};
 use crate::lichess::{ChallengeId, Error, UserId};
 use crate::store::{Change, Origin, StoreError, TimeSpan, Timestamp};
 
-/// The name that the server gives its limit of games between bots.
+/// The server's name for its limit of games between bots.
 const BOT_GAMES: &str = "bot.vsBot";
-/// What an opponent's limit rests where the server names no wait.
+/// The cooldown of an opponent's limit if the server names no wait.
 const UNNAMED_WAIT: Duration = Duration::from_secs(3600);
-/// The key under which accepting bots rests.
+/// The key of the cooldown of accepting bots.
 const BOTS_REST: &str = "accept bots";
-/// How long it rests where no one advises a wait.
+/// Its length if no wait is advised.
 const UNADVISED_REST: Duration = Duration::from_secs(60);
 
-/// Which call the server refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QuotaCall {
-    /// Accepting a person's challenge.
+    /// Accepting a human's challenge.
     Accept,
     AcceptBot,
     Challenge,
 }
 
-/// Something on its way to the disk. Done once it is there, or once it is clear that it cannot get
-/// there now: then the bot continues with what it has in memory, and the alarm is the store's.
+/// A write on its way to the disk. It completes once it is there, or cannot get there now: then the
+/// bot continues with the state in memory, and the store raises the alert.
 #[must_use = "what is spent must be on disk before it is spent"]
 pub struct DurableWrite(BoxFuture<'static, Result<(), StoreError>>);
 
@@ -68,7 +67,7 @@ impl Future for DurableWrite {
 }
 
 impl BotState {
-    /// Whether one more challenge of a bot may be accepted.
+    /// Whether another bot's challenge may be accepted.
     pub fn may_accept_bot(&self) -> Permit {
         match self.resting(BOTS_REST) {
             Some(at) => Permit::Later {
@@ -79,22 +78,19 @@ impl BotState {
         }
     }
 
-    /// Whether a challenge may be made.
     pub fn may_challenge(&self, target: ChallengeTarget) -> Permit {
         self.look(|inner, now| inner.quota.may_challenge(target, now))
     }
 
-    /// Where the budget stands.
     pub fn budget(&self) -> Budget {
         self.look(|inner, now| inner.quota.budget(now))
     }
 
-    /// How long the bot games last.
     pub fn forecast(&self) -> Forecast {
         self.look(|inner, now| inner.quota.forecast(now))
     }
 
-    /// Sets the game of a bot's challenge aside that is about to be accepted.
+    /// Reserves the game of a bot's challenge about to be accepted.
     pub fn hold_accept(&self, challenge: &ChallengeId, opponent: &UserId) -> DurableWrite {
         let key = challenge.as_str();
         self.write_all_through(|inner, now, changes| {
@@ -104,8 +100,8 @@ impl BotState {
         })
     }
 
-    /// Spends the credits of a challenge about to be made, and against a bot sets its game aside.
-    /// Returns the key to name it by until the server does ([`BotState::challenge_made`]).
+    /// Spends the credits of a challenge about to be made and, against a bot, reserves its game.
+    /// Returns the key that names it until the server does ([`BotState::challenge_made`]).
     pub fn hold_challenge(
         &self,
         target: ChallengeTarget,
@@ -125,7 +121,7 @@ impl BotState {
         (key, writing)
     }
 
-    /// The server made the challenge.
+    /// Records that the server created the challenge.
     pub fn challenge_made(&self, key: &str, id: &ChallengeId) {
         self.change(|inner, _, changes| {
             changes.extend(inner.quota.rename(key, id.as_str()));
@@ -133,12 +129,12 @@ impl BotState {
         });
     }
 
-    /// Nothing comes of a challenge, ours or theirs: its game is not spent.
+    /// Returns the reservation of a challenge that led to no game.
     pub fn release(&self, key: &str) {
         self.change(|inner, _, changes| changes.extend(inner.quota.release(key)));
     }
 
-    /// A game has begun. Told again, it counts once.
+    /// Records a started game, once however often it is reported.
     pub fn started(&self, started: &StartedGame) {
         self.change(|inner, now, changes| {
             inner.open(&started.game, now, changes);
@@ -149,7 +145,7 @@ impl BotState {
         });
     }
 
-    /// What a refused call teaches about limits, ours or the opponent's.
+    /// Learns from a refused call about the bot's or the opponent's limits.
     pub fn refused(&self, call: QuotaCall, error: &Error, opponent: Option<&UserId>) {
         match error {
             Error::RateLimited { wait, body } => {
@@ -160,7 +156,7 @@ impl BotState {
                         self.bot_games_refused(*wait, number_in(&body.message));
                     }
                     QuotaCall::Challenge => self.credits_refused(*wait),
-                    // Each wait is the server's or the governor's, which lengthens its own.
+                    // Each wait comes from the server or the rate limiter, which lengthens its own.
                     QuotaCall::AcceptBot => {
                         let rest = wait.unwrap_or(UNADVISED_REST);
                         self.cool(BOTS_REST, rest, rest, Some("rate limited"));
@@ -177,7 +173,7 @@ impl BotState {
         }
     }
 
-    /// The server says that our bot games are spent, for so long, and perhaps their number.
+    /// The server refused a bot game, perhaps with a wait and its limit.
     pub fn bot_games_refused(&self, wait: Option<Duration>, said: Option<u32>) {
         self.change(|inner, now, changes| {
             let before = inner.quota.most_games(now);
@@ -190,12 +186,12 @@ impl BotState {
         });
     }
 
-    /// The server says that there were too many challenges.
+    /// The server refused a challenge: too many.
     pub fn credits_refused(&self, wait: Option<Duration>) {
         self.change(|inner, now, changes| changes.push(inner.quota.credits_refused(wait, now)));
     }
 
-    /// An opponent's own limit of bot games is spent.
+    /// Records that an opponent's own limit of bot games is reached.
     pub fn opponent_spent(&self, opponent: &UserId, wait: Duration) {
         self.change(|inner, now, changes| {
             changes.push(inner.opponents.spent(opponent, TimeSpan::new(now, wait)));
@@ -203,8 +199,8 @@ impl BotState {
     }
 }
 
-/// A game against a bot has begun: under its own id, or, since a rematch may get another one, in the
-/// place of what was set aside for that opponent.
+/// Counts a started game against a bot: under its own id, or, since a rematch may get another one,
+/// in place of the game reserved for that opponent.
 fn begin(inner: &mut Inner, started: &StartedGame, now: Timestamp, changes: &mut Vec<Change>) {
     let key = started.game.as_str();
     let opponent = started.opponent.clone();

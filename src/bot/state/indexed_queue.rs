@@ -1,24 +1,23 @@
-//! What happened, in the order in which it was told, each thing found by its key.
+//! A queue of entries in order of arrival, each also found by its key.
 //!
-//! Looking one thing up must not cost more the more there are: the memory's lock is held meanwhile,
-//! and every game asks several times.
+//! A lookup must not get slower with more entries: it holds the state's lock, and every game makes
+//! several.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// A queue with an index.
 #[derive(Debug)]
 pub(super) struct IndexedQueue<K, T> {
     entries: VecDeque<(K, T)>,
-    /// How many entries have gone from the front.
+    /// Number of entries removed from the front.
     gone: usize,
-    /// Where an entry stands, those that have gone counted too.
+    /// The index of each entry, counted from the first one ever added.
     places: HashMap<K, usize>,
     most: usize,
 }
 
 impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
-    /// An empty one, for `most` entries.
+    /// Creates an empty queue for `most` entries.
     pub(super) fn new(most: usize) -> Self {
         Self {
             entries: VecDeque::new(),
@@ -38,7 +37,7 @@ impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
         self.entries.get_mut(place).map(|(_, entry)| entry)
     }
 
-    /// Adds the latest; false if there is one of this key. [`IndexedQueue::overflow`] makes room for it.
+    /// Adds an entry; false if the key exists. [`IndexedQueue::overflow`] makes room for it.
     pub(super) fn push(&mut self, key: K, entry: T) -> bool {
         if self.places.contains_key(&key) {
             return false;
@@ -49,14 +48,14 @@ impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
         true
     }
 
-    /// Forgets from the front as long as that is old.
+    /// Removes old entries from the front.
     pub(super) fn forget(&mut self, is_old: impl Fn(&T) -> bool) {
         while self.entries.front().is_some_and(|(_, entry)| is_old(entry)) {
             self.pop();
         }
     }
 
-    /// The oldest of more than there may be, which is forgotten.
+    /// Removes and returns the oldest entry if there are too many.
     pub(super) fn overflow(&mut self) -> Option<T> {
         let too_many = self.entries.len() > self.most;
         too_many.then(|| self.pop())?

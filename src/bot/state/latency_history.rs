@@ -1,7 +1,7 @@
-//! What our last moves cost beside our thinking, kept for the next start.
+//! The overhead of the bot's last moves, stored for the next start.
 //!
-//! A few moves, each with its moment: what is old by then says nothing about the line of today. They
-//! are a beginning and no more; moves made since outvote them soon.
+//! A few moves, each with its time: an old cost says nothing about today's connection. They are
+//! only a starting point, soon outvoted by new moves.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,16 +9,15 @@ use std::time::Duration;
 use super::bot_state::BotState;
 use crate::store::{Change, Timestamp};
 
-/// Moves kept. Few, so that a line that got worse meanwhile is believed after two moves.
+/// Moves stored. Few, so that a connection that got worse meanwhile is believed after two moves.
 const KEPT: usize = 32;
-/// How long a cost is worth anything.
+/// How long a cost stays relevant.
 const LIFE: Duration = Duration::from_secs(48 * 3600);
-/// The least time between two writings.
+/// The minimum time between two writes.
 const PAUSE: Duration = Duration::from_secs(60);
-/// The note that holds them.
+/// Note key of the stored costs.
 pub(super) const NOTE: &str = "overhead.costs";
 
-/// The costs of the last moves.
 #[derive(Debug, Default)]
 pub(super) struct LatencyHistory {
     last: VecDeque<(Timestamp, Duration)>,
@@ -26,7 +25,7 @@ pub(super) struct LatencyHistory {
 }
 
 impl LatencyHistory {
-    /// As a note has them; what cannot be read is left out.
+    /// Parses a note; unreadable entries are skipped.
     pub(super) fn read(note: &str) -> Self {
         let read = |entry: &str| {
             let (at, cost) = entry.split_once(':')?;
@@ -41,7 +40,7 @@ impl LatencyHistory {
         }
     }
 
-    /// Takes one in; the note to be written, if it is time for that.
+    /// Adds a cost; returns the note to store when a write is due.
     fn push(&mut self, now: Timestamp, cost: Duration) -> Option<String> {
         self.last.push_back((now, cost));
         while self.last.len() > KEPT {
@@ -64,12 +63,12 @@ impl LatencyHistory {
 }
 
 impl BotState {
-    /// What the last moves cost, of this run and of those before it, oldest first.
+    /// The costs of the last moves, of this run and earlier ones, oldest first.
     pub fn move_costs(&self) -> Vec<Duration> {
         self.look(|inner, now| inner.costs.recent(now))
     }
 
-    /// What a move of ours cost.
+    /// Adds the overhead of one of the bot's moves.
     pub fn move_cost(&self, cost: Duration) {
         self.change(|inner, now, changes| {
             if let Some(note) = inner.costs.push(now, cost) {
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_note_holds_comes_back_and_what_is_old_does_not() {
+    fn a_note_restores_its_costs_except_old_ones() {
         let mut costs = LatencyHistory::default();
         let begun = Timestamp::from_millis(1_800_000_000_000);
         for n in 0..100 {
@@ -111,12 +110,12 @@ mod tests {
         assert!(costs.push(begun, ms(1)).is_some());
         assert!(costs.push(begun + ms(59_000), ms(1)).is_none());
         assert!(costs.push(begun + PAUSE, ms(1)).is_some());
-        // A clock that was set back does not silence it.
+        // A clock that was set back does not stop the writes.
         assert!(costs.push(begun, ms(1)).is_some());
     }
 
     #[test]
-    fn a_note_that_makes_no_sense_is_no_harm() {
+    fn an_invalid_note_is_harmless() {
         let read = LatencyHistory::read("x 1:2:3 :: -1:5 99999999999999999999:1 7: 5:6");
         assert_eq!(read.last.len(), 1);
     }

@@ -1,6 +1,6 @@
-//! Whom we met, when, and how it went.
+//! The opponents met, when, and the results.
 //!
-//! Plain data with plain functions, behind the memory's lock.
+//! Plain data with plain functions, behind the state's lock.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -13,63 +13,58 @@ use crate::store::{
     TimeSpan, Timestamp,
 };
 
-/// How long an encounter is remembered.
+/// How long an interaction is kept.
 const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How long whole results are at hand.
+/// How long complete results are kept in memory.
 const RESULTS_KEPT: Duration = Duration::from_secs(48 * 3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// How soon after a game's end its rating change is told, at the latest.
+/// How soon after a game's end the server reports its rating change, at the latest.
 const TOLD_AFTER: Duration = Duration::from_secs(30);
-/// The games of a pair that the server compares with the next one.
+/// Games of a pair that the server compares with the next one.
 const GAMES_COMPARED: usize = 2;
-/// Rating changes told before the game's end was seen.
+/// Rating changes kept that arrived before the game's end.
 const MOST_EARLY: usize = 256;
-/// Encounters remembered at most: a week of 3,500 challenges a day that become games.
+/// Interactions kept: a week of 3,500 challenges a day that become games.
 const MOST_ENCOUNTERS: usize = 50_000;
-/// Whole results at hand at most.
+/// Complete results kept in memory.
 const MOST_RESULTS: usize = 20_000;
 
-/// A game has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedGame {
     pub game: GameId,
-    /// Against whom; none for anonymous players.
+    /// None for anonymous players.
     pub opponent: Option<UserId>,
-    /// Whether that is a bot.
     pub is_bot: bool,
-    /// Who asked for it, where that is known; otherwise it counts as incoming.
+    /// The side that requested it, if known; otherwise it counts as incoming.
     pub origin: Option<Origin>,
-    /// Whether it belongs to an arena, whose games no one asked for and no limit counts.
+    /// Whether it belongs to an arena, whose games no side requested and no limit counts.
     pub arena: bool,
-    /// Whether it is a rematch.
     pub rematch: bool,
 }
 
-/// What is known of an opponent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpponentRecord {
     pub wins: u32,
     pub draws: u32,
     pub losses: u32,
-    /// Games begun in the last 24 hours.
+    /// Games started in the last 24 hours.
     pub games_today: u32,
-    /// Rematches in a row.
     pub rematches_in_a_row: u32,
-    /// How often they left us waiting for their first move in the last 24 hours.
+    /// Missed first moves in the last 24 hours.
     pub no_shows_today: u32,
     /// The last two games, latest first.
     pub last: Vec<KnownGame>,
-    /// Until when their own limit of bot games is spent.
+    /// Until when their own limit of bot games is reached.
     pub spent_until: Option<Timestamp>,
 }
 
-/// How an earlier game of a pair went.
+/// An earlier game of a pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownGame {
-    /// The first twenty half-moves in UCI, spaces between.
+    /// The first twenty half-moves in UCI, separated by spaces.
     pub opening: String,
     pub color: Side,
-    /// How it went for us.
+    /// From the bot's point of view.
     pub result: GameResult,
 }
 
@@ -79,9 +74,9 @@ pub(super) struct Opponents {
     last: HashMap<UserId, Vec<KnownGame>>,
     results: IndexedQueue<GameId, FinishedGame>,
     encounters: IndexedQueue<(InteractionKind, String), Interaction>,
-    /// The encounters with each opponent, in order.
+    /// The interactions with each opponent, in order.
     meetings: HashMap<UserId, VecDeque<(InteractionKind, Timestamp)>>,
-    /// Rating changes that came before the game's end.
+    /// Rating changes that arrived before the game's end.
     early: VecDeque<(GameId, i32)>,
 }
 
@@ -127,7 +122,7 @@ impl Opponents {
         }
     }
 
-    /// How often an opponent was met within a time of up to a week.
+    /// Number of interactions with an opponent within a time of up to a week.
     pub(super) fn met(
         &self,
         opponent: &UserId,
@@ -140,7 +135,7 @@ impl Opponents {
         recent.filter(|(other, _)| *other == kind).count() as u32
     }
 
-    /// Games begun in the last 24 hours with bots, or with people.
+    /// Games started in the last 24 hours, with bots or with humans.
     pub(super) fn games_today(&self, with_bots: bool, now: Timestamp) -> u32 {
         let recent = self.encounters.iter().rev();
         let recent = recent.take_while(|met| met.at + DAY > now);
@@ -149,13 +144,13 @@ impl Opponents {
         recent.filter(wanted).count() as u32
     }
 
-    /// When a game began, as far as we know.
+    /// When a game started, as far as known.
     pub(super) fn begun(&self, game: &GameId) -> Option<Timestamp> {
         let key = (InteractionKind::Started, game.to_string());
         self.encounters.get(&key).map(|met| met.at)
     }
 
-    /// Someone was met; once for each id and kind.
+    /// Records an interaction, once for each id and kind.
     pub(super) fn meet(&mut self, met: Interaction, changes: &mut Vec<Change>) -> bool {
         let is_new = self.remember_meeting(&met);
         if is_new {
@@ -179,7 +174,7 @@ impl Opponents {
         is_new
     }
 
-    /// A game has begun; false if that was known.
+    /// Records a started game; false if already known.
     pub(super) fn started(
         &mut self,
         started: &StartedGame,
@@ -209,7 +204,7 @@ impl Opponents {
         is_new
     }
 
-    /// A game is over; the game as it is to be kept, or none if it was known.
+    /// Records a finished game; returns it for storing, or none if already known.
     pub(super) fn finished(
         &mut self,
         mut game: FinishedGame,
@@ -237,12 +232,12 @@ impl Opponents {
         Some(game)
     }
 
-    /// Whether the end of a game was counted, as far back as whole results are at hand.
+    /// Whether the end of a game was counted, as far back as complete results reach.
     pub(super) fn has_counted(&self, game: &GameId) -> bool {
         self.results.get(game).is_some()
     }
 
-    /// What a game did to our rating; the game, if its end was seen.
+    /// Records a game's rating change; returns the game if its end is known.
     pub(super) fn rated(
         &mut self,
         id: &GameId,
@@ -266,7 +261,7 @@ impl Opponents {
         None
     }
 
-    /// Rated games whose rating change was never told, though it was due, the oldest first.
+    /// Rated games whose rating change is overdue, the oldest first.
     pub(super) fn untold_ratings(&self, now: Timestamp) -> Vec<UnfinishedGame> {
         let untold = self.results.iter().filter(|game| is_untold(game, now));
         let untold = untold.map(|game| UnfinishedGame {
@@ -276,7 +271,6 @@ impl Opponents {
         untold.collect()
     }
 
-    /// Whether a game is one of them.
     pub(super) fn lacks_rating(&self, game: &GameId, now: Timestamp) -> bool {
         let known = self.results.get(game);
         known.is_some_and(|game| is_untold(game, now))
@@ -317,7 +311,7 @@ impl Opponents {
         row
     }
 
-    /// For a clock that was set back: nothing may have happened after `now`.
+    /// Adjusts to a clock set back: nothing may have happened after `now`.
     pub(super) fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
         for met in self.encounters.iter_mut().filter(|met| met.at > now) {
             met.at = now;
@@ -340,7 +334,7 @@ impl Opponents {
         }
     }
 
-    /// Forgets what no one asks for any more.
+    /// Removes entries that are too old to matter.
     pub(super) fn prune(&mut self, now: Timestamp) {
         self.encounters
             .forget(|met| met.at + ENCOUNTERS_KEPT <= now);
@@ -351,7 +345,7 @@ impl Opponents {
         });
     }
 
-    /// The latest moment anything happened.
+    /// The latest timestamp of any event.
     pub(super) fn latest(&self) -> Timestamp {
         let met = self.encounters.iter().map(|met| met.at);
         let ended = self.results.iter().map(|game| game.at);
@@ -359,7 +353,7 @@ impl Opponents {
     }
 }
 
-/// Whether a game's rating change was never told, though it was due.
+/// Whether a game's rating change is overdue.
 fn is_untold(game: &FinishedGame, now: Timestamp) -> bool {
     let age = now.since(game.at);
     game.rated && game.counts() && game.rating_diff.is_none() && (TOLD_AFTER..DAY).contains(&age)

@@ -1,4 +1,4 @@
-//! The memory as its callers use it, in a time that is told.
+//! The bot state as its callers use it, with a simulated clock.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use crate::store::{FinishedGame, GameResult, GuardScope, Origin, State, Store, T
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A memory and the hand on its clock.
-struct Room {
+/// A state and its simulated clock.
+struct Fixture {
     state: BotState,
     time: Arc<Mutex<SystemTime>>,
 }
 
-impl Room {
+impl Fixture {
     fn new() -> Self {
         Self::over(Store::nowhere())
     }
@@ -94,18 +94,18 @@ fn limited(status: u16, key: Option<&str>, message: &str) -> Error {
 }
 
 #[test]
-fn what_is_noticed_at_a_look_is_handed_over_before_anybody_else_looks() {
+fn changes_found_by_a_read_are_queued_before_the_next_read() {
     let folder = tempfile::tempdir().unwrap();
-    let room = Room::over(Store::open(folder.path()).unwrap());
-    let state = &room.state;
-    // The next look finds that it is time to forget what is old.
-    room.pass(HOUR * 2);
+    let fixture = Fixture::over(Store::open(folder.path()).unwrap());
+    let state = &fixture.state;
+    // The next read finds that old state is due for pruning.
+    fixture.pass(HOUR * 2);
     let (say_taken, taken) = mpsc::channel();
     let (let_go, held) = mpsc::channel::<()>();
     let (say_looking, looking) = mpsc::channel();
     let (say_told, told) = mpsc::channel();
     std::thread::scope(move |threads| {
-        // Nothing can be handed over while this continues.
+        // Nothing can be queued while this runs.
         threads.spawn(move || {
             let none = std::iter::from_fn(|| {
                 say_taken.send(()).unwrap();
@@ -118,7 +118,7 @@ fn what_is_noticed_at_a_look_is_handed_over_before_anybody_else_looks() {
         threads.spawn(move || state.look(|_, _| say_looking.send(()).unwrap()));
         looking.recv().unwrap();
         threads.spawn(move || {
-            // A failed test has gone already.
+            // A failed test may have dropped the receiver.
             let _ = say_told.send(state.note("any"));
         });
         let early = told.recv_timeout(Duration::from_millis(100));
@@ -129,124 +129,149 @@ fn what_is_noticed_at_a_look_is_handed_over_before_anybody_else_looks() {
 }
 
 #[test]
-fn accepting_bots_rests_as_long_as_is_advised_whatever_the_limit_is_called() {
+fn accepting_bots_cools_down_as_long_as_advised_whatever_the_limits_name() {
     let minute = Duration::from_secs(60);
     for (wait, rest) in [(None, minute), (Some(HOUR), HOUR)] {
-        let room = Room::new();
+        let fixture = Fixture::new();
         let error = Error::RateLimited {
             wait,
             body: Box::default(),
         };
-        room.state.refused(QuotaCall::Accept, &error, Some(&foe()));
-        assert!(room.state.may_accept_bot().is_granted(), "a person's");
-        room.state
+        fixture
+            .state
+            .refused(QuotaCall::Accept, &error, Some(&foe()));
+        assert!(fixture.state.may_accept_bot().is_granted(), "a person's");
+        fixture
+            .state
             .refused(QuotaCall::AcceptBot, &error, Some(&foe()));
         let resting = Permit::Later {
-            at: room.state.now() + rest,
+            at: fixture.state.now() + rest,
             denied: Denied::Closed,
         };
-        assert_eq!(room.state.may_accept_bot(), resting);
-        assert!(room.state.may_challenge(ChallengeTarget::Bot).is_granted());
-        room.pass(rest);
-        assert!(room.state.may_accept_bot().is_granted());
+        assert_eq!(fixture.state.may_accept_bot(), resting);
+        assert!(
+            fixture
+                .state
+                .may_challenge(ChallengeTarget::Bot)
+                .is_granted()
+        );
+        fixture.pass(rest);
+        assert!(fixture.state.may_accept_bot().is_granted());
     }
 }
 
 #[test]
-fn a_game_counts_once_however_often_it_is_told() {
-    let room = Room::new();
-    drop(room.state.hold_accept(&ChallengeId::new("a"), &foe()));
-    assert_eq!(room.state.budget().incoming, 1);
+fn a_game_counts_once_however_often_it_is_reported() {
+    let fixture = Fixture::new();
+    drop(fixture.state.hold_accept(&ChallengeId::new("a"), &foe()));
+    assert_eq!(fixture.state.budget().incoming, 1);
     for _ in 0..3 {
-        room.state.started(&started("a", true));
+        fixture.state.started(&started("a", true));
     }
-    room.state.started(&started("human", false));
+    fixture.state.started(&started("human", false));
     let mut arena = started("arena", true);
     arena.arena = true;
-    room.state.started(&arena);
-    assert_eq!(room.state.budget().incoming, 1);
-    assert_eq!(room.state.opponent(&foe()).games_today, 3);
+    fixture.state.started(&arena);
+    assert_eq!(fixture.state.budget().incoming, 1);
+    assert_eq!(fixture.state.opponent(&foe()).games_today, 3);
     assert_eq!(
-        (room.state.games_today(true), room.state.games_today(false)),
+        (
+            fixture.state.games_today(true),
+            fixture.state.games_today(false)
+        ),
         (2, 1)
     );
-    room.pass(DAY);
-    assert_eq!(room.state.budget().incoming, 0);
-    assert_eq!(room.state.opponent(&foe()).games_today, 0);
+    fixture.pass(DAY);
+    assert_eq!(fixture.state.budget().incoming, 0);
+    assert_eq!(fixture.state.opponent(&foe()).games_today, 0);
 }
 
 #[test]
 fn a_challenge_of_ours_costs_a_credit_and_perhaps_a_game() {
-    let room = Room::new();
-    let (key, _writing) = room.state.hold_challenge(ChallengeTarget::Bot, &foe());
-    room.state.challenge_made(&key, &ChallengeId::new("ours"));
-    let budget = room.state.budget();
+    let fixture = Fixture::new();
+    let (key, _writing) = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
+    fixture
+        .state
+        .challenge_made(&key, &ChallengeId::new("ours"));
+    let budget = fixture.state.budget();
     assert_eq!((budget.outgoing, budget.credits_spent), (1, 1));
-    room.state.release("ours");
-    let budget = room.state.budget();
+    fixture.state.release("ours");
+    let budget = fixture.state.budget();
     assert_eq!(
         (budget.outgoing, budget.credits_spent),
         (0, 1),
         "the credit is gone"
     );
-    let (key, _writing) = room.state.hold_challenge(ChallengeTarget::Bot, &foe());
-    room.state.challenge_made(&key, &ChallengeId::new("next"));
+    let (key, _writing) = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
+    fixture
+        .state
+        .challenge_made(&key, &ChallengeId::new("next"));
     let mut game = started("next", true);
     game.origin = Some(Origin::Incoming);
-    room.state.started(&game);
+    fixture.state.started(&game);
     assert_eq!(
-        room.state.budget().outgoing,
+        fixture.state.budget().outgoing,
         1,
-        "who asked is known better here"
+        "the recorded origin wins"
     );
 }
 
 #[test]
-fn a_rematch_under_another_id_takes_the_game_set_aside() {
-    let room = Room::new();
-    drop(room.state.hold_accept(&ChallengeId::new("offer"), &foe()));
+fn a_rematch_under_another_id_takes_the_reserved_game() {
+    let fixture = Fixture::new();
+    drop(
+        fixture
+            .state
+            .hold_accept(&ChallengeId::new("offer"), &foe()),
+    );
     let mut game = started("rematch", true);
     game.rematch = true;
-    room.state.started(&game);
-    assert_eq!(room.state.budget().incoming, 1);
-    assert_eq!(room.state.opponent(&foe()).rematches_in_a_row, 1);
-    room.state.started(&started("new", true));
-    assert_eq!(room.state.opponent(&foe()).rematches_in_a_row, 0);
+    fixture.state.started(&game);
+    assert_eq!(fixture.state.budget().incoming, 1);
+    assert_eq!(fixture.state.opponent(&foe()).rematches_in_a_row, 1);
+    fixture.state.started(&started("new", true));
+    assert_eq!(fixture.state.opponent(&foe()).rematches_in_a_row, 0);
 }
 
 #[test]
-fn refusals_teach_whose_limit_it_is() {
+fn refusals_show_whose_limit_it_is() {
     let key = Some("bot.vsBot.day");
-    let room = Room::new();
+    let fixture = Fixture::new();
     let ours = "You played 64 games against other bots today, please wait";
-    room.state
+    fixture
+        .state
         .refused(QuotaCall::Accept, &limited(429, key, ours), Some(&foe()));
-    let budget = room.state.budget();
+    let budget = fixture.state.budget();
     assert_eq!(budget.games, 64);
-    assert!(budget.closed_until.is_some() && !room.state.may_accept_bot().is_granted());
-    assert_eq!(room.state.opponent(&foe()).spent_until, None);
+    assert!(budget.closed_until.is_some() && !fixture.state.may_accept_bot().is_granted());
+    assert_eq!(fixture.state.opponent(&foe()).spent_until, None);
 
-    let room = Room::new();
+    let fixture = Fixture::new();
     let theirs = "Foe played 100 games against other bots today";
-    room.state.refused(
+    fixture.state.refused(
         QuotaCall::Challenge,
         &limited(400, key, theirs),
         Some(&foe()),
     );
-    assert!(room.state.may_accept_bot().is_granted());
-    let until = room.state.opponent(&foe()).spent_until.expect("they rest");
-    assert_eq!(until.since(room.state.now()), HOUR);
+    assert!(fixture.state.may_accept_bot().is_granted());
+    let until = fixture
+        .state
+        .opponent(&foe())
+        .spent_until
+        .expect("they rest");
+    assert_eq!(until.since(fixture.state.now()), HOUR);
 
-    let room = Room::new();
+    let fixture = Fixture::new();
     let storm = limited(429, None, "Too many requests. Try again later.");
-    room.state.refused(QuotaCall::Accept, &storm, None);
+    fixture.state.refused(QuotaCall::Accept, &storm, None);
     assert!(
-        room.state
+        fixture
+            .state
             .may_challenge(ChallengeTarget::Human)
             .is_granted()
     );
-    room.state.refused(QuotaCall::Challenge, &storm, None);
-    let closed = room.state.may_challenge(ChallengeTarget::Human);
+    fixture.state.refused(QuotaCall::Challenge, &storm, None);
+    let closed = fixture.state.may_challenge(ChallengeTarget::Human);
     assert!(matches!(
         closed,
         Permit::Later {
@@ -254,119 +279,126 @@ fn refusals_teach_whose_limit_it_is() {
             ..
         }
     ));
-    assert!(room.state.may_accept_bot().is_granted());
+    assert!(fixture.state.may_accept_bot().is_granted());
 }
 
-/// A day of a bot that plays more than any did. Each game asks some six times about the others: had
-/// it to go through all of them, this would take minutes.
+/// A day with more games than any bot plays. Each game looks up the others about six times: if each
+/// lookup went through all of them, this would take minutes.
 #[test]
-fn what_is_remembered_of_other_games_makes_none_slower() {
-    let room = Room::new();
+fn the_history_of_other_games_slows_none_down() {
+    let fixture = Fixture::new();
     let begin = Instant::now();
     for number in 0..50_000 {
         let game = GameId::new(format!("g{number:07}"));
         let who = UserId::new(&format!("foe{}", number % 700));
-        room.state.started(&StartedGame {
+        fixture.state.started(&StartedGame {
             opponent: Some(who.clone()),
             ..started(game.as_str(), false)
         });
-        assert!(room.state.known_for(&game).is_some());
-        assert!(room.state.opponent(&who).games_today > 0);
-        room.state.finished(FinishedGame {
+        assert!(fixture.state.known_for(&game).is_some());
+        assert!(fixture.state.opponent(&who).games_today > 0);
+        fixture.state.finished(FinishedGame {
             opponent: Some(who),
-            ..finished(game.as_str(), Some(Side::White), room.state.now())
+            ..finished(game.as_str(), Some(Side::White), fixture.state.now())
         });
-        room.state.rated(&game, 1);
-        assert!(!room.state.lacks_rating(&game));
+        fixture.state.rated(&game, 1);
+        assert!(!fixture.state.lacks_rating(&game));
     }
-    assert_eq!(room.state.games_today(false), 50_000);
+    assert_eq!(fixture.state.games_today(false), 50_000);
     let took = begin.elapsed();
     assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[test]
-fn of_more_games_than_a_week_holds_the_latest_are_remembered() {
-    let room = Room::new();
+fn beyond_a_weeks_capacity_the_latest_games_are_kept() {
+    let fixture = Fixture::new();
     for number in 0..50_010 {
-        room.state.started(&StartedGame {
+        fixture.state.started(&StartedGame {
             opponent: Some(UserId::new(if number < 20 { "early" } else { "late" })),
             ..started(&format!("g{number:07}"), false)
         });
     }
-    assert_eq!(room.state.opponent(&UserId::new("early")).games_today, 10);
-    assert_eq!(room.state.games_today(false), 50_000);
-    assert_eq!(room.state.known_for(&GameId::new("g0000009")), None);
-    assert!(room.state.known_for(&GameId::new("g0000010")).is_some());
+    assert_eq!(
+        fixture.state.opponent(&UserId::new("early")).games_today,
+        10
+    );
+    assert_eq!(fixture.state.games_today(false), 50_000);
+    assert_eq!(fixture.state.known_for(&GameId::new("g0000009")), None);
+    assert!(fixture.state.known_for(&GameId::new("g0000010")).is_some());
 }
 
 #[test]
-fn a_rating_that_nobody_told_is_missed_after_half_a_minute_and_for_a_day() {
-    let room = Room::new();
-    let now = room.state.now();
+fn a_missing_rating_is_overdue_after_half_a_minute_and_for_a_day() {
+    let fixture = Fixture::new();
+    let now = fixture.state.now();
     for game in ["told", "untold"] {
-        room.state.finished(finished(game, Some(Side::White), now));
+        fixture
+            .state
+            .finished(finished(game, Some(Side::White), now));
     }
     let aborted = FinishedGame {
         plies: 1,
         ..finished("aborted", None, now)
     };
-    room.state.finished(aborted);
-    assert_eq!(room.state.untold_ratings(), [], "it may be told yet");
-    room.state.rated(&GameId::new("told"), 5);
-    room.pass(Duration::from_secs(31));
-    let untold = room.state.untold_ratings();
+    fixture.state.finished(aborted);
+    assert_eq!(fixture.state.untold_ratings(), [], "it may be told yet");
+    fixture.state.rated(&GameId::new("told"), 5);
+    fixture.pass(Duration::from_secs(31));
+    let untold = fixture.state.untold_ratings();
     let games: Vec<_> = untold.iter().map(|open| open.game.as_str()).collect();
     assert_eq!(games, ["untold"]);
-    assert!(room.state.lacks_rating(&GameId::new("untold")));
-    room.state.rated(&GameId::new("untold"), 0);
-    assert_eq!(room.state.untold_ratings(), [], "nought is an answer");
-    room.state.finished(finished("late", None, now));
-    room.pass(DAY);
-    assert_eq!(room.state.untold_ratings(), [], "nobody asks any more");
+    assert!(fixture.state.lacks_rating(&GameId::new("untold")));
+    fixture.state.rated(&GameId::new("untold"), 0);
+    assert_eq!(fixture.state.untold_ratings(), [], "zero is an answer");
+    fixture.state.finished(finished("late", None, now));
+    fixture.pass(DAY);
+    assert_eq!(fixture.state.untold_ratings(), [], "too old to look up");
 }
 
 #[test]
-fn a_rating_may_be_told_before_or_after_the_end_and_counts_once() {
-    let room = Room::new();
-    let now = room.state.now();
+fn a_rating_may_be_reported_before_or_after_the_end_and_counts_once() {
+    let fixture = Fixture::new();
+    let now = fixture.state.now();
     let lost = Some(Side::Black);
-    assert_eq!(room.state.rated(&GameId::new("a"), -60), []);
+    assert_eq!(fixture.state.rated(&GameId::new("a"), -60), []);
     for game in ["a", "b", "c"] {
-        assert_eq!(room.state.finished(finished(game, lost, now)), []);
+        assert_eq!(fixture.state.finished(finished(game, lost, now)), []);
     }
-    assert_eq!(room.state.rated(&GameId::new("c"), -30), []);
-    let pause = room.state.rated(&GameId::new("b"), -60);
+    assert_eq!(fixture.state.rated(&GameId::new("c"), -30), []);
+    let pause = fixture.state.rated(&GameId::new("b"), -60);
     assert_eq!(pause.len(), 2, "this opponent, and all");
-    assert_eq!(room.state.rated(&GameId::new("b"), -60), []);
+    assert_eq!(fixture.state.rated(&GameId::new("b"), -60), []);
     assert_eq!(
-        room.state.finished(finished("b", lost, now)),
+        fixture.state.finished(finished("b", lost, now)),
         [],
-        "told twice"
+        "reported twice"
     );
-    assert!(room.state.rated_rest(None).is_some());
-    let scopes: Vec<_> = room
+    assert!(fixture.state.rated_rest(None).is_some());
+    let scopes: Vec<_> = fixture
         .state
         .rated_rests()
         .into_iter()
         .map(|(scope, _)| scope)
         .collect();
     assert!(scopes.contains(&GuardScope::All) && scopes.contains(&GuardScope::Opponent(foe())));
-    room.pass(DAY);
-    assert!(room.state.rated_rest(Some(&foe())).is_none());
-    assert_eq!(room.state.opponent(&foe()).losses, 3);
+    fixture.pass(DAY);
+    assert!(fixture.state.rated_rest(Some(&foe())).is_none());
+    assert_eq!(fixture.state.opponent(&foe()).losses, 3);
 }
 
 #[test]
-fn the_last_two_games_of_a_pair_are_known_and_aborted_ones_are_none() {
-    let room = Room::new();
+fn the_last_two_games_of_a_pair_are_known_except_aborted_ones() {
+    let fixture = Fixture::new();
     for id in ["a", "b", "c"] {
-        room.state.finished(finished(id, None, room.state.now()));
+        fixture
+            .state
+            .finished(finished(id, None, fixture.state.now()));
     }
-    let mut aborted = finished("d", None, room.state.now());
+    let mut aborted = finished("d", None, fixture.state.now());
     aborted.status = "aborted".into();
-    room.state.finished(aborted);
-    room.pass(DAY * 30);
-    let record = room.state.opponent(&foe());
+    fixture.state.finished(aborted);
+    fixture.pass(DAY * 30);
+    let record = fixture.state.opponent(&foe());
     let openings: Vec<_> = record
         .last
         .iter()
@@ -378,9 +410,9 @@ fn the_last_two_games_of_a_pair_are_known_and_aborted_ones_are_none() {
 }
 
 #[test]
-fn rests_double_and_end_and_are_found_by_their_beginning() {
-    let room = Room::new();
-    let cool = |key| room.state.cool(key, HOUR, DAY, Some("later"));
+fn cooldowns_double_and_end_and_are_found_by_their_prefix() {
+    let fixture = Fixture::new();
+    let cool = |key| fixture.state.cool(key, HOUR, DAY, Some("later"));
     let lengths: Vec<_> = (0..6)
         .map(|_| {
             let span = cool("foe blitz").span;
@@ -389,97 +421,103 @@ fn rests_double_and_end_and_are_found_by_their_beginning() {
         .collect();
     assert_eq!(lengths, [1, 2, 4, 8, 16, 24]);
     cool("other blitz");
-    assert_eq!(room.state.cooldowns("foe ").len(), 1);
-    assert!(room.state.resting("foe blitz").is_some());
-    room.pass(DAY);
-    assert!(room.state.resting("foe blitz").is_none());
+    assert_eq!(fixture.state.cooldowns("foe ").len(), 1);
+    assert!(fixture.state.resting("foe blitz").is_some());
+    fixture.pass(DAY);
+    assert!(fixture.state.resting("foe blitz").is_none());
     assert_eq!(
-        room.state
+        fixture
+            .state
             .cooldown("foe blitz")
             .expect("remembered")
             .failures,
         6
     );
-    room.state.clear_cooldown("foe blitz");
-    assert_eq!(room.state.cooldown("foe blitz"), None);
+    fixture.state.clear_cooldown("foe blitz");
+    assert_eq!(fixture.state.cooldown("foe blitz"), None);
 }
 
 #[test]
-fn a_clock_set_back_a_year_lengthens_no_rest() {
-    let room = Room::new();
-    room.pass(DAY * 365);
-    room.state.cool("foe", HOUR, DAY, None);
-    room.state.opponent_spent(&foe(), HOUR);
-    room.state.started(&started("a", true));
-    room.state.accepted(&ChallengeId::new("a"), &foe(), true);
-    room.set_back(DAY * 365);
-    assert!(room.state.resting("foe").is_some());
-    assert!(room.state.opponent(&foe()).spent_until.is_some());
-    assert_eq!(room.state.accepted_within(&foe(), HOUR), 1);
-    room.pass(HOUR * 2);
-    assert!(room.state.resting("foe").is_none());
-    assert!(room.state.opponent(&foe()).spent_until.is_none());
-    assert_eq!(room.state.accepted_within(&foe(), HOUR), 0);
-    room.pass(DAY);
-    assert_eq!(room.state.budget().incoming, 0);
+fn a_clock_set_back_a_year_lengthens_no_cooldown() {
+    let fixture = Fixture::new();
+    fixture.pass(DAY * 365);
+    fixture.state.cool("foe", HOUR, DAY, None);
+    fixture.state.opponent_spent(&foe(), HOUR);
+    fixture.state.started(&started("a", true));
+    fixture.state.accepted(&ChallengeId::new("a"), &foe(), true);
+    fixture.set_back(DAY * 365);
+    assert!(fixture.state.resting("foe").is_some());
+    assert!(fixture.state.opponent(&foe()).spent_until.is_some());
+    assert_eq!(fixture.state.accepted_within(&foe(), HOUR), 1);
+    fixture.pass(HOUR * 2);
+    assert!(fixture.state.resting("foe").is_none());
+    assert!(fixture.state.opponent(&foe()).spent_until.is_none());
+    assert_eq!(fixture.state.accepted_within(&foe(), HOUR), 0);
+    fixture.pass(DAY);
+    assert_eq!(fixture.state.budget().incoming, 0);
 }
 
 #[test]
-fn what_was_said_in_a_game_is_known_for_a_month() {
-    let room = Room::new();
+fn the_chat_state_of_a_game_is_kept_for_a_month() {
+    let fixture = Fixture::new();
     let game = GameId::new("a");
-    room.state.update_game(&game, |game| game.greeted = true);
+    fixture.state.update_game(&game, |game| game.greeted = true);
     drop(
-        room.state
+        fixture
+            .state
             .update_game_through(&game, |game| game.draw_offers += 1),
     );
-    room.pass(DAY * 29);
-    let known = room.state.game(&game);
+    fixture.pass(DAY * 29);
+    let known = fixture.state.game(&game);
     assert!(known.greeted && !known.parted && known.draw_offers == 1);
-    room.pass(DAY * 2);
-    room.state.set_note("wake", None);
-    assert!(!room.state.game(&game).greeted);
+    fixture.pass(DAY * 2);
+    fixture.state.set_note("wake", None);
+    assert!(!fixture.state.game(&game).greeted);
 }
 
 #[test]
-fn a_game_is_known_from_its_first_word_on_and_costs_are_at_hand() {
-    let room = Room::new();
+fn a_game_is_known_from_its_first_mention_on_and_move_costs_are_available() {
+    let fixture = Fixture::new();
     let game = GameId::new("a");
-    assert_eq!(room.state.known_for(&game), None);
-    room.state.started(&started("a", true));
-    room.pass(HOUR);
-    room.state.started(&started("a", true));
-    assert_eq!(room.state.known_for(&game), Some(HOUR));
-    room.state.move_cost(Duration::from_millis(70));
-    assert_eq!(room.state.move_costs(), [Duration::from_millis(70)]);
-    room.pass(DAY * 2);
-    assert!(room.state.move_costs().is_empty());
+    assert_eq!(fixture.state.known_for(&game), None);
+    fixture.state.started(&started("a", true));
+    fixture.pass(HOUR);
+    fixture.state.started(&started("a", true));
+    assert_eq!(fixture.state.known_for(&game), Some(HOUR));
+    fixture.state.move_cost(Duration::from_millis(70));
+    assert_eq!(fixture.state.move_costs(), [Duration::from_millis(70)]);
+    fixture.pass(DAY * 2);
+    assert!(fixture.state.move_costs().is_empty());
 }
 
 #[test]
 fn a_game_is_open_until_its_end_is_counted_and_no_longer() {
-    let room = Room::new();
+    let fixture = Fixture::new();
     let open = || -> Vec<GameId> {
-        let open = room.state.open_games().into_iter();
+        let open = fixture.state.open_games().into_iter();
         open.map(|open| open.game).collect()
     };
     let [a, b, c] = ["a", "b", "c"].map(GameId::new);
-    room.state.expect_game(&c);
-    room.pass(HOUR);
-    room.state.started(&started("a", true));
-    room.state.started(&started("b", false));
-    room.state.expect_game(&c);
-    // Other notes are none of these.
-    room.state.set_note("opera", Some("1".into()));
+    fixture.state.expect_game(&c);
+    fixture.pass(HOUR);
+    fixture.state.started(&started("a", true));
+    fixture.state.started(&started("b", false));
+    fixture.state.expect_game(&c);
+    // Other notes are not among them.
+    fixture.state.set_note("opera", Some("1".into()));
     assert_eq!(open(), [c.clone(), a.clone(), b.clone()]);
-    let now = room.state.now();
-    room.state.finished(finished("a", Some(Side::White), now));
-    room.state.give_game_up(&c);
+    let now = fixture.state.now();
+    fixture
+        .state
+        .finished(finished("a", Some(Side::White), now));
+    fixture.state.give_game_up(&c);
     assert_eq!(open(), [b]);
-    assert!(!room.state.is_open(&a));
-    // Told again after its end, it stays counted once.
-    room.state.started(&started("a", true));
-    assert!(!room.state.is_open(&a));
-    room.state.finished(finished("a", Some(Side::White), now));
-    assert_eq!(room.state.opponent(&foe()).wins, 1);
+    assert!(!fixture.state.is_open(&a));
+    // Reported again after its end, it stays counted once.
+    fixture.state.started(&started("a", true));
+    assert!(!fixture.state.is_open(&a));
+    fixture
+        .state
+        .finished(finished("a", Some(Side::White), now));
+    assert_eq!(fixture.state.opponent(&foe()).wins, 1);
 }

@@ -1,41 +1,41 @@
-//! Games whose end is still to be counted, kept over restarts.
+//! Games whose end is not counted yet, kept across restarts.
 //!
-//! One note a game, left when we agree to it or it begins, and taken away in the same transaction
-//! that counts its end: a kill in between leaves both or neither. Who looks such games up and when
-//! is decided elsewhere.
+//! One note per game, set when the bot agrees to it or it starts, and removed in the transaction
+//! that counts its end: a kill in between leaves both or neither. Other modules decide when to look
+//! such games up.
 
 use super::bot_state::{BotState, Inner};
 use crate::lichess::GameId;
 use crate::store::{Change, Timestamp};
 
-/// What begins the keys of these notes.
+/// Key prefix of these notes.
 const OPEN: &str = "open ";
 
-/// A game whose end is still to be counted.
+/// A game whose end is not counted yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedGame {
     pub game: GameId,
-    /// When we first heard of it.
+    /// When the bot first heard of it.
     pub since: Timestamp,
 }
 
 impl BotState {
-    /// A game may begin from now on, and end while no one looks.
+    /// The game may start from now on, and end unseen.
     pub fn expect_game(&self, game: &GameId) {
         self.change(|inner, now, changes| inner.open(game, now, changes));
     }
 
-    /// Nothing comes of a game, or nothing can be found out about it.
+    /// Drops a game that never started, or that cannot be looked up.
     pub fn give_game_up(&self, game: &GameId) {
         self.change(|inner, _, changes| inner.close(game, changes));
     }
 
-    /// Whether a game's end is still to be counted.
+    /// Whether a game's end is not counted yet.
     pub fn is_open(&self, game: &GameId) -> bool {
         self.look(|inner, _| inner.notes.contains_key(&key(game)))
     }
 
-    /// The games whose end is still to be counted, the oldest first.
+    /// Games whose end is not counted yet, the oldest first.
     pub fn open_games(&self) -> Vec<UnfinishedGame> {
         let mut open: Vec<UnfinishedGame> = self.look(|inner, _| {
             let notes = inner.notes.range(OPEN.to_owned()..);
@@ -51,20 +51,19 @@ impl BotState {
         open
     }
 
-    /// Rated games of the last day whose end was counted, while no one told what they did to our
-    /// rating: that is said once, on the event stream, and lost with it.
+    /// Rated games of the last day with a counted end but no rating change: the event stream
+    /// reports it once, so it can be lost.
     pub fn untold_ratings(&self) -> Vec<UnfinishedGame> {
         self.look(|inner, now| inner.opponents.untold_ratings(now))
     }
 
-    /// Whether a game is one of them.
     pub fn lacks_rating(&self, game: &GameId) -> bool {
         self.look(|inner, now| inner.opponents.lacks_rating(game, now))
     }
 }
 
 impl Inner {
-    /// Notes a game, unless it is noted or its end is counted already.
+    /// Adds a note for a game, unless it exists or the end is already counted.
     pub(super) fn open(&mut self, game: &GameId, now: Timestamp, changes: &mut Vec<Change>) {
         let key = key(game);
         if self.notes.contains_key(&key) || self.opponents.has_counted(game) {
@@ -75,7 +74,7 @@ impl Inner {
         changes.push(Change::Note(key, Some(note)));
     }
 
-    /// Takes the note of a game away.
+    /// Removes the note of a game.
     pub(super) fn close(&mut self, game: &GameId, changes: &mut Vec<Change>) {
         let key = key(game);
         if self.notes.remove(&key).is_some() {

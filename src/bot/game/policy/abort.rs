@@ -1,8 +1,8 @@
-//! Games that do not begin: the opponent owes the first move.
+//! Aborts games in which the opponent never makes the first move.
 //!
-//! No one else watches over the first move of a challenge: without an abort the slot would be lost
-//! for a day. Arenas watch themselves, and games without a clock have time. An abort is possible
-//! while fewer than two moves were made; one that is refused means that we missed a move.
+//! No one else watches the first move of a challenge game: without an abort its slot would be lost
+//! for a day. Arenas abort games themselves, and games without a clock have time. A game can be
+//! aborted before its second move; a refused abort means that the bot missed a move.
 
 use std::time::{Duration, Instant};
 
@@ -13,23 +13,22 @@ use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::Status;
 
-/// How often an abort is tried before the game is left to itself.
+/// Attempts before the game is left alone.
 const MOST_ABORTS: u32 = 5;
-/// How often it may be refused before the server is believed.
+/// Refusals after which the server is believed.
 const MOST_REFUSALS: u32 = 2;
 
-/// What is remembered about it.
 #[derive(Debug, Default)]
 pub(super) struct AbortPolicy {
     wait: Option<FirstMoveWait>,
     refused: u32,
-    /// We asked for an abort because the opponent did not move.
+    /// The bot requested an abort because the opponent did not move.
     gave_up_waiting: bool,
-    /// Nothing helps: the game can be neither played nor aborted.
+    /// The game can be neither played nor aborted.
     stuck: bool,
 }
 
-/// An abort to come.
+/// The next abort request.
 #[derive(Clone, Copy, Debug)]
 struct FirstMoveWait {
     at: Instant,
@@ -47,13 +46,13 @@ impl AbortPolicy {
 }
 
 impl GameMachine {
-    /// Whether the game can be aborted as far as we see.
+    /// Whether the game looks abortable.
     fn is_abortable(&self) -> bool {
         let arena = self.setup.as_ref().is_none_or(|setup| setup.arena);
         !arena && self.ply() < FIRST_PLIES && !self.is_over()
     }
 
-    /// Waits for the opponent's first move as long as the operator does.
+    /// Waits for the opponent's first move as long as the operator allows.
     pub(super) fn watch_first_move(&mut self, glance: Glance) {
         let Some(setup) = &self.setup else { return };
         let bot = setup.opponent_is_bot;
@@ -85,10 +84,10 @@ impl GameMachine {
             .map(|at| FirstMoveWait { at, tries: 0 });
     }
 
-    /// Since when the opponent has been owing the first move. A game that we find under way, after
-    /// a restart, has waited already: before any move as long as we have known of it. What the
-    /// server says of the game's age, by a clock that may differ from ours, and the age of a game
-    /// in which we have moved count for half of our patience at most.
+    /// Since when the opponent has owed the first move. A game found in progress, after a restart,
+    /// has already waited: before any move, as long as the bot has known of it. The game's age by
+    /// the server's clock, which may differ from ours, and that of a game in which the bot has
+    /// moved count for at most half of the patience.
     fn waited_since(&self, patience: Duration, glance: Glance) -> Instant {
         let now = glance.now;
         if !glance.opened {
@@ -102,7 +101,7 @@ impl GameMachine {
         [told, known].into_iter().flatten().fold(now, Instant::min)
     }
 
-    /// What became of an abort.
+    /// Handles the outcome of an abort.
     pub(super) fn first_move_asked(&mut self, answer: &CallOutcome, out: &mut Vec<GameEffect>) {
         let first_move = &mut self.policies.first_move;
         if !matches!(answer, CallOutcome::Refused { .. }) || first_move.wait.take().is_none() {
@@ -112,7 +111,7 @@ impl GameMachine {
         if first_move.refused >= MOST_REFUSALS {
             first_move.stuck = true;
         } else {
-            // Too late to abort: there must be a move that we have not seen.
+            // Too late to abort: the stream must have missed a move.
             out.push(GameEffect::Reopen);
         }
     }
@@ -134,7 +133,7 @@ impl GameMachine {
         }
     }
 
-    /// The game has ended: whether it is one of those that the opponent never began.
+    /// Records an aborted game as a no-show if the bot gave up waiting.
     pub(in crate::bot::game) fn note_no_show(&self, status: Status, out: &mut Vec<GameEffect>) {
         if status == Status::Aborted && self.policies.first_move.gave_up_waiting {
             out.push(GameEffect::Remember(Persist::NoShow));

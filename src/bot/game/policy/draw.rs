@@ -1,10 +1,10 @@
-//! Draws: the opponent's offers are answered once each, ours are few.
+//! Draws: answers each offer once, and makes a few of its own.
 //!
-//! An offer that appears on their turn is answered at once, in words; on ours the move answers, with
-//! our consent or without. A flag in a state is no exact truth: it can outlive its offer, so it
-//! counts when it appears and only until our next move stands. An offer of ours cannot be taken
-//! back, ends the game at once against a bare king, and saves an opponent whose flag falls: none is
-//! made where that would cost us anything.
+//! An offer that appears on the opponent's turn is answered at once by a request; on ours the move
+//! answers it, with consent or without. A state's flag is inexact: it can outlive its offer, so it
+//! counts when it appears and only until our next move stands. Our own offer cannot be withdrawn,
+//! ends the game at once against a bare king, and saves an opponent whose flag falls: the bot makes
+//! none where that would cost anything.
 
 use std::time::Instant;
 
@@ -15,22 +15,20 @@ use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::Side;
 
-/// The server ignores an offer that follows another of ours within so many plies.
+/// The server ignores an offer within this many plies of our previous one.
 const PLIES_BETWEEN_OFFERS: usize = 20;
-/// An offer stands while the opponent thinks: it must have so much more than little time.
+/// An offer stands while the opponent thinks: their clock must hold this multiple of little time.
 const STANDING: u32 = 2;
 
-/// What is remembered about draws.
 #[derive(Debug)]
 pub(super) struct DrawPolicy {
     /// Their flag in the last state.
     flag: bool,
-    /// Their offer that waits for an answer, and the length of the list when it was made.
+    /// Their unanswered offer: the length of the list when it was made.
     pending: Option<usize>,
     accepting: Option<Retry>,
-    /// Our offers so far.
     made: u32,
-    /// The length of the list at our last one.
+    /// The length of the list at our last offer.
     last: Option<usize>,
 }
 
@@ -51,7 +49,7 @@ impl DrawPolicy {
     }
 }
 
-/// How many of the first `plies` moves are those of `side`.
+/// Number of moves by `side` among the first `plies`.
 fn moves_of(side: Side, plies: usize) -> usize {
     match side {
         Side::White => plies.div_ceil(2),
@@ -60,7 +58,7 @@ fn moves_of(side: Side, plies: usize) -> usize {
 }
 
 impl GameMachine {
-    /// Their flag in the state just read.
+    /// Handles their flag in the state just read.
     pub(super) fn draw_flag(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
@@ -70,7 +68,7 @@ impl GameMachine {
         let (ply, our_turn) = (self.ply(), self.is_our_turn());
         let draws = &mut self.policies.draws;
         if draws.made > 0 && draws.last.is_none() {
-            // After a restart no one knows when the last one was made.
+            // After a restart the time of the last offer is unknown.
             draws.last = Some(ply);
         }
         let appeared = flag && !draws.flag;
@@ -81,7 +79,7 @@ impl GameMachine {
             draws.pending = None;
             draws.accepting = None;
         }
-        // The state that shows our move may still carry the offer which that move declined.
+        // The state with our move may still carry the offer that the move declined.
         let declined_by_move = matches!(glance.change, MoveListChange::Grown(_)) && !our_turn;
         if !appeared || rewritten || (declined_by_move && !glance.opened) {
             return;
@@ -92,7 +90,7 @@ impl GameMachine {
         }
     }
 
-    /// An explicit answer, on their turn.
+    /// Answers by a request, on their turn.
     fn answer_draw(&mut self, out: &mut Vec<GameEffect>) {
         if self.accepts_draw() {
             self.policies.draws.accepting = Some(Retry::begun());
@@ -103,7 +101,7 @@ impl GameMachine {
         }
     }
 
-    /// Whether the move about to be sent goes with a draw: our consent to theirs, or an offer.
+    /// Whether to send a draw with the next move: consent to theirs, or an offer.
     pub(in crate::bot::game) fn draw_with_move(
         &mut self,
         now: Instant,
@@ -111,7 +109,7 @@ impl GameMachine {
     ) -> DrawOffer {
         let agrees = self.policies.draws.pending.is_some() && self.accepts_draw();
         if agrees {
-            // Should their offer be gone by then, this is one of ours.
+            // If their offer is gone by then, this counts as ours.
             self.policies.draws.last = Some(self.ply());
             return DrawOffer::Yes;
         }
@@ -128,7 +126,7 @@ impl GameMachine {
         DrawOffer::Yes
     }
 
-    /// Late enough, and level or worse for some time, or clearly worse by our last look.
+    /// Late enough, and level or worse for some time, or clearly worse in the last search.
     fn accepts_draw(&self) -> bool {
         let rules = &self.settings.draw;
         let Some(setup) = &self.setup else {
@@ -145,7 +143,7 @@ impl GameMachine {
         steady && !self.opponent_is_short(self.timing.short_clock)
     }
 
-    /// Late enough, level for some time, within the budget, and with nothing better in sight.
+    /// Late enough, level for some time, within the budget, and nothing better in sight.
     fn offers_draw(&self, now: Instant) -> bool {
         let (rules, draws) = (&self.settings.draw, &self.policies.draws);
         let Some(setup) = &self.setup else {
@@ -171,7 +169,7 @@ impl GameMachine {
             && !self.opponent_is_away(now)
     }
 
-    /// What became of our consent.
+    /// Handles the outcome of accepting a draw.
     pub(super) fn draw_asked(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some(accepting) = &mut self.policies.draws.accepting {

@@ -1,46 +1,46 @@
-//! What our searches said of our last moves: how often in a row the game was level, no better than
-//! level, or lost.
+//! Evaluations of the bot's last moves: how long in a row the game was level, no better than level,
+//! or lost.
 //!
-//! A move that was not searched says nothing about a draw, and it breaks a row of lost ones: no one
-//! resigns on a guess. A ply counts once, however often its move was chosen anew.
+//! A move without a search does not count towards a draw, and it ends a streak of lost ones: the
+//! bot never resigns on a guess. A ply counts once, however often its move was chosen anew.
 
 use std::time::Instant;
 
 use crate::bot::game::machine::GameMachine;
 use crate::engine::{Score, SearchResult, StopReason};
 
-/// So much below level, in centipawns, a draw is a gift.
+/// This far below level, in centipawns, a draw is a gift.
 const GIFT: i64 = 150;
 
-/// What is thought of the game: kept where a game is left and taken up again.
+/// Kept when the bot leaves a game and resumes it later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EvalHistory {
-    /// The score of the last move that was searched.
+    /// The score of the last searched move.
     pub(super) score: Option<Score>,
-    /// The rows of our moves up to the last.
+    /// The streaks up to our last move.
     pub(super) streaks: Streaks,
-    /// The ply the last row counts, and the rows before it.
+    /// The last ply counted, and the streaks before it.
     counted: Option<(usize, Streaks)>,
 }
 
-/// Own moves in a row.
+/// Consecutive moves of the bot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Streaks {
     /// With a level score.
     pub(super) level: u32,
-    /// With a level score or a worse one.
+    /// With a level or worse score.
     pub(super) no_better: u32,
-    /// Lost, deeply searched and on a healthy clock.
+    /// Lost, by a deep search on a healthy clock.
     pub(super) lost: u32,
 }
 
 impl EvalHistory {
-    /// Whether it is of a game longer than this one: moves were taken back meanwhile.
+    /// Whether it covers more plies than the game has: moves were taken back.
     pub(super) fn is_of_a_longer_game(&self, ply: usize) -> bool {
         self.counted.is_some_and(|(counted, _)| counted > ply)
     }
 
-    /// Whether the last search holds the game for worse than level by more than noise.
+    /// Whether the last score is below level by more than noise.
     pub(super) fn is_worse(&self, level: u32) -> bool {
         match self.score {
             Some(Score::Cp(score)) => i64::from(score) <= -(i64::from(level) + GIFT),
@@ -51,12 +51,12 @@ impl EvalHistory {
 }
 
 impl GameMachine {
-    /// What our searches said so far, for anyone who takes this game up again.
+    /// The evaluations so far, for resuming this game.
     pub fn eval_history(&self) -> EvalHistory {
         self.policies.eval_history
     }
 
-    /// The engine's word on the move about to be sent; none for a move without a search.
+    /// Counts the evaluation of the move about to be sent; none without a search.
     pub(in crate::bot::game) fn weigh(&mut self, thought: Option<&SearchResult>, now: Instant) {
         let sound = |thought: &&SearchResult| {
             !matches!(thought.ended, StopReason::Failed | StopReason::OnlyMove)
@@ -82,7 +82,7 @@ impl GameMachine {
         eval_history.counted = Some((ply, before));
     }
 
-    /// Whether a search proves the game lost as the operator understands it.
+    /// Whether a search counts as lost by the operator's rules.
     fn is_lost(&self, thought: &SearchResult, now: Instant) -> bool {
         let rules = &self.settings.resign;
         let low = match thought.score {

@@ -40,10 +40,9 @@ use super::params::ResumeState;
 use crate::lichess::Side;
 use crate::rules::Color;
 
-/// With time added after each move, so much less of it is little.
+/// With an increment, little time is divided by this.
 const INCREMENT_HELPS: u32 = 6;
 
-/// What the game state machine remembers about all this.
 #[derive(Debug)]
 pub(in crate::bot::game) struct Manners {
     eval_history: EvalHistory,
@@ -56,18 +55,18 @@ pub(in crate::bot::game) struct Manners {
     refusal: Option<UnsupportedGame>,
 }
 
-/// A state that was read, as far as manners care.
+/// A state just read, as far as policies need it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::bot::game) struct Glance {
-    /// What it did to the list.
+    /// How it changed the list.
     pub(in crate::bot::game) change: MoveListChange,
-    /// It came with an opening: several things may have happened since the one before.
+    /// It came with an opening: several things may have happened since the last state.
     pub(in crate::bot::game) opened: bool,
     pub(in crate::bot::game) now: Instant,
 }
 
 impl Manners {
-    /// For a game with this past.
+    /// Continues from the stored state of this game.
     pub(in crate::bot::game) fn new(past: ResumeState) -> Self {
         Self {
             eval_history: past.eval_history,
@@ -85,7 +84,7 @@ impl Manners {
         self.refusal.is_some()
     }
 
-    /// When the earliest of the timers goes off.
+    /// When the earliest timer fires.
     pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         [
             self.refusal.as_ref().map(UnsupportedGame::next_timeout),
@@ -103,7 +102,7 @@ impl Manners {
 }
 
 impl GameMachine {
-    /// A state was read that does not end the game; the move it may ask for is under way already.
+    /// Handles a state that does not end the game; a required move is already in progress.
     pub(in crate::bot::game) fn apply_policies(
         &mut self,
         glance: Glance,
@@ -124,7 +123,7 @@ impl GameMachine {
         }
     }
 
-    /// What became of a request.
+    /// Handles the outcome of a request.
     pub(in crate::bot::game) fn asked(
         &mut self,
         request: GameRequest,
@@ -139,13 +138,13 @@ impl GameMachine {
             GameRequest::AcceptDraw => self.draw_asked(answer, now),
             GameRequest::AcceptTakeback => self.takeback_asked(answer, now),
             GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_asked(answer, now),
-            // Whether they heard our no or not: the move to come says it too.
+            // Whether a decline arrived or not: the next move declines too.
             GameRequest::DeclineDraw | GameRequest::DeclineTakeback => {}
         }
         self.standstill_tick(now, out);
     }
 
-    /// The timers of all this.
+    /// Fires the timers of all policies.
     pub(in crate::bot::game) fn manners_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         self.refusal_tick(now, out);
         self.first_move_tick(now, out);
@@ -156,7 +155,7 @@ impl GameMachine {
         self.standstill_tick(now, out);
     }
 
-    /// Whether a side has nothing but its king: it cannot win, not even on time.
+    /// Whether a side has only its king: it cannot win, not even on time.
     fn is_bare(&self, side: Side) -> bool {
         let color = match side {
             Side::White => Color::White,
@@ -165,8 +164,8 @@ impl GameMachine {
         self.move_list.game().position().by_color(color).count() == 1
     }
 
-    /// Whether the opponent is about to lose on time: less than `little` is left, less than we
-    /// have, and no time is added to speak of.
+    /// Whether the opponent is about to lose on time: they have less than `little` and less than
+    /// the bot, and no increment to speak of.
     fn opponent_is_short(&self, little: Duration) -> bool {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return false;

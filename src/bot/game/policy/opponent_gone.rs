@@ -1,9 +1,9 @@
-//! An opponent who left: what may be claimed, and when.
+//! Claims games that the opponent has left.
 //!
-//! The server counts down and says so about every five seconds; at zero the game may be claimed
-//! while it is the opponent's turn. Anyone who comes back early is not announced: the messages just
-//! stop, so news gets old. A zero heard on our turn is used once our move stands. A yes proves
-//! nothing, and some games cannot be claimed at all: after a few in vain it is left at that.
+//! The server counts down, with a message about every five seconds; at zero the game may be claimed
+//! on the opponent's turn. It does not announce an early return: the messages just stop, so each
+//! expires. A zero received on our turn is used once our move stands. A "yes" proves nothing, and
+//! some games cannot be claimed at all: after a few failures the bot stops trying.
 
 use std::time::Instant;
 
@@ -13,30 +13,29 @@ use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::OpponentGone;
 
-/// Claims answered with a yes that ended nothing, after which no more are made.
+/// Claims answered with "yes" without effect, after which the bot stops claiming.
 const MOST_IN_VAIN: u32 = 3;
-/// Claims refused or lost, after which no more are made.
+/// Claims refused or lost, after which the bot stops claiming.
 const MOST_FAILED: u32 = 12;
 
-/// What is known of the opponent's presence.
 #[derive(Debug, Default)]
 pub(super) struct OpponentAbsence {
-    /// When the opponent was last said to be away.
+    /// When the server last reported the opponent as gone.
     heard_at: Option<Instant>,
-    /// When it was last said that the game may be claimed now.
+    /// Since when the game may be claimed, by the server's last message.
     due_since: Option<Instant>,
     claims: ClaimPolicy,
 }
 
-/// The claims of one absence.
+/// The claims during one absence.
 #[derive(Debug, Default)]
 struct ClaimPolicy {
     under_way: bool,
     in_vain: u32,
     failed: u32,
-    /// No claim before this moment: the server checks only now and then.
+    /// No claim before this: the server checks only now and then.
     not_before: Option<Instant>,
-    /// The next one even without another word from the server.
+    /// When to claim again even without another message.
     at: Option<Instant>,
 }
 
@@ -56,7 +55,7 @@ impl ClaimPolicy {
 }
 
 impl GameMachine {
-    /// The opponent left, is still away, or came back.
+    /// Handles a report that the opponent left, is still gone, or came back.
     pub(in crate::bot::game) fn absence(
         &mut self,
         absence: OpponentGone,
@@ -74,7 +73,7 @@ impl GameMachine {
         self.claim_if_due(now, out);
     }
 
-    /// Whether the opponent was away when we last heard, not long ago.
+    /// Whether the latest report, not too old, has the opponent gone.
     pub(super) fn opponent_is_away(&self, now: Instant) -> bool {
         self.is_fresh(self.policies.absence.heard_at, now)
     }
@@ -83,7 +82,7 @@ impl GameMachine {
         heard_at.is_some_and(|at| now.saturating_duration_since(at) <= self.timing.absence)
     }
 
-    /// A move of theirs brings them back.
+    /// A move of theirs ends their absence.
     pub(super) fn watch_presence(&mut self, change: MoveListChange) {
         let only_ours = change == MoveListChange::Grown(1) && !self.is_our_turn();
         if change != MoveListChange::Same && !only_ours {
@@ -91,7 +90,7 @@ impl GameMachine {
         }
     }
 
-    /// Claims the game if it may be claimed now: the win, or the draw where we cannot win.
+    /// Claims the game if possible: the win, or the draw where the bot cannot win.
     pub(super) fn claim_if_due(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(setup) = &self.setup else { return };
         let claimable = setup.clocked
@@ -114,7 +113,7 @@ impl GameMachine {
         out.push(GameEffect::Ask(request));
     }
 
-    /// What became of a claim. One that worked is followed by the end of the game.
+    /// Handles the outcome of a claim. A successful one is followed by the end of the game.
     pub(super) fn claim_asked(&mut self, answer: &CallOutcome, now: Instant) {
         let again = self.timing.again;
         let (soonest, again) = match answer {

@@ -1,8 +1,8 @@
-//! Resigning: off unless the operator wants it, and then only a game that offers nothing any more.
+//! Resigns lost games: off by default, and only if nothing can save the game.
 //!
-//! Decided once our move stands on the list, on the opponent's turn. A game is played on as long as
-//! the opponent may lose it by the clock, by leaving, or by overlooking that the next move blows up
-//! or mates their king.
+//! Decided once our move is on the list, on the opponent's turn. The bot plays on as long as the
+//! opponent may lose on time, by leaving, or by overlooking that the next move explodes or mates
+//! their king.
 
 use std::time::Instant;
 
@@ -11,10 +11,9 @@ use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::rules::{Outcome, Position};
 
-/// What is remembered about it.
 #[derive(Debug, Default)]
 pub(super) struct ResignPolicy {
-    /// The length of the list when we resigned, and how the request fares.
+    /// The length of the list when the bot resigned, and the state of the request.
     asked: Option<(usize, Retry)>,
 }
 
@@ -25,9 +24,9 @@ impl ResignPolicy {
 }
 
 impl GameMachine {
-    /// Our move stands: whether the game is worth going on with.
+    /// Called once our move stands: resigns if the game is lost.
     pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        // A pause continues though the game does too: the server may have asked for it, or may be about to.
+        // A pause outlasts the moves: the server may have requested it, or may be about to.
         let before = self.policies.resigning.asked.take();
         let before = before.filter(|(_, asked)| asked.goes_on(now));
         if !self.is_given_up(now) {
@@ -60,7 +59,7 @@ impl GameMachine {
         if let Some((_, asked)) = &mut self.policies.resigning.asked {
             asked.answered(answer, &timing, now);
             if matches!(answer, CallOutcome::Done) {
-                // The end should follow at once. A yes that did nothing must not be the last word.
+                // The end should follow at once. A "yes" without effect must not be final.
                 asked.again_after(timing.again, now);
             }
         }
@@ -75,14 +74,14 @@ impl GameMachine {
             if *at == ply {
                 out.push(GameEffect::Ask(GameRequest::Resign));
             } else {
-                // The pause is over; whether to ask again is seen once our next move stands.
+                // After the pause, whether to ask again is decided once our next move stands.
                 resigning.asked = None;
             }
         }
     }
 }
 
-/// Whether the side that waits would win at once if it were its turn: the side to move may overlook
+/// Whether the side not to move would win at once if it could move: the side to move may overlook
 /// it.
 fn threatens_to_win(position: &Position) -> bool {
     if position.is_threatened() || position.in_check() {

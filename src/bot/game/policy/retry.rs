@@ -1,27 +1,27 @@
-//! A request whose loss is made good: it is made again a few times, as long as it makes sense.
+//! Repeats a lost request a few times, as long as it makes sense.
 //!
-//! Only for requests that may be repeated without harm. Whether it still makes sense is the owner's
-//! affair: it forgets the insistence as soon as it does not.
+//! Only for requests that are safe to repeat. The owner decides whether it still makes sense, and
+//! drops the [`Retry`] once it does not.
 
 use std::time::{Duration, Instant};
 
 use crate::bot::game::event::CallOutcome;
 use crate::bot::settings::BotTiming;
 
-/// How often a request is made in all.
+/// Maximum number of attempts.
 const MOST_TRIES: u32 = 4;
 
-/// How far one request has come.
+/// The state of one request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Retry {
     tries: u32,
     at: Option<Instant>,
-    /// Nothing is known yet of what came of the last try.
+    /// The outcome of the last attempt is unknown.
     under_way: bool,
 }
 
 impl Retry {
-    /// The request was just made for the first time.
+    /// The first attempt was just made.
     pub(super) fn begun() -> Self {
         Self {
             tries: 1,
@@ -34,12 +34,12 @@ impl Retry {
         self.at
     }
 
-    /// Whether it is under way, or will be made again: another one now would be too many.
+    /// Whether it is in progress or will be repeated: another request would be too many.
     pub(super) fn goes_on(&self, now: Instant) -> bool {
         self.under_way || self.at.is_some_and(|at| at > now)
     }
 
-    /// The answer came: whatever did not reach the server is made again.
+    /// Handles the answer: a request that did not reach the server is repeated.
     pub(super) fn answered(&mut self, answer: &CallOutcome, timing: &BotTiming, now: Instant) {
         let pause = match answer {
             CallOutcome::Lost => Some(timing.retry_cap),
@@ -53,12 +53,12 @@ impl Retry {
         }
     }
 
-    /// It is to be made again after a pause, unless it has been made too often.
+    /// Repeats it after a pause, unless attempts are used up.
     pub(super) fn again_after(&mut self, pause: Duration, now: Instant) {
         self.at = now.checked_add(pause).filter(|_| self.tries < MOST_TRIES);
     }
 
-    /// Whether it is to be made again now.
+    /// Whether to repeat it now.
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
         let due = self.at.is_some_and(|at| at <= now);
         if due {
@@ -70,7 +70,7 @@ impl Retry {
     }
 }
 
-/// The server's wait, or ours where it names none; a game does not last for ever, though.
+/// The wait advised by the server, else the default; capped, as a game does not last for ever.
 pub(super) fn limited(advised: Option<Duration>, timing: &BotTiming) -> Duration {
     advised
         .unwrap_or(timing.limited_retry)

@@ -1,8 +1,8 @@
-//! Games in which nothing happens any more: they are kept, but not on a slot of their own.
+//! Stalled games: the bot keeps them, but frees their slot.
 //!
-//! A game can get into a state in which it can be neither played, aborted nor resigned, and the
-//! server keeps it for weeks. Once anyone who is to move should have lost on time long ago, or no abort
-//! helps, the house is told, and told again should the game come back to life.
+//! Some games can be neither played, aborted nor resigned, and the server keeps them for weeks.
+//! Once the side to move should long have lost on time, or aborting fails, the account state is
+//! told, and told again if the game continues.
 
 use std::time::Instant;
 
@@ -12,10 +12,9 @@ use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::Side;
 
-/// What is remembered about it.
 #[derive(Debug, Default)]
 pub(super) struct StalledGame {
-    /// When the game counts as standing still.
+    /// When the game counts as stalled.
     at: Option<Instant>,
     told: bool,
 }
@@ -27,12 +26,12 @@ impl StalledGame {
 }
 
 impl GameMachine {
-    /// Whether nothing happens in this game any more.
+    /// Whether the game is stalled.
     pub fn stands_still(&self) -> bool {
         self.policies.stalled.told
     }
 
-    /// A state was read: from now on someone's clock runs.
+    /// A state was read: from now on one side's clock runs.
     pub(super) fn watch_progress(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
         let moved = glance.change != MoveListChange::Same;
         if moved && std::mem::take(&mut self.policies.stalled.told) {
@@ -44,7 +43,7 @@ impl GameMachine {
         });
     }
 
-    /// How long anyone who is to move can take at the most.
+    /// The most that the side to move can take.
     fn flag_falls_within(&self) -> Option<std::time::Duration> {
         let (setup, shown) = (self.setup.as_ref()?, self.shown.as_ref()?);
         if !setup.clocked || self.ply() < FIRST_PLIES {
@@ -61,7 +60,7 @@ impl GameMachine {
     pub(super) fn standstill_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let mut overdue = self.policies.stalled.at.is_some_and(|at| at <= now);
         if overdue && self.is_our_turn() && self.sent().is_none() {
-            // Ours is the next word: after a sleep of the machine it comes first.
+            // The bot is to move: after the host was suspended, its move comes first.
             self.policies.stalled.at = now.checked_add(self.timing.stalled);
             overdue = false;
         }

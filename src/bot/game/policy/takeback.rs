@@ -1,8 +1,8 @@
-//! Takebacks: granted as often as the operator allows, in casual games only; else an explicit no.
+//! Takebacks: granted up to the operator's limit in casual games, otherwise declined explicitly.
 //!
-//! A grant changes nothing here: it is the shorter list that stops a search. Nothing is granted
-//! while a move of ours is on its way, for that move ends the proposal, and a late yes would be a
-//! proposal of our own.
+//! Granting changes nothing here: the shorter list stops the search. The bot grants nothing while
+//! its own move is on the way, since that move ends the proposal, and a late "yes" would propose a
+//! takeback of ours.
 
 use std::time::Instant;
 
@@ -10,13 +10,12 @@ use super::retry::Retry;
 use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::GameMachine;
 
-/// What is remembered about takebacks.
 #[derive(Debug)]
 pub(super) struct TakebackPolicy {
     /// Their flag in the last state.
     flag: bool,
     granting: Option<Retry>,
-    /// How many were granted in this game.
+    /// Number granted in this game.
     granted: u32,
 }
 
@@ -35,7 +34,7 @@ impl TakebackPolicy {
 }
 
 impl GameMachine {
-    /// Their flag in the state just read; it counts when it appears.
+    /// Handles their flag in the state just read; it counts when it appears.
     pub(super) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
@@ -77,7 +76,7 @@ impl GameMachine {
             && self.policies.takebacks.granted < most
     }
 
-    /// Whether a takeback that we granted is still to be carried out.
+    /// Whether a granted takeback has yet to take effect.
     pub(in crate::bot::game) fn grants_now(&self) -> bool {
         self.policies.takebacks.granting.is_some()
     }

@@ -1,6 +1,6 @@
-//! Games of another kind: they are aborted, or where that is refused resigned.
+//! Unsupported games: the bot aborts them, or resigns if that is refused.
 //!
-//! Nothing on their board is read. A server that lets us do neither is asked ever more rarely.
+//! It never reads their board. If the server refuses both, requests become ever rarer.
 
 use std::time::Instant;
 
@@ -11,7 +11,6 @@ use crate::bot::game::machine::GameMachine;
 /// Requests after which nothing seems to help.
 const MANY: u32 = 6;
 
-/// A game that is given up because it is of another kind.
 #[derive(Debug)]
 pub(super) struct UnsupportedGame {
     request: GameRequest,
@@ -30,7 +29,7 @@ impl UnsupportedGame {
 }
 
 impl GameMachine {
-    /// A game of another kind.
+    /// Gives up an unsupported game.
     pub(in crate::bot::game) fn refuse_game(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         if !self.policies.refuses() {
             out.push(GameEffect::Note(Anomaly::NotOurs));
@@ -50,7 +49,7 @@ impl GameMachine {
         out.push(GameEffect::Ask(request));
     }
 
-    /// What became of the abort of such a game.
+    /// Handles the outcome of aborting it.
     pub(super) fn refused_abort(
         &mut self,
         answer: &CallOutcome,

@@ -1,5 +1,5 @@
-//! What a search may use: no clock is thought through, scrambles are played at once, and a long
-//! game fits on any of them. Time is data.
+//! Search budgets: no clock runs out while thinking, scrambles are played at once, and every clock
+//! lasts for a long game. Time is data.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn bare(left: u64, at: Instant) -> ClockState {
     }
 }
 
-/// The way to the server after many moves that cost about the same.
+/// The latency after many moves of about the same cost.
 fn known(cost: u64) -> Latency {
     Latency {
         learned: ms(cost),
@@ -52,7 +52,7 @@ fn allotted(clock: &ClockState, latency: &Latency, now: Instant) -> SearchBudget
 }
 
 #[test]
-fn no_clock_is_ever_thought_through_to_the_end() {
+fn no_clock_runs_out_while_thinking() {
     let now = Instant::now();
     let rules = config::Clock::default();
     for latency in [Latency::default(), known(10), known(90), known(1500)] {
@@ -99,14 +99,13 @@ fn a_scramble_without_increment_is_played_at_once() {
             assert!(time < ms(50), "{left} {latency:?}: {time:?}");
         }
     }
-    // With an increment to live on there is more to spend.
+    // An increment to rely on leaves more to spend.
     let running = clock(Some(ms(2000)), ClockKind::Running, now);
     let time = allotted(&running, &known(30), now).limits.hard_deadline;
     assert!(time.expect("always one") - now > ms(500));
 }
 
-/// Plays on until the flag falls, each move costing this on the way, and says how many moves
-/// that took.
+/// Plays until the flag falls, at this cost per move, and returns the number of moves.
 fn moves_before_the_flag(start: u64, increment: u64, cost: u64, latency: &Latency) -> usize {
     let now = Instant::now();
     let mut left = ms(start);
@@ -115,7 +114,7 @@ fn moves_before_the_flag(start: u64, increment: u64, cost: u64, latency: &Latenc
             increment: ms(increment),
             ..bare(left.as_millis() as u64, now)
         };
-        // Every search runs to its very end.
+        // Every search uses its whole budget.
         let spent = allotted(&running, latency, now).fallback - now;
         match left.checked_sub(spent + ms(cost)) {
             Some(rest) if !rest.is_zero() => left = rest + ms(increment),
@@ -168,7 +167,7 @@ fn the_clock_goes_to_the_engine_unless_a_test_sets_limits() {
 }
 
 #[test]
-fn a_first_move_is_thought_about_briefly_whatever_the_clock() {
+fn a_first_move_is_searched_briefly_whatever_the_clock() {
     let now = Instant::now();
     let first_think = BotTiming::default().first_think;
     for (left, time) in [(180_000, first_think), (3000, ms(150)), (10_000, ms(500))] {
@@ -199,7 +198,7 @@ fn a_first_move_beats_its_expiration_even_after_a_restart() {
 }
 
 #[test]
-fn without_a_clock_a_fixed_thought_is_had_in_the_background() {
+fn without_a_clock_a_fixed_time_is_searched_in_the_background() {
     let now = Instant::now();
     let think = config::Correspondence::default().think;
     for left in [None, Some(ms(172_800_000)), Some(Duration::MAX)] {
@@ -209,14 +208,14 @@ fn without_a_clock_a_fixed_thought_is_had_in_the_background() {
         assert!(limits.background);
         assert!(limits.hard_deadline.expect("always one") > now + think);
     }
-    // Nearly out of days.
+    // Few of the days are left.
     let late = clock(Some(ms(40_000)), ClockKind::Unclocked, now);
     let allotment = allotted(&late, &Latency::default(), now);
     assert!(allotment.fallback - now < ms(3000));
 }
 
 #[test]
-fn pondering_takes_our_standing_clock() {
+fn pondering_budgets_from_our_standing_clock() {
     let at = Instant::now();
     let running = clock(Some(ms(60_000)), ClockKind::Running, at);
     let (settings, timing) = (Settings::default(), BotTiming::default());
@@ -231,7 +230,7 @@ fn pondering_takes_our_standing_clock() {
 }
 
 #[test]
-fn leisure_takes_a_small_part_of_a_healthy_clock_only() {
+fn a_human_pace_takes_only_a_small_part_of_a_healthy_clock() {
     let now = Instant::now();
     let rules = config::Clock::default();
     let waits = |left, ply| {
