@@ -12,7 +12,7 @@ use megaton::lichess::{
     Player, Side, Speed, Status, TimeControl, UserId, Variant,
 };
 
-use crate::desk::ME;
+use crate::harness::ME;
 
 pub(crate) fn player(name: &str) -> Player {
     Player {
@@ -157,7 +157,7 @@ pub(crate) fn secs(seconds: u64) -> Duration {
 }
 
 #[test]
-fn a_challenge_within_the_rules_is_taken() {
+fn a_challenge_within_the_rules_is_accepted() {
     assert_eq!(decision(|_| {}), Decision::Accept);
     assert_eq!(decision(|c| c.asked.rated = false), Decision::Accept);
     let from_bot = judged(|c| c.asked.challenger = Some(bot("nuke")));
@@ -166,7 +166,7 @@ fn a_challenge_within_the_rules_is_taken() {
 }
 
 #[test]
-fn nobody_in_particular_may_challenge() {
+fn an_anonymous_player_may_challenge() {
     let anonymous = |c: &mut Case| {
         c.asked.challenger = None;
         c.asked.rated = false;
@@ -177,7 +177,7 @@ fn nobody_in_particular_may_challenge() {
         c.rules.humans.accept = false;
     });
     assert_eq!(no_humans, Decision::Decline(DeclineReason::OnlyBot));
-    // No one is on no list, and has no rating.
+    // An anonymous player is on no list and has no rating.
     for change in [
         |c: &mut Case| c.rules.allow = names(&["friend"]),
         |c: &mut Case| c.rules.humans.min_rating = 1,
@@ -192,7 +192,7 @@ fn nobody_in_particular_may_challenge() {
 }
 
 #[test]
-fn every_objection_is_told_and_not_only_the_first() {
+fn every_violation_is_reported_and_not_only_the_first() {
     let verdict = judged(|c| {
         c.asked.variant = Variant::Standard;
         c.time(3600, 0);
@@ -216,7 +216,7 @@ fn every_objection_is_told_and_not_only_the_first() {
 }
 
 #[test]
-fn whoever_is_welcome_is_spared_taste_but_nothing_else() {
+fn a_welcome_player_bypasses_preferences_but_nothing_else() {
     let welcome = |change: fn(&mut Case)| {
         decision(|c| {
             c.rules.welcome = names(&["BlastCap"]);
@@ -275,9 +275,9 @@ fn humans_and_bots_have_rules_of_their_own() {
 }
 
 #[test]
-fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
+fn own_and_closed_challenges_are_ignored() {
     type Row = (fn(&mut Challenge), ChallengeRule);
-    let streaks: [Row; 6] = [
+    let rows: [Row; 6] = [
         (
             |c| {
                 c.challenger = Some(bot("MEGATON"));
@@ -306,7 +306,7 @@ fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
             ChallengeRule::Closed,
         ),
     ];
-    for (change, rule) in streaks {
+    for (change, rule) in rows {
         let verdict = judged(|c| change(&mut c.asked));
         assert_eq!(verdict.decision, Decision::Ignore);
         assert_eq!(verdict.decided_by().map(|o| o.rule), Some(rule));
@@ -314,6 +314,6 @@ fn our_own_challenges_and_closed_ones_are_none_of_our_business() {
 }
 
 #[test]
-fn compatibility_not_told_is_unknown_and_not_a_no() {
+fn missing_compatibility_is_unknown_and_not_a_no() {
     assert_eq!(decision(|c| c.compat = None), Decision::Accept);
 }

@@ -1,5 +1,5 @@
-//! The clock at the game state machine: what a move costs is learned, what the clock shows is believed, and the
-//! opponent's time is thought on where the operator wants it.
+//! The clock in the game state machine: move overhead is learned, the stated clock is believed, and
+//! the bot ponders if the operator wants it.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use megaton::bot::{Latency, Settings};
 use megaton::engine::{Limits, Score, SearchResult};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
-use crate::desk::{
-    Desk, full, ms, notes, posted, posts, reopens, settings, state, stops, thinking, thought,
+use crate::harness::{
+    Harness, full, ms, notes, posted, posts, reopens, settings, state, stops, thinking, thought,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -34,73 +34,85 @@ fn learned(actions: &[GameEffect]) -> Option<Duration> {
 }
 
 /// White to move on a line of an open stream, the clock at one minute.
-fn live_desk() -> (Desk, RequestId) {
-    let (mut desk, _) = Desk::at(Side::White, "g1f3");
-    desk.now += ms(3000);
-    let actions = desk.state_with(with_clock(LINE, 60_000));
-    (desk, thinking(&actions).expect("our turn").request_id)
+fn live_harness() -> (Harness, RequestId) {
+    let (mut harness, _) = Harness::at(Side::White, "g1f3");
+    harness.now += ms(3000);
+    let actions = harness.state_with(with_clock(LINE, 60_000));
+    (harness, thinking(&actions).expect("our turn").request_id)
 }
 
 #[test]
 fn the_cost_of_a_move_is_learned_once_it_is_shown() {
-    let (mut desk, request_id) = live_desk();
-    desk.now += ms(400);
-    let post = posted(&desk.think(request_id, "e2e3")).expect("sent");
-    desk.now += ms(150);
-    desk.answer(post.request_id, CallOutcome::Done);
-    // A minute and two seconds less 0.52 s.
-    let actions = desk.state_with(with_clock(SHOWN, 61_480));
+    let (mut harness, request_id) = live_harness();
+    harness.now += ms(400);
+    let post = posted(&harness.think(request_id, "e2e3")).expect("sent");
+    harness.now += ms(150);
+    harness.answer(post.request_id, CallOutcome::Done);
+    // A minute and two seconds minus 0.52 s.
+    let actions = harness.state_with(with_clock(SHOWN, 61_480));
     assert_eq!(learned(&actions), Some(ms(120)));
 }
 
 #[test]
-fn nothing_is_learned_where_the_clock_may_have_changed_otherwise() {
-    let send = |desk: &mut Desk, request_id| {
-        desk.now += ms(400);
-        posted(&desk.think(request_id, "e2e3")).expect("sent")
+fn nothing_is_learned_if_the_clock_may_have_changed_otherwise() {
+    let send = |harness: &mut Harness, request_id| {
+        harness.now += ms(400);
+        posted(&harness.think(request_id, "e2e3")).expect("sent")
     };
     // The state with the move came with a new opening.
-    let (mut desk, request_id) = live_desk();
-    send(&mut desk, request_id);
+    let (mut harness, request_id) = live_harness();
+    send(&mut harness, request_id);
     let reopened = full(Side::White, with_clock(SHOWN, 61_480));
-    assert_eq!(learned(&desk.open_with(reopened, desk.now)), None);
-    // The clock was read off an opening.
-    let (mut desk, actions) = Desk::at(Side::White, LINE);
-    send(&mut desk, thinking(&actions).expect("our turn").request_id);
-    assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 181_400))), None);
-    // Time was given while the move was on its way.
-    let (mut desk, request_id) = live_desk();
-    send(&mut desk, request_id);
-    desk.state_with(with_clock(LINE, 74_600));
-    assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 76_400))), None);
+    assert_eq!(learned(&harness.open_with(reopened, harness.now)), None);
+    // The clock came with an opening.
+    let (mut harness, actions) = Harness::at(Side::White, LINE);
+    send(
+        &mut harness,
+        thinking(&actions).expect("our turn").request_id,
+    );
+    assert_eq!(
+        learned(&harness.state_with(with_clock(SHOWN, 181_400))),
+        None
+    );
+    // Time was added while the move was on its way.
+    let (mut harness, request_id) = live_harness();
+    send(&mut harness, request_id);
+    harness.state_with(with_clock(LINE, 74_600));
+    assert_eq!(
+        learned(&harness.state_with(with_clock(SHOWN, 76_400))),
+        None
+    );
     // It was sent twice.
-    let (mut desk, request_id) = live_desk();
-    let post = send(&mut desk, request_id);
-    desk.answer(post.request_id, CallOutcome::Lost);
-    assert_eq!(posts(&desk.wait(ms(1000))), 1);
-    assert_eq!(learned(&desk.state_with(with_clock(SHOWN, 59_000))), None);
-    // The reply is on the list already: our clock runs again.
-    let (mut desk, request_id) = live_desk();
-    send(&mut desk, request_id);
+    let (mut harness, request_id) = live_harness();
+    let post = send(&mut harness, request_id);
+    harness.answer(post.request_id, CallOutcome::Lost);
+    assert_eq!(posts(&harness.wait(ms(1000))), 1);
+    assert_eq!(
+        learned(&harness.state_with(with_clock(SHOWN, 59_000))),
+        None
+    );
+    // The reply is already on the list: our clock runs again.
+    let (mut harness, request_id) = live_harness();
+    send(&mut harness, request_id);
     let both = with_clock("g1f3 f7f6 e2e3 e7e6", 61_000);
-    assert_eq!(learned(&desk.state_with(both)), None);
+    assert_eq!(learned(&harness.state_with(both)), None);
 }
 
 #[test]
 fn first_moves_teach_nothing() {
-    let (mut desk, actions) = Desk::at(Side::Black, "");
+    let (mut harness, actions) = Harness::at(Side::Black, "");
     assert!(thinking(&actions).is_none());
-    let actions = desk.state("g1f3");
-    desk.think(thinking(&actions).expect("our turn").request_id, "f7f6");
-    assert_eq!(learned(&desk.state(LINE)), None);
+    let actions = harness.state("g1f3");
+    harness.think(thinking(&actions).expect("our turn").request_id, "f7f6");
+    assert_eq!(learned(&harness.state(LINE)), None);
 }
 
 #[test]
-fn a_known_way_to_the_server_leaves_more_to_think_with() {
+fn a_known_latency_leaves_more_time_to_think() {
     let time = |latency: Latency| {
-        let mut desk = Desk::new(Side::White);
-        desk.machine.expect_lag(latency);
-        let actions = desk.open_with(full(Side::White, with_clock(LINE, 2500)), desk.now);
+        let mut harness = Harness::new(Side::White);
+        harness.machine.expect_lag(latency);
+        let actions = harness.open_with(full(Side::White, with_clock(LINE, 2500)), harness.now);
         let limits = thinking(&actions).expect("our turn").limits;
         limits.clock.expect("the clock decides").overhead
     };
@@ -115,26 +127,29 @@ fn a_known_way_to_the_server_leaves_more_to_think_with() {
 
 #[test]
 fn an_ok_to_an_earlier_sending_of_the_same_move_counts() {
-    let (mut desk, first) = Desk::posted(Side::White, LINE, "e2e3");
-    assert_eq!(posts(&desk.wait(ms(1700))), 1, "the first call hangs");
-    assert_eq!(posts(&desk.answer(first.request_id, CallOutcome::Done)), 0);
-    assert_eq!(posts(&desk.wait(ms(2400))), 0, "a state is waited for");
+    let (mut harness, first) = Harness::posted(Side::White, LINE, "e2e3");
+    assert_eq!(posts(&harness.wait(ms(1700))), 1, "the first call hangs");
+    assert_eq!(
+        posts(&harness.answer(first.request_id, CallOutcome::Done)),
+        0
+    );
+    assert_eq!(posts(&harness.wait(ms(2400))), 0, "a state is waited for");
 }
 
 #[test]
-fn on_a_short_clock_silence_is_not_borne_for_long() {
+fn on_a_short_clock_silence_is_not_tolerated_for_long() {
     let first_repetition = |left: u64, answer: Option<CallOutcome>| {
-        let mut desk = Desk::new(Side::White);
+        let mut harness = Harness::new(Side::White);
         let mut short = with_clock(LINE, left);
         short.increment = BySide::default();
-        let actions = desk.open_with(full(Side::White, short), desk.now);
+        let actions = harness.open_with(full(Side::White, short), harness.now);
         let search = thinking(&actions).expect("our turn").request_id;
-        let post = posted(&desk.think(search, "e2e3")).expect("sent");
-        let began = desk.now;
+        let post = posted(&harness.think(search, "e2e3")).expect("sent");
+        let began = harness.now;
         if let Some(answer) = answer {
-            desk.answer(post.request_id, answer);
+            harness.answer(post.request_id, answer);
         }
-        let at = desk.machine.next_timeout().expect("it is owed");
+        let at = harness.machine.next_timeout().expect("it is owed");
         at - began
     };
     assert_eq!(first_repetition(180_000, None), ms(1500));
@@ -152,72 +167,72 @@ fn while_there_is_a_clock_a_connection_is_kept_ready() {
         actions.iter().filter(warm).count()
     };
     for left in [2_000, 29_000, 30_000, 180_000] {
-        let (mut desk, _) = Desk::at(Side::White, "g1f3");
-        desk.state(LINE);
-        desk.state_with(with_clock(SHOWN, left));
-        assert_eq!(warmings(desk.wait(ms(65_000))), 6, "{left} ms");
+        let (mut harness, _) = Harness::at(Side::White, "g1f3");
+        harness.state(LINE);
+        harness.state_with(with_clock(SHOWN, left));
+        assert_eq!(warmings(harness.wait(ms(65_000))), 6, "{left} ms");
     }
-    // The opponent's first move: the next is ours, and a clock runs then.
-    let mut desk = Desk::new(Side::Black);
-    desk.open_with(full(Side::Black, state("")), desk.now);
-    assert_eq!(warmings(desk.wait(ms(9_000))), 0);
-    assert_eq!(warmings(desk.wait(ms(2_000))), 1);
-    // A long think lets it go cold as well.
-    let mut desk = Desk::new(Side::White);
-    let actions = desk.open_with(full(Side::White, with_clock(LINE, 36_000_000)), desk.now);
+    // The opponent's first move: the next one is ours, and then a clock runs.
+    let mut harness = Harness::new(Side::Black);
+    harness.open_with(full(Side::Black, state("")), harness.now);
+    assert_eq!(warmings(harness.wait(ms(9_000))), 0);
+    assert_eq!(warmings(harness.wait(ms(2_000))), 1);
+    // During a long search the connection goes cold too.
+    let mut harness = Harness::new(Side::White);
+    let actions = harness.open_with(full(Side::White, with_clock(LINE, 36_000_000)), harness.now);
     assert_eq!(warmings(actions), 1, "at once");
-    assert_eq!(warmings(desk.wait(ms(11_000))), 1);
+    assert_eq!(warmings(harness.wait(ms(11_000))), 1);
     // No clock, no hurry.
     let mut game = full(Side::Black, state("g1f3 f7f6"));
     (game.clock, game.speed) = (None, Speed::Correspondence);
     game.state.time = BySide::default();
-    let mut desk = Desk::new(Side::Black);
-    desk.open_with(game, desk.now);
-    assert_eq!(warmings(desk.wait(ms(65_000))), 0);
+    let mut harness = Harness::new(Side::Black);
+    harness.open_with(game, harness.now);
+    assert_eq!(warmings(harness.wait(ms(65_000))), 0);
 }
 
 #[test]
-fn a_clock_that_fell_shortens_the_search_under_way() {
-    let (mut desk, request_id) = live_desk();
-    let planned = desk.machine.next_timeout().expect("a fallback");
-    desk.now += ms(100);
-    let actions = desk.state_with(with_clock(LINE, 2000));
+fn a_clock_that_fell_shortens_the_search_in_progress() {
+    let (mut harness, request_id) = live_harness();
+    let planned = harness.machine.next_timeout().expect("a fallback");
+    harness.now += ms(100);
+    let actions = harness.state_with(with_clock(LINE, 2000));
     assert!(thinking(&actions).is_none(), "the search goes on");
     assert!(matches!(notes(&actions)[..], [Anomaly::ClockFell { .. }]));
-    let tightened = desk.machine.next_timeout().expect("a fallback");
-    assert!(tightened < planned && tightened < desk.now + ms(1500));
-    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
+    let tightened = harness.machine.next_timeout().expect("a fallback");
+    assert!(tightened < planned && tightened < harness.now + ms(1500));
+    assert_eq!(posts(&harness.think(request_id, "e2e3")), 1);
 }
 
 #[test]
 fn a_clock_that_jumps_up_changes_no_plan() {
-    let (mut desk, _) = live_desk();
-    let planned = desk.machine.next_timeout();
+    let (mut harness, _) = live_harness();
+    let planned = harness.machine.next_timeout();
     for left in [60_000, 75_000, 2_147_483_646] {
-        let actions = desk.state_with(with_clock(LINE, left));
+        let actions = harness.state_with(with_clock(LINE, left));
         assert!(notes(&actions).is_empty());
-        assert_eq!(desk.machine.next_timeout(), planned);
+        assert_eq!(harness.machine.next_timeout(), planned);
     }
 }
 
 #[test]
 fn time_that_jumps_ahead_means_an_answer_at_once() {
-    let (mut desk, request_id) = live_desk();
-    // The host slept; the timer is long due.
-    desk.now += Duration::from_secs(36_000);
-    let actions = desk.apply(GameInput::Tick);
+    let (mut harness, request_id) = live_harness();
+    // The host was suspended; the timer is long due.
+    harness.now += Duration::from_secs(36_000);
+    let actions = harness.apply(GameInput::Tick);
     assert!(matches!(actions[..], [GameEffect::TakeBest { request_id: t }, ..] if t == request_id));
-    // A game taken up by then has nothing left to think with.
-    let mut late = Desk::new(Side::White);
+    // A game resumed by then has no time left to think.
+    let mut late = Harness::new(Side::White);
     let actions = late.open_with(full(Side::White, with_clock(LINE, 0)), late.now);
     let limits = thinking(&actions).expect("our turn").limits;
     assert!(limits.hard_deadline.expect("always one") <= late.now);
 }
 
 #[test]
-fn a_base_of_nought_is_played_from_the_three_seconds_it_gives() {
+fn a_base_of_zero_is_played_from_the_three_seconds_it_gives() {
     for moves in ["", LINE] {
-        let mut desk = Desk::new(Side::White);
+        let mut harness = Harness::new(Side::White);
         let mut due_since = with_clock(moves, 3000);
         due_since.increment = BySide {
             white: ms(1000),
@@ -227,16 +242,16 @@ fn a_base_of_nought_is_played_from_the_three_seconds_it_gives() {
         if let Some(clock) = &mut game.clock {
             (clock.initial, clock.increment) = (ms(0), ms(1000));
         }
-        let actions = desk.open_with(game, desk.now);
+        let actions = harness.open_with(game, harness.now);
         let limits = thinking(&actions).expect("our turn").limits;
-        let time = limits.hard_deadline.expect("always one") - desk.now;
+        let time = limits.hard_deadline.expect("always one") - harness.now;
         assert!(time < ms(1500) && time > ms(50), "{moves:?}: {time:?}");
     }
 }
 
 #[test]
-fn an_opponent_whose_first_move_expires_is_looked_at_when_it_has() {
-    let mut desk = Desk::new(Side::Black);
+fn the_stream_is_checked_when_the_opponents_first_move_has_expired() {
+    let mut harness = Harness::new(Side::Black);
     let mut waiting = state("");
     waiting.expiration = Some(Expiration {
         idle: ms(5000),
@@ -244,69 +259,73 @@ fn an_opponent_whose_first_move_expires_is_looked_at_when_it_has() {
     });
     let mut game = full(Side::Black, waiting);
     game.tournament = Some("abcd1234".into());
-    desk.open_with(game, desk.now);
-    assert!(!reopens(&desk.wait(ms(14_900))));
-    assert!(reopens(&desk.wait(ms(10_000))));
+    harness.open_with(game, harness.now);
+    assert!(!reopens(&harness.wait(ms(14_900))));
+    assert!(reopens(&harness.wait(ms(10_000))));
 }
 
 #[test]
 fn a_clock_that_cannot_be_read_is_still_a_clock() {
-    let mut desk = Desk::new(Side::White);
+    let mut harness = Harness::new(Side::White);
     let mut game = full(Side::White, state(LINE));
     game.clock = None;
-    let limits = thinking(&desk.open_with(game, desk.now)).unwrap().limits;
+    let limits = thinking(&harness.open_with(game, harness.now))
+        .unwrap()
+        .limits;
     assert!(limits.clock.is_some() && !limits.background);
-    let mut desk = Desk::new(Side::White);
+    let mut harness = Harness::new(Side::White);
     let mut game = full(Side::White, state(LINE));
     (game.clock, game.speed) = (None, Speed::Correspondence);
-    let limits = thinking(&desk.open_with(game, desk.now)).unwrap().limits;
+    let limits = thinking(&harness.open_with(game, harness.now))
+        .unwrap()
+        .limits;
     assert!(limits.clock.is_none() && limits.background);
 }
 
-/// A desk of an operator who wants a person's pace.
-fn unhurried(bot: bool, left: u64) -> (Desk, RequestId) {
+/// A harness with the human pace enabled.
+fn unhurried(bot: bool, left: u64) -> (Harness, RequestId) {
     let mut settings = settings();
     settings.clock.human_pace = true;
-    let mut desk = Desk::with(Side::White, settings);
+    let mut harness = Harness::with(Side::White, settings);
     let mut game = full(Side::White, with_clock(LINE, left));
     if bot {
         game.black.title = Some("BOT".into());
     }
-    let actions = desk.open_with(game, desk.now);
-    (desk, thinking(&actions).expect("our turn").request_id)
+    let actions = harness.open_with(game, harness.now);
+    (harness, thinking(&actions).expect("our turn").request_id)
 }
 
 #[test]
-fn at_a_persons_pace_a_move_is_kept_back_a_little_against_humans() {
-    let (mut desk, request_id) = unhurried(false, 180_000);
-    assert_eq!(posts(&desk.think(request_id, "e2e3")), 0);
-    assert_eq!(desk.machine.sent(), None, "not sent, so not frozen");
-    assert_eq!(posted(&desk.wait(ms(3500))).expect("sent").uci, "e2e3");
+fn at_a_human_pace_a_move_is_held_back_a_little_against_humans() {
+    let (mut harness, request_id) = unhurried(false, 180_000);
+    assert_eq!(posts(&harness.think(request_id, "e2e3")), 0);
+    assert_eq!(harness.machine.sent(), None, "not sent, so not frozen");
+    assert_eq!(posted(&harness.wait(ms(3500))).expect("sent").uci, "e2e3");
 }
 
 #[test]
-fn nobody_is_kept_waiting_by_bots_on_short_clocks_or_after_a_fall_of_the_clock() {
-    let (mut desk, request_id) = unhurried(true, 180_000);
-    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
-    let (mut desk, request_id) = unhurried(false, 15_000);
-    assert_eq!(posts(&desk.think(request_id, "e2e3")), 1);
-    let (mut desk, request_id) = unhurried(false, 180_000);
-    assert_eq!(posts(&desk.think(request_id, "e2e3")), 0);
-    desk.state_with(with_clock(LINE, 9_000));
-    assert_eq!(posts(&desk.wait(ms(0))), 1);
+fn no_move_is_held_back_against_bots_on_short_clocks_or_after_a_fall_of_the_clock() {
+    let (mut harness, request_id) = unhurried(true, 180_000);
+    assert_eq!(posts(&harness.think(request_id, "e2e3")), 1);
+    let (mut harness, request_id) = unhurried(false, 15_000);
+    assert_eq!(posts(&harness.think(request_id, "e2e3")), 1);
+    let (mut harness, request_id) = unhurried(false, 180_000);
+    assert_eq!(posts(&harness.think(request_id, "e2e3")), 0);
+    harness.state_with(with_clock(LINE, 9_000));
+    assert_eq!(posts(&harness.wait(ms(0))), 1);
 }
 
 #[test]
-fn a_game_that_ends_while_a_move_is_kept_back_asks_for_nothing_more() {
-    let (mut desk, request_id) = unhurried(false, 180_000);
-    desk.think(request_id, "e2e3");
+fn a_game_that_ends_while_a_move_is_held_back_needs_no_further_effect() {
+    let (mut harness, request_id) = unhurried(false, 180_000);
+    harness.think(request_id, "e2e3");
     let mut over = state(LINE);
     over.status = Status::Resign;
-    desk.state_with(over);
-    assert!(desk.wait(ms(60_000)).is_empty());
+    harness.state_with(over);
+    assert!(harness.wait(ms(60_000)).is_empty());
 }
 
-/// The last `Ponder` among some actions.
+/// The last `Ponder` among the effects.
 fn pondering(actions: &[GameEffect]) -> Option<(RequestId, String, Limits)> {
     actions.iter().rev().find_map(|action| match action {
         GameEffect::Ponder {
@@ -318,33 +337,38 @@ fn pondering(actions: &[GameEffect]) -> Option<(RequestId, String, Limits)> {
     })
 }
 
-/// Our move is shown, and the reply expected was this.
-fn expecting(settings: Settings, moves: &str, best: &str, reply: &str) -> (Desk, Vec<GameEffect>) {
+/// Our move is shown, with `reply` as the expected answer.
+fn expecting(
+    settings: Settings,
+    moves: &str,
+    best: &str,
+    reply: &str,
+) -> (Harness, Vec<GameEffect>) {
     expecting_from(settings, moves, best, reply, |_| {})
 }
 
-/// The same of an answer with a change.
+/// The same with a changed search result.
 fn expecting_from(
     settings: Settings,
     moves: &str,
     best: &str,
     reply: &str,
     change: impl FnOnce(&mut SearchResult),
-) -> (Desk, Vec<GameEffect>) {
-    let mut desk = Desk::with(Side::White, settings);
-    let actions = desk.open(moves);
+) -> (Harness, Vec<GameEffect>) {
+    let mut harness = Harness::with(Side::White, settings);
+    let actions = harness.open(moves);
     let request_id = thinking(&actions).expect("our turn").request_id;
-    let mut answer = thought(best, Score::Cp(20), &desk.machine);
-    let mut after = desk.machine.game().clone();
+    let mut answer = thought(best, Score::Cp(20), &harness.machine);
+    let mut after = harness.machine.game().clone();
     after.push(answer.best.expect("legal"));
     answer.ponder = after.position().parse_uci(reply).ok();
     change(&mut answer);
-    desk.apply(GameInput::Thought {
+    harness.apply(GameInput::Thought {
         request_id,
         thought: answer,
     });
-    let actions = desk.state(format!("{moves} {best}").trim());
-    (desk, actions)
+    let actions = harness.state(format!("{moves} {best}").trim());
+    (harness, actions)
 }
 
 fn keen() -> Settings {
@@ -355,45 +379,45 @@ fn keen() -> Settings {
 }
 
 #[test]
-fn the_reply_expected_is_pondered_on_and_a_hit_goes_on_under_its_number() {
-    let (mut desk, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
+fn the_expected_reply_is_pondered_on_and_a_hit_continues_under_its_id() {
+    let (mut harness, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
     let (request_id, reply, limits) = pondering(&actions).expect("pondering");
     assert_eq!(reply, "e7e6");
     assert!(limits.ponder && limits.clock.is_some());
-    desk.now += ms(5000);
-    let actions = desk.state("g1f3 f7f6 e2e3 e7e6");
+    harness.now += ms(5000);
+    let actions = harness.state("g1f3 f7f6 e2e3 e7e6");
     assert_eq!(thinking(&actions).expect("our turn").request_id, request_id);
     assert!(!stops(&actions));
-    let fallback = desk
+    let fallback = harness
         .machine
         .next_timeout()
         .expect("a timer of the table's own");
-    assert!(fallback > desk.now);
-    assert_eq!(posts(&desk.think(request_id, "d2d4")), 1);
+    assert!(fallback > harness.now);
+    assert_eq!(posts(&harness.think(request_id, "d2d4")), 1);
 }
 
 #[test]
-fn after_a_move_from_the_tables_the_reply_is_pondered_on_too() {
+fn after_a_tablebase_move_the_reply_is_pondered_on_too() {
     let from_tables = |answer: &mut SearchResult| answer.by_tables = true;
-    let (desk, actions) = expecting_from(keen(), LINE, "e2e3", "e7e6", from_tables);
+    let (harness, actions) = expecting_from(keen(), LINE, "e2e3", "e7e6", from_tables);
     let (_, reply, _) = pondering(&actions).expect("pondering");
-    assert_eq!((reply.as_str(), desk.machine.ply()), ("e7e6", 3));
+    assert_eq!((reply.as_str(), harness.machine.ply()), ("e7e6", 3));
 }
 
 #[test]
 fn another_reply_begins_a_new_search() {
-    let (mut desk, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
+    let (mut harness, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
     let (request_id, ..) = pondering(&actions).expect("pondering");
-    let actions = desk.state("g1f3 f7f6 e2e3 d7d5");
+    let actions = harness.state("g1f3 f7f6 e2e3 d7d5");
     let fresh = thinking(&actions).expect("our turn").request_id;
     assert_ne!(fresh, request_id);
-    // What the old one says now is of no interest.
-    assert_eq!(posts(&desk.think(request_id, "d2d4")), 0);
-    assert_eq!(posts(&desk.think(fresh, "d2d4")), 1);
+    // The old search's result is ignored.
+    assert_eq!(posts(&harness.think(request_id, "d2d4")), 0);
+    assert_eq!(posts(&harness.think(fresh, "d2d4")), 1);
 }
 
 #[test]
-fn nothing_is_pondered_on_unasked_or_without_need() {
+fn there_is_no_pondering_unless_enabled_and_useful() {
     let none = |settings, moves, best, reply| {
         let (_, actions) = expecting(settings, moves, best, reply);
         assert!(pondering(&actions).is_none(), "{moves} {best} {reply}");
@@ -401,7 +425,7 @@ fn nothing_is_pondered_on_unasked_or_without_need() {
     none(settings(), LINE, "e2e3", "e7e6");
     // Before the opponent's first move no clock runs.
     none(keen(), "", "g1f3", "f7f6");
-    // A reply that makes no sense there.
+    // An illegal reply.
     none(keen(), LINE, "e2e3", "e2e4");
     // A search with limits of its own is a test.
     let mut limited = keen();
@@ -411,50 +435,50 @@ fn nothing_is_pondered_on_unasked_or_without_need() {
 
 #[test]
 fn a_reply_that_ends_the_game_is_not_pondered_on() {
-    // Black will blow our king up on f2.
+    // Black will explode our king on f2.
     let moves = "e2e4 e7e5 b1c3 d8h4 a2a3 a7a6";
     let (_, actions) = expecting(keen(), moves, "a3a4", "h4f2");
     assert!(pondering(&actions).is_none());
 }
 
 #[test]
-fn pondering_ends_with_the_game_and_with_a_takeback_and_outlasts_what_is_not_believed() {
+fn pondering_ends_with_the_game_or_a_takeback_and_survives_an_unbelieved_list() {
     let begin = || expecting(keen(), LINE, "e2e3", "e7e6").0;
-    let mut desk = begin();
+    let mut harness = begin();
     let mut over = state(SHOWN);
     over.status = Status::Resign;
-    assert!(stops(&desk.state_with(over)));
+    assert!(stops(&harness.state_with(over)));
     assert!(stops(&begin().open("g1f3")));
     for unbelieved in ["g1f3", "g1f3 f7f6 e2e5"] {
-        let mut desk = begin();
-        assert!(!stops(&desk.state(unbelieved)), "{unbelieved}");
-        assert!(!stops(&desk.open(SHOWN)), "all as before");
+        let mut harness = begin();
+        assert!(!stops(&harness.state(unbelieved)), "{unbelieved}");
+        assert!(!stops(&harness.open(SHOWN)), "all as before");
     }
-    // News without a move leave it alone.
-    let mut desk = begin();
+    // A state without a new move changes nothing.
+    let mut harness = begin();
     let mut offer = state(SHOWN);
     offer.draw_offer.black = true;
-    assert!(!stops(&desk.state_with(offer)));
+    assert!(!stops(&harness.state_with(offer)));
 }
 
 #[test]
 fn an_only_move_ends_pondering_and_is_sent_at_once() {
-    // If black checks, g2g3 is the only move; another one was expected.
-    let (mut desk, actions) = expecting(keen(), "f2f3 e7e6", "a2a3", "a7a6");
+    // If Black checks, g2g3 is the only move; another one was expected.
+    let (mut harness, actions) = expecting(keen(), "f2f3 e7e6", "a2a3", "a7a6");
     assert!(pondering(&actions).is_some());
-    let actions = desk.state("f2f3 e7e6 a2a3 d8h4");
+    let actions = harness.state("f2f3 e7e6 a2a3 d8h4");
     assert!(stops(&actions));
     assert_eq!(posted(&actions).expect("an only move").uci, "g2g3");
 }
 
 #[test]
-fn no_lag_is_too_great_to_move() {
-    let mut desk = Desk::new(Side::White);
-    desk.machine.expect_lag(Latency {
+fn no_latency_is_too_great_to_move() {
+    let mut harness = Harness::new(Side::White);
+    harness.machine.expect_lag(Latency {
         learned: Duration::MAX / 4,
         median: Duration::ZERO,
         worst: Duration::MAX / 4,
         moves: usize::MAX,
     });
-    assert!(thinking(&desk.open(LINE)).is_some());
+    assert!(thinking(&harness.open(LINE)).is_some());
 }

@@ -12,8 +12,8 @@ use megaton::store::Store;
 use proptest::prelude::*;
 
 use crate::challenges::{game, player};
-use crate::desk::{Desk, full, posted, state, thinking};
-use crate::desk::{ME, ms};
+use crate::harness::{Harness, full, posted, state, thinking};
+use crate::harness::{ME, ms};
 
 const HOUR: u64 = 3600;
 
@@ -232,21 +232,24 @@ fn a_game_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
         (game.clock, game.speed) = (None, Speed::Correspondence);
         game
     };
-    let mut desk = Desk::new(megaton::lichess::Side::White);
-    assert!(!desk.machine.may_be_left(), "nothing is known yet");
-    let actions = desk.open_with(unclocked("g1f3 f7f6"), desk.now);
-    assert!(!desk.machine.may_be_left());
+    let mut harness = Harness::new(megaton::lichess::Side::White);
+    assert!(!harness.machine.may_be_left(), "nothing is known yet");
+    let actions = harness.open_with(unclocked("g1f3 f7f6"), harness.now);
+    assert!(!harness.machine.may_be_left());
     let search = thinking(&actions).expect("our turn").request_id;
-    posted(&desk.think(search, "e2e3")).expect("sent");
-    assert!(!desk.machine.may_be_left(), "not shown yet");
-    desk.state("g1f3 f7f6 e2e3");
-    assert!(desk.machine.may_be_left());
-    desk.state("g1f3 f7f6 e2e3 nonsense");
-    assert!(!desk.machine.may_be_left(), "what it shows cannot be read");
+    posted(&harness.think(search, "e2e3")).expect("sent");
+    assert!(!harness.machine.may_be_left(), "not shown yet");
+    harness.state("g1f3 f7f6 e2e3");
+    assert!(harness.machine.may_be_left());
+    harness.state("g1f3 f7f6 e2e3 nonsense");
+    assert!(
+        !harness.machine.may_be_left(),
+        "what it shows cannot be read"
+    );
     // A game with a clock is never left.
-    let (mut desk, _) = Desk::at(megaton::lichess::Side::White, "g1f3");
-    desk.now += ms(1);
-    assert!(!desk.machine.may_be_left());
+    let (mut harness, _) = Harness::at(megaton::lichess::Side::White, "g1f3");
+    harness.now += ms(1);
+    assert!(!harness.machine.may_be_left());
 }
 
 /// Anything that can happen to correspondence games.

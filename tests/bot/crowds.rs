@@ -10,8 +10,8 @@ use megaton::lichess::{Event, Player};
 use proptest::prelude::*;
 
 use crate::challenges::{bot, challenge, game, player};
-use crate::desk::refused;
 use crate::fixture::{Fixture, Wanted};
+use crate::harness::refused;
 
 const SLOTS: usize = 3;
 const FOR_HUMANS: usize = 1;

@@ -12,7 +12,7 @@ use megaton::bot::{
 use megaton::lichess::{Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, UserId};
 use megaton::store::Store;
 
-use crate::desk::ME;
+use crate::harness::ME;
 
 /// An account state with its own clock.
 pub(crate) struct Fixture {

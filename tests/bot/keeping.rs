@@ -1,5 +1,5 @@
-//! What is kept through a kill: a child writes, is killed at some moment, and whatever it was told
-//! to be on disk must be there.
+//! Persistence through a kill: a child writes and is killed at some moment; every write that it saw
+//! acknowledged must be on disk.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use megaton::bot::{BotState, ChallengeTarget, StateRules};
 use megaton::lichess::{ChallengeId, GameId, UserId};
 use megaton::store::{GameMemory, Store};
 
-/// Names the folder to the child that writes.
+/// Passes the folder to the child that writes.
 const FOLDER: &str = "MEGATON_TEST_KEEPING";
 /// How often the child is killed.
 const KILLS: usize = 12;
@@ -26,8 +26,8 @@ fn rules() -> StateRules {
     rules
 }
 
-/// Not a test but the child of the one below: it spends, cools and greets until it is killed, and
-/// says what it was told to be on disk.
+/// Not a test but the child of the one below: it spends, starts cooldowns and greets until it is
+/// killed, and prints each acknowledged write.
 #[tokio::test]
 async fn a_child_that_writes() {
     let Some(folder) = std::env::var_os(FOLDER) else {

@@ -1,18 +1,19 @@
-//! The bot, from its pure cores outwards: state machines fed by hand in virtual time, random
-//! sequences of events, and whole bots on a small faulty test server.
+//! The bot, from its pure cores outwards: state machines driven in virtual time, random sequences
+//! of events, and whole bots on a small faulty test server.
 
 mod absences;
 mod account;
+mod answers;
 mod arenas;
 mod challenges;
 mod clock;
 mod correspondence;
 mod crowds;
-mod desk;
 mod draws;
 mod endings;
 mod event_stream;
 mod fixture;
+mod harness;
 mod http;
 mod incoming;
 mod keeping;
@@ -31,7 +32,6 @@ mod running;
 mod server;
 mod slots;
 mod storm;
-mod streaks;
 mod talk;
 mod variety;
 mod verdicts;

@@ -1,5 +1,5 @@
-//! Lists of names from a server of the test's own: asked for without the token, kept when it fails,
-//! bounded in size, time and hops.
+//! Player lists from a test server: fetched without the token, kept when a fetch fails, bounded in
+//! size, time and redirects.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -13,14 +13,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What the server does with the next request; the last one repeats.
+/// The server's reaction to the next request; the last one repeats.
 #[derive(Clone, Debug)]
 enum Page {
-    /// A whole answer.
     Whole(String),
-    /// A head, and then names without an end.
+    /// A head, then names without an end.
     Endless,
-    /// Nothing.
     Silence,
 }
 
@@ -38,7 +36,6 @@ fn status(line: &str) -> Page {
     ))
 }
 
-/// A server of pages.
 struct Library {
     url: String,
     heads: Arc<Mutex<Vec<String>>>,
@@ -103,7 +100,7 @@ async fn answer(mut socket: TcpStream, page: Page, heads: Arc<Mutex<Vec<String>>
     }
 }
 
-/// A keeper at work on one block list.
+/// A refresher running on one block list.
 struct Kept {
     lists: watch::Receiver<Arc<PlayerLists>>,
     settings: watch::Sender<Arc<Settings>>,
@@ -168,7 +165,7 @@ async fn until_asked(reader: &Library, times: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_is_fetched_without_the_token_and_again_by_its_mark() {
+async fn a_list_is_fetched_without_the_token_and_again_by_its_etag() {
     let reader = Library::open([
         page("\"one\"", "# stallers\nBlastCap\n"),
         status("304 Not Modified"),
@@ -196,7 +193,7 @@ async fn a_list_is_fetched_without_the_token_and_again_by_its_mark() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_that_fails_keeps_its_names_over_a_restart_too() {
+async fn a_list_that_fails_keeps_its_names_across_a_restart_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let html = "<html>moved</html>";
     let failures = [
@@ -214,7 +211,7 @@ async fn a_list_that_fails_keeps_its_names_over_a_restart_too() {
         until_asked(&reader, 3).await;
         assert!(kept.blocks("blastcap"), "{failure:?}");
         drop(kept);
-        // Without a network: the copy blocks from the first moment on.
+        // Without a network: the copy blocks from the start.
         let url = reader.url.clone();
         drop(reader);
         let kept = keep(&[&url], Some(folder.path()));
@@ -225,7 +222,7 @@ async fn a_list_that_fails_keeps_its_names_over_a_restart_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_few_hops_are_followed_and_a_circle_is_not() {
+async fn a_few_redirects_are_followed_and_a_loop_is_not() {
     let hop = || {
         Page::Whole(
             "HTTP/1.1 302 Found\r\nlocation: /list\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
@@ -242,7 +239,7 @@ async fn a_few_hops_are_followed_and_a_circle_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_read_and_what_was_not_is_told() {
+async fn the_state_shows_successful_and_failed_reads() {
     let reader = Library::open([page("\"one\"", "blastcap\nnuke\n")]).await;
     let settings = settings(&[&reader.url, "file:/nowhere/at/all.txt", "inline"]);
     let mut keeper = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
@@ -259,7 +256,7 @@ async fn what_was_read_and_what_was_not_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn how_each_list_is_can_be_seen_while_it_is_kept() {
+async fn the_state_of_each_list_is_visible_while_it_is_refreshed() {
     let reader = Library::open([page("\"one\"", "blastcap\nnuke\n"), status("500 Oops")]).await;
     let mut kept = keep(&["one", &reader.url, "file:/nowhere.txt", "two"], None);
     let failed =
@@ -278,7 +275,7 @@ async fn how_each_list_is_can_be_seen_while_it_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn other_rules_are_read_at_once_and_files_as_they_change() {
+async fn changed_rules_are_read_at_once_and_files_as_they_change() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("foes.txt");
     std::fs::write(&file, "blastcap\n").expect("written");

@@ -1,5 +1,5 @@
-//! What the log says of the server's answers to our moves: each of them once, loud enough, with its
-//! game and its status; and that none of them costs the game.
+//! The log of the server's answers to our moves: each once, at the right level, with its game and
+//! status; and none of them costs the game.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use crate::running::{Bot, GUARD, all_over, patient};
 use crate::server::{MoveFault, Server};
 use crate::whole::HTML;
 
-/// A game for each answer: its id, which holds no digit, the status, and the text.
+/// A game for each answer: its id, without digits, the status, and the text.
 const ANSWERS: [(&str, u16, &str); 13] = [
     ("turn", 400, "Not your turn, or game already over"),
     ("piece", 400, "Piece on e2 cannot move to e5"),
@@ -22,15 +22,14 @@ const ANSWERS: [(&str, u16, &str); 13] = [
     ("rate", 429, "Too many requests. Try again later."),
     ("broken", 500, "Something went wrong"),
     ("gateway", 502, HTML),
-    // Answers that the protocol does not have.
+    // Answers outside the protocol.
     ("page", 200, HTML),
     ("elsewhere", 302, "Found"),
     ("teapot", 418, "I am a teapot"),
-    // Asked again without our name it is good, and the name is not used any more.
+    // Succeeds when repeated without the name in the user agent, which is dropped from then on.
     ("name", 401, "No such token"),
 ];
 
-/// What the log says.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -45,7 +44,7 @@ impl Write for Log {
 }
 
 impl Log {
-    /// Of this thread, until what comes back is dropped.
+    /// Captures this thread's log until the guard is dropped.
     fn of_this_thread(&self) -> DefaultGuard {
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -56,7 +55,7 @@ impl Log {
         tracing::subscriber::set_default(subscriber)
     }
 
-    /// The lines about a game that no one is to overlook.
+    /// The warnings about a game.
     fn warnings(&self, game: &str) -> Vec<String> {
         let said = self.0.lock().expect("no panic here").clone();
         let said = String::from_utf8(said).expect("text");
@@ -70,19 +69,19 @@ impl Log {
     }
 }
 
-// One thread: its log is that of everyone here.
+// A single thread, so that its log covers every task here.
 #[tokio::test]
 async fn every_answer_to_a_move_is_one_line_of_the_log_with_its_game_and_status() {
     let log = Log::default();
     let _log = log.of_this_thread();
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(100);
-    // However slow the machine is, there is nothing else to say of these games.
+    // However slow the machine is, these games cause no other log lines.
     server.timing.move_call = GUARD;
     let bot = Bot::paced(&server, &patient(), |_| {});
     for (game, status, text) in ANSWERS {
         let fault = MoveFault::Instead(status, text);
-        // A 401 may be about our name, and is asked again without it.
+        // A 401 may be due to the bot's name, and is retried without it.
         let times = if game == "token" { 2 } else { 1 };
         {
             let mut world = server.world();

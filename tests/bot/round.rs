@@ -7,7 +7,7 @@ use megaton::rules::{Color, Draw, Game, Outcome, RepetitionRule, Win};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::desk::ME;
+use crate::harness::ME;
 use crate::server::Piece;
 
 pub(crate) struct Round {

@@ -1,4 +1,4 @@
-//! Every rule of the verdict, row by row: which decides, and what the challenger is told.
+//! Every rule of the challenge policy, row by row: the decisive rule and the decline reason.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use megaton::lichess::{ColorChoice, Compat, DeclineReason, GameId, TimeControl, 
 
 use crate::challenges::{Case, bot, clock, decision, judged, names, secs};
 
-/// What is changed, which rule decides, and what the challenger is told.
+/// The change to the challenge, the decisive rule, and the decline reason.
 type Row = (fn(&mut Case), ChallengeRule, DeclineReason);
 
-fn check(streaks: &[Row]) {
-    for (index, (change, rule, reason)) in streaks.iter().enumerate() {
+fn check(rows: &[Row]) {
+    for (index, (change, rule, reason)) in rows.iter().enumerate() {
         let verdict = judged(change);
         let decided = verdict.decided_by().map(|violation| violation.rule);
         let expected = (Some(*rule), Decision::Decline(*reason));
@@ -25,7 +25,7 @@ fn check(streaks: &[Row]) {
 }
 
 #[test]
-fn every_rule_about_the_game_names_what_would_be_taken() {
+fn every_rule_about_the_game_names_an_acceptable_alternative() {
     use DeclineReason as Reason;
     check(&[
         (
@@ -85,7 +85,7 @@ fn every_rule_about_the_game_names_what_would_be_taken() {
             ChallengeRule::Color,
             Reason::Generic,
         ),
-        // The lot may fall otherwise next time.
+        // A random colour may differ next time.
         (
             |c| c.rules.humans.color = ColorWish::White,
             ChallengeRule::Color,
@@ -207,7 +207,7 @@ fn every_rule_about_time_names_the_direction() {
 }
 
 #[test]
-fn games_without_a_clock_are_taken_where_they_are_wanted_and_never_rated() {
+fn games_without_a_clock_are_accepted_if_enabled_and_never_rated() {
     use DeclineReason as Reason;
     check(&[
         (
@@ -268,7 +268,7 @@ fn days(case: &mut Case, days: u32, least: u32, most: u32) {
 }
 
 #[test]
-fn rated_only_asks_for_what_lichess_rates() {
+fn rated_only_asks_for_a_clock_that_lichess_rates() {
     use DeclineReason as Reason;
     let declined = |time| {
         decision(|c| {
@@ -279,7 +279,7 @@ fn rated_only_asks_for_what_lichess_rates() {
             c.asked.time_control = time;
         })
     };
-    let streaks = [
+    let rows = [
         (clock(180, 2), Reason::Rated),
         (clock(0, 2), Reason::Rated),
         // Sent as rated, and turned casual on the way.
@@ -287,7 +287,7 @@ fn rated_only_asks_for_what_lichess_rates() {
         (TimeControl::Correspondence { days: 2 }, Reason::TooSlow),
         (TimeControl::Unlimited, Reason::TooSlow),
     ];
-    for (time, reason) in streaks {
+    for (time, reason) in rows {
         assert_eq!(declined(time), Decision::Decline(reason), "{time:?}");
     }
     let rated = decision(|c| {
@@ -365,14 +365,14 @@ fn every_rule_about_the_challenger_is_final() {
     assert_eq!(known, Decision::Accept);
     let allowed = decision(|c| c.rules.allow = names(&["BLASTCAP"]));
     assert_eq!(allowed, Decision::Accept);
-    // Without a rating of ours there is no difference to speak of.
+    // Without a rating of the bot there is no difference to compare.
     let unrated = decision(|c| {
         c.rating = None;
         c.rules.humans.max_rating_difference = 1;
         c.rated_at(3000);
     });
     assert_eq!(unrated, Decision::Accept);
-    // That of another variant says nothing.
+    // A rating in another variant is irrelevant.
     let other = judged(|c| {
         c.rules.humans.min_rating = 3000;
         c.asked.variant = Variant::Horde;
@@ -462,10 +462,10 @@ fn every_rule_about_how_often_says_later() {
 }
 
 #[test]
-fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
+fn of_several_reasons_the_one_sent_spares_a_useless_second_try() {
     use DeclineReason as Reason;
     check(&[
-        // Anyone who may not come at all need not change anything.
+        // A challenger who is never accepted need not change anything.
         (
             |c| {
                 c.asked.variant = Variant::Horde;
@@ -516,7 +516,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
             ChallengeRule::NoRated,
             Reason::Casual,
         ),
-        // What passes by itself comes last.
+        // Reasons that pass with time come last.
         (
             |c| {
                 c.rules.humans.rated = false;
@@ -525,7 +525,7 @@ fn of_several_reasons_the_one_is_sent_that_spares_a_useless_second_try() {
             ChallengeRule::NoRated,
             Reason::Casual,
         ),
-        // Objections about time speak with one voice, whichever rule comes first.
+        // Violations about time share one reason, whichever rule comes first.
         (
             |c| {
                 c.rules.humans.min_base = secs(600);

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::desk::ME;
+use crate::harness::ME;
 use crate::http::serve;
 use crate::round::Round;
 

@@ -10,8 +10,8 @@ use megaton::lichess::{
 use megaton::store::FinishedGame;
 
 use crate::challenges::{bot, challenge, game, player};
-use crate::desk::refused;
 use crate::fixture::{Fixture, Wanted, accept, later, play};
+use crate::harness::refused;
 
 fn fixture(slots: usize, for_humans: usize) -> Fixture {
     Fixture::with(|settings| {

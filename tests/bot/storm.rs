@@ -1,6 +1,6 @@
-//! Random sequences of everything that can happen to a game state machine: no panic, no illegal move, no request
-//! out of place, never two moves for one ply on a doubt, and in the end always a move. And a storm of
-//! challenges at the door, all of them gone before they can be accepted.
+//! Random sequences of everything that can happen to a game state machine: no panic, no illegal
+//! move, no misplaced request, never two moves for one ply in doubt, and in the end always a move.
+//! And a storm of challenges, all withdrawn before they can be accepted.
 
 use std::time::{Duration, Instant};
 
@@ -13,18 +13,18 @@ use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
-use crate::desk::{Desk, ms, settings, state, thought};
+use crate::harness::{Harness, ms, settings, state, thought};
 use crate::running::{Bot, all_over};
 use crate::server::Server;
 
-/// Takebacks granted where the manners are tried.
+/// Takebacks granted when all policies are enabled.
 const MOST_TAKEBACKS: u32 = 3;
-/// How long a slot rests after an acceptance that came too late (`bot::errands`).
+/// How long a slot cools down after an acceptance that came too late.
 const GONE_REST: Duration = Duration::from_millis(100);
-/// Challenges that are gone; all of them find a slot or a place to wait.
+/// Withdrawn challenges; each finds a slot or a place in the queue.
 const GONE: usize = 16;
 
-/// Something that happens, in terms of what was there before.
+/// An event, relative to the state before it.
 #[derive(Clone, Debug)]
 enum Event {
     /// The stream shows the truth.
@@ -37,39 +37,47 @@ enum Event {
     },
     /// The stream is reopened now and shows the truth.
     Open,
-    /// An opening asked for a while ago shows the truth.
+    /// An opening requested a while ago shows the truth.
     StaleOpen,
-    /// A line that cannot be read.
+    /// An unreadable line.
     Garbage,
-    /// The search that runs answers, with the move of this number or with nonsense.
+    /// The running search answers with the move of this number, or with nonsense.
     Think {
         pick: usize,
         sound: bool,
         score: i32,
     },
-    /// The sent move arrives at the server (if it is its turn), and its answer is this.
+    /// The sent move arrives at the server (if it is its turn), with this answer.
     Arrives(Reply),
-    /// The sent move does not arrive, and its answer is this.
+    /// The sent move does not arrive, with this answer.
     Misses(Reply),
     /// The opponent moves (if it is their turn).
-    Opponent { pick: usize },
+    Opponent {
+        pick: usize,
+    },
     /// The opponent offers a draw.
     Offer,
-    /// The opponent proposes to take back.
+    /// The opponent proposes a takeback.
     Propose,
     /// Moves are taken back on the server.
-    Takeback { plies: usize },
-    /// Time passes.
-    Wait { ms: u64 },
-    /// What is known of the way to the server changes.
-    Lag { ms: u64 },
-    /// The opponent is away.
-    Gone { seconds: u64 },
+    Takeback {
+        plies: usize,
+    },
+    Wait {
+        ms: u64,
+    },
+    /// The known latency changes.
+    Lag {
+        ms: u64,
+    },
+    Gone {
+        seconds: u64,
+    },
     /// The event stream says the game is over, wrongly.
     GameFinish,
     /// The stream is refused once.
     NoStream,
-    /// The last request is answered so.
+    /// The answer to the last request.
     Asked(Reply),
 }
 
@@ -91,7 +99,7 @@ impl From<Reply> for CallOutcome {
             Reply::Limited(seconds) => Self::Limited {
                 wait: seconds.map(|s| ms(s * 1000)),
             },
-            Reply::Refused(text) => crate::desk::refused(text),
+            Reply::Refused(text) => crate::harness::refused(text),
             Reply::Token => Self::Refused {
                 status: 401,
                 text: "No such token".into(),
@@ -142,7 +150,7 @@ fn score() -> impl Strategy<Value = i32> {
     prop_oneof![3 => Just(0), 2 => Just(-2000), 1 => Just(500), 1 => -40..40_i32]
 }
 
-/// Everything on a game but its moves is wanted, and soon.
+/// Enables every policy, and soon.
 fn want_manners(settings: &mut Settings) {
     settings.draw.ply = 2;
     settings.draw.moves = 1;
@@ -153,31 +161,30 @@ fn want_manners(settings: &mut Settings) {
     settings.takeback.humans = MOST_TAKEBACKS;
 }
 
-/// The server's side of the story, and the promises that are watched over.
+/// The server's side, and the guarantees that the test checks.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own in this story"
 )]
 struct Storm {
-    desk: Desk,
-    /// The game as the server has it.
+    harness: Harness,
+    /// The game on the server.
     truth: Game,
     thinking: Option<RequestId>,
-    /// The sending under way.
+    /// The move being sent.
     sent: Option<(RequestId, Move, DrawOffer)>,
-    /// What was sent for the list of this length and content and may not change.
+    /// The move sent after this list, which must not change.
     committed: Option<(Vec<Move>, Move)>,
-    /// A refusal came at this moment: an opening asked for later allows another move.
+    /// When a refusal came: an opening requested later allows another move.
     refused_at: Option<Instant>,
     over: bool,
-    /// The game state machine has said its last word.
+    /// The machine has finished the game.
     ended: bool,
-    /// Moves were taken back, and the game state machine has not seen it yet.
+    /// Moves were taken back, unseen by the machine so far.
     shrunk: bool,
-    /// What the opponent proposes.
     offers_draw: bool,
     proposes_takeback: bool,
-    /// The request made last.
+    /// The last request.
     asked: Option<GameRequest>,
     granted: u32,
     offered: u32,
@@ -185,10 +192,10 @@ struct Storm {
 
 impl Storm {
     fn new(us: Side, settings: Settings) -> Self {
-        let mut desk = Desk::with(us, settings);
-        desk.casual = true;
+        let mut harness = Harness::with(us, settings);
+        harness.casual = true;
         let mut storm = Self {
-            desk,
+            harness,
             shrunk: false,
             offers_draw: false,
             proposes_takeback: false,
@@ -213,22 +220,25 @@ impl Storm {
     }
 
     fn our_turn(&self) -> bool {
-        self.truth.ply().is_multiple_of(2) == (self.desk.us == Side::White)
+        self.truth.ply().is_multiple_of(2) == (self.harness.us == Side::White)
     }
 
     fn open(&mut self, stale: bool) {
         let opened = if stale {
-            self.desk.now.checked_sub(ms(3000)).unwrap_or(self.desk.now)
+            self.harness
+                .now
+                .checked_sub(ms(3000))
+                .unwrap_or(self.harness.now)
         } else {
-            self.desk.now
+            self.harness.now
         };
         if self.refused_at.is_some_and(|at| opened >= at) {
             self.committed = None;
             self.refused_at = None;
         }
         self.see();
-        let line = self.desk.full(self.state());
-        let actions = self.desk.open_with(line, opened);
+        let line = self.harness.full(self.state());
+        let actions = self.harness.open_with(line, opened);
         self.take(actions);
     }
 
@@ -238,7 +248,7 @@ impl Storm {
             state.status = Status::Draw;
         }
         let (draw, takeback) = (&mut state.draw_offer, &mut state.takeback);
-        match self.desk.us {
+        match self.harness.us {
             Side::White => {
                 (draw.black, takeback.black) = (self.offers_draw, self.proposes_takeback);
             }
@@ -249,7 +259,7 @@ impl Storm {
         state
     }
 
-    /// Anyone who sees the list shrink owes nothing of before.
+    /// Once the machine sees the list shrink, it owes nothing from before.
     fn see(&mut self) {
         if std::mem::take(&mut self.shrunk) {
             self.committed = None;
@@ -259,24 +269,24 @@ impl Storm {
 
     fn show(&mut self) {
         self.see();
-        let actions = self.desk.state_with(self.state());
+        let actions = self.harness.state_with(self.state());
         self.take(actions);
     }
 
-    /// Looks at what the game state machine wants, and holds it to its promises.
+    /// Checks the machine's effects against its guarantees.
     fn take(&mut self, actions: Vec<GameEffect>) {
         assert!(
             !self.ended || actions.is_empty(),
             "{actions:?} after the end"
         );
-        self.ended = self.desk.machine.is_over();
+        self.ended = self.harness.machine.is_over();
         for action in actions {
             assert!(!self.ended || !matches!(action, GameEffect::Post { .. }));
             match action {
                 GameEffect::Ponder { reply, limits, .. } => {
-                    let known = self.desk.machine.game();
+                    let known = self.harness.machine.game();
                     assert!(known.position().is_legal(reply) && limits.ponder);
-                    assert!(known.ply().is_multiple_of(2) != (self.desk.us == Side::White));
+                    assert!(known.ply().is_multiple_of(2) != (self.harness.us == Side::White));
                 }
                 GameEffect::Think { request_id, limits } => {
                     assert!(limits.hard_deadline.is_some());
@@ -288,7 +298,7 @@ impl Storm {
                         request_id,
                         best: None,
                     };
-                    let actions = self.desk.apply(input);
+                    let actions = self.harness.apply(input);
                     self.take(actions);
                 }
                 GameEffect::Post {
@@ -311,9 +321,9 @@ impl Storm {
         }
     }
 
-    /// What a request does, and whether it had any business there.
+    /// The effect of a request, and whether it was legitimate.
     fn ask(&mut self, request: GameRequest) {
-        let (plies, ours) = (self.desk.machine.ply(), self.desk.is_our_turn());
+        let (plies, ours) = (self.harness.machine.ply(), self.harness.is_our_turn());
         self.asked = Some(request);
         match request {
             GameRequest::Abort => {
@@ -330,7 +340,7 @@ impl Storm {
             }
             GameRequest::DeclineDraw => self.offers_draw = false,
             GameRequest::AcceptTakeback => {
-                let committed = self.desk.machine.sent();
+                let committed = self.harness.machine.sent();
                 let sent = self.sent.map(|(_, played, _)| played);
                 assert!(sent.is_none() || sent != committed, "a move is on its way");
                 let plies = if self.our_turn() { 1 } else { 2 };
@@ -353,7 +363,7 @@ impl Storm {
     }
 
     fn posted(&mut self, request_id: RequestId, uci: &str, draw: DrawOffer) {
-        let known = self.desk.machine.game();
+        let known = self.harness.machine.game();
         let played = known
             .position()
             .parse_uci(uci)
@@ -384,13 +394,13 @@ impl Storm {
                 state.takeback.black = *takeback;
                 state.time.white = Some(ms(*left));
                 state.time.black = Some(ms(*left));
-                let actions = self.desk.state_with(state);
+                let actions = self.harness.state_with(state);
                 self.take(actions);
             }
             Event::Open => self.open(false),
             Event::StaleOpen => self.open(true),
             Event::Garbage => {
-                let actions = self.desk.state("e2e4 e2e4 \u{0}");
+                let actions = self.harness.state("e2e4 e2e4 \u{0}");
                 self.take(actions);
             }
             Event::Think { pick, sound, score } => self.think(*pick, *sound, *score),
@@ -417,36 +427,36 @@ impl Storm {
                 self.show();
             }
             Event::Wait { ms: time } => {
-                let actions = self.desk.wait(ms(*time));
+                let actions = self.harness.wait(ms(*time));
                 self.take(actions);
             }
-            Event::Lag { ms: cost } => self.desk.machine.expect_lag(Latency {
+            Event::Lag { ms: cost } => self.harness.machine.expect_lag(Latency {
                 learned: ms(*cost),
                 ..Latency::default()
             }),
             Event::Gone { seconds } => {
-                let actions = self.desk.gone(*seconds);
+                let actions = self.harness.gone(*seconds);
                 self.take(actions);
                 let back = OpponentGone {
                     gone: false,
                     claim_win_in: None,
                 };
-                let actions = self.desk.apply(GameInput::Gone(back));
+                let actions = self.harness.apply(GameInput::Gone(back));
                 self.take(actions);
             }
             Event::GameFinish => {
-                let actions = self.desk.apply(GameInput::GameFinish);
+                let actions = self.harness.apply(GameInput::GameFinish);
                 self.take(actions);
             }
             Event::NoStream => {
-                let actions = self.desk.apply(GameInput::NoStream);
+                let actions = self.harness.apply(GameInput::NoStream);
                 self.take(actions);
                 self.open(false);
             }
             Event::Asked(reply) => {
                 let request = self.asked.take().unwrap_or(GameRequest::Abort);
                 let answer = CallOutcome::from(*reply);
-                let actions = self.desk.apply(GameInput::Asked { request, answer });
+                let actions = self.harness.apply(GameInput::Asked { request, answer });
                 self.take(actions);
             }
         }
@@ -456,8 +466,8 @@ impl Storm {
         let Some(request_id) = self.thinking else {
             return;
         };
-        let legal = self.desk.machine.game().position().legal_moves();
-        let mut answer = thought("a1a1", Score::Cp(score), &self.desk.machine);
+        let legal = self.harness.machine.game().position().legal_moves();
+        let mut answer = thought("a1a1", Score::Cp(score), &self.harness.machine);
         let best = if sound {
             legal[pick % legal.len()]
         } else {
@@ -465,17 +475,23 @@ impl Storm {
         };
         answer.best = Some(best);
         if sound {
-            let replies = self.desk.machine.game().position().play(best).legal_moves();
+            let replies = self
+                .harness
+                .machine
+                .game()
+                .position()
+                .play(best)
+                .legal_moves();
             answer.ponder = replies.iter().copied().nth(pick / 7 % replies.len().max(1));
         }
-        let actions = self.desk.apply(GameInput::Thought {
+        let actions = self.harness.apply(GameInput::Thought {
             request_id,
             thought: answer,
         });
         self.take(actions);
     }
 
-    /// The fate of the sending under way.
+    /// The outcome of the move being sent.
     fn answer(&mut self, reply: Reply, arrives: bool) {
         let Some((request_id, played, draw)) = self.sent.take() else {
             return;
@@ -483,7 +499,7 @@ impl Storm {
         let fits = self.our_turn() && self.truth.position().is_legal(played);
         if arrives && fits && !self.over {
             if draw == DrawOffer::Yes && self.offers_draw {
-                // Agreed, and the move is not played.
+                // Agreed, so the move is not played.
                 self.over = true;
             } else {
                 self.truth.push(played);
@@ -492,13 +508,13 @@ impl Storm {
             self.proposes_takeback = false;
         }
         if matches!(reply, Reply::Refused(_)) {
-            self.refused_at = Some(self.desk.now);
+            self.refused_at = Some(self.harness.now);
         }
-        let actions = self.desk.answer(request_id, reply.into());
+        let actions = self.harness.answer(request_id, reply.into());
         self.take(actions);
     }
 
-    /// From here on the world behaves. The move must be sent and shown.
+    /// From here on there are no faults. The move must be sent and shown.
     fn calm(&mut self) {
         for _ in 0..200 {
             if self.over || !self.our_turn() || self.truth.position().legal_moves().is_empty() {
@@ -507,7 +523,7 @@ impl Storm {
             self.open(false);
             self.think(7, true, 0);
             self.answer(Reply::Done, true);
-            let actions = self.desk.wait(ms(2000));
+            let actions = self.harness.wait(ms(2000));
             self.take(actions);
         }
         panic!("a move was owed and never sent: {}", self.list());
@@ -543,7 +559,7 @@ proptest! {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_seat_rests_after_each_acceptance_in_vain_until_the_others_are_heard_to_be_gone() {
+async fn the_slot_cools_down_after_each_failed_acceptance_until_the_other_withdrawals_arrive() {
     let in_vain = |calls: &[String]| {
         calls
             .iter()
@@ -567,11 +583,11 @@ async fn the_seat_rests_after_each_acceptance_in_vain_until_the_others_are_heard
             in_vain(&world.calls) >= 6
         })
         .await;
-    // The beginning is from before the first and the end from after the last of them: a slow machine
-    // can only make this longer.
+    // Measured from before the first to after the last of them: a slow machine can only make this
+    // longer.
     let took = begun.elapsed();
     assert!(took >= GONE_REST * 5, "six acceptances in {took:?}");
-    // What is taken back meanwhile is heard of while the slot rests.
+    // Withdrawals are received while the slot is on cooldown.
     server.world().in_one_piece(|world| {
         for n in 0..GONE {
             world.take_back(&format!("{n}gone"));

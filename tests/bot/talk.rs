@@ -1,5 +1,5 @@
-//! Talk and manners of the whole bot: what is said when, what a chat that fails costs, and which call
-//! each request becomes.
+//! Chat and policies of the whole bot: when it sends which message, the cost of a failing chat, and
+//! the call of each request.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn fast() -> BotTiming {
     BotTiming::default().faster(25)
 }
 
-/// Greetings in both rooms, without a pause between two lines.
+/// Greetings in both rooms, without a pause between messages.
 fn talkative(settings: &mut Settings) {
     settings.chat.greeting = "Hello {opponent}".into();
     settings.chat.spectator_greeting = "Hello everybody".into();
@@ -53,7 +53,7 @@ async fn greetings_follow_the_first_move_and_goodbyes_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bot_that_starts_again_greets_nobody_twice() {
+async fn a_restarted_bot_greets_no_one_twice() {
     let server = Server::start().await;
     server.world().begin("g1", true, 30);
     if let Some(round) = server.world().rounds.get_mut("g1") {
@@ -110,7 +110,7 @@ async fn a_chat_that_fails_or_hangs_costs_no_move_and_is_not_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn questions_are_answered_in_their_room_and_a_flood_is_not() {
+async fn commands_are_answered_in_their_room_and_a_flood_is_not() {
     let server = Server::start().await;
     server.world().begin("g1", true, 30);
     if let Some(round) = server.world().rounds.get_mut("g1") {
@@ -199,7 +199,7 @@ async fn offers_and_absences_become_the_right_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_leaves_us_waiting_again_and_again_rests() {
+async fn an_opponent_who_repeatedly_does_not_move_goes_on_cooldown() {
     let server = Server::start().await;
     let state = BotState::nowhere();
     let bot = Bot::remembering(&server, &fast(), state.clone(), |settings| {

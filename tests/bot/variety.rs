@@ -1,5 +1,4 @@
-//! Variety at the choice of the move: which games ask for it, what it may cost, and when it is left
-//! alone.
+//! Opening variety when a move is chosen: which games use it, its cost, and when it stays off.
 
 use megaton::bot::Settings;
 use megaton::bot::game::{GameEffect, GameInput, RequestId};
@@ -7,9 +6,9 @@ use megaton::engine::{Ranked, Score, SearchResult, StopReason};
 use megaton::lichess::Side;
 use proptest::prelude::*;
 
-use super::desk::{Desk, posted, thinking, thought, uci};
+use super::harness::{Harness, posted, thinking, thought, uci};
 
-/// What the search makes of the first move, best first.
+/// The search's ranking of the first move, best first.
 const RANKING: [(&str, i32); 5] = [
     ("g1f3", 40),
     ("b1c3", 35),
@@ -19,53 +18,53 @@ const RANKING: [(&str, i32); 5] = [
 ];
 const EARLIER: &str = "g1f3 f7f6 e2e3 e7e6";
 
-/// A rated game between bots, whose earlier games began so.
-fn desk(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Desk {
+/// A rated game between bots, with these openings of earlier games.
+fn harness(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Harness {
     let mut settings = Settings::default();
     change(&mut settings);
-    let mut desk = Desk::with(Side::White, settings);
-    desk.bot_opponent = true;
-    desk.machine.avoid(earlier.iter().copied(), 7);
-    desk
+    let mut harness = Harness::with(Side::White, settings);
+    harness.bot_opponent = true;
+    harness.machine.avoid(earlier.iter().copied(), 7);
+    harness
 }
 
 fn lines(actions: &[GameEffect]) -> usize {
     thinking(actions).expect("it thinks").limits.multipv
 }
 
-fn ranked(desk: &Desk, ranking: &[(&str, i32)]) -> SearchResult {
+fn ranked(harness: &Harness, ranking: &[(&str, i32)]) -> SearchResult {
     let (best, cp) = ranking[0];
     let ranking = ranking.iter().map(|(mv, cp)| Ranked {
-        mv: uci(&desk.machine, mv),
+        mv: uci(&harness.machine, mv),
         score: Score::Cp(*cp),
     });
     SearchResult {
         ranking: ranking.collect(),
-        ..thought(best, Score::Cp(cp), &desk.machine)
+        ..thought(best, Score::Cp(cp), &harness.machine)
     }
 }
 
-/// The move that is sent after this thought about the first move.
-fn sent(desk: &mut Desk, request_id: RequestId, thought: SearchResult) -> String {
-    let actions = desk.apply(GameInput::Thought {
+/// The move sent after this search result for the first move.
+fn sent(harness: &mut Harness, request_id: RequestId, thought: SearchResult) -> String {
+    let actions = harness.apply(GameInput::Thought {
         request_id,
         thought,
     });
     posted(&actions).expect("a move is sent").uci
 }
 
-/// Opens a game at its first move and thinks as ranked.
+/// The first move of a game, searched as ranked.
 fn first_move(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> String {
-    let mut desk = desk(earlier, change);
-    let actions = desk.open("");
+    let mut harness = harness(earlier, change);
+    let actions = harness.open("");
     let request_id = thinking(&actions).expect("it is our turn").request_id;
-    let thought = ranked(&desk, &RANKING);
-    sent(&mut desk, request_id, thought)
+    let thought = ranked(&harness, &RANKING);
+    sent(&mut harness, request_id, thought)
 }
 
 #[test]
-fn a_new_pair_weighs_one_line_and_plays_the_best() {
-    assert_eq!(lines(&desk(&[], |_| ()).open("")), 1);
+fn a_new_pair_ranks_one_line_and_plays_the_best() {
+    assert_eq!(lines(&harness(&[], |_| ()).open("")), 1);
     assert_eq!(first_move(&[], |_| ()), "g1f3");
     assert_eq!(
         first_move(&["e2e4 e7e5"], |_| ()),
@@ -76,7 +75,7 @@ fn a_new_pair_weighs_one_line_and_plays_the_best() {
 
 #[test]
 fn an_earlier_game_is_left_by_a_move_about_as_good() {
-    assert!(lines(&desk(&[EARLIER], |_| ()).open("")) > 2);
+    assert!(lines(&harness(&[EARLIER], |_| ()).open("")) > 2);
     let played = first_move(&[EARLIER], |_| ());
     assert!(
         ["b1c3", "g1h3", "e2e3"].contains(&played.as_str()),
@@ -91,13 +90,13 @@ fn both_earlier_games_are_left() {
 }
 
 #[test]
-fn no_more_is_paid_than_allowed() {
+fn a_deviation_costs_no_more_than_allowed() {
     for seed in 0..50 {
-        let mut desk = desk(&[EARLIER], |settings| settings.variety.loss = 5);
-        desk.machine.avoid([EARLIER], seed);
-        let request_id = thinking(&desk.open("")).unwrap().request_id;
-        let thought = ranked(&desk, &RANKING);
-        assert_eq!(sent(&mut desk, request_id, thought), "b1c3");
+        let mut harness = harness(&[EARLIER], |settings| settings.variety.loss = 5);
+        harness.machine.avoid([EARLIER], seed);
+        let request_id = thinking(&harness.open("")).unwrap().request_id;
+        let thought = ranked(&harness, &RANKING);
+        assert_eq!(sent(&mut harness, request_id, thought), "b1c3");
     }
     assert_eq!(
         first_move(&[EARLIER], |settings| settings.variety.loss = 4),
@@ -106,13 +105,13 @@ fn no_more_is_paid_than_allowed() {
 }
 
 #[test]
-fn the_same_seed_draws_the_same_and_another_may_not() {
+fn the_same_seed_picks_the_same_move_and_another_may_not() {
     let draw = |seed| {
-        let mut desk = desk(&[], |_| ());
-        desk.machine.avoid([EARLIER], seed);
-        let request_id = thinking(&desk.open("")).unwrap().request_id;
-        let thought = ranked(&desk, &RANKING);
-        sent(&mut desk, request_id, thought)
+        let mut harness = harness(&[], |_| ());
+        harness.machine.avoid([EARLIER], seed);
+        let request_id = thinking(&harness.open("")).unwrap().request_id;
+        let thought = ranked(&harness, &RANKING);
+        sent(&mut harness, request_id, thought)
     };
     let drawn: Vec<_> = (0..40).map(draw).collect();
     assert_eq!(drawn, (0..40).map(draw).collect::<Vec<_>>());
@@ -120,36 +119,36 @@ fn the_same_seed_draws_the_same_and_another_may_not() {
 }
 
 #[test]
-fn a_win_or_a_loss_at_hand_is_no_place_for_variety() {
+fn a_decided_game_is_not_varied() {
     for score in [Score::Mate(3), Score::Mate(-2)] {
-        let mut desk = desk(&[EARLIER], |_| ());
-        let request_id = thinking(&desk.open("")).unwrap().request_id;
-        let mut thought = ranked(&desk, &RANKING);
+        let mut harness = harness(&[EARLIER], |_| ());
+        let request_id = thinking(&harness.open("")).unwrap().request_id;
+        let mut thought = ranked(&harness, &RANKING);
         thought.score = score;
         thought.ranking[0].score = score;
-        assert_eq!(sent(&mut desk, request_id, thought), "g1f3", "{score}");
+        assert_eq!(sent(&mut harness, request_id, thought), "g1f3", "{score}");
     }
 }
 
 #[test]
 fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
-    let mut human = desk(&[EARLIER], |_| ());
+    let mut human = harness(&[EARLIER], |_| ());
     human.bot_opponent = false;
     assert_eq!(lines(&human.open("")), 1);
-    let mut casual = desk(&[EARLIER], |_| ());
+    let mut casual = harness(&[EARLIER], |_| ());
     casual.casual = true;
     assert_eq!(lines(&casual.open("")), 1);
-    let mut off = desk(&[EARLIER], |settings| settings.variety.enabled = false);
+    let mut off = harness(&[EARLIER], |settings| settings.variety.enabled = false);
     assert_eq!(lines(&off.open("")), 1);
-    let mut late = desk(&[EARLIER], |settings| settings.variety.plies = 2);
+    let mut late = harness(&[EARLIER], |settings| settings.variety.plies = 2);
     assert_eq!(lines(&late.open("g1f3 f7f6")), 1);
-    let mut left = desk(&[EARLIER], |_| ());
+    let mut left = harness(&[EARLIER], |_| ());
     assert_eq!(
         lines(&left.open("g1f3 e7e6")),
         1,
         "the opponent left it already"
     );
-    let mut over = desk(&[EARLIER], |_| ());
+    let mut over = harness(&[EARLIER], |_| ());
     assert_eq!(
         lines(&over.open(EARLIER)),
         1,
@@ -159,39 +158,39 @@ fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
 
 #[test]
 fn a_late_search_is_not_waited_for() {
-    let mut desk = desk(&[EARLIER], |_| ());
-    let request_id = thinking(&desk.open("")).unwrap().request_id;
-    let best = Some(uci(&desk.machine, "g1f3"));
-    let actions = desk.apply(GameInput::BestSoFar { request_id, best });
+    let mut harness = harness(&[EARLIER], |_| ());
+    let request_id = thinking(&harness.open("")).unwrap().request_id;
+    let best = Some(uci(&harness.machine, "g1f3"));
+    let actions = harness.apply(GameInput::BestSoFar { request_id, best });
     assert_eq!(posted(&actions).expect("at once").uci, "g1f3");
 }
 
 #[test]
-fn a_thought_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
+fn a_result_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
     for spoil in [
         |thought: &mut SearchResult| thought.ranking.clear(),
         |thought: &mut SearchResult| thought.ended = StopReason::Failed,
     ] {
-        let mut desk = desk(&[EARLIER], |_| ());
-        let request_id = thinking(&desk.open("")).unwrap().request_id;
-        let mut thought = ranked(&desk, &RANKING);
+        let mut harness = harness(&[EARLIER], |_| ());
+        let request_id = thinking(&harness.open("")).unwrap().request_id;
+        let mut thought = ranked(&harness, &RANKING);
         spoil(&mut thought);
-        assert_eq!(sent(&mut desk, request_id, thought), "g1f3");
+        assert_eq!(sent(&mut harness, request_id, thought), "g1f3");
     }
 }
 
 #[test]
 fn a_ranking_that_is_an_iteration_behind_does_not_cheapen_a_move() {
-    let mut desk = desk(&[EARLIER], |_| ());
-    let request_id = thinking(&desk.open("")).unwrap().request_id;
-    let mut thought = ranked(&desk, &RANKING);
-    // The iteration that was broken off has found more in the best move.
+    let mut harness = harness(&[EARLIER], |_| ());
+    let request_id = thinking(&harness.open("")).unwrap().request_id;
+    let mut thought = ranked(&harness, &RANKING);
+    // The interrupted iteration raised the score of the best move.
     thought.score = Score::Cp(90);
-    assert_eq!(sent(&mut desk, request_id, thought), "g1f3");
+    assert_eq!(sent(&mut harness, request_id, thought), "g1f3");
 }
 
 #[test]
-fn an_unreadable_earlier_game_is_no_hindrance() {
+fn an_unreadable_earlier_game_is_ignored() {
     assert_eq!(first_move(&["e2e5 nonsense", ""], |_| ()), "g1f3");
 }
 
@@ -205,12 +204,12 @@ proptest! {
     ) {
         let mut ranking: Vec<_> = RANKING.iter().map(|(mv, _)| *mv).zip(scores).collect();
         ranking.sort_by_key(|(_, cp)| -cp);
-        let mut desk = desk(&[], |settings| settings.variety.loss = loss);
+        let mut harness = harness(&[], |settings| settings.variety.loss = loss);
         let earlier = ranking[past_lines].0;
-        desk.machine.avoid([earlier], seed);
-        let request_id = thinking(&desk.open("")).unwrap().request_id;
-        let thought = ranked(&desk, &ranking);
-        let played = sent(&mut desk, request_id, thought);
+        harness.machine.avoid([earlier], seed);
+        let request_id = thinking(&harness.open("")).unwrap().request_id;
+        let thought = ranked(&harness, &ranking);
+        let played = sent(&mut harness, request_id, thought);
         let cp = ranking.iter().find(|(mv, _)| *mv == played).expect("a ranked move").1;
         prop_assert!(ranking[0].1 - cp <= loss as i32);
         let another = ranking[1..].iter().any(|(_, cp)| ranking[0].1 - cp <= loss as i32);

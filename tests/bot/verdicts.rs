@@ -1,4 +1,4 @@
-//! Whatever a challenge holds and whatever the rules are: a verdict, and one that makes sense.
+//! Whatever the challenge and the rules: there is a verdict, and a sensible one.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use megaton::lichess::{
 use proptest::prelude::*;
 
 use crate::challenges::{Case, bot, names, player};
-use crate::desk::ME;
+use crate::harness::ME;
 
 fn seconds() -> impl Strategy<Value = Duration> {
     prop_oneof![
@@ -164,7 +164,7 @@ proptest! {
                 prop_assert!(first.is_some() && reason != DeclineReason::Unknown);
             }
         }
-        // What could be taken is atomic that Lichess allows, from someone who may play.
+        // An accepted challenge is atomic, allowed by Lichess, from a permitted challenger.
         if verdict.decision == Decision::Accept {
             prop_assert_eq!(case.asked.variant, Variant::Atomic);
             prop_assert_eq!(case.open, Availability::Open);
@@ -172,7 +172,7 @@ proptest! {
             prop_assert!(!case.is_blocked(), "a block list wins over every other");
             prop_assert!(!(case.rated_rests && case.asked.rated));
         }
-        // A slot more does not change anything but the want of a slot.
+        // One more slot changes nothing but the lack of a slot.
         if case.open == Availability::Full && verdict.decision != Decision::Ignore {
             case.open = Availability::Open;
             let seated = case.judge();
@@ -181,7 +181,7 @@ proptest! {
             let only = seated.decision == Decision::Accept;
             prop_assert_eq!(verdict.wants_only_a_seat(), only);
         }
-        // To be welcome never hurts, and to be blocked is final.
+        // Being welcome never hurts, and being blocked is final.
         let mut welcomed = case.clone();
         welcomed.rules.welcome = names(&["nuke", "blastcap"]);
         if verdict.decision == Decision::Accept {
@@ -194,7 +194,7 @@ proptest! {
             prop_assert!(matches!(blocked.decision, Decision::Decline(_)));
             prop_assert!(blocked.violations.iter().any(|o| o.rule == ChallengeRule::Blocked));
         }
-        // What is closed is no one's business any more.
+        // A closed challenge is ignored.
         case.asked.status = ChallengeStatus::Canceled;
         prop_assert_eq!(case.judge().decision, Decision::Ignore);
     }

@@ -7,10 +7,10 @@ use megaton::bot::{BotError, BotEvent, BotTiming, SearchLimits};
 use crate::running::{Bot, all_over};
 use crate::server::{MoveFault, Piece, Server, World};
 
-/// A page as proxies write them.
+/// A page as proxies send it.
 pub(crate) const HTML: &str = "<html><body>502 Bad Gateway</body></html>";
 
-/// One game of some twenty plies under these faults.
+/// One game of about twenty plies under these faults.
 async fn plays_through(faults: &[MoveFault]) -> Server {
     plays_at(&BotTiming::default().faster(25), faults).await
 }

@@ -13,7 +13,7 @@ use crate::rules::Game;
 pub(in crate::bot) struct GameRecorder {
     event_log: EventLog,
     game: GameId,
-    desk: SearchInfoSlot,
+    search_info: SearchInfoSlot,
     /// The first line of an opening, not recorded yet.
     header: Option<Header>,
     /// Whether a line was read but not recorded yet.
@@ -29,7 +29,7 @@ impl GameRecorder {
         Self {
             event_log,
             game: game.clone(),
-            desk: SearchInfoSlot::default(),
+            search_info: SearchInfoSlot::default(),
             header: None,
             read: false,
             live: false,
@@ -92,7 +92,7 @@ impl GameRecorder {
         match self.header.take() {
             Some(header) => {
                 self.event_log
-                    .opened(header, us, machine.game(), state, &self.desk);
+                    .opened(header, us, machine.game(), state, &self.search_info);
             }
             None => self.event_log.stated(&self.game, machine.game(), state),
         }
@@ -115,10 +115,10 @@ impl GameRecorder {
 
     fn start(&self, engine: &Engine, game: &Game, limits: Limits, pondering: bool) -> Search {
         if let Some(news) = self.event_log.audience() {
-            let reporter = self.desk.reporter(game, pondering, news);
+            let reporter = self.search_info.reporter(game, pondering, news);
             return engine.think_with(game, limits, reporter);
         }
-        self.desk.done();
+        self.search_info.done();
         engine.think(game, limits)
     }
 }

@@ -1,5 +1,5 @@
-//! A table with a clock of its own: events go in, the actions of each are looked at, and time moves
-//! only when a test says so.
+//! A game state machine with a simulated clock: each input returns its effects, and time moves only
+//! when a test says so.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,27 +16,25 @@ use megaton::lichess::{
 };
 use megaton::rules::Move;
 
-/// Our account in all of these tests.
+/// The bot's account in all of these tests.
 pub(crate) const ME: &str = "megaton";
 
-/// A table under test.
-pub(crate) struct Desk {
+/// A game state machine under test.
+pub(crate) struct Harness {
     pub(crate) machine: GameMachine,
     pub(crate) now: Instant,
     pub(crate) us: Side,
-    /// The opponent is a program.
     pub(crate) bot_opponent: bool,
-    /// No ratings are at stake.
     pub(crate) casual: bool,
 }
 
-/// The last `Think` among some actions.
+/// The last `Think` among the effects.
 pub(crate) struct Thinking {
     pub(crate) request_id: RequestId,
     pub(crate) limits: Limits,
 }
 
-/// The last `OutboxItem` among some actions.
+/// The last `Post` among the effects.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Posted {
     pub(crate) request_id: RequestId,
@@ -133,7 +131,7 @@ pub(crate) fn refused(text: &str) -> CallOutcome {
     }
 }
 
-impl Desk {
+impl Harness {
     pub(crate) fn new(us: Side) -> Self {
         Self::with(us, settings())
     }
@@ -142,7 +140,6 @@ impl Desk {
         Self::with_past(us, settings, ResumeState::default())
     }
 
-    /// A desk for a game with a past.
     pub(crate) fn with_past(us: Side, settings: Settings, past: ResumeState) -> Self {
         let params = GameParams {
             game: GameId::new("q7ZxVt2B"),
@@ -160,20 +157,20 @@ impl Desk {
         }
     }
 
-    /// A desk whose game stands after `moves`, the stream just opened.
+    /// A harness whose game stands after `moves`, the stream just opened.
     pub(crate) fn at(us: Side, moves: &str) -> (Self, Vec<GameEffect>) {
-        let mut desk = Self::new(us);
-        let actions = desk.open(moves);
-        (desk, actions)
+        let mut harness = Self::new(us);
+        let actions = harness.open(moves);
+        (harness, actions)
     }
 
-    /// A desk on our turn whose best move was posted and not answered yet.
+    /// A harness on our turn whose best move was sent and not answered yet.
     pub(crate) fn posted(us: Side, moves: &str, best: &str) -> (Self, Posted) {
-        let (mut desk, actions) = Self::at(us, moves);
+        let (mut harness, actions) = Self::at(us, moves);
         let request_id = thinking(&actions).expect("it is our turn").request_id;
-        let actions = desk.think(request_id, best);
+        let actions = harness.think(request_id, best);
         let posted = posted(&actions).expect("a thought is posted");
-        (desk, posted)
+        (harness, posted)
     }
 
     pub(crate) fn apply(&mut self, input: GameInput) -> Vec<GameEffect> {
@@ -187,7 +184,7 @@ impl Desk {
         actions
     }
 
-    /// The first line of an opening asked for now.
+    /// The first line of an opening requested now.
     pub(crate) fn open(&mut self, moves: &str) -> Vec<GameEffect> {
         self.open_with(self.full(state(moves)), self.now)
     }
@@ -252,7 +249,7 @@ impl Desk {
         self.apply(GameInput::Posted { request_id, answer })
     }
 
-    /// What became of a request.
+    /// The outcome of a request.
     pub(crate) fn asked(&mut self, request: GameRequest, answer: CallOutcome) -> Vec<GameEffect> {
         self.apply(GameInput::Asked { request, answer })
     }
@@ -264,7 +261,7 @@ impl Desk {
         }))
     }
 
-    /// Time passes and nothing else; every timer on the way goes off when it is due.
+    /// Lets time pass; every timer on the way fires when it is due.
     pub(crate) fn wait(&mut self, time: Duration) -> Vec<GameEffect> {
         let end = self.now + time;
         let mut actions = Vec::new();
@@ -352,7 +349,7 @@ pub(crate) fn ending(actions: &[GameEffect]) -> Option<Ending> {
     })
 }
 
-/// Nothing but talk: no search, no move, no request, no reopening.
+/// Only notifications: no search, no move, no request, no reopening.
 pub(crate) fn is_quiet(actions: &[GameEffect]) -> bool {
     let quiet = |action: &GameEffect| matches!(action, GameEffect::Tell(_) | GameEffect::Note(_));
     actions.iter().all(quiet)

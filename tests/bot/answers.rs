@@ -1,7 +1,7 @@
 //! Every answer the server can give to a move, in every phase of the game: row by row.
 //!
-//! An answer is classed as it would be off the wire, put before a game state machine in that phase, and what the
-//! table does next is named. Time is data.
+//! Each answer is classified as off the wire and given to a game state machine in that phase; the
+//! row names the machine's next step. Time is data.
 
 use std::time::Duration;
 
@@ -9,47 +9,47 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use megaton::bot::game::{CallOutcome, RequestId};
 use megaton::lichess::{BySide, Error, GameState, Side, Speed, Status};
 
-use crate::desk::{Desk, full, ms, posted, posts, reopens, state, thinking, uci};
+use crate::harness::{Harness, full, ms, posted, posts, reopens, state, thinking, uci};
 
 const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=utf-8";
 const PLAIN: &str = "text/plain";
 const PAGE: &str = "<html><body>502 Bad Gateway</body></html>";
 
-/// What is done about the move.
+/// The machine's next step for the move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
-    /// Nothing at all: the answer is of no interest.
+    /// Nothing: the answer is ignored.
     Nothing,
-    /// A state is waited for, then the stream is looked at.
+    /// Waits for a state, then checks the stream.
     Confirms,
-    /// The same move is sent again within so many milliseconds, and not sooner.
+    /// Sends the same move again within this many milliseconds, and not sooner.
     Repeats { least: u64, most: u64 },
-    /// The stream is reopened; if the move is still owed, it is sent again.
+    /// Reopens the stream; if the bot still owes the move, it sends the same one.
     LooksForTheSame,
-    /// The stream is reopened; if the move is still owed, another one is chosen.
+    /// Reopens the stream; if the bot still owes a move, it chooses another one.
     LooksForAnother,
 }
 
 use Does::{Confirms, LooksForAnother, LooksForTheSame, Nothing, Repeats};
 
-/// Soon: no one knows whether it arrived.
+/// Soon: it is unknown whether the move arrived.
 const SOON: Does = Repeats {
     least: 50,
     most: 1000,
 };
-/// Slowly: the token or the account, nothing about the move.
+/// Slowly: the token or the account, not the move.
 const SLOWLY: Does = Repeats {
     least: 2000,
     most: 2010,
 };
-/// After the minute that 429 asks for.
+/// After the minute that a 429 requires.
 const A_MINUTE: Does = Repeats {
     least: 60_000,
     most: 60_010,
 };
 
-/// One answer and what it means for a move just sent on a healthy clock.
+/// One answer, and its meaning for a move just sent on a healthy clock.
 struct Row(&'static str, CallOutcome, Does);
 
 fn answered(status: u16, kind: &'static str, body: &str) -> CallOutcome {
@@ -57,7 +57,7 @@ fn answered(status: u16, kind: &'static str, body: &str) -> CallOutcome {
         return Ok(()).into();
     }
     if (200..300).contains(&status) {
-        // A page where an answer should be.
+        // A page instead of an answer.
         return Err(Error::Transient {
             reached: true,
             status: Some(status),
@@ -82,8 +82,8 @@ fn error(text: &str) -> String {
     serde_json::json!({ "error": text }).to_string()
 }
 
-/// The game state machine of the protocol's sections 1.0, 1.2 and 5.5.
-fn streaks() -> Vec<Row> {
+/// Sections 1.0, 1.2 and 5.5 of the protocol.
+fn rows() -> Vec<Row> {
     let refusal = |text: &str| answered(400, JSON, &error(text));
     let limited = |seconds: u32| {
         let body = format!(
@@ -186,14 +186,14 @@ fn streaks() -> Vec<Row> {
     ]
 }
 
-/// A desk in one phase, the ticket that an answer comes for, and the list the server has.
+/// A harness in one phase, the request id of the answer, and the server's list.
 struct Scene {
-    desk: Desk,
+    harness: Harness,
     request_id: RequestId,
     list: &'static str,
 }
 
-/// How a scene is set.
+/// Creates a scene.
 type Setting = fn() -> Scene;
 
 const LINE: &str = "g1f3 f7f6";
@@ -208,16 +208,16 @@ fn with_clock(moves: &str, left: u64) -> GameState {
     state
 }
 
-/// The move is on its way, off a clock with so much left.
+/// The move is on its way, with `left` on the clock.
 fn sent_at(moves: &'static str, left: u64) -> Scene {
-    let mut desk = Desk::new(Side::White);
-    let actions = desk.open_with(full(Side::White, with_clock(moves, left)), desk.now);
+    let mut harness = Harness::new(Side::White);
+    let actions = harness.open_with(full(Side::White, with_clock(moves, left)), harness.now);
     let search = thinking(&actions).expect("our turn").request_id;
-    let request_id = posted(&desk.think(search, "e2e3"))
+    let request_id = posted(&harness.think(search, "e2e3"))
         .expect("sent")
         .request_id;
     Scene {
-        desk,
+        harness,
         request_id,
         list: moves,
     }
@@ -229,35 +229,35 @@ fn sent() -> Scene {
 
 fn waiting() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.request_id, CallOutcome::Lost);
+    scene.harness.answer(scene.request_id, CallOutcome::Lost);
     scene
 }
 
 fn confirming() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.request_id, CallOutcome::Done);
+    scene.harness.answer(scene.request_id, CallOutcome::Done);
     scene
 }
 
 fn looking() -> Scene {
     let mut scene = sent();
-    scene.desk.answer(scene.request_id, CallOutcome::Gone);
+    scene.harness.answer(scene.request_id, CallOutcome::Gone);
     scene
 }
 
-/// The next move is being thought about.
+/// The next move is being searched.
 fn thinking_again() -> Scene {
     let mut scene = sent();
-    scene.desk.state("g1f3 f7f6 e2e3");
+    scene.harness.state("g1f3 f7f6 e2e3");
     scene.list = "g1f3 f7f6 e2e3 e7e6";
-    assert!(thinking(&scene.desk.state(scene.list)).is_some());
+    assert!(thinking(&scene.harness.state(scene.list)).is_some());
     scene
 }
 
 fn their_turn() -> Scene {
     let mut scene = sent();
     scene.list = "g1f3 f7f6 e2e3";
-    scene.desk.state(scene.list);
+    scene.harness.state(scene.list);
     scene
 }
 
@@ -265,35 +265,35 @@ fn over() -> Scene {
     let mut scene = sent();
     let mut end = state(LINE);
     end.status = Status::OutOfTime;
-    scene.desk.state_with(end);
+    scene.harness.state_with(end);
     scene
 }
 
-/// Names what the game state machine does about an answer.
+/// The machine's next step after an answer.
 fn does(mut scene: Scene, answer: &CallOutcome) -> Does {
-    let asked_before = scene.desk.machine.next_timeout();
-    let actions = scene.desk.answer(scene.request_id, answer.clone());
+    let asked_before = scene.harness.machine.next_timeout();
+    let actions = scene.harness.answer(scene.request_id, answer.clone());
     assert_eq!(posts(&actions), 0, "never at once");
     if reopens(&actions) {
         return looks(scene);
     }
-    if actions.is_empty() && scene.desk.machine.next_timeout() == asked_before {
+    if actions.is_empty() && scene.harness.machine.next_timeout() == asked_before {
         return Nothing;
     }
-    let began = scene.desk.now;
+    let began = scene.harness.now;
     loop {
-        let Some(at) = scene.desk.machine.next_timeout() else {
+        let Some(at) = scene.harness.machine.next_timeout() else {
             return Nothing;
         };
         let actions = scene
-            .desk
-            .wait(at.saturating_duration_since(scene.desk.now));
+            .harness
+            .wait(at.saturating_duration_since(scene.harness.now));
         if reopens(&actions) {
             return Confirms;
         }
         if let Some(again) = posted(&actions) {
             assert_eq!(again.uci, "e2e3", "the same move");
-            let after = (scene.desk.now - began).as_millis() as u64;
+            let after = (scene.harness.now - began).as_millis() as u64;
             return Repeats {
                 least: after,
                 most: after,
@@ -302,17 +302,17 @@ fn does(mut scene: Scene, answer: &CallOutcome) -> Does {
     }
 }
 
-/// Whatever is looked for, time alone brings nothing; a fresh opening does.
+/// Time alone does not end a check of the stream; a fresh opening does.
 fn looks(mut scene: Scene) -> Does {
-    let idle = scene.desk.wait(Duration::from_secs(60));
+    let idle = scene.harness.wait(Duration::from_secs(60));
     assert_eq!(posts(&idle), 0, "nothing is repeated blindly");
-    let before = scene.desk.machine.sent();
+    let before = scene.harness.machine.sent();
     let mut opened = full(Side::White, state(scene.list));
     opened.state.time.white = Some(ms(100_000));
-    let actions = scene.desk.open_with(opened, scene.desk.now);
+    let actions = scene.harness.open_with(opened, scene.harness.now);
     match (posted(&actions), thinking(&actions)) {
         (Some(again), _) => {
-            assert_eq!(Some(uci(&scene.desk.machine, &again.uci)), before);
+            assert_eq!(Some(uci(&scene.harness.machine, &again.uci)), before);
             LooksForTheSame
         }
         (None, Some(search)) => {
@@ -332,7 +332,7 @@ fn fits(does: Does, wanted: Does) -> bool {
 
 #[test]
 fn every_answer_to_a_move_just_sent_has_its_row() {
-    for Row(name, answer, wanted) in streaks() {
+    for Row(name, answer, wanted) in rows() {
         let found = does(sent(), &answer);
         assert!(fits(found, wanted), "{name}: {found:?}, not {wanted:?}");
     }
@@ -340,7 +340,7 @@ fn every_answer_to_a_move_just_sent_has_its_row() {
 
 #[test]
 fn before_the_first_move_the_same_holds() {
-    for Row(name, answer, wanted) in streaks() {
+    for Row(name, answer, wanted) in rows() {
         // No clock runs yet, but an opponent who sees no move for a minute aborts.
         let wanted = match wanted {
             Repeats { least, .. } if least > 20_000 => SLOWLY,
@@ -353,7 +353,7 @@ fn before_the_first_move_the_same_holds() {
 
 #[test]
 fn on_a_short_clock_nothing_waits_for_longer_than_two_seconds() {
-    for Row(name, answer, wanted) in streaks() {
+    for Row(name, answer, wanted) in rows() {
         let wanted = match wanted {
             Repeats { least, .. } if least >= 2000 => SLOWLY,
             other => other,
@@ -373,15 +373,15 @@ fn answers_that_come_too_late_mean_nothing() {
         ("the end", over),
     ];
     for (phase, scene) in phases {
-        for Row(name, answer, _) in streaks() {
+        for Row(name, answer, _) in rows() {
             assert_eq!(does(scene(), &answer), Nothing, "{name} in phase {phase}");
         }
     }
 }
 
 #[test]
-fn while_a_lost_move_waits_only_an_ok_is_heard() {
-    for Row(name, answer, wanted) in streaks() {
+fn while_a_lost_move_waits_only_an_ok_counts() {
+    for Row(name, answer, wanted) in rows() {
         let wanted = match wanted {
             Confirms => Confirms,
             _ => Nothing,
@@ -392,20 +392,20 @@ fn while_a_lost_move_waits_only_an_ok_is_heard() {
 
 #[test]
 fn an_outage_without_a_clock_is_met_with_patience() {
-    let mut desk = Desk::new(Side::White);
+    let mut harness = Harness::new(Side::White);
     let mut game = full(Side::White, state(LINE));
     (game.clock, game.speed) = (None, Speed::Correspondence);
     game.state.time = BySide::default();
-    let actions = desk.open_with(game, desk.now);
+    let actions = harness.open_with(game, harness.now);
     let search = thinking(&actions).expect("our turn").request_id;
-    let mut request_id = posted(&desk.think(search, "e2e3"))
+    let mut request_id = posted(&harness.think(search, "e2e3"))
         .expect("sent")
         .request_id;
-    let (began, mut sent) = (desk.now, 0);
-    while desk.now - began < Duration::from_secs(3600) {
-        desk.answer(request_id, CallOutcome::Lost);
-        let at = desk.machine.next_timeout().expect("it is owed");
-        let actions = desk.wait(at.saturating_duration_since(desk.now));
+    let (began, mut sent) = (harness.now, 0);
+    while harness.now - began < Duration::from_secs(3600) {
+        harness.answer(request_id, CallOutcome::Lost);
+        let at = harness.machine.next_timeout().expect("it is owed");
+        let actions = harness.wait(at.saturating_duration_since(harness.now));
         request_id = posted(&actions).expect("sent again").request_id;
         sent += 1;
     }
@@ -413,17 +413,17 @@ fn an_outage_without_a_clock_is_met_with_patience() {
 }
 
 #[test]
-fn refusals_of_the_token_come_ever_more_slowly_as_long_as_the_clock_bears_it() {
+fn retries_after_a_refused_token_slow_down_as_long_as_the_clock_allows() {
     let mut scene = sent();
     let mut pauses = Vec::new();
     for _ in 0..5 {
-        let began = scene.desk.now;
+        let began = scene.harness.now;
         let token = answered(401, JSON, &error("No such token"));
-        scene.desk.answer(scene.request_id, token);
-        let at = scene.desk.machine.next_timeout().expect("it is owed");
-        let actions = scene.desk.wait(at.saturating_duration_since(began));
+        scene.harness.answer(scene.request_id, token);
+        let at = scene.harness.machine.next_timeout().expect("it is owed");
+        let actions = scene.harness.wait(at.saturating_duration_since(began));
         scene.request_id = posted(&actions).expect("sent again").request_id;
-        pauses.push((scene.desk.now - began).as_secs());
+        pauses.push((scene.harness.now - began).as_secs());
     }
     assert_eq!(pauses, [2, 4, 8, 16, 32]);
 }
