@@ -167,7 +167,7 @@ impl Ground {
     }
 
     /// A game of one move each, which the opponent resigns once the bot is gone.
-    async fn resigned_to_nobody(&mut self, bot: Bot) -> GameId {
+    async fn resigned_unseen(&mut self, bot: Bot) -> GameId {
         let game = self.game().await;
         let _there = self
             .foe
@@ -204,7 +204,7 @@ impl Bot {
 async fn a_game_that_ended_while_the_bot_was_down_is_counted_once() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
-    let game = ground.resigned_to_nobody(bot).await;
+    let game = ground.resigned_unseen(bot).await;
     // The first answers are errors.
     let faults = ground.server.faults();
     for status in [502, 404] {
@@ -270,7 +270,7 @@ async fn a_game_aborted_while_the_bot_was_down_has_no_result_and_is_settled() {
 async fn an_unreported_rating_change_is_looked_up() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
-    let game = ground.resigned_to_nobody(bot).await;
+    let game = ground.resigned_unseen(bot).await;
     // As if its end had been seen a minute ago, on a stream without the rating.
     let state = remembered(ground.folder.path()).await;
     let minute = Timestamp::from_millis(state.now().as_millis() - 60_000);

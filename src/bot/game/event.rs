@@ -93,8 +93,9 @@ pub enum GameEffect {
         limits: Limits,
     },
     /// Report a search's best move so far.
-    TakeBest { request_id: RequestId },
-    /// Stop the search.
+    TakeBest {
+        request_id: RequestId,
+    },
     StopThinking,
     Post {
         request_id: RequestId,
@@ -170,7 +171,7 @@ pub enum Persist {
     NoShow,
 }
 
-/// News for subscribers.
+/// Published to the subscribers of the event bus.
 #[derive(Clone, Debug)]
 pub enum Notification {
     /// The bot joined the game.
@@ -267,7 +268,7 @@ pub enum Anomaly {
     /// The clock fell by more than the time that passed.
     #[error("the clock lost {gone:?} more than the time that passed")]
     ClockFell {
-        /// The excess.
+        /// How much more than the time that passed.
         gone: Duration,
     },
     /// No line came although something must have happened.

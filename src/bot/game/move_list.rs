@@ -47,7 +47,6 @@ impl PlayedMoves {
         }
     }
 
-    /// The current game.
     pub fn game(&self) -> &Game {
         &self.game
     }

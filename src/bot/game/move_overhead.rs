@@ -45,7 +45,7 @@ pub struct Latency {
 }
 
 impl Default for Latency {
-    /// Before any measurement.
+    /// Latency assumed before any measurement.
     fn default() -> Self {
         Self {
             learned: PRIOR,

@@ -20,7 +20,7 @@ const MOST_LOOKS: u32 = 12;
 pub(super) struct Watchdog {
     /// When to check for missed lines.
     look_at: Option<Instant>,
-    /// Consecutive unreadable lists.
+    /// Number of consecutive unreadable lists.
     unread: u32,
     /// When to warm the connection.
     warm_at: Option<Instant>,

@@ -23,7 +23,7 @@ const CREDITS_A_MINUTE: u32 = 25;
 #[derive(Clone, Debug)]
 pub struct Quota {
     rules: QuotaRules,
-    /// In chronological order.
+    /// Sorted in chronological order.
     pub(super) spends: Vec<QuotaUse>,
     pub(super) games: Limit,
     pub(super) credits: Limit,
