@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,8 @@ fn run_ends_at_once_where_waiting_cannot_help() {
 fn an_end_by_an_error_is_told_to_the_webhook_first() {
     let server = answers((401, r#"{"error":"No such token"}"#), (200, ""));
     let hook = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = format!("http://{}/hook", hook.local_addr().expect("an address"));
+    let port = hook.local_addr().expect("an address");
+    let address = format!("http://{port}/hook");
     let told = std::thread::spawn(move || {
         let (mut taken, _) = hook.accept().expect("a message");
         taken.set_read_timeout(Some(GUARD)).expect("a time");
@@ -163,6 +164,8 @@ fn an_end_by_an_error_is_told_to_the_webhook_first() {
     let running = Running::start_with(&server.url, &[("MEGATON_WEBHOOK", &address)]);
     let (status, log) = running.end();
     assert_eq!(status, Some(2), "{log}");
+    // Where no message came, this ends the wait for one.
+    drop(TcpStream::connect(port));
     let text = told.join().expect("the webhook was told");
     assert!(text.contains("the bot has exited: "), "{text}");
 }
