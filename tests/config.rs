@@ -77,25 +77,50 @@ fn default_of(section: &Section, key: &Key) -> String {
     table[key.name].to_string()
 }
 
+/// The range of a key as docs/configuration.md writes it; empty where words describe it.
+fn range_of(key: &Key) -> String {
+    match key.takes {
+        Takes::Flag => "`true`, `false` |".to_owned(),
+        Takes::Whole { min, max, .. } if max == i64::MAX => format!("from {min} |"),
+        Takes::Whole { min, max, .. } => format!("{min} to {max} |"),
+        Takes::Choice(words) => {
+            let quoted: Vec<String> = words.iter().map(|word| format!("`\"{word}\"`")).collect();
+            format!("{} |", quoted.join(", "))
+        }
+        _ => String::new(),
+    }
+}
+
 #[test]
-fn the_configuration_page_lists_every_key_with_its_default() {
+fn the_configuration_page_lists_every_key_with_default_and_range_and_no_other() {
     let page = include_str!("../docs/configuration.md");
-    let mut rows = page.lines();
+    let mut expected = Vec::new();
     for section in SECTIONS {
-        let title = format!("`{}`", section.title());
-        assert!(page.contains(&title), "docs/configuration.md lacks {title}");
-        // The keys for bots are those for humans, and stand there once.
+        let title = section.title();
+        // The keys for bots are those for humans: one row refers to them.
         if section.path == "challenge.bots" {
+            expected.push(format!("| `{title}` | | | | "));
             continue;
         }
         for key in section.keys {
-            let row = format!("| `{}` | `{}` | ", key.name, default_of(section, key));
-            assert!(
-                rows.any(|line| line.contains(&row)),
-                "docs/configuration.md lacks, in its order: {row}"
-            );
+            let (default, range) = (default_of(section, key), range_of(key));
+            expected.push(format!(
+                "| `{title}` | `{}` | `{default}` | {range}",
+                key.name
+            ));
         }
     }
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| `["))
+        .collect();
+    for (row, start) in rows.iter().zip(&expected) {
+        assert!(
+            row.starts_with(start),
+            "docs/configuration.md says\n  {row}\nwhere the settings want\n  {start}"
+        );
+    }
+    assert_eq!(rows.len(), expected.len(), "docs/configuration.md");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The papers of the house: what lies at the top, how long files are, what the README promises.
+//! The repository as a reader finds it: top level, file lengths, and what README and docs promise.
 
 use std::fs;
 use std::io::{self, Write};
