@@ -1,4 +1,4 @@
-//! The configuration from outside: the example is the defaults, and what is wrong is said well.
+//! The configuration from outside: the example equals the defaults, and errors are helpful.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -133,7 +133,7 @@ fn every_range_ends_where_its_key_says() {
             Config::parse(&format!("{}\n{} = {value}", section.title(), key.name))
                 .err()
                 .map(|fault| fault.to_string())
-                .filter(|text| text.contains("wants"))
+                .filter(|text| text.contains("must be"))
         };
         assert_eq!(complain(i128::from(min)), None);
         assert_eq!(complain(i128::from(max)), None);
@@ -157,7 +157,7 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
         (
             "hash = 64",
-            "1: hash: stands outside its section: put it under [engine]",
+            "1: hash: is outside its section: put it under [engine]",
         ),
         (
             "[lichess]\nhash = 64",
@@ -165,28 +165,28 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
         (
             "[engine]\n\nhash = \"big\"",
-            "3: [engine] hash: wants a whole number of megabytes from 1 to 65536, not \"big\"",
+            "3: [engine] hash: must be a whole number of megabytes from 1 to 65536, not \"big\"",
         ),
         (
             "[engine]\nhash = 0",
-            "2: [engine] hash: wants a whole number of megabytes from 1 to 65536, not 0",
+            "2: [engine] hash: must be a whole number of megabytes from 1 to 65536, not 0",
         ),
         ("[engine]\nhash = 1.5", "not 1.5"),
         (
             "[challenge.bots]\nrated = \"yes\"",
-            "2: [challenge.bots] rated: wants true or false, not \"yes\"",
+            "2: [challenge.bots] rated: must be true or false, not \"yes\"",
         ),
         (
             "[log]\nformat = \"xml\"",
-            "wants one of \"text\", \"json\", not \"xml\"",
+            "must be one of \"text\", \"json\", not \"xml\"",
         ),
         (
             "[challenge]\nblock = \"someone\"",
-            "wants a list of account names",
+            "must be a list of account names",
         ),
         (
             "[challenge]\nblock = [\"fine\",\n  \"no name\"]",
-            "3: [challenge] block: \"no name\" is no account name",
+            "3: [challenge] block: \"no name\" is not an account name",
         ),
         ("[lichess]\nurl = \"lichess.org\"", "2: [lichess] url: "),
         (
@@ -199,7 +199,7 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
         (
             "[panel]\nlisten = \"8650\"",
-            "2: [panel] listen: is no address to listen at",
+            "2: [panel] listen: is not an address and port",
         ),
         (
             "[panel]\n\nlisten = \"0.0.0.0:8650\"",
@@ -207,22 +207,22 @@ fn a_complaint_names_line_key_and_remedy() {
         ),
         (
             "[panel]\nhosts = [\"localhost\", \"bot.example.org\"]",
-            "2: [panel] hosts: who asks for bot.example.org must show a password: set token_file",
+            "2: [panel] hosts: requests for bot.example.org need a password: set token_file",
         ),
         (
             "[panel]\nhosts = [\"https://bot.example.org\"]",
-            "2: [panel] hosts: is no name of a host",
+            "2: [panel] hosts: is not a host name",
         ),
         ("engine = 3", "1: engine: is a section: write [engine]"),
         ("[[engine]]\nhash = 3", "engine: is a section"),
-        ("[engine]\nhash = = 3", "2: this is not TOML"),
+        ("[engine]\nhash = = 3", "2: invalid TOML"),
         (
             "[engine]\nhash = 3\nhash = 4",
-            "3: this is not TOML: duplicate key hash, keep one",
+            "3: invalid TOML: duplicate key hash: keep one",
         ),
         (
             "[panel]\n[engine]\n[panel]",
-            "3: this is not TOML: duplicate key panel, keep one",
+            "3: invalid TOML: duplicate key panel: keep one",
         ),
     ];
     for (text, expected) in cases {
@@ -257,7 +257,7 @@ fn sections_within_sections_are_named_as_they_are_written() {
         ),
         (
             "challenge.bots.min_base = -1",
-            "1: [challenge.bots] min_base: wants",
+            "1: [challenge.bots] min_base: must be",
         ),
         (
             "[matchmaking.profile]\nbase = 1",
@@ -273,7 +273,7 @@ fn sections_within_sections_are_named_as_they_are_written() {
         ),
         (
             "[[matchmaking.profile]]\n[[matchmaking.profile]]\nname = \"b\"\nweight = 0",
-            "4: [[matchmaking.profile]] weight: wants a whole number of parts from 1 to 1000",
+            "4: [[matchmaking.profile]] weight: must be a whole number of parts from 1 to 1000",
         ),
         ("[engine.more]\nhash = 1", "[engine] more: unknown key"),
         (
@@ -303,7 +303,7 @@ fn what_makes_no_sense_together_is_said() {
         ),
         (
             "[challenge.bots]\nmax_base = 15\nmax_increment = 0".to_owned(),
-            "impossible range: Lichess gives bots",
+            "impossible range: Lichess allows bots",
         ),
         (
             "[challenge.bots]\nmin_base = 3600\nmax_base = 3600\nmax_duration = 30".to_owned(),
@@ -323,15 +323,15 @@ fn what_makes_no_sense_together_is_said() {
         ),
         (
             "[challenge.humans]\ntimes = [\"0.25+0\", \"3\"]".to_owned(),
-            "2: [challenge.humans] times: \"3\" is no time control",
+            "2: [challenge.humans] times: \"3\" is not a time control",
         ),
         (
             "[challenge]\nconcurrency = 2\nreserved_for_humans = 2".to_owned(),
-            "3: [challenge] reserved_for_humans: bots are accepted but all 2 seats are kept",
+            "3: [challenge] reserved_for_humans: bots are accepted but all 2 slots are reserved",
         ),
         (
             "[challenge]\nreserved_for_humans = 1\n[challenge.humans]\naccept = false".to_owned(),
-            "2: [challenge] reserved_for_humans: seats are kept for humans, whom",
+            "2: [challenge] reserved_for_humans: slots are reserved for humans, but",
         ),
     ];
     for (text, expected) in cases {
@@ -345,15 +345,15 @@ fn matchmaking_chat_and_draws_that_cannot_be_are_said() {
     let cases = [
         (
             "[matchmaking]\nenabled = true\n[limits]\nincoming_share = 100".to_owned(),
-            "4: [limits] incoming_share: all games against bots are kept",
+            "4: [limits] incoming_share: all bot games are reserved",
         ),
         (
             "[matchmaking]\nenabled = true\nprofile = []".to_owned(),
-            "2: [matchmaking] enabled: there is nothing to ask for",
+            "2: [matchmaking] enabled: no kind of game to offer",
         ),
         (
             profile("base = 61"),
-            "2: [[matchmaking.profile]] base: Lichess offers no 61+2 seconds",
+            "2: [[matchmaking.profile]] base: Lichess does not offer 61+2 seconds",
         ),
         (
             profile("base = 15\nincrement = 0"),
@@ -377,11 +377,11 @@ fn matchmaking_chat_and_draws_that_cannot_be_are_said() {
         ),
         (
             "[draw]\naccept_bots = false\noffer_bots = true".to_owned(),
-            "3: [draw] offer_bots: draws would be offered and never accepted",
+            "3: [draw] offer_bots: the bot would offer draws but never accept them",
         ),
         (
             "[chat]\ngreeting = \"Hi {oponent}\"".to_owned(),
-            "2: [chat] greeting: {oponent} is no word",
+            "2: [chat] greeting: {oponent} is not a placeholder",
         ),
         (
             format!("[chat]\ngoodbye = \"{}{{me}}\"", "x".repeat(111)),
@@ -389,7 +389,7 @@ fn matchmaking_chat_and_draws_that_cannot_be_are_said() {
         ),
         (
             "[arena]\nids = [\"x\"]".to_owned(),
-            "2: [arena] ids: \"x\" is no tournament",
+            "2: [arena] ids: \"x\" is not a tournament",
         ),
     ];
     for (text, expected) in cases {
@@ -534,13 +534,13 @@ fn folders_of_tables_lie_beside_the_config_and_must_be_there() {
     let error = Config::read(&path).unwrap_err().to_string();
     assert!(error.contains("config.toml:4: "), "{error}");
     assert!(
-        error.contains("[engine] syzygy_path: there is no folder"),
+        error.contains("[engine] syzygy_path: the folder") && error.contains("does not exist"),
         "{error}"
     );
     for (wrong, what) in [
-        ("\"four\"", "wants a list of folders such as"),
-        ("[4]", "wants a list of folders such as"),
-        ("[\"\"]", "names no folder"),
+        ("\"four\"", "must be a list of folders such as"),
+        ("[4]", "must be a list of folders such as"),
+        ("[\"\"]", "must not be an empty path"),
     ] {
         let error = Config::parse(&format!("[engine]\nsyzygy_path = {wrong}")).unwrap_err();
         let error = error.to_string();

@@ -1,6 +1,6 @@
-//! What differs between two configs, key by key, in the words of the file.
+//! The differences between two configs, key by key, as the file writes them.
 //!
-//! Pure; says also which changes a running bot cannot take up.
+//! Pure; also marks the changes that need a restart.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,16 +15,16 @@ use super::settings::Config;
 pub struct Changed {
     /// Section and key, such as `[engine] hash`.
     pub key: String,
-    /// The value before; none where there was none.
+    /// The old value; none if the key was absent.
     pub old: Option<String>,
-    /// The value now; none where there is none.
+    /// The new value; none if the key is absent.
     pub new: Option<String>,
-    /// Whether it counts from the next start on only.
+    /// Whether the change needs a restart.
     pub at_restart: bool,
 }
 
 impl Config {
-    /// What differs in another config, in the order of the file.
+    /// The differences of another config, in the order of the file.
     pub fn changes(&self, other: &Self) -> Vec<Changed> {
         let (old, new) = (flat(self), flat(other));
         let mut places: Vec<&Place> = old.keys().chain(new.keys()).collect();
@@ -55,13 +55,13 @@ impl fmt::Display for Changed {
             shown(&self.new)
         )?;
         if self.at_restart {
-            f.write_str(" (from the next start on)")?;
+            f.write_str(" (at the next start)")?;
         }
         Ok(())
     }
 }
 
-/// Where a value stands: the section by its number, the name of one of several, the key by its
+/// The place of a value: the section by its number, the name of one of several, the key by its
 /// number within the section.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
@@ -71,7 +71,7 @@ struct Place {
 }
 
 impl Place {
-    /// What the program takes up when it starts, and never again.
+    /// Settings that the program reads only when it starts.
     fn is_fixed(&self) -> bool {
         let section = &SECTIONS[self.section];
         let key = section.keys[self.key].name;
@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(
             changes("[engine]\nhash = 64\n[log]\nlevel = \"debug\""),
             [
-                "[engine] hash: 256 -> 64 (from the next start on)",
-                "[log] level: \"info\" -> \"debug\" (from the next start on)"
+                "[engine] hash: 256 -> 64 (at the next start)",
+                "[log] level: \"info\" -> \"debug\" (at the next start)"
             ]
         );
     }

@@ -1,36 +1,36 @@
-//! What is wrong with a config, said once and in full.
+//! Errors of a config: one message with line, key and remedy.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why there is no config.
+/// Why a config could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file cannot be read.
+    /// The file could not be read.
     #[error("cannot read the config {}: {source}", path.display())]
     Unreadable {
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file was read and refused.
     #[error("{}:{fault}", path.display())]
     Refused {
         path: PathBuf,
-        /// What is wrong in it.
+        /// The error and its place.
         fault: Fault,
     },
 }
 
-/// One thing that is wrong, and where.
+/// One error and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The line, from 1.
     pub line: usize,
-    /// The section and key, such as `[engine] hash`; empty when it is about the TOML itself.
+    /// The section and key, such as `[engine] hash`; empty for a TOML syntax error.
     pub key: String,
-    /// What is wrong and what would be right.
+    /// The error and the remedy.
     pub what: String,
 }
 

@@ -1,4 +1,4 @@
-//! What each key takes, in words and in numbers: the source of range checks and of complaints.
+//! The type and range of each key: the source of range checks and error messages.
 //!
 //! Defaults are not here but in `settings`; a test keeps the two lists of names equal.
 
@@ -21,11 +21,11 @@ pub struct Section {
 pub struct Key {
     /// The name within its section.
     pub name: &'static str,
-    /// What may stand there.
+    /// The type of its value.
     pub takes: Takes,
 }
 
-/// What may stand as the value of a key.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     Flag,
@@ -52,12 +52,12 @@ pub enum Takes {
     Folders,
     /// An address to listen at.
     Address,
-    /// A list of names of hosts.
+    /// A list of host names.
     Hosts,
 }
 
 impl Section {
-    /// The section as it is written.
+    /// The section header.
     pub fn title(&self) -> String {
         if self.many {
             format!("[[{}]]", self.path)
@@ -66,7 +66,7 @@ impl Section {
         }
     }
 
-    /// The name of the section that it stands in, and its own within that.
+    /// The parent section's name, and the section's own name within it.
     pub(super) fn split(&self) -> (&'static str, &'static str) {
         self.path.rsplit_once('.').unwrap_or(("", self.path))
     }
@@ -78,7 +78,7 @@ impl Section {
 }
 
 impl Takes {
-    /// The sentence for a person who wrote something else.
+    /// The expected value, for error messages.
     pub fn describe(&self) -> String {
         let fixed = match self {
             Self::Flag => "true or false",
@@ -90,7 +90,7 @@ impl Takes {
                 return format!("one of {}", quoted.join(", "));
             }
             Self::Text(what) => what,
-            Self::Hours => "hours of the day in quotes, such as \"8-22\"",
+            Self::Hours => "hours in quotes, such as \"8-22\"",
             Self::Line => "a line of chat in quotes, \"\" for none",
             Self::Entries => "a list of account names such as [\"someone\", \"file:names.txt\"]",
             Self::Times => "a list of time controls such as [\"blitz\", \"3+2\"]",
@@ -98,13 +98,13 @@ impl Takes {
             Self::Address => {
                 "an address and a port in quotes such as \"127.0.0.1:8650\", \"\" for none"
             }
-            Self::Hosts => "a list of names of hosts such as [\"bot.example.org\"]",
+            Self::Hosts => "a list of host names such as [\"bot.example.org\"]",
             Self::Arenas => "a list of tournaments such as [\"aBcD1234\"]",
         };
         fixed.to_owned()
     }
 
-    /// What is wrong with a text of the right kind, or with one of a list.
+    /// The error in a text of the right type, or in an item of a list.
     pub(super) fn fault_in(&self, text: &str) -> Option<String> {
         match self {
             Self::Hours => text.parse::<Hours>().err(),
@@ -114,7 +114,9 @@ impl Takes {
             Self::Arenas => text.parse::<ArenaId>().err(),
             Self::Address => fault_in_address(text),
             Self::Hosts => fault_in_host(text),
-            Self::Folders => text.is_empty().then(|| "names no folder".to_owned()),
+            Self::Folders => text
+                .is_empty()
+                .then(|| "must not be an empty path".to_owned()),
             Self::Flag | Self::Whole { .. } | Self::Choice(_) | Self::Text(_) => None,
         }
     }
@@ -156,14 +158,14 @@ const AT_LEAST_ONE: (i64, i64) = (1, 1_000_000);
 const YEAR: i64 = 31_536_000;
 
 const LICHESS: &[Key] = &[
-    text("url", "an address such as \"https://lichess.org\""),
+    text("url", "a URL such as \"https://lichess.org\""),
     text(
         "token_file",
-        "the path of a file that holds the API token, in quotes",
+        "the path of a file with the API token, in quotes",
     ),
     text(
         "contact",
-        "a mail address or link in quotes, at most 100 plain characters",
+        "an email address or link in quotes, at most 100 plain characters",
     ),
 ];
 
@@ -174,25 +176,25 @@ const DATA: &[Key] = &[
 
 const ENGINE: &[Key] = &[
     whole("hash", (1, 65_536), "megabytes"),
-    whole("threads", (0, 256), "cores (0: all there are)"),
+    whole("threads", (0, 256), "threads (0: every core)"),
     text(
         "eval_file",
         "the path of a net in quotes, \"classical\", or \"\" for the default",
     ),
     key("syzygy_path", Takes::Folders),
     flag("ponder"),
-    whole("nodes", (0, i64::MAX), "nodes a move (0: no limit)"),
+    whole("nodes", (0, i64::MAX), "nodes per move (0: no limit)"),
     whole("depth", (0, 245), "plies (0: no limit)"),
     whole(
         "movetime",
         (0, 3_600_000),
-        "milliseconds a move (0: no limit)",
+        "milliseconds per move (0: no limit)",
     ),
 ];
 
 const CHALLENGE: &[Key] = &[
     whole("concurrency", (1, 100), "games"),
-    whole("reserved_for_humans", (0, 100), "seats"),
+    whole("reserved_for_humans", (0, 100), "slots"),
     whole("queue", (0, 120), "seconds"),
     whole("queue_places", (0, 100), "places"),
     key("block", Takes::Entries),
@@ -229,8 +231,8 @@ const VISITORS: &[Key] = &[
 ];
 
 const LIMITS: &[Key] = &[
-    whole("bot_games", (0, 10_000), "games a day"),
-    whole("challenge_credits", (0, 10_000), "credits a day"),
+    whole("bot_games", (0, 10_000), "games per day"),
+    whole("challenge_credits", (0, 10_000), "credits per day"),
     whole("incoming_share", (0, 100), "percent"),
 ];
 
@@ -300,7 +302,7 @@ const DRAW: &[Key] = &[
     whole("score", (0, 1000), "centipawns"),
     whole("moves", (1, 100), "moves"),
     whole("ply", (2, 600), "plies"),
-    whole("offers", (0, 100), "offers a game"),
+    whole("offers", (0, 100), "offers per game"),
 ];
 
 const RESIGN: &[Key] = &[
@@ -311,8 +313,8 @@ const RESIGN: &[Key] = &[
 ];
 
 const TAKEBACK: &[Key] = &[
-    whole("humans", (0, 1000), "takebacks a game"),
-    whole("bots", (0, 1000), "takebacks a game"),
+    whole("humans", (0, 1000), "takebacks per game"),
+    whole("bots", (0, 1000), "takebacks per game"),
 ];
 
 const CHAT: &[Key] = &[
@@ -330,7 +332,11 @@ const VARIETY: &[Key] = &[
     flag("enabled"),
     whole("plies", (0, 20), "plies"),
     whole("loss", (0, 1000), "centipawns"),
-    whole("seed", (0, i64::MAX), "any kind (0: another each start)"),
+    whole(
+        "seed",
+        (0, i64::MAX),
+        "any value (0: a new one at each start)",
+    ),
 ];
 
 const GUARD: &[Key] = &[
@@ -346,7 +352,7 @@ const PANEL: &[Key] = &[
     key("listen", Takes::Address),
     text(
         "token_file",
-        "the path of a file that holds a password, in quotes",
+        "the path of a file with a password, in quotes",
     ),
     key("hosts", Takes::Hosts),
 ];
@@ -354,10 +360,10 @@ const PANEL: &[Key] = &[
 const ALERTS: &[Key] = &[
     text(
         "webhook_file",
-        "the path of a file that holds the address of a webhook, in quotes",
+        "the path of a file with the webhook URL, in quotes",
     ),
     choice("format", &["json", "text"]),
-    whole("per_hour", (1, 1000), "messages an hour"),
+    whole("per_hour", (1, 1000), "messages per hour"),
     whole("deaf", (10, 86_400), "seconds"),
 ];
 
@@ -367,14 +373,14 @@ const ARCHIVE: &[Key] = &[
     whole("details", (1, 36_500), "days"),
     whole("events", (1, 36_500), "days"),
     flag("review"),
-    whole("review_time", (10, 600_000), "milliseconds a position"),
+    whole("review_time", (10, 600_000), "milliseconds per position"),
 ];
 
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
 const LOG: &[Key] = &[choice("level", LEVELS), choice("format", &["text", "json"])];
 
-/// Every section there is, in the order of `config.example.toml`.
+/// Every section, in the order of `config.example.toml`.
 pub const SECTIONS: &[Section] = &[
     one("lichess", LICHESS),
     one("data", DATA),
@@ -411,7 +417,7 @@ pub(super) fn section(path: &str) -> Option<&'static Section> {
     SECTIONS.iter().find(|section| section.path == path)
 }
 
-/// The sections right within another; those of the top within "".
+/// The direct subsections of a section; the top-level ones for "".
 pub(super) fn within(path: &str) -> impl Iterator<Item = &'static Section> {
     SECTIONS
         .iter()

@@ -1,8 +1,8 @@
-//! From text to a config, or to the first thing that is wrong with it.
+//! From text to a config, or to its first error.
 //!
-//! The text is read twice: once into spanned values, to check names, types and ranges with their
-//! lines at hand, and once by serde into the settings. No value is repeated in a complaint before
-//! it is known not to be a token.
+//! The text is parsed twice: once into spanned values, to check names, types and ranges with their
+//! lines, and once by serde into the settings. No message repeats a value before the loader knows
+//! that it is not a token.
 
 use std::borrow::Cow;
 use std::fs;
@@ -18,7 +18,7 @@ use super::suggestion::nearest;
 use super::validation::{Setting, contradiction};
 use crate::engine::CLASSICAL;
 
-/// How personal and application tokens of Lichess begin.
+/// Prefixes of personal and application tokens of Lichess.
 const TOKEN_PREFIXES: [&str; 2] = ["lip_", "lio_"];
 
 /// A name in the text.
@@ -27,7 +27,7 @@ type Name<'t> = Spanned<Cow<'t, str>>;
 type Value<'t> = Spanned<DeValue<'t>>;
 
 impl Config {
-    /// Reads a file; relative paths in it are taken from the file's folder.
+    /// Reads a file; relative paths in it start at the file's folder.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
             path: path.to_owned(),
@@ -48,7 +48,7 @@ impl Config {
         Ok(config)
     }
 
-    /// The first folder of tables that is none, with its place in the text.
+    /// The first tablebase folder that does not exist, with its place in the text.
     fn missing_folder(&self, text: &str) -> Option<Fault> {
         let tree = DeTable::parse(text).ok()?;
         let engine = tree.get_ref().get("engine")?.get_ref().as_table()?;
@@ -57,12 +57,12 @@ impl Config {
             .iter()
             .zip(&self.engine.syzygy_path)
             .find(|(_, folder)| !folder.is_dir())?;
-        let what = format!("there is no folder {}", folder.display());
+        let what = format!("the folder {} does not exist", folder.display());
         Some(Source(text).fault(item.span().start, "[engine] syzygy_path", what))
     }
 
-    /// Of a file that may be wrong: which server it names and where it keeps things, as far as that
-    /// can be told, and otherwise the defaults.
+    /// Server and data folder of a file that may have errors, as far as they can be read; otherwise
+    /// the defaults.
     pub fn read_places(path: &Path) -> (Lichess, Data) {
         let text = fs::read_to_string(path).unwrap_or_default();
         let (tree, _) = DeTable::parse_recoverable(&text);
@@ -87,7 +87,7 @@ impl Config {
         (config.lichess, config.data)
     }
 
-    /// Reads a text, paths as they stand.
+    /// Parses a text without resolving paths.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let source = Source(text);
         let tree = DeTable::parse(text).map_err(|error| source.broken(&error))?;
@@ -97,7 +97,7 @@ impl Config {
         Ok(config)
     }
 
-    /// With every relative path taken from a folder.
+    /// Resolves every relative path against a folder.
     fn seen_from(mut self, folder: &Path) -> Self {
         let paths = [
             &mut self.lichess.token_file,
@@ -108,7 +108,7 @@ impl Config {
         for path in paths {
             *path = path.take().map(|path| folder.join(path));
         }
-        // A word of its own, not a file.
+        // A keyword, not a file.
         let file = |name: &PathBuf| name.as_os_str() != CLASSICAL;
         if let Some(name) = self.engine.eval_file.take_if(|name| file(name)) {
             self.engine.eval_file = Some(folder.join(name));
@@ -130,10 +130,10 @@ impl Config {
     }
 }
 
-/// What the parser says of a key or section that stands there twice; its name is the place.
+/// The parser's message for a duplicate key or section; the error's span is its name.
 const DUPLICATE: &str = "duplicate key";
 
-/// The text, for turning places in it into lines.
+/// The text, to turn offsets into lines.
 struct Source<'t>(&'t str);
 
 impl Source<'_> {
@@ -153,16 +153,16 @@ impl Source<'_> {
     fn broken(&self, error: &toml::de::Error) -> Fault {
         let span = error.span().unwrap_or_default();
         // The message alone: the error's own display repeats the line, which may hold a token.
-        let mut what = format!("this is not TOML: {}", error.message());
+        let mut what = format!("invalid TOML: {}", error.message());
         if error.message() == DUPLICATE
             && let Some(key) = self.0.get(span.clone())
         {
-            what = format!("{what} {}, keep one", key.trim());
+            what = format!("{what} {}: keep one", key.trim());
         }
         self.fault(span.start, "", what)
     }
 
-    /// Checks a section, or the whole, and what stands within it.
+    /// Checks a section, or the whole file, and everything in it.
     fn check_tables(&self, section: Option<&Section>, table: &DeTable<'_>) -> Result<(), Fault> {
         let path = section.map_or("", |section| section.path);
         for (name, value) in table {
@@ -246,7 +246,7 @@ impl Source<'_> {
         let homes = homes(section, typed);
         let Some(section) = section else {
             let what = match homes {
-                Some(homes) => format!("stands outside its section: put it under {homes}"),
+                Some(homes) => format!("is outside its section: put it under {homes}"),
                 None => format!("unknown key; {}", name_sections("")),
             };
             return self.fault(offset, typed, what);
@@ -258,11 +258,7 @@ impl Source<'_> {
             format!("unknown key; did you mean `{near}`?")
         } else {
             let names: Vec<&str> = here().collect();
-            format!(
-                "unknown key; {} takes {}",
-                section.title(),
-                names.join(", ")
-            )
+            format!("unknown key; {} has {}", section.title(), names.join(", "))
         };
         self.fault(offset, format!("{} {typed}", section.title()), what)
     }
@@ -279,7 +275,7 @@ impl Source<'_> {
         };
         if !fits(key.takes, value.get_ref()) {
             let got = describe(value.get_ref());
-            return at(value, format!("wants {}, {got}", key.takes.describe()));
+            return at(value, format!("must be {}, {got}", key.takes.describe()));
         }
         let alone = std::slice::from_ref(value);
         let texts = value.get_ref().as_array().map_or(alone, |items| items);
@@ -292,7 +288,7 @@ impl Source<'_> {
         Ok(())
     }
 
-    /// What no key can show by itself.
+    /// Checks settings against each other.
     fn check_together(&self, config: &Config, tree: &DeTable<'_>) -> Result<(), Fault> {
         let place = |setting: &Setting| place(tree, setting);
         let Some((setting, what)) = contradiction(config, &|setting| place(setting).is_some())
@@ -305,7 +301,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether a text holds what looks like a token.
+/// Whether a text contains something like a token.
 fn looks_secret(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .any(|word| TOKEN_PREFIXES.iter().any(|start| word.starts_with(start)))
@@ -320,7 +316,7 @@ fn name_sections(within: &str) -> String {
     format!("the sections are {}", titles.join(", "))
 }
 
-/// The sections that have such a key: those within the one at hand, else all.
+/// The sections that have such a key: those within the present one, otherwise all.
 fn homes(section: Option<&Section>, name: &str) -> Option<String> {
     let all = || {
         SECTIONS
@@ -339,7 +335,7 @@ fn homes(section: Option<&Section>, name: &str) -> Option<String> {
     (!titles.is_empty()).then(|| titles.join(" or "))
 }
 
-/// Whether a value is of the kind that a key takes, and within its range.
+/// Whether a value has the key's type and is within its range.
 fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
     match (takes, value) {
         (Takes::Flag, DeValue::Boolean(_))
@@ -369,7 +365,7 @@ fn describe(value: &DeValue<'_>) -> String {
     }
 }
 
-/// Where the value of a setting stands, if the file has it.
+/// The offset of a setting's value, if the file has one.
 fn place(tree: &DeTable<'_>, setting: &Setting) -> Option<usize> {
     let mut table = tree;
     for part in setting.section.split('.') {

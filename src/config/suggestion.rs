@@ -1,6 +1,6 @@
-//! Which known word a mistyped one was meant to be.
+//! Finds the known word that a mistyped one probably means.
 
-/// The nearest candidate, if it is near enough to be worth a question.
+/// The nearest candidate, if it is near enough to suggest.
 pub(super) fn nearest<'a>(
     typed: &str,
     candidates: impl IntoIterator<Item = &'a str>,

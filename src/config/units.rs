@@ -1,6 +1,6 @@
-//! How a setting with a unit is written: a whole number in the file, a typed value in the program.
+//! Serde for settings with a unit: a whole number in the file, a typed value in the program.
 //!
-//! TOML has no "nothing", so 0 or an empty text stands for "not set" where that makes sense.
+//! TOML has no null, so 0 or an empty text means "not set" where that makes sense.
 
 /// A time in whole seconds.
 pub(super) mod seconds {
@@ -92,7 +92,7 @@ pub(super) mod limit {
     #[expect(
         clippy::ref_option,
         clippy::trivially_copy_pass_by_ref,
-        reason = "as serde calls it"
+        reason = "the shape that serde calls"
     )]
     pub(in crate::config) fn serialize<S: Serializer>(
         limit: &Option<NonZeroU64>,

@@ -1,6 +1,6 @@
-//! What no key can show by itself: settings that are each possible and together make no sense.
+//! Contradictions: settings that are valid alone and make no sense together.
 //!
-//! Pure; every finding names the key to change and says what to change it to.
+//! Pure; every finding names the key to change and the remedy.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use std::time::Duration;
 use super::settings::{Config, Profile, Visitors};
 use super::values::{self, TimeRule};
 
-/// Longest contact that is sent along, in characters.
+/// Longest contact in the user agent, in characters.
 const MAX_CONTACT: usize = 100;
 /// Shortest estimated game (base plus forty increments) that Lichess lets bots play.
 const SHORTEST_GAME: Duration = Duration::from_secs(30);
-/// Largest increment that Lichess takes in a challenge of ours.
+/// Largest increment that Lichess allows in an outgoing challenge.
 const MAX_INCREMENT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Setting {
     /// Path of its section.
     pub(super) section: &'static str,
-    /// Which of several such sections.
+    /// Its number among sections of this path.
     pub(super) index: usize,
     /// Name within the section.
     pub(super) key: &'static str,
 }
 
-/// A setting, and what is wrong with it.
+/// A setting, and the error text.
 pub(super) type Contradiction = (Setting, String);
-/// Whether the file has a setting; else it is a default.
+/// Whether the file sets a key; otherwise it has its default.
 type IsSet<'a> = &'a dyn Fn(&Setting) -> bool;
 
 /// The first contradiction in a config.
@@ -36,7 +36,7 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contra
         .or_else(|| in_ranges(config, is_set))
         .or_else(|| in_visitors("challenge.humans", &config.challenge.humans, is_set))
         .or_else(|| in_visitors("challenge.bots", &config.challenge.bots, is_set))
-        .or_else(|| in_seats(config, is_set))
+        .or_else(|| in_slots(config, is_set))
         .or_else(|| in_matchmaking(config, is_set))
         .or_else(|| in_profiles(&config.matchmaking.profile, is_set))
         .or_else(|| in_draws(config, is_set))
@@ -51,7 +51,7 @@ const fn at(section: &'static str, key: &'static str) -> Setting {
     }
 }
 
-/// The first of some settings that the file has: that is where to point.
+/// The first of some settings that the file sets: the error points there.
 fn pick<const N: usize>(is_set: IsSet<'_>, settings: [Setting; N]) -> Setting {
     let found = settings.iter().find(|setting| is_set(setting));
     *found.unwrap_or(&settings[0])
@@ -160,7 +160,7 @@ fn pairs(config: &Config) -> Vec<OrderedPair> {
     pairs
 }
 
-/// Rules that let no one in, or nothing.
+/// Rules that accept no challenger, or no game.
 fn in_visitors(
     section: &'static str,
     rules: &Visitors,
@@ -176,12 +176,12 @@ fn in_visitors(
         ))
     };
     if !rules.rated && !rules.casual {
-        let what = "neither rated nor casual games are left: to play none at all, set accept = \
-                    false";
+        let what = "neither rated nor casual games are accepted: to play none at all, set \
+                    accept = false";
         return said(["casual", "rated"], what);
     }
     if crate::lichess::estimate(rules.max_base, rules.max_increment) < SHORTEST_GAME {
-        let what = "impossible range: Lichess gives bots no clock so short; max_base plus 40 times \
+        let what = "impossible range: Lichess allows bots no clock so short; max_base plus 40 times \
                     max_increment must reach 30 seconds";
         return said(["max_base", "max_increment"], what);
     }
@@ -191,7 +191,7 @@ fn in_visitors(
         return said(["max_duration", "min_base"], what);
     }
     if (rules.correspondence || rules.unlimited) && !rules.casual {
-        let what = "Lichess rates no atomic game without a clock: it needs casual = true";
+        let what = "Lichess rates no atomic game without a clock: set casual = true";
         return said(["correspondence", "unlimited"], what);
     }
     let outside = rules.times.iter().find(|time| match time {
@@ -209,13 +209,13 @@ fn in_visitors(
     said(["times", "max_base"], &what)
 }
 
-/// Seats that someone can never get.
-fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
+/// Slots that no opponent can ever get.
+fn in_slots(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     let challenge = &config.challenge;
     let reserved = challenge.reserved_for_humans;
     let keys = ["reserved_for_humans", "concurrency"].map(|key| at("challenge", key));
     if reserved > 0 && !challenge.humans.accept {
-        let what = "seats are kept for humans, whom [challenge.humans] accept = false turns away";
+        let what = "slots are reserved for humans, but [challenge.humans] accept = false";
         return Some((keys[0], what.to_owned()));
     }
     let (who, more) = if challenge.bots.accept {
@@ -232,7 +232,7 @@ fn in_seats(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
         return None;
     }
     let what = format!(
-        "{who} all {} seats are kept for humans: {more}keep fewer or raise concurrency",
+        "{who} all {} slots are reserved for humans: {more}reserve fewer or raise concurrency",
         challenge.concurrency
     );
     Some((pick(is_set, keys), what))
@@ -244,13 +244,13 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     }
     let enabled = at("matchmaking", "enabled");
     if config.matchmaking.profile.is_empty() {
-        let what = "there is nothing to ask for: add a [[matchmaking.profile]]";
+        let what = "no kind of game to offer: add a [[matchmaking.profile]]";
         return Some((enabled, what.to_owned()));
     }
     let share = at("limits", "incoming_share");
     if config.limits.incoming_share >= 100 {
-        let what = "all games against bots are kept for those who challenge us: [matchmaking] \
-                    needs less than 100 percent";
+        let what = "all bot games are reserved for incoming challenges: [matchmaking] needs \
+                    less than 100 percent";
         return Some((pick(is_set, [share, enabled]), what.to_owned()));
     }
     for key in ["bot_games", "challenge_credits"] {
@@ -267,7 +267,7 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     None
 }
 
-/// Profiles that Lichess cannot give, or that cannot be told apart.
+/// Profiles that Lichess does not offer, or that have the same name.
 fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction> {
     for (index, profile) in profiles.iter().enumerate() {
         let said = |keys: [&'static str; 2], what: String| {
@@ -283,21 +283,21 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let name = &profile.name;
         if name.is_empty() || name.len() > 40 || !name.chars().all(word) {
-            let what = "a name has 1 to 40 letters, digits, _ and -";
+            let what = "a name must have 1 to 40 letters, digits, _ or -";
             return said(["name", "name"], what.to_owned());
         }
         let twin = |other: &Profile| other.name.eq_ignore_ascii_case(name);
         if profiles[..index].iter().any(twin) {
             return said(
                 ["name", "base"],
-                format!("there is another profile \"{name}\": give each a name of its own"),
+                format!("there is another profile \"{name}\": give each its own name"),
             );
         }
         let clock = format!("{}+{} seconds", base.as_secs(), increment.as_secs());
         if !values::is_offered(base, increment, MAX_INCREMENT) {
             let what = format!(
-                "Lichess offers no {clock}: base is 0, 15, 30, 45, 60, 90 or whole minutes up to \
-                 10800, and one of base and increment is above 0"
+                "Lichess does not offer {clock}: base is 0, 15, 30, 45, 60, 90 or whole minutes \
+                 up to 10800, and base or increment is above 0"
             );
             return said(["base", "increment"], what);
         }
@@ -315,7 +315,7 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
     None
 }
 
-/// Offers of what would be turned down from the other side.
+/// Draws that the bot would offer but not accept.
 fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     let draw = &config.draw;
     let sides = [
@@ -335,7 +335,7 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     for (offer, offers, accept, accepts) in sides {
         if offers && !accepts {
             let what =
-                format!("draws would be offered and never accepted: {accept} = true fits it");
+                format!("the bot would offer draws but never accept them: set {accept} = true");
             return Some((pick(is_set, [at("draw", offer), at("draw", accept)]), what));
         }
         if offers && draw.offers == 0 {
@@ -349,7 +349,7 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     None
 }
 
-/// Anyone who can reach the page from elsewhere must show that it is theirs.
+/// A page that other machines can reach needs a password.
 fn in_panel(config: &Config) -> Option<Contradiction> {
     let listen = config.panel.listen?;
     if config.panel.token_file.is_some() {
@@ -362,7 +362,7 @@ fn in_panel(config: &Config) -> Option<Contradiction> {
         };
         let name = config.panel.hosts.iter().find(|name| !is_here(name))?;
         let what = format!(
-            "who asks for {name} must show a password: set token_file to the path of a file with one"
+            "requests for {name} need a password: set token_file to the path of a file with one"
         );
         return Some((at("panel", "hosts"), what));
     }
@@ -374,25 +374,25 @@ fn in_panel(config: &Config) -> Option<Contradiction> {
     Some((at("panel", "listen"), what))
 }
 
-/// What is wrong with an address, if anything.
+/// The error in the server URL, if any.
 fn fault_in_url(url: &str) -> Option<String> {
     let example = "write it like \"https://lichess.org\"";
     let Ok(parsed) = reqwest::Url::parse(url) else {
-        return Some(format!("\"{url}\" is no address: {example}"));
+        return Some(format!("\"{url}\" is not a URL: {example}"));
     };
     if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
         return Some(format!(
-            "the address must begin with https:// or http://: {example}"
+            "the URL must begin with https:// or http://: {example}"
         ));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Some(format!(
-            "the address must not hold a name or password: {example}"
+            "the URL must not contain a user name or password: {example}"
         ));
     }
     if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
         return Some(format!(
-            "the address must end with the host, without a path: {example}"
+            "the URL must end with the host, without a path: {example}"
         ));
     }
     None

@@ -1,4 +1,4 @@
-//! Whom the bot tells when something is wrong.
+//! Messages to the operator about alerts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,23 +11,23 @@ use crate::config::units;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Alerts {
-    /// File that holds the address and nothing else, for most addresses are secrets.
-    /// `MEGATON_WEBHOOK` goes before it. A relative path in a file is read from that file's folder.
+    /// File that holds only the URL, since most are secrets; `MEGATON_WEBHOOK` takes precedence. A
+    /// relative path in a config file starts at that file's folder.
     #[serde(with = "units::path")]
     pub webhook_file: Option<PathBuf>,
     pub format: AlertFormat,
-    /// Most messages in an hour.
+    /// Maximum messages per hour.
     pub per_hour: usize,
-    /// How long the event stream may be closed before that is worth a message.
+    /// Time without an event stream before a message.
     #[serde(with = "units::seconds")]
     pub deaf: Duration,
 }
 
-/// What is sent to a webhook.
+/// Format of a webhook message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AlertFormat {
-    /// One object whose `text` and `content` are what chat services show.
+    /// An object whose `text` and `content` chat services show.
     #[default]
     Json,
     Text,

@@ -1,4 +1,4 @@
-//! What is kept of games, and what is made of it when nothing is played.
+//! The archive: how long it stores what, and the review of games while idle.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::units;
 
-/// `[archive]`: games, challenges and events for good.
+/// `[archive]`: stored games, challenges and events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Archive {
-    /// Whether there is one, beside the bot's own memory in the data folder.
+    /// Whether to archive at all; the bot's state does not depend on it.
     pub keep: bool,
-    /// How many days games are kept.
+    /// Days to keep games.
     pub games: u32,
-    /// How many days it is kept what the engine thought of their moves.
+    /// Days to keep the engine's analysis of their moves.
     pub details: u32,
-    /// How many days challenges and events are kept.
+    /// Days to keep challenges and events.
     pub events: u32,
-    /// Search lost and drawn games again while nothing is played.
+    /// Analyse lost and drawn games while idle.
     pub review: bool,
-    /// How long each of their positions is searched.
+    /// Search time for each of their positions.
     #[serde(with = "units::millis")]
     pub review_time: Duration,
 }

@@ -11,21 +11,21 @@ use crate::config::{Entry, TimeRule};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Challenge {
-    /// Games at the same time.
+    /// Concurrent games.
     pub concurrency: usize,
-    /// Seats among them that only humans get.
+    /// Slots among them that only humans get.
     pub reserved_for_humans: usize,
-    /// How long a challenge waits for a seat before it is declined.
+    /// Time that a challenge waits for a slot before the bot declines it.
     #[serde(with = "units::seconds")]
     pub queue: Duration,
-    /// How many may wait at the same time.
+    /// Challenges that may wait at the same time.
     pub queue_places: usize,
     /// Accounts whose challenges are declined.
     pub block: Vec<Entry>,
-    /// Accounts that alone may challenge; empty for everyone.
+    /// If not empty, only these accounts may challenge.
     pub allow: Vec<Entry>,
-    /// Accounts that skip the rules of mode, time, rating and repetition, and the list of those
-    /// allowed; never that of those blocked.
+    /// Accounts that bypass the rules of mode, time, rating and repetition, and the allow list; never
+    /// the block list.
     pub welcome: Vec<Entry>,
     /// The rules for humans.
     pub humans: Visitors,
@@ -38,57 +38,57 @@ pub struct Challenge {
 #[serde(default, deny_unknown_fields)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a key of its own that a person sets"
+    reason = "each is a separate config key"
 )]
 pub struct Visitors {
-    /// Play them at all.
+    /// Accept them at all.
     pub accept: bool,
     pub rated: bool,
     pub casual: bool,
-    /// Least time on the clock at the start.
+    /// Minimum initial time.
     #[serde(with = "units::seconds")]
     pub min_base: Duration,
-    /// Most time on the clock at the start.
+    /// Maximum initial time.
     #[serde(with = "units::seconds")]
     pub max_base: Duration,
-    /// Least time added a move.
+    /// Minimum increment.
     #[serde(with = "units::seconds")]
     pub min_increment: Duration,
-    /// Most time added a move.
+    /// Maximum increment.
     #[serde(with = "units::seconds")]
     pub max_increment: Duration,
-    /// When not empty, only these.
+    /// If not empty, only these.
     pub times: Vec<TimeRule>,
     /// Longest game as Lichess estimates it: base and forty increments.
     #[serde(with = "units::minutes")]
     pub max_duration: Duration,
-    /// Take bullet with an increment only.
+    /// Accept bullet only with an increment.
     pub bullet_needs_increment: bool,
-    /// Least rating of the challenger.
+    /// Minimum rating of the challenger.
     pub min_rating: u32,
-    /// Highest rating of the challenger.
+    /// Maximum rating of the challenger.
     pub max_rating: u32,
-    /// Most points between their rating and ours.
+    /// Maximum difference to our rating.
     pub max_rating_difference: u32,
-    /// Take challengers whose rating is provisional.
+    /// Accept challengers with a provisional rating.
     pub provisional: bool,
-    /// The colour that we want.
+    /// Our colour.
     pub color: ColorWish,
-    /// Take games of days a move.
+    /// Accept correspondence games.
     pub correspondence: bool,
-    /// Take games without any limit of time.
+    /// Accept games without a time limit.
     pub unlimited: bool,
-    /// Least days a move.
+    /// Minimum days per move.
     pub min_days: u32,
-    /// Most days a move.
+    /// Maximum days per move.
     pub max_days: u32,
-    /// Games at the same time with one opponent.
+    /// Concurrent games with one opponent.
     pub at_once: u32,
     /// Challenges accepted from one opponent within [`Visitors::repeat_window`].
     pub repeats: u32,
     #[serde(with = "units::seconds")]
     pub repeat_window: Duration,
-    /// Rematches in a row with one opponent.
+    /// Consecutive rematches with one opponent.
     pub rematches: u32,
     /// Games a day with one opponent.
     pub per_day: u32,
@@ -105,14 +105,14 @@ pub enum ColorWish {
     Black,
 }
 
-/// `[limits]`: what Lichess allows a day, until it says otherwise.
+/// `[limits]`: daily limits of Lichess, until its replies say otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     pub bot_games: u32,
     /// Challenges sent: a bot costs one, a human five.
     pub challenge_credits: u32,
-    /// Percent of the games against bots that are kept for those who challenge us.
+    /// Percent of the bot games reserved for incoming challenges.
     pub incoming_share: u32,
 }
 
@@ -175,7 +175,7 @@ impl Default for Limits {
 }
 
 impl Challenge {
-    /// Whether an account is blocked by name in the config itself; files and addresses aside.
+    /// Whether an account is blocked by name in the config itself; files and URLs aside.
     pub fn blocks(&self, account: &str) -> bool {
         self.block.iter().any(|entry| entry.is_name(account))
     }

@@ -1,4 +1,4 @@
-//! What the bot says in the chat of a game.
+//! Messages of the bot in a game's chat.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::units;
 
-/// `[chat]`: what it says. Each text is a template, see [`crate::config::Template`].
+/// `[chat]`: messages of the bot. Each text is a template, see [`crate::config::Template`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Chat {
     pub humans: bool,
     pub bots: bool,
-    /// Said to the opponent as the game begins; empty for nothing.
+    /// To the opponent at the start; empty for none.
     pub greeting: String,
-    /// Said to the opponent when it is over.
+    /// To the opponent at the end.
     pub goodbye: String,
-    /// Said to those who look on as the game begins.
+    /// To the spectators at the start.
     pub spectator_greeting: String,
-    /// Said to them when it is over.
+    /// To the spectators at the end.
     pub spectator_goodbye: String,
     /// Answer commands such as `!help`.
     pub commands: bool,
-    /// Least time between two lines of ours in a game.
+    /// Minimum time between two messages in a game.
     #[serde(with = "units::seconds")]
     pub pause: Duration,
 }

@@ -1,18 +1,18 @@
-//! Draws, resignations and takebacks: what the bot agrees to, and what it asks for.
+//! Draws, resignations and takebacks that the bot grants and offers.
 
 use serde::{Deserialize, Serialize};
 
-/// `[draw]`: draws that it takes and offers.
+/// `[draw]`: draws that the bot accepts and offers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a key of its own that a person sets"
+    reason = "each is a separate config key"
 )]
 pub struct Draw {
-    /// Agree to draws that humans offer.
+    /// Accept draws that humans offer.
     pub accept_humans: bool,
-    /// Agree to draws that bots offer.
+    /// Accept draws that bots offer.
     pub accept_bots: bool,
     /// Offer draws to humans.
     pub offer_humans: bool,
@@ -20,14 +20,14 @@ pub struct Draw {
     pub offer_bots: bool,
     /// A position is level when its score is at most this far from zero, in centipawns.
     pub score: u32,
-    /// Own moves in a row with a level score.
+    /// Consecutive own moves with a level score.
     pub moves: u32,
     /// No draw before this many plies.
     pub ply: u32,
     pub offers: u32,
 }
 
-/// `[resign]`: when it resigns.
+/// `[resign]`: when the bot resigns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resign {
@@ -35,19 +35,19 @@ pub struct Resign {
     pub enabled: bool,
     /// A position is lost when its score is this far below zero, in centipawns.
     pub score: u32,
-    /// Own moves in a row with a lost score.
+    /// Consecutive own moves with a lost score.
     pub moves: u32,
     /// Depth to which each of them must have been searched, in plies.
     pub depth: u32,
 }
 
-/// `[takeback]`: what it takes back in a casual game.
+/// `[takeback]`: takebacks in casual games.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Takeback {
-    /// Takebacks granted to a human a game.
+    /// Takebacks per game granted to a human.
     pub humans: u32,
-    /// Takebacks granted to a bot a game.
+    /// Takebacks per game granted to a bot.
     pub bots: u32,
 }
 
@@ -84,7 +84,7 @@ impl Default for Takeback {
 }
 
 impl Draw {
-    /// Whether a bot's, or a human's, offer may be taken.
+    /// Whether the bot may accept a draw offer of a bot, or of a human.
     pub fn accepts(&self, from_bot: bool) -> bool {
         if from_bot {
             self.accept_bots

@@ -1,4 +1,4 @@
-//! What the engine may use, and how far it may leave the best move for another.
+//! Resources and limits of the engine, and how far it may deviate from the best move.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -9,43 +9,44 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::units;
 
-/// `[engine]`: what the engine may use.
+/// `[engine]`: resources and limits of the engine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Engine {
     /// Transposition table in megabytes, shared by all games.
     pub hash: usize,
-    /// Cores that searches may use together; 0 for all the machine has ([`Engine::cores`]).
+    /// Threads of all searches together; 0 for every core ([`Engine::cores`]).
     pub threads: usize,
-    /// What judges positions: a net's file, `classical`, or the default. A relative path in a file
-    /// is read from that file's folder.
+    /// The evaluation: a net file, `classical`, or the default. A relative path in a config file starts
+    /// at that file's folder.
     #[serde(with = "units::path")]
     pub eval_file: Option<PathBuf>,
-    /// Folders with atomic Syzygy tables. A relative path in a file is read from that file's folder.
+    /// Folders with atomic Syzygy tablebases. A relative path in a config file starts at that file's
+    /// folder.
     pub syzygy_path: Vec<PathBuf>,
-    /// Think on the opponent's time with cores that no other game needs.
+    /// Search on the opponent's time on cores that no other game needs.
     pub ponder: bool,
-    /// For tests: nodes a move.
+    /// For tests: node limit per move.
     #[serde(with = "units::limit")]
     pub nodes: Option<NonZeroU64>,
-    /// For tests: depth of a move's search in plies.
+    /// For tests: depth limit in plies.
     #[serde(with = "units::limit")]
     pub depth: Option<NonZeroU64>,
-    /// For tests: time a move, instead of the clock's share.
+    /// For tests: time per move, instead of a share of the clock.
     #[serde(with = "units::millis_limit")]
     pub movetime: Option<Duration>,
 }
 
-/// `[variety]`: how rated games against a bot leave the lines of the last ones.
+/// `[variety]`: how rated games against a bot deviate from the lines of the last ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Variety {
-    /// Leave them at all.
+    /// Deviate from them at all.
     pub enabled: bool,
     pub plies: u32,
-    /// What another move may cost, in centipawns.
+    /// Centipawns that another move may cost.
     pub loss: u32,
-    /// What draws the choice; 0 for a draw of its own each start.
+    /// Random seed; 0 for a new one at each start.
     pub seed: u64,
 }
 
@@ -76,7 +77,7 @@ impl Default for Variety {
 }
 
 impl Engine {
-    /// The cores that searches may use: what was set, or all that the machine has.
+    /// The threads of all searches: the setting, or every core of the machine.
     pub fn cores(&self) -> usize {
         if self.threads > 0 {
             return self.threads;

@@ -1,4 +1,4 @@
-//! When the bot stops: rated play after a run of losses, everything at the end.
+//! The rating guard, which pauses rated games, and the shutdown.
 
 use std::time::Duration;
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::units;
 
-/// `[guard]`: when it stops rated play.
+/// `[guard]`: when rated games pause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Guard {
-    /// Rated losses in a row against one opponent.
+    /// Consecutive rated losses against one opponent.
     pub opponent_losses: u32,
-    /// Rated losses in a row against all.
+    /// Consecutive rated losses against anyone.
     pub losses: u32,
-    /// Rating points lost in 24 hours, but for games that took more than 60.
+    /// Rating points lost in 24 hours, single losses of more than 60 excluded.
     pub points: u32,
-    /// How long rated play stops.
+    /// Length of the pause.
     #[serde(with = "units::seconds")]
     pub rest: Duration,
 }
 
-/// `[shutdown]`: how it ends.
+/// `[shutdown]`: how the bot stops.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShutdownRules {
-    /// How long games under way are played on when it is told to stop.
+    /// Time to finish games in progress.
     #[serde(with = "units::seconds")]
     pub drain: Duration,
 }

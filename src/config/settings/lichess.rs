@@ -1,4 +1,4 @@
-//! Where the server is, who is asking, and where the bot keeps what it knows.
+//! The server, the account's credentials, and the folder of the bot's files.
 
 use std::path::PathBuf;
 
@@ -6,36 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::units;
 
-/// `[lichess]`: where Lichess is and who is asking.
+/// `[lichess]`: the server and the account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lichess {
-    /// Address of the server, without a path.
+    /// URL of the server, without a path.
     pub url: String,
-    /// File that holds the API token and nothing else. `LICHESS_BOT_TOKEN` goes before it. A
-    /// relative path in a file is read from that file's folder.
+    /// File that holds only the API token; `LICHESS_BOT_TOKEN` takes precedence. A relative path in a
+    /// config file starts at that file's folder.
     #[serde(with = "units::path")]
     pub token_file: Option<PathBuf>,
-    /// How the server's people reach the operator, sent with every request.
+    /// How Lichess staff reach the operator, sent with every request.
     #[serde(with = "units::text")]
     pub contact: Option<String>,
 }
 
-/// `[data]`: what is kept on disk.
+/// `[data]`: files of the bot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Data {
-    /// Folder of all that is kept, with a folder in it for each server; none keeps nothing. A
-    /// relative path in a file is read from that file's folder.
+    /// Folder with a subfolder for each server; none stores nothing. A relative path in a config file
+    /// starts at that file's folder.
     #[serde(with = "units::path")]
     pub folder: Option<PathBuf>,
-    /// The control socket, within the server's folder; none opens none.
+    /// The control socket in the server's subfolder; none opens no socket.
     #[serde(with = "units::path")]
     pub socket: Option<PathBuf>,
 }
 
 impl Lichess {
-    /// The name of a folder for what holds on this server alone: its host, and a port of its own.
+    /// The name of this server's subfolder: its host, and its port if not the default.
     fn folder_name(&self) -> String {
         let parsed = reqwest::Url::parse(&self.url).ok();
         let host = parsed.as_ref().and_then(reqwest::Url::host_str);
@@ -48,14 +48,14 @@ impl Lichess {
 }
 
 impl Data {
-    /// Where all of `server` is kept, if anything is: the day's games, ratings and names of one
-    /// server are not those of another.
+    /// The subfolder of `server`, if the bot stores anything: daily games, ratings and names of one
+    /// server do not apply to another.
     pub fn home(&self, server: &Lichess) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
         Some(folder.join(server.folder_name()))
     }
 
-    /// Where the control socket of a bot on `server` is, if there is one.
+    /// The path of the control socket of a bot on `server`, if it has one.
     pub fn socket_path(&self, server: &Lichess) -> Option<PathBuf> {
         let socket = self.socket.as_ref()?;
         match self.home(server) {

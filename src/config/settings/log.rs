@@ -1,10 +1,10 @@
-//! What is written down while the program runs.
+//! Level and format of the log.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// `[log]`: what is written down while it runs.
+/// `[log]`: level and format of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
@@ -17,25 +17,25 @@ pub struct Log {
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     Off,
-    /// What needs the operator.
+    /// Needs the operator.
     Error,
-    /// What may need the operator.
+    /// May need the operator.
     Warn,
-    /// What is worth a line a game.
+    /// About a line per game.
     Info,
-    /// What is worth a line a move.
+    /// About a line per move.
     Debug,
     /// Everything that goes over the wire, the token aside.
     Trace,
 }
 
-/// In which form a line is logged.
+/// Format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// For a person at a terminal.
+    /// For a terminal.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! Games that the bot looks for itself: challenges that it sends, arenas that it joins.
+//! Games that the bot starts: challenges that it sends, arenas that it joins.
 
 use std::time::Duration;
 
@@ -7,67 +7,67 @@ use serde::{Deserialize, Serialize};
 use crate::config::units;
 use crate::config::{ArenaId, Entry, Hours};
 
-/// `[matchmaking]`: games that the bot looks for itself.
+/// `[matchmaking]`: challenges that the bot sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Matchmaking {
-    /// Challenge others at all.
+    /// Challenge other bots at all.
     pub enabled: bool,
-    /// How long there must be no game before it begins.
+    /// Time without a game before the first attempt.
     #[serde(with = "units::seconds")]
     pub idle: Duration,
-    /// Least time between two attempts.
+    /// Minimum time between two attempts.
     #[serde(with = "units::seconds")]
     pub spacing: Duration,
-    /// Look for more while games run.
+    /// Continue while games run.
     pub during_games: bool,
-    /// How long an answer is waited for.
+    /// Time before the bot withdraws an unanswered challenge.
     #[serde(with = "units::seconds")]
     pub timeout: Duration,
-    /// Who goes first among those who fit.
+    /// Order among suitable opponents.
     pub prefer: Prefer,
-    /// Two games with each opponent, one of each colour.
+    /// Two games with each opponent, one with each colour.
     pub color_pairs: bool,
-    /// Rest of an opponent after a first decline; doubles with each further one.
+    /// Cooldown of an opponent after a first decline; doubles with each further one.
     #[serde(with = "units::seconds")]
     pub cooldown: Duration,
-    /// The longest that rest gets.
+    /// Maximum of that cooldown.
     #[serde(with = "units::seconds")]
     pub cooldown_max: Duration,
-    /// Atomic games that an opponent must have played.
+    /// Minimum number of atomic games of an opponent.
     pub min_games: u32,
-    /// Accounts that are never challenged, besides those that are blocked.
+    /// Accounts never challenged, besides those that are blocked.
     pub avoid: Vec<Entry>,
-    /// What is asked for.
+    /// Kinds of games to offer.
     pub profile: Vec<Profile>,
 }
 
-/// `[[matchmaking.profile]]`: one kind of game to ask for.
+/// `[[matchmaking.profile]]`: one kind of game to offer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
-    /// What it is called, in commands and in the log.
+    /// Its name in commands and in the log.
     pub name: String,
-    /// Time on the clock at the start.
+    /// Initial time.
     #[serde(with = "units::seconds")]
     pub base: Duration,
-    /// Time added a move.
+    /// Increment per move.
     #[serde(with = "units::seconds")]
     pub increment: Duration,
     pub rated: bool,
-    /// How often it is drawn, beside the others' weights.
+    /// Its frequency relative to the other profiles.
     pub weight: u32,
-    /// Least rating of the opponent.
+    /// Minimum rating of the opponent.
     pub min_rating: u32,
-    /// Highest rating of the opponent.
+    /// Maximum rating of the opponent.
     pub max_rating: u32,
-    /// Most points between their rating and ours.
+    /// Maximum difference to our rating.
     pub max_rating_difference: u32,
     /// Hours of the day, in UTC.
     pub hours: Hours,
 }
 
-/// Who goes first among the opponents that fit.
+/// Order among suitable opponents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Prefer {
@@ -80,7 +80,7 @@ pub enum Prefer {
     Random,
 }
 
-/// `[arena]`: tournaments that it joins.
+/// `[arena]`: tournaments that the bot joins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Arena {
@@ -88,20 +88,20 @@ pub struct Arena {
     pub auto: bool,
     /// Join these, whatever the rules below.
     pub ids: Vec<ArenaId>,
-    /// Least time on the clock at the start.
+    /// Minimum initial time.
     #[serde(with = "units::seconds")]
     pub min_base: Duration,
-    /// Most time on the clock at the start.
+    /// Maximum initial time.
     #[serde(with = "units::seconds")]
     pub max_base: Duration,
-    /// Least time added a move.
+    /// Minimum increment.
     #[serde(with = "units::seconds")]
     pub min_increment: Duration,
-    /// Most time added a move.
+    /// Maximum increment.
     #[serde(with = "units::seconds")]
     pub max_increment: Duration,
     pub rated_only: bool,
-    /// Arenas at the same time.
+    /// Concurrent arenas.
     pub most: u32,
     /// Hours of the day, in UTC.
     pub hours: Hours,

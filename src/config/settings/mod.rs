@@ -31,47 +31,47 @@ pub use play::{Clock, Correspondence, Game};
 
 use serde::{Deserialize, Serialize};
 
-/// Everything an operator may set.
+/// All settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where Lichess is and who is asking.
+    /// The server, the token and a contact.
     pub lichess: Lichess,
-    /// What is kept on disk.
+    /// Files of the bot.
     pub data: Data,
-    /// What the engine may use.
+    /// Resources and limits of the engine.
     pub engine: Engine,
     /// Which games are accepted, and how many at a time.
     pub challenge: Challenge,
-    /// What Lichess allows a day.
+    /// Daily limits of Lichess.
     pub limits: Limits,
-    /// Games that the bot looks for itself.
+    /// Challenges that the bot sends.
     pub matchmaking: Matchmaking,
-    /// Tournaments that it joins.
+    /// Tournaments that the bot joins.
     pub arena: Arena,
-    /// What is held back for the way to the server.
+    /// Move overhead and reserve.
     pub clock: Clock,
-    /// Games of days a move, or of none.
+    /// Correspondence and unlimited games.
     pub correspondence: Correspondence,
-    /// How long is waited for a first move.
+    /// Limits on the wait for a first move.
     pub game: Game,
-    /// Draws that it takes and offers.
+    /// Draws that the bot accepts and offers.
     pub draw: Draw,
     pub resign: Resign,
-    /// What it takes back.
+    /// Takebacks that the bot grants.
     pub takeback: Takeback,
     pub chat: Chat,
-    /// How it leaves beaten tracks.
+    /// Variation of openings.
     pub variety: Variety,
-    /// When it stops rated play.
+    /// Limits on losses in rated games.
     pub guard: Guard,
     pub shutdown: ShutdownRules,
-    /// Where its page is.
+    /// The operator's page.
     pub panel: Panel,
-    /// Whom it tells when something is wrong.
+    /// Messages to a webhook.
     pub alerts: Alerts,
-    /// Games, challenges and events for good.
+    /// The archive of games, challenges and events.
     pub archive: Archive,
-    /// What is written down while it runs.
+    /// The log.
     pub log: Log,
 }

@@ -1,4 +1,4 @@
-//! Where the operator's page listens, and what it asks of those who come.
+//! Where the operator's page listens, and which requests need a password.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -11,15 +11,15 @@ use crate::config::units;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Panel {
-    /// Where it listens; none serves no page.
+    /// Address and port; none serves no page.
     #[serde(with = "units::address")]
     pub listen: Option<SocketAddr>,
-    /// File that holds the password of those who steer the bot over HTTP, and of everyone who
-    /// comes from another machine, through a proxy too. A relative path in a file is read from that file's folder.
+    /// File with the password for commands over HTTP, and for every request from another machine or
+    /// through a proxy. A relative path in a config file starts at that file's folder.
     #[serde(with = "units::path")]
     pub token_file: Option<PathBuf>,
-    /// Names under which it may be asked, beside `localhost` and the address that it listens at. Who
-    /// asks under one of them shows the password.
+    /// Further host names of the page, besides `localhost` and the listen address. Requests for these
+    /// need the password.
     pub hosts: Vec<String>,
 }
 
@@ -33,15 +33,15 @@ impl Default for Panel {
     }
 }
 
-/// What is wrong with an address to listen at.
+/// The error in a listen address, if any.
 pub(in crate::config) fn fault_in_address(text: &str) -> Option<String> {
     if text.is_empty() || text.parse::<SocketAddr>().is_ok() {
         return None;
     }
-    Some("is no address to listen at: write it like \"127.0.0.1:8650\", \"\" for none".to_owned())
+    Some("is not an address and port: write it like \"127.0.0.1:8650\", \"\" for none".to_owned())
 }
 
-/// What is wrong with the name of a host.
+/// The error in a host name, if any.
 pub(in crate::config) fn fault_in_host(text: &str) -> Option<String> {
     let label = |label: &str| {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -50,7 +50,7 @@ pub(in crate::config) fn fault_in_host(text: &str) -> Option<String> {
     if text.len() <= 253 && text.split('.').all(label) {
         return None;
     }
-    let what = "is no name of a host: write it without scheme, port and path, like \
+    let what = "is not a host name: write it without scheme, port and path, like \
                 \"bot.example.org\"";
     Some(what.to_owned())
 }

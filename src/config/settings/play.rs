@@ -1,4 +1,4 @@
-//! The time in a game: what is held back on the clock, what waits for days, what waits for no one.
+//! Time in a game: overhead and reserve, correspondence, and the wait for a first move.
 
 use std::time::Duration;
 
@@ -6,51 +6,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::units;
 
-/// `[clock]`: what is held back for the way to the server.
+/// `[clock]`: move overhead and reserve.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clock {
-    /// Least overhead a move, whatever was measured.
+    /// Minimum overhead per move, whatever is measured.
     #[serde(with = "units::millis")]
     pub overhead_floor: Duration,
-    /// Most overhead a move, whatever was measured.
+    /// Maximum overhead per move, whatever is measured.
     #[serde(with = "units::millis")]
     pub overhead_ceiling: Duration,
-    /// Held back beside the overhead.
+    /// Reserve in addition to the overhead.
     #[serde(with = "units::millis")]
     pub reserve: Duration,
-    /// What is left of that on a short clock.
+    /// Minimum of that reserve on a short clock.
     #[serde(with = "units::millis")]
     pub reserve_least: Duration,
-    /// Take a person's time over moves against humans.
+    /// Spend a human's time on moves against humans.
     pub human_pace: bool,
 }
 
-/// `[correspondence]`: games of days a move, or of none.
+/// `[correspondence]`: games with days per move, or without a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Correspondence {
-    /// How often it is looked whether a move is due.
+    /// Time between checks for games where the bot is to move.
     #[serde(with = "units::seconds")]
     pub poll: Duration,
-    /// Thinking time a move.
+    /// Thinking time per move.
     #[serde(with = "units::seconds")]
     pub think: Duration,
 }
 
-/// `[game]`: how long is waited for a first move.
+/// `[game]`: the wait for a first move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Game {
-    /// How long a bot may take over its first move before the game is aborted.
+    /// Time for a bot's first move before the bot aborts the game.
     #[serde(with = "units::seconds")]
     pub abort_bots: Duration,
     /// The same for humans.
     #[serde(with = "units::seconds")]
     pub abort_humans: Duration,
-    /// Games that one opponent may leave unplayed in a day before it rests.
+    /// Aborted games in a day after which an opponent gets a cooldown.
     pub abort_repeats: u32,
-    /// How long it rests.
+    /// Length of that cooldown.
     #[serde(with = "units::seconds")]
     pub abort_rest: Duration,
 }

@@ -1,4 +1,4 @@
-//! A tournament to join, and the team to join it for where one is needed.
+//! A tournament to join, and the team to join it for if it needs one.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ArenaId {
-    /// The tournament, as in its address.
+    /// The id in the tournament's URL.
     pub id: String,
     /// The team to play for, in team battles.
     pub team: Option<String>,
@@ -33,8 +33,8 @@ impl FromStr for ArenaId {
         };
         if !is_id || !team.is_none_or(is_team) {
             return Err(format!(
-                "\"{text}\" is no tournament: write the eight letters of its address, and behind \
-                 a colon the team if it needs one, such as \"aBcD1234\" or \"aBcD1234:my-team\""
+                "\"{text}\" is not a tournament: write the eight characters of its URL, with a \
+                 colon and the team if it needs one, such as \"aBcD1234\" or \"aBcD1234:my-team\""
             ));
         }
         Ok(Self {

@@ -1,4 +1,4 @@
-//! One entry of a list of accounts: a name, or where more names are.
+//! One entry of a list of accounts: a name, or a source of names.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How an entry that is a file begins.
+/// Prefix of an entry that is a file.
 const FILE: &str = "file:";
-/// Hosts that may be read from without encryption: no one is on the way.
+/// Hosts that may be read without encryption: the traffic stays on this machine.
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// One entry of a list of accounts.
@@ -24,12 +24,12 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// Whether it is this account; capitals do not matter.
+    /// Whether the entry names this account; case does not matter.
     pub fn is_name(&self, account: &str) -> bool {
         matches!(self, Self::Name(name) if name.eq_ignore_ascii_case(account))
     }
 
-    /// The entry as seen from a folder: a relative file starts there.
+    /// The entry with a relative file resolved against a folder.
     #[must_use]
     pub(in crate::config) fn seen_from(self, folder: &Path) -> Self {
         match self {
@@ -53,7 +53,7 @@ impl FromStr for Entry {
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix(FILE) {
             return match path.trim() {
-                "" => Err("\"file:\" lacks the path of a file".to_owned()),
+                "" => Err("\"file:\" lacks a path".to_owned()),
                 path => Ok(Self::File(path.into())),
             };
         }
@@ -64,18 +64,18 @@ impl FromStr for Entry {
             return Ok(Self::Name(text.to_owned()));
         }
         Err(format!(
-            "\"{text}\" is no account name: 2 to 30 letters, digits, _ and -; nor is it \
+            "\"{text}\" is not an account name (2 to 30 letters, digits, _ and -), \
              \"file:PATH\" or \"https://…\""
         ))
     }
 }
 
-/// What is wrong with an address to read names from, if anything.
+/// Checks the URL of a list of names.
 fn address(text: &str) -> Result<(), String> {
-    let url = reqwest::Url::parse(text).map_err(|_| format!("\"{text}\" is no address"))?;
+    let url = reqwest::Url::parse(text).map_err(|_| format!("\"{text}\" is not a URL"))?;
     let host = url.host_str().unwrap_or_default();
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("an address in a list must not hold a name or password".to_owned());
+        return Err("a URL in a list must not contain a user name or password".to_owned());
     }
     match url.scheme() {
         "https" => Ok(()),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How it is written.
+/// The format, for error messages.
 const SHAPE: &str = "hours are written FROM-TO from 0 to 24 in UTC, such as \"8-22\", \"22-6\" or \
                      \"0-6, 20-24\"";
 
@@ -13,9 +13,9 @@ const SHAPE: &str = "hours are written FROM-TO from 0 to 24 in UTC, such as \"8-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hours {
-    /// As it was written.
+    /// The text of the config.
     text: String,
-    /// One bit an hour.
+    /// One bit per hour.
     set: u32,
 }
 
@@ -27,12 +27,12 @@ impl Hours {
         }
     }
 
-    /// Whether the hour that begins then belongs to it; from 0 to 23.
+    /// Whether the set contains the hour that starts then; from 0 to 23.
     pub fn contains(&self, hour: u32) -> bool {
         hour < 24 && self.set & (1 << hour) != 0
     }
 
-    /// Whether a moment belongs to it, given in seconds since 1970.
+    /// Whether the set contains a moment, given in seconds since 1970.
     pub fn contains_second(&self, since_1970: u64) -> bool {
         self.contains((since_1970 / 3600 % 24) as u32)
     }
@@ -53,7 +53,7 @@ impl FromStr for Hours {
     }
 }
 
-/// The hours of one span, which may reach over midnight.
+/// The hours of one span, which may cross midnight.
 fn bits(span: &str) -> Option<u32> {
     let (from, to) = span.split_once('-')?;
     let (from, to): (u32, u32) = (from.trim().parse().ok()?, to.trim().parse().ok()?);

@@ -1,7 +1,7 @@
 //! Values written as text: names, hours, time controls, templates.
 //!
-//! Each is parsed once, when the config loads, and reports what is wrong with a text. None reads a file,
-//! a clock or the network.
+//! Each is parsed once, when the config loads, and reports errors as text. None reads a file, a clock or the
+//! network.
 
 mod arena_id;
 mod entry;

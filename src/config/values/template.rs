@@ -1,17 +1,17 @@
-//! Lines of chat with words in braces, such as `Good luck, {opponent}!`.
+//! Chat messages with placeholders, such as `Good luck, {opponent}!`.
 
-/// The longest line that the server takes, in characters.
+/// The longest message that the server accepts, in characters.
 pub const LONGEST_LINE: usize = 140;
-/// A name as long as names get.
+/// A name of the greatest length.
 const LONGEST_NAME: &str = "abcdefghijklmnopqrstuvwxyz0123";
-/// What may stand in braces.
+/// The placeholders.
 const KNOWN: &str = "{me}, {opponent}, {engine} and {version}";
 
-/// A line with words to fill in.
+/// A message with placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct Template<'t>(pub &'t str);
 
-/// What is filled in.
+/// The values of the placeholders.
 #[derive(Debug, Clone, Copy)]
 pub struct Words<'w> {
     pub me: &'w str,
@@ -21,7 +21,7 @@ pub struct Words<'w> {
 }
 
 impl Template<'_> {
-    /// The line, filled in. A word that is not known stays as it stands.
+    /// The message, filled in. An unknown placeholder stays unchanged.
     pub fn fill(&self, words: &Words<'_>) -> String {
         let mut line = String::with_capacity(self.0.len());
         let mut rest = self.0;
@@ -42,10 +42,10 @@ impl Template<'_> {
         line
     }
 
-    /// What is wrong with it, if anything.
+    /// The error in the message, if any.
     pub fn fault(&self) -> Option<String> {
         if self.0.chars().any(char::is_control) {
-            return Some("a line of chat is one line, without control characters".to_owned());
+            return Some("a chat message is one line, without control characters".to_owned());
         }
         let longest = Words {
             me: LONGEST_NAME,
@@ -56,17 +56,17 @@ impl Template<'_> {
         let mut rest = self.0;
         while let Some((_, after)) = rest.split_once('{') {
             let Some((word, after)) = after.split_once('}') else {
-                return Some(format!("a {{ lacks its }}; the words are {KNOWN}"));
+                return Some(format!("a {{ has no }}; the placeholders are {KNOWN}"));
             };
             if longest.get(word).is_none() {
-                return Some(format!("{{{word}}} is no word; the words are {KNOWN}"));
+                return Some(format!("{{{word}}} is not a placeholder; use {KNOWN}"));
             }
             rest = after;
         }
         let length = self.fill(&longest).chars().count();
         (length > LONGEST_LINE).then(|| {
             format!(
-                "{length} characters with names of 30, but Lichess takes {LONGEST_LINE}: shorten it"
+                "{length} characters with names of 30, but Lichess allows {LONGEST_LINE}: shorten it"
             )
         })
     }
@@ -110,7 +110,11 @@ mod tests {
         assert!(fault(&"x".repeat(141)).unwrap().contains("141"));
         let with_name = format!("{}{{opponent}}", "x".repeat(111));
         assert!(fault(&with_name).unwrap().contains("141 characters"));
-        assert!(fault("{oponent}").unwrap().contains("{oponent} is no word"));
+        assert!(
+            fault("{oponent}")
+                .unwrap()
+                .contains("{oponent} is not a placeholder")
+        );
         assert!(fault("{opponent").unwrap().contains("lacks"));
         assert!(fault("two\nlines").unwrap().contains("one line"));
     }

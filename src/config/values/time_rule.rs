@@ -1,4 +1,4 @@
-//! Time controls as an operator names them, and what Lichess makes of them.
+//! Time controls as an operator writes them, and which of them Lichess offers and rates.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +10,9 @@ use crate::lichess::{Speed, estimate, speed_of};
 
 /// Speeds that a rule may name.
 const NAMED: [Speed; 4] = [Speed::Bullet, Speed::Blitz, Speed::Rapid, Speed::Classical];
-/// Starting clocks below two minutes that the server offers, in seconds.
+/// Initial times below two minutes that the server offers, in seconds.
 const SHORT_BASES: [u64; 6] = [0, 15, 30, 45, 60, 90];
-/// The longest starting clock.
+/// The longest initial time.
 const LONGEST_BASE: u64 = 10_800;
 
 /// A rule for time controls: a whole speed, or one exact control.
@@ -22,15 +22,15 @@ pub enum TimeRule {
     /// Every control of a speed.
     Speed(Speed),
     Exact {
-        /// Time on the clock at the start.
+        /// Initial time.
         base: Duration,
-        /// Time added a move.
+        /// Time added per move.
         increment: Duration,
     },
 }
 
 impl TimeRule {
-    /// Whether a control is one of those meant.
+    /// Whether the rule covers a control.
     pub fn fits(&self, base: Duration, increment: Duration) -> bool {
         match *self {
             Self::Speed(speed) => speed_of(base, increment) == speed,
@@ -63,7 +63,7 @@ impl FromStr for TimeRule {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "\"{text}\" is no time control: write a speed (\"bullet\", \"blitz\", \"rapid\", \
+                "\"{text}\" is not a time control: write a speed (\"bullet\", \"blitz\", \"rapid\", \
                  \"classical\") or minutes+seconds such as \"3+2\" or \"0.5+1\""
             )
         };
@@ -81,7 +81,7 @@ impl FromStr for TimeRule {
         let base = Duration::from_secs(base as u64);
         let increment = Duration::from_secs(seconds);
         if !is_offered(base, increment, Duration::from_secs(180)) {
-            return Err(format!("Lichess offers no \"{text}\""));
+            return Err(format!("Lichess does not offer \"{text}\""));
         }
         Ok(Self::Exact { base, increment })
     }
