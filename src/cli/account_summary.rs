@@ -179,7 +179,7 @@ pub(super) fn account(account: &Account) -> Vec<String> {
     let mut lines = vec![format!("{}, title {title}, {rating}", account.username)];
     if account.is_bot() && account.bio.as_deref().unwrap_or_default().trim().is_empty() {
         lines.push(
-            "its profile is empty: Lichess asks bots to state what they are and who runs them"
+            "the profile is empty: Lichess asks bots to state what they are and who runs them"
                 .to_owned(),
         );
     }

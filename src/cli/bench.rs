@@ -10,12 +10,12 @@ use megaton::engine::{EngineOptions, Evaluator, bench, suite};
 use super::failure::Failure;
 use super::setup::EvalArgs;
 
-/// Search fixed positions: node count and speed
+/// Benchmark the search: node count and speed
 ///
 /// The node count is the same on every machine as long as the search is unchanged; the speed is
 /// this machine's. With --suite, solve the positions of an EPD file and count how often the engine
-/// settles on the right move. With several threads the node count varies between runs; the time to
-/// a depth shows what the threads are worth.
+/// finds the right move. With several threads the node count varies between runs; compare the time to
+/// a depth instead.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton bench

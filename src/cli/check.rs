@@ -123,7 +123,7 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
     say_all("account", &account_summary::account(&account))?;
     say(
         "website",
-        "cannot be checked here: set Preferences, Privacy, so that other players may always challenge it",
+        "not checked: set Preferences, Privacy, so that other players can always challenge the bot",
     )?;
     if let Some(obstacle) = account_summary::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));

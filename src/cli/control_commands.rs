@@ -56,7 +56,7 @@ pub(super) struct Resume {
 
 /// Finish all games and exit, as SIGTERM does
 ///
-/// The bot accepts nothing new and plays its games for at most [shutdown] drain; then it aborts
+/// The bot accepts no new games and plays on for at most [shutdown] drain; then it aborts
 /// games that have barely started and leaves the others, to be resumed at the next start. Asks for
 /// confirmation on a terminal.
 #[derive(Debug, Args)]
@@ -85,8 +85,8 @@ pub(super) struct Reload {
 
 /// Make a running bot challenge a player
 ///
-/// The bot sends it as soon as a slot is free, if the day's budget allows it. If nothing comes of
-/// it, `megaton events` says why.
+/// The bot sends it as soon as a slot is free, if the daily quota allows it. `megaton events` shows
+/// why a challenge failed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton challenge SomeBot
@@ -137,8 +137,7 @@ pub(super) struct Matchmaking {
 
 /// Send a chat message in a game
 ///
-/// To the opponent, or to the spectators. It is queued with the bot's own messages; the reply says
-/// whether it was sent.
+/// Queued with the bot's own messages; the reply says whether the message was sent.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton say q7ZxVt2B \"Good luck!\"

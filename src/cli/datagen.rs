@@ -21,10 +21,10 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Generate training games: the engine plays itself
 ///
 /// Every game begins with some random moves and depends on the seed and its number only, so the
-/// files are the same on every machine and with any number of threads. Stop it whenever you like,
-/// even with kill -9: the same command continues where it was. Without a goal it continues until it is
-/// stopped (Ctrl-C finishes the games under way). A file that `megaton data verify` finds broken may
-/// be deleted: the same command makes its games again. Games of one evaluator only go into a folder.
+/// files are the same on every machine and with any number of threads. Interrupt it at any time, even
+/// with kill -9: the same command resumes. Without a goal it runs until Ctrl-C, which finishes the
+/// games in progress. Delete a file that `megaton data verify` reports as broken: the same command
+/// regenerates its games. A folder holds games of one evaluator only.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton datagen --out data/gen0 --eval-file classical --nodes 1000 --positions 5000000

@@ -28,12 +28,12 @@ const TOLD_EVERY: Duration = Duration::from_secs(20);
 ///
 /// A player is `self`, this program's own engine in process (`self:hash=32,evalfile=a.net`; also
 /// nodes and overhead), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays atomic. Every
-/// opening is played twice, colours turned round, and pairs are counted in their order: at fixed
+/// opening is played twice with colours reversed, and pairs count in their order: at fixed
 /// nodes or depth the same match gives the same result, whatever the concurrency. Illegal moves,
-/// crashes, hangs and overstepped clocks lose the game and are counted apart. Time in which the whole
-/// machine stood still is on no clock.
+/// crashes, hangs and time losses forfeit the game and are counted apart. Time in which the whole
+/// machine stalled is charged to no clock.
 ///
-/// Exit status: 0 played as asked, or the test accepted; 3 it rejected; 4 it did not decide.
+/// Exit status: 0 match complete or test accepted; 3 test rejected; 4 test undecided.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton match self self:evalfile=old.net --nodes 10000 --openings data/openings.epd --sprt 0,10

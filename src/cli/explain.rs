@@ -18,12 +18,12 @@ use super::setup::ConfigArgs;
 /// More than this is no challenge.
 const LONGEST: u64 = 1 << 20;
 
-/// Show what the bot would do about a challenge, and which rules speak against it
+/// Show whether the bot would accept a challenge, and which rules it violates
 ///
-/// Reads a line of the event stream, or a challenge alone as the API shows it. It is judged by the
-/// config, its lists (of addresses the copies kept from earlier runs) and our rating if it is told,
-/// with a free seat and as if no one had been met before. Asks no one and changes nothing. Status 0
-/// if it would be accepted, 1 if not, 2 if it cannot be read.
+/// Reads a line of the event stream, or a challenge as the API returns it, and applies the config,
+/// its lists (for URLs, the copies from earlier runs) and the rating given. Assumes a free slot and
+/// no history with the opponent. Contacts no server and changes nothing. Status 0 if the bot would
+/// accept, 1 if not, 2 if the input is invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton explain-challenge challenge.json

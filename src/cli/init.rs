@@ -25,11 +25,11 @@ const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]
 
 /// Ask a few questions and write a starter config
 ///
-/// Asks for the server, the token, how you can be reached and whom to play; flags answer beforehand,
-/// and without a terminal, or with --yes, the rest are the defaults. Writes config.toml and, where a
-/// token was typed, token.txt, which only you can read. Files that are there stay as they are; a
-/// token.txt that is there is used, unless --token-file names another. Then token and account are
-/// checked, and it says what would be accepted. Status 2 if anything keeps the bot from playing.
+/// Asks for the server, the token, a contact and the opponents; flags answer in advance. With --yes,
+/// or without a terminal, the rest take their defaults. Writes config.toml and, if you enter a token,
+/// token.txt, readable only by you. Never overwrites a file; an existing token.txt is used, unless
+/// `--token-file` names another. Then checks token and account and shows which challenges the bot
+/// would accept. Exits with status 2 if anything would keep the bot from playing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton init

@@ -96,7 +96,10 @@ impl Logging {
                 tokio::time::sleep(WATCH).await;
                 let now = dropped.dropped_lines();
                 if now > known {
-                    tracing::warn!(lines = now - known, "the log could not keep up");
+                    tracing::warn!(
+                        lines = now - known,
+                        "log lines dropped: the reader of stderr is too slow"
+                    );
                 }
                 known = now;
             }

@@ -24,8 +24,8 @@ use super::{account, account_summary, logging, malloc, runtime};
 /// and retries; only a config, token or account that cannot work ends it at once (status 2).
 ///
 /// The first Ctrl-C (or SIGTERM) accepts no new games and exits after the last one, or when
-/// [shutdown] drain has passed; the second exits at once. SIGHUP rereads the config. `megaton
-/// status` and the other control commands talk to the running bot if they get the same config.
+/// [shutdown] drain has passed; the second exits at once. SIGHUP rereads the config. Give `megaton
+/// status` and the other control commands the same config to reach the running bot.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton run

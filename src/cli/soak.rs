@@ -28,12 +28,12 @@ const LEAST_CALL: Duration = Duration::from_millis(150);
 /// And no opening of a game's stream, of which more follow.
 const LEAST_OPENING: Duration = Duration::from_millis(100);
 
-/// Stress-test the bot against a server on which everything goes wrong
+/// Stress-test the bot against a server that injects faults
 ///
 /// Plays short games against built-in partners on a small Lichess in this process, at many times
 /// normal speed, while requests are lost, streams break, rate limits strike and the server
-/// restarts. Reports what happened and exits with status 1 if any game was lost through the bot: on
-/// time, by an illegal move, by leaving or by resigning; each with its history. The same seed draws
+/// restarts. Prints a report, and exits with status 1 if the bot lost any game by its own fault (on
+/// time, by an illegal move, by leaving or by resigning), with a trace of each. The same seed draws
 /// the same faults.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -15,12 +15,12 @@ use megaton::training::trainer::{
 
 use super::failure::Failure;
 
-/// Train a net on samples, and write it in whole numbers for the engine
+/// Train a net on samples and write it, quantized, for the engine
 ///
-/// Samples come from `megaton data shuffle`. Those marked for validation (whole games) are never
-/// learned from; the curve of both losses is shown, and written to NET.csv. After every epoch the net
-/// and a checkpoint are on disk: a training that was cut off continues with --resume, to the same net
-/// as if nothing had happened. The same choices, data and number of threads give the same net.
+/// Samples come from `megaton data shuffle`. Samples set aside for validation (whole games) are never
+/// trained on; both loss curves are shown and written to NET.csv. After every epoch the net and a
+/// checkpoint are on disk: --resume continues an interrupted run and reaches the same net as an
+/// uninterrupted one. The same options, data and number of threads give the same net.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton train data/gen0.samples --out data/nets/net0.net

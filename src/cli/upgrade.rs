@@ -70,7 +70,7 @@ fn obstacle(url: &str, who: &Identity) -> Option<String> {
         0 => None,
         games => Some(format!(
             "{name} has played {games} games: only an account that never played can become a \
-             bot's; make a new one at {url}/signup"
+             bot; create one at {url}/signup"
         )),
     }
 }
@@ -84,7 +84,7 @@ fn agreed(name: &str, url: &str) -> Result<bool, Failure> {
          - it can never be a human's account again;\n\
          - it plays through the Bot API alone: no lobby, no pools, no puzzles;\n\
          - it leaves its tournaments, and its streamer page is deleted.\n\
-         Type the account's name to go on, anything else to leave it as it is: "
+         Type the account's name to confirm, anything else to cancel: "
     )?;
     out.flush()?;
     drop(out);

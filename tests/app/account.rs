@@ -141,9 +141,9 @@ fn check_names_what_the_website_must_have_set() {
         let (status, out, err) = ask(&server.url, &["check"], "");
         assert_eq!(status, Some(0), "neither keeps it from playing: {err}");
         // The server does not tell who may challenge: it is named whatever the account is like.
-        let challenges = "website     cannot be checked here: set Preferences, Privacy, so that other players may always challenge it";
+        let challenges = "website     not checked: set Preferences, Privacy, so that other players can always challenge the bot";
         assert!(out.contains(challenges), "{out}");
-        let empty = "account     its profile is empty";
+        let empty = "account     the profile is empty";
         assert_eq!(out.contains(empty), is_empty, "{bio}: {out}");
     }
 }

@@ -162,7 +162,11 @@ impl Ground {
         }
         let all = format!("{GAMES} games");
         assert!(imported.stdout.starts_with(&all), "{}", imported.stdout);
-        assert!(pruned.stdout.starts_with(&all), "{}", pruned.stdout);
+        assert!(
+            pruned.stdout.starts_with(&format!("deleted {all}")),
+            "{}",
+            pruned.stdout
+        );
         // Opened for writing it is looked through.
         drop(Database::open(&copy, 1).expect("a sound copy"));
         for it in games_of(&copy) {

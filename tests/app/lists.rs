@@ -24,7 +24,7 @@ fn who_did_not_say_how_many_is_told_that_there_are_more() {
     let ground = with(31);
     let shown = ground.run(&["games"]);
     assert_eq!(shown.stdout.lines().count(), 31, "{}", shown.stdout);
-    let more = "megaton: the latest 30; there are more: see --limit and --all\n";
+    let more = "megaton: showing the latest 30; use --limit or --all for more\n";
     assert_eq!(shown.stderr, more);
     let json = ground.run(&["games", "--json", "--oldest"]);
     let rows: Value = serde_json::from_str(&json.stdout).expect("JSON");

@@ -85,12 +85,13 @@ fn challenges_are_listed_in_three_forms_and_by_every_filter() {
     let table = ground.told(&["challenges"]);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 4, "{table}");
-    assert!(lines[0].starts_with("came"), "{table}");
-    assert!(lines[1].contains("fail0003   out  Nuke"), "{table}");
+    assert!(lines[0].starts_with("created"), "{table}");
+    assert!(lines[1].contains("fail0003   out        Nuke"), "{table}");
     assert!(lines[1].contains("casual  failed"), "{table}");
     assert!(
-        lines[2]
-            .contains("in   BOT Blast    1900  3+2   rated   declined (later)  Seats  all seats"),
+        lines[2].contains(
+            "in         BOT Blast    1900  3+2   rated   declined (later)  Seats  all seats"
+        ),
         "{table}"
     );
     assert!(
@@ -187,7 +188,7 @@ fn events_are_listed_in_three_forms_and_by_every_filter() {
     );
     assert_eq!(
         ground.told(&["events", "--kind", "limit"]),
-        "no such events; there are: limited, offline, online, operator\n"
+        "no such events; known kinds: limited, offline, online, operator\n"
     );
     assert_eq!(
         ground.told(&["events", "--kind", "limit", "--json"]),
@@ -209,7 +210,7 @@ fn what_cannot_be_asked_for_is_named() {
         ),
         (
             &["events", "--since", "1d", "--until", "2d"],
-            "--since is not before --until",
+            "--since must be before --until",
         ),
         (&["events", "--limit", "5", "--all"], "--all"),
     ] {

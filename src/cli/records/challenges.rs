@@ -13,9 +13,9 @@ use super::table::Align;
 use crate::cli::failure::Failure;
 
 const COLUMNS: [(&str, Align); 10] = [
-    ("came", Align::Left),
+    ("created", Align::Left),
     ("challenge", Align::Left),
-    ("way", Align::Left),
+    ("direction", Align::Left),
     ("opponent", Align::Left),
     ("rating", Align::Right),
     ("time", Align::Left),
@@ -27,9 +27,9 @@ const COLUMNS: [(&str, Align); 10] = [
 
 /// List challenges, sent and received, and their outcome
 ///
-/// Times are UTC; latest first. Beside the outcome stands the reason given, by us or by the
-/// opponent; `rule` is the one of our rules that decided, and `why` what it found. `megaton
-/// explain-challenge` judges a challenge that has not come yet.
+/// Times are UTC; latest first. `verdict` shows the outcome with the reason given, by us or by the
+/// opponent; `rule` is our rule that decided, and `why` its finding. `megaton explain-challenge`
+/// judges a challenge before it arrives.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton challenges
@@ -48,7 +48,7 @@ pub(in crate::cli) struct Args {
 
 /// Which challenges; what is not said does not matter.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Which challenges")]
+#[command(next_help_heading = "Filters")]
 struct ChallengeFilterArgs {
     /// From or to this account
     #[arg(long, value_name = "NAME")]

@@ -17,13 +17,13 @@ const COLUMNS: [(&str, Align); 4] = [
     ("what", Align::Left),
 ];
 
-/// List what happened beside the games: streams lost, refusals for the rate, alarms, orders
+/// List events: disconnects, rate limits, alerts, commands, starts and stops
 ///
-/// Times are UTC. The list holds the latest events first. Kinds are `offline` and `online` (the event
-/// stream), `stream` (that of a game), `limited` (the server refused a call for the rate, 429), `alarm`
-/// and `alarm-over`, `operator` (what the bot was told, and its answer), `engine`, `search` and `game`
-/// (what was odd about one), `porter` (who takes games in failed), `archive` (its upkeep or the review
-/// did), `summary` (a day in numbers), `start` and `stop` (of the program).
+/// Times are UTC; latest first. Kinds are `offline` and `online` (the event stream), `stream` (a game
+/// stream), `limited` (rate-limited by the server, 429), `alarm` and `alarm-over`, `operator` (a
+/// command and its reply), `engine`, `search` and `game` (an anomaly in one), `porter` (the event loop
+/// failed), `archive` (maintenance or the blunder search failed), `summary` (the figures of a day),
+/// `start` and `stop` (of the program).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton events
@@ -42,7 +42,7 @@ pub(in crate::cli) struct Args {
 
 /// Which events; what is not said does not matter.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Which events")]
+#[command(next_help_heading = "Filters")]
 struct EventFilterArgs {
     /// Of this kind; separate several with commas
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
@@ -93,7 +93,7 @@ fn nothing(reader: &ArchiveReader, filter: &EventFilter) -> Result<String, Failu
     if known.is_empty() || filter.kinds.iter().all(|kind| known.contains(kind)) {
         return Ok(said.to_owned());
     }
-    Ok(format!("{said}; there are: {}", known.join(", ")))
+    Ok(format!("{said}; known kinds: {}", known.join(", ")))
 }
 
 /// One of them, and the address of the server.

@@ -91,8 +91,7 @@ fn write(args: &Args, out: &mut impl Write) -> Result<u64, Failure> {
     let filter = args.wanted.filter()?;
     if !args.games.is_empty() && filter != Filter::default() {
         return Err(Failure::setup(
-            "games that are named by their ids are written whatever they are: leave the ids out, or \
-             what says which games",
+            "ids cannot be combined with filters: leave out one or the other",
         ));
     }
     if args.games.is_empty() {

@@ -14,7 +14,7 @@ use crate::cli::failure::Failure;
     reason = "each is a switch of the command line"
 )]
 #[derive(Debug, Default, clap::Args)]
-#[command(next_help_heading = "Which games")]
+#[command(next_help_heading = "Filters")]
 pub(super) struct GameFilterArgs {
     /// Against this account
     #[arg(long, value_name = "NAME")]
@@ -22,7 +22,7 @@ pub(super) struct GameFilterArgs {
     /// With this result for us
     #[arg(long, value_enum)]
     result: Option<ResultWord>,
-    /// Lost on time, or by leaving
+    /// Lost on time or by leaving
     #[arg(long, conflicts_with_all = ["result", "ended"])]
     lost_on_time: bool,
     /// With this ending: mate, variantEnd, resign, outoftime, draw, stalemate, aborted, ...
@@ -62,10 +62,10 @@ pub(super) struct GameFilterArgs {
 /// From when to when.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct SpanArgs {
-    /// Since then: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
+    /// From this time on: 2026-11-21, "2026-11-21 13:05" (UTC), or 90m, 12h, 7d, 3w ago
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// Until then
+    /// Before this time
     #[arg(long, value_name = "WHEN")]
     until: Option<String>,
 }
@@ -84,9 +84,7 @@ impl SpanArgs {
         if let (Some(since), Some(until)) = (since, until)
             && since >= until
         {
-            return Err(Failure::setup(
-                "--since is not before --until: nothing is meant",
-            ));
+            return Err(Failure::setup("--since must be before --until"));
         }
         Ok(Span { since, until })
     }
@@ -97,9 +95,9 @@ enum ResultWord {
     Win,
     Draw,
     Loss,
-    /// Aborted, never started, or lost track of
+    /// Aborted, never started, or end unknown
     Void,
-    /// Not finished, as far as known
+    /// In progress, as far as known
     Running,
 }
 
@@ -179,11 +177,9 @@ fn opening(text: &str) -> Result<String, Failure> {
         }
     }
     match game.ply() {
-        0 => return Err(wrong("no moves are named".to_owned())),
+        0 => return Err(wrong("no moves given".to_owned())),
         plies if plies > OPENING_PLIES => {
-            return Err(wrong(format!(
-                "{OPENING_PLIES} half-moves at most are looked at"
-            )));
+            return Err(wrong(format!("at most {OPENING_PLIES} half-moves")));
         }
         _ => {}
     }

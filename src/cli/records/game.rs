@@ -111,14 +111,14 @@ fn find(reader: &ArchiveReader, id: &str) -> Result<GameRecord, Failure> {
     match alike.as_slice() {
         [only] => {
             let game = reader.game(only)?;
-            game.ok_or_else(|| Failure::failed(format!("the game {only} has just gone")))
+            game.ok_or_else(|| Failure::failed(format!("game {only} was just deleted")))
         }
         [] => Err(Failure::setup(format!(
             "there is no game {id} in {}",
             reader.path().display()
         ))),
         several => Err(Failure::setup(format!(
-            "several games begin so: {}",
+            "several games match: {}",
             several.join(", ")
         ))),
     }
@@ -150,18 +150,18 @@ fn head(game: &GameRecord, site: &str) -> String {
 /// How it ended, in words.
 fn ended(game: &GameRecord) -> String {
     let Some(ending) = &game.ending else {
-        return "it runs, or nobody saw its end".to_owned();
+        return "in progress, or end unknown".to_owned();
     };
     let how = match ending.status {
         Status::VariantEnd => "a king exploded",
         Status::Mate => "mate",
         Status::Resign => "by resignation",
-        Status::OutOfTime => "on the clock",
+        Status::OutOfTime => "on time",
         Status::Timeout => "a player left",
         Status::Stalemate => "stalemate",
         Status::Draw => "a draw",
         Status::Aborted => "aborted",
-        Status::NoStart => "the first move never came",
+        Status::NoStart => "no first move",
         other => other.as_str(),
     };
     let who = match (game.our_outcome(), ending.winner) {
@@ -191,7 +191,7 @@ fn play(game: &GameRecord, ply: Option<usize>, style: Style) -> Result<String, F
     let wanted = ply.unwrap_or(game.moves.len());
     if wanted > game.moves.len() {
         return Err(Failure::setup(format!(
-            "--ply {wanted}: it has {} half-moves",
+            "--ply {wanted}: the game has {} half-moves",
             game.moves.len()
         )));
     }
@@ -263,7 +263,7 @@ fn graphs(game: &GameRecord, style: Style) -> String {
     };
     if game.moves.iter().any(|made| made.score.is_some()) {
         let chances = chances(game, side);
-        let _ = writeln!(text, "\nscore, as {side} stood");
+        let _ = writeln!(text, "\nscore from {side}'s view");
         for (row, line) in canvas.area(&chances, 0.5).iter().enumerate() {
             let label = match row {
                 0 => "winning",
@@ -370,7 +370,7 @@ fn moves(game: &GameRecord) -> String {
         }
         table.row(cells);
     }
-    let scores = "scores are those of the side that moved";
+    let scores = "scores from the mover's view";
     format!("\n{}{scores}\n", table.finish())
 }
 
@@ -398,7 +398,7 @@ fn afterwards(reader: &ArchiveReader, game: &GameRecord) -> Result<String, Failu
     let events = reader.events_of(game)?;
     let mut text = String::new();
     if let Some(review) = reader.review(&game.id)? {
-        let _ = writeln!(text, "\nlooked at again: {}", review.describe());
+        let _ = writeln!(text, "\nreview: {}", review.describe());
         if let Some(mistake) = &review.mistake {
             let _ = writeln!(text, "  better: {}", mistake.line.join(" "));
             let _ = writeln!(text, "  punished by: {}", mistake.refutation.join(" "));
@@ -407,13 +407,13 @@ fn afterwards(reader: &ArchiveReader, game: &GameRecord) -> Result<String, Failu
     if let Some(loss) = time_loss(game, &events) {
         let _ = writeln!(
             text,
-            "\nlost on the clock through: {} ({})",
+            "\nlost on time: {} ({})",
             loss.cause.as_str(),
             loss.evidence
         );
     }
     if !events.is_empty() {
-        let _ = writeln!(text, "\nwhat happened meanwhile");
+        let _ = writeln!(text, "\nevents");
     }
     for event in events {
         let line = format!(

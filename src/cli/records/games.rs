@@ -11,7 +11,7 @@ use super::table::Align;
 use crate::cli::failure::Failure;
 
 const COLUMNS: [(&str, Align); 11] = [
-    ("began", Align::Left),
+    ("started", Align::Left),
     ("game", Align::Left),
     ("result", Align::Left),
     ("us", Align::Left),
@@ -147,7 +147,7 @@ fn cells(line: &GameLine) -> Vec<String> {
             (Some(Outcome::Win), _) => "won".to_owned(),
             (Some(Outcome::Draw), _) => "drawn".to_owned(),
             (Some(Outcome::Loss), _) => "lost".to_owned(),
-            (None, None) => "runs".to_owned(),
+            (None, None) => "running".to_owned(),
             (None, Some(_)) => "-".to_owned(),
         },
         game.us.map_or("-", Side::as_str).to_owned(),

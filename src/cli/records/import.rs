@@ -57,7 +57,7 @@ struct ImportCounts {
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let place = args.archive.place()?;
     let nobodys =
-        || Failure::setup("whose games are they? There are none here yet: use --account NAME");
+        || Failure::setup("the archive is empty, so the account is unknown: use --account NAME");
     if args.account.is_none() && !place.path.exists() {
         return Err(nobodys());
     }
@@ -187,7 +187,7 @@ impl Import {
                 return Ok(());
             }
             Merge::Contradicts => {
-                let what = "contradicts what the archive has of it, which stays";
+                let what = "contradicts the archived game, which is kept";
                 return self.complain(&format!("{file}, game {id}: {what}"));
             }
         };
@@ -230,7 +230,7 @@ impl Import {
         let mut out = io::stdout().lock();
         writeln!(
             out,
-            "{} games {would}new, {} {would}completed, {} known already, in {}",
+            "{} games {would}new, {} {would}completed, {} already known, in {}",
             told.new,
             told.more,
             told.known,
@@ -239,10 +239,10 @@ impl Import {
         for (count, what) in [
             (
                 told.others,
-                format!("left out: not played by {}", self.account),
+                format!("skipped: not played by {}", self.account),
             ),
-            (told.foreign, "left out: not atomic chess".to_owned()),
-            (told.broken, "left out: broken".to_owned()),
+            (told.foreign, "skipped: not atomic chess".to_owned()),
+            (told.broken, "skipped: broken".to_owned()),
         ] {
             if count > 0 {
                 writeln!(out, "{count} {what}")?;

@@ -168,7 +168,7 @@ impl<W: Write> Printer<W> {
         if self.more {
             let which = self.which;
             let text =
-                format!("megaton: the {which} {USUAL}; there are more: see --limit and --all");
+                format!("megaton: showing the {which} {USUAL}; use --limit or --all for more");
             writeln!(io::stderr().lock(), "{text}")?;
         }
         Ok(())

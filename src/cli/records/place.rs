@@ -35,7 +35,7 @@ impl ArchiveArgs {
                 Some(home) => home.join(FILE_NAME),
                 None => {
                     return Err(Failure::setup(
-                        "[data] folder is empty: nothing is kept, so there is no archive",
+                        "[data] folder is empty: nothing is stored, so there is no archive",
                     ));
                 }
             },

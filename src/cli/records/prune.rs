@@ -48,7 +48,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     };
     let mut out = io::stdout().lock();
     if args.dry_run {
-        writeln!(out, "{what} would go")?;
+        writeln!(out, "would delete {what}")?;
         return Ok(());
     }
     prompt::confirm(
@@ -66,10 +66,10 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     match kind {
         Prune::Games => writeln!(
             out,
-            "{} games, {} challenges and {} events are gone",
+            "deleted {} games, {} challenges and {} events",
             gone.games, gone.challenges, gone.events
         )?,
-        Prune::Details => writeln!(out, "the details of {} games are gone", gone.games)?,
+        Prune::Details => writeln!(out, "deleted the details of {} games", gone.games)?,
     }
     Ok(())
 }

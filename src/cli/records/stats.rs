@@ -28,7 +28,7 @@ const MARGIN: usize = 8;
   megaton stats
   megaton stats --since 30d --rated
   megaton stats --by opponent --top 50
-  megaton stats --by time --since 7d       why games were lost on the clock
+  megaton stats --by time --since 7d       why games were lost on time
   megaton stats --by rating --csv > rating.csv
   megaton stats --json | jq .trouble")]
 pub(in crate::cli) struct Args {
@@ -70,7 +70,7 @@ enum Part {
     Rating,
     /// Time trouble, and why games were lost on time
     Time,
-    /// Lost streams, refused calls, late searches
+    /// Disconnects, rate-limited calls, late searches
     Disconnects,
 }
 
@@ -94,7 +94,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let form = OutputFormat::of(args.format, args.json, args.csv);
     if form == OutputFormat::Csv && args.by.len() != 1 {
         return Err(Failure::setup(
-            "CSV holds one part: name it, such as --by opponent",
+            "CSV holds one section: choose it, such as --by opponent",
         ));
     }
     let stats = reader.stats(&filter)?;
@@ -210,7 +210,7 @@ fn section(stats: &Stats, part: Part, args: &Args) -> String {
         Part::Rating => return rating_chart(stats, args.ascii),
         Part::Time => text.push_str(&trouble(stats)),
         Part::Disconnects if stats.disconnects.is_empty() => {
-            return "no stream was lost, nothing refused, no search late\n".to_owned();
+            return "no disconnects, no rate limits, no late searches\n".to_owned();
         }
         _ => {}
     }
@@ -233,7 +233,7 @@ fn totals(stats: &Stats) -> Grid {
         ("black", black),
         ("rated", rated),
         ("casual", casual),
-        ("people", humans),
+        ("humans", humans),
         ("bots", bots),
     ] {
         grid.add(name, tally, Vec::new());
@@ -376,8 +376,8 @@ fn trouble(stats: &Stats) -> String {
     let trouble = &stats.trouble;
     let share = |part: u64| part as f64 * 100.0 / (trouble.clocked.max(1)) as f64;
     let mut text = format!(
-        "time: hurried moves in {} of {} games with a clock ({:.1} %), {} such moves; {} games hung by \
-         less than 2 s\n",
+        "time: hurried moves in {} of {} games with a clock ({:.1} %), {} such moves; {} games with \
+         less than 2 s left\n",
         trouble.games,
         trouble.clocked,
         share(trouble.games),
@@ -386,7 +386,7 @@ fn trouble(stats: &Stats) -> String {
     );
     let _ = writeln!(
         text,
-        "      in those {:.1} % of the points were made; on the clock {} games were won and {} lost",
+        "      those games scored {:.1} %; on time {} games were won and {} lost",
         trouble.tally.percent(),
         trouble.won,
         trouble.lost
@@ -410,7 +410,7 @@ fn trouble(stats: &Stats) -> String {
         } else {
             String::new()
         };
-        let _ = writeln!(text, "      lost through{of}: {}", words.join(", "));
+        let _ = writeln!(text, "      causes of losses{of}: {}", words.join(", "));
     }
     text
 }
@@ -442,16 +442,16 @@ fn losses(stats: &Stats, top: usize) -> Grid {
 
 fn disconnects(stats: &Stats) -> Grid {
     let words = |kind: &str| match kind {
-        "stream" => "streams of games lost",
-        "offline" => "the account's stream lost",
-        "limited" => "moves or calls refused for a while (429)",
-        "search" => "searches late or without an answer",
+        "stream" => "game stream disconnects",
+        "offline" => "event stream disconnects",
+        "limited" => "calls rate-limited (429)",
+        "search" => "searches late or failed",
         _ => "other",
     };
     let rows = stats.disconnects.iter();
     let rows = rows.map(|(kind, count)| vec![words(kind).to_owned(), count.to_string()]);
     Grid {
-        columns: vec![("what happened", Align::Left), ("times", Align::Right)],
+        columns: vec![("event", Align::Left), ("times", Align::Right)],
         rows: rows.collect(),
         more: 0,
     }
@@ -480,11 +480,11 @@ mod tests {
         };
         stats.trouble.lost = 2;
         let told = trouble(&stats);
-        assert!(told.contains("lost through: stream lost 2\n"), "{told}");
+        assert!(told.contains("causes of losses: stream lost 2\n"), "{told}");
         stats.trouble.lost = 3;
         let told = trouble(&stats);
         assert!(
-            told.contains("lost through (the latest 2): stream lost 2\n"),
+            told.contains("causes of losses (the latest 2): stream lost 2\n"),
             "{told}"
         );
     }
