@@ -47,7 +47,7 @@ async function attempt(deed, otherwise) {
     trouble.hidden = true;
     await deed();
   } catch (error) {
-    const why = error instanceof Refused ? error.message : "the server cannot be reached just now";
+    const why = error instanceof Refused ? error.message : "cannot reach the server";
     complain(`${otherwise}: ${why}.`.replace(/\.\.$/, "."));
     return false;
   }
@@ -62,7 +62,7 @@ const game = new Game({
   move,
   resign: () => attempt(() => command(ticket, "resign"), "You are still playing"),
   abort: () => attempt(() => command(ticket, "abort"), "The game continues"),
-  draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "The offer did not go through"),
+  draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "The offer was not sent"),
   rematch: () => attempt(() => command(ticket, "rematch"), "No rematch"),
   again: () => start.open(),
 });

@@ -14,10 +14,10 @@ async function ask(path, options) {
   try {
     answer = await fetch(path, options);
   } catch (cause) {
-    throw new Unreachable("the server cannot be reached", { cause });
+    throw new Unreachable("cannot reach the server", { cause });
   }
   const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(String(body.error ?? `the server answered ${answer.status}`));
+  if (!answer.ok) throw new Refused(String(body.error ?? `server error ${answer.status}`));
   return body;
 }
 

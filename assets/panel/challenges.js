@@ -11,6 +11,6 @@ new News("/api/live?brief", { status: (status) => shell.status(status) }, (open)
 const list = new List("/api/challenges", document.getElementById("challenges"), {
   table: challengeTable,
   mark: (challenge) => ({ before: challenge.at, after: challenge.n }),
-  none: "No challenge fits.",
+  none: "No matching challenges.",
 });
 list.load();

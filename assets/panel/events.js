@@ -27,7 +27,7 @@ new News("/api/live?brief", { status: (status) => shell.status(status) }, (open)
 const list = new List("/api/events", document.getElementById("events"), {
   table: eventTable,
   mark: (event) => ({ before: event.at, after: event.n }),
-  none: "No event fits.",
+  none: "No matching events.",
 });
 list.load();
 offerKinds();

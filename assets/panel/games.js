@@ -11,6 +11,6 @@ const news = new News("/api/live?brief", { status: (status) => shell.status(stat
 const list = new List("/api/games", document.getElementById("games"), {
   table: (games) => gameTable(games, news.now()),
   mark: (game) => ({ before: game.began, after: game.id }),
-  none: "No game fits.",
+  none: "No matching games.",
 });
 list.load();

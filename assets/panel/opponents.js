@@ -73,7 +73,7 @@ function show() {
   });
   const table = make("table", "opponents-table", make("thead", "", make("tr", "", ...heads())), make("tbody", "", ...list.map(row)));
   const none = make("p", "soft", all.length > 0 ? "No match." : "None yet.");
-  const more = all.length >= MOST ? make("p", "soft", `The ${MOST} met most often; others are found among the games.`) : "";
+  const more = all.length >= MOST ? make("p", "soft", `The ${MOST} most frequent opponents; find others under Games.`) : "";
   find("opponents").replaceChildren(list.length > 0 ? table : none, more);
 }
 

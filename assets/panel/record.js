@@ -225,8 +225,8 @@ class Page {
       fact("depth", source.depth ? `${source.depth}${source.seldepth ? `/${source.seldepth}` : ""}` : "–"),
       fact("nodes", count(source.nodes || null)),
       fact("nodes/s", count(nps || null)),
-      fact("took", span(move?.spent), "what the server took off the clock"),
-      fact("lag", span(move?.lag), "of that, the way to the server and back"),
+      fact("took", span(move?.spent), "time the server charged to the clock"),
+      fact("lag", span(move?.lag), "of that, the network round trip"),
       fact("source", move?.source ?? "–"),
     );
     const line = source.line ?? [];
@@ -249,7 +249,7 @@ class Page {
     const { white, black, time, rated, ending } = this.#game;
     const names = `${white.name || "Anonymous"} – ${black.name || "Anonymous"}`;
     const what = `${time} ${rated ? "rated" : "casual"}`;
-    const state = ending ? `${result(ending)} · ${endReason({ ...ending, moves: this.#game.moves })}` : "under way";
+    const state = ending ? `${result(ending)} · ${endReason({ ...ending, moves: this.#game.moves })}` : "in progress";
     find("game-title").replaceChildren(names, make("span", "soft", `${what} · ${state}`));
     this.shell.fixedTitle = true;
     document.title = `${names} · Megaton`;

@@ -29,7 +29,7 @@ function gameRow(game, now) {
     cell("who", men, them.title ? make("span", "title", `${them.title} `) : null, name, them.rating ? make("span", "rating", ` ${them.rating}`) : null),
     cell("change", change),
     cell("clocked", `${game.time}${game.rated ? "" : " casual"}`),
-    cell("why", game.ending ? endReason(game.ending) : "under way"),
+    cell("why", game.ending ? endReason(game.ending) : "in progress"),
     cell("length", `${Math.ceil(game.plies / 2)}`),
     cell("when", when),
   );

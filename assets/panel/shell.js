@@ -55,7 +55,7 @@ export class Shell {
       if (name === page) item.setAttribute("aria-current", "page");
       nav.append(item);
     }
-    this.operate = button("Steer", "quiet", () => this.desk.open());
+    this.operate = button("Control", "quiet", () => this.desk.open());
     bar.append(brand, nav, this.state, this.operate);
     this.refresh();
   }
@@ -104,7 +104,7 @@ export class Shell {
       return;
     }
     this.state.className = "state deaf";
-    this.state.textContent = "no word from the bot";
+    this.state.textContent = "no connection to the bot";
   }
 
   #entitle() {

@@ -206,7 +206,7 @@ export function gameDeeds(host, game, shell) {
     dialog.showModal();
   });
   const end = wanted === "early"
-    ? asked("Abort", `The game against ${opponent} is called off.`, { do: "abort", game: game.id })
-    : asked("Resign", `The game against ${opponent} is given up for lost.`, { do: "resign", game: game.id });
+    ? asked("Abort", `The game against ${opponent} will be aborted.`, { do: "abort", game: game.id })
+    : asked("Resign", `The game against ${opponent} will be resigned.`, { do: "resign", game: game.id });
   host.append(say, end, said);
 }

@@ -10,9 +10,9 @@ async function ask(path, options) {
     const answer = await fetch(path, options);
     const body = await answer.json();
     if (Array.isArray(body)) return body;
-    return answer.ok ? body : { ok: false, text: `the server says ${answer.status}`, ...body, status: answer.status };
+    return answer.ok ? body : { ok: false, text: `server error ${answer.status}`, ...body, status: answer.status };
   } catch {
-    return { ok: false, text: "the bot cannot be reached just now" };
+    return { ok: false, text: "cannot reach the bot" };
   }
 }
 

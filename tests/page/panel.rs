@@ -213,7 +213,7 @@ async fn what_pages_say_without_a_game_under_way() {
         browser.client.goto(&url).await.unwrap();
         page.until("document.querySelector('.verdict')").await;
         let titles = run(&page, ENDS_UNSEEN).await;
-        assert!(titles[0].to_string().contains("under way"), "{titles}");
+        assert!(titles[0].to_string().contains("in progress"), "{titles}");
         assert!(titles[1].to_string().contains("Draw"), "{titles}");
         let url = format!("{}/opponents", house.panel());
         browser.client.goto(&url).await.unwrap();

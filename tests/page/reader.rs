@@ -142,7 +142,7 @@ async fn an_address_that_names_no_filter_and_a_failed_list_are_borne() {
         let games = format!("{}/games?length=1&item=2&color=black", house.panel());
         browser.client.goto(&games).await.unwrap();
         page.until("document.querySelector('#games p')").await;
-        assert_eq!(page.text("#games p").await, "No game fits.");
+        assert_eq!(page.text("#games p").await, "No matching games.");
         let color = "document.querySelector('#f-color').value";
         assert_eq!(page.look(color).await, json!("black"));
         assert_eq!(browser.complaints().await, Vec::<String>::new());

@@ -60,7 +60,7 @@ const END_SESSION: &str = r#"await fetch("/api/logout", { method: "POST" });"#;
 
 /// Opens the desk and shows the password.
 pub(super) async fn comes_in(page: &Visitor<'_>) {
-    press(page, "//header//button[contains(., 'Steer')]").await;
+    press(page, "//header//button[contains(., 'Control')]").await;
     shows_password(page).await;
 }
 
@@ -223,7 +223,7 @@ async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
         run(&page, END_SESSION).await;
         press(&page, "//dialog//button[text()='Pause']").await;
         page.until(ASKED).await;
-        assert_eq!(page.text(".desk-said").await, "show the password first");
+        assert_eq!(page.text(".desk-said").await, "password required");
         shows_password(&page).await;
         assert_eq!(page.text(".desk-said").await, "");
         press(&page, "//dialog//button[text()='Close']").await;
@@ -252,7 +252,7 @@ async fn whoever_showed_the_password_has_the_verbs_even_if_one_answer_is_lost() 
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('.state.playing')").await;
-        press(&page, "//header//button[contains(., 'Steer')]").await;
+        press(&page, "//header//button[contains(., 'Control')]").await;
         page.until(ASKED).await;
         run(&page, LOSE_ONE).await;
         shows_password(&page).await;
@@ -282,7 +282,7 @@ async fn what_cannot_be_undone_is_asked_about_and_left_if_it_is_not_meant() {
             page.until(RESIGN).await;
             answers(&page, "Cancel").await;
             assert_eq!(page.look("window.ordersGiven").await, json!(0));
-            press(&page, "//header//button[contains(., 'Steer')]").await;
+            press(&page, "//header//button[contains(., 'Control')]").await;
             press(&page, "//dialog//button[text()='Pause']").await;
             page.until("document.querySelector('.state.paused')").await;
             assert_eq!(page.look("window.ordersGiven").await, json!(1));

@@ -72,7 +72,7 @@ pub(super) async fn guard(State(site): State<AppState>, request: Request, next: 
         return super::assets::door();
     }
     let text = if site.key().is_set() {
-        "show the password first"
+        "password required"
     } else {
         "remote access needs a password: set [panel] token_file and restart the bot"
     };
@@ -117,7 +117,7 @@ pub(super) fn is_known(
     if known {
         Ok(())
     } else {
-        Err((StatusCode::UNAUTHORIZED, "show the password first"))
+        Err((StatusCode::UNAUTHORIZED, "password required"))
     }
 }
 
