@@ -144,7 +144,7 @@ fn line(status: &Status) -> String {
     let alarms: Vec<&str> = status.alarms.iter().map(|it| it.kind.as_str()).collect();
     let alarms = match alarms.join(", ") {
         none if none.is_empty() => none,
-        some => format!("; ALARM: {some}"),
+        some => format!("; ALERT: {some}"),
     };
     format!(
         "{account} {}; {games}{stream}{alarms}",
@@ -179,7 +179,7 @@ mod tests {
         });
         assert_eq!(
             line(&status),
-            "Megaton accepts challenges; no game; not connected; ALARM: token"
+            "Megaton accepts challenges; no game; not connected; ALERT: token"
         );
     }
 

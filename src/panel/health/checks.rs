@@ -108,7 +108,7 @@ fn stream(stream: &EventStreamStatus) -> Check {
     let (ok, text) = match stream.heard_ago {
         Some(ago) if ago < SILENCE => (true, format!("heard {} s ago", ago / 1000)),
         Some(ago) => (false, format!("silent for {} s", ago / 1000)),
-        None => (false, format!("not open; lost {} times", stream.lost)),
+        None => (false, format!("not open; {} reconnects", stream.lost)),
     };
     check("stream", ok, text)
 }
@@ -117,7 +117,7 @@ fn engine(tested: Option<&SelfTestResult>) -> Check {
     match tested {
         None => check("engine", true, "not tested yet"),
         Some(SelfTestResult::Passed(took)) => {
-            let text = format!("found its move in {} ms", took.as_millis());
+            let text = format!("found the move in {} ms", took.as_millis());
             check("engine", true, text)
         }
         Some(SelfTestResult::Failed(why)) => check("engine", false, why.as_str()),

@@ -108,7 +108,7 @@ fn told(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
 fn seats(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let seats = &status.seats;
     monitor(out, "seats", "Game slots", seats.all as f64)?;
-    monitor(out, "seats_taken", "Seats taken", seats.taken as f64)?;
+    monitor(out, "seats_taken", "Slots taken", seats.taken as f64)?;
     monitor(
         out,
         "seats_for_humans",
