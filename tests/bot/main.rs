@@ -14,6 +14,7 @@ mod endings;
 mod event_stream;
 mod fixture;
 mod harness;
+mod hops;
 mod http;
 mod incoming;
 mod keeping;

@@ -90,7 +90,12 @@ pub(crate) struct World {
     /// What must never happen.
     pub(crate) violations: Vec<String>,
     pub(crate) millis_left: u64,
+    /// Called with the path of each POST on its arrival; what it says goes to `witnessed`.
+    pub(crate) witness: Option<Witness>,
+    pub(crate) witnessed: Vec<String>,
 }
+
+type Witness = Box<dyn Fn(&str) -> String + Send>;
 
 /// A chat message that reached the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,6 +326,8 @@ impl World {
         let parts: Vec<&str> = bare.trim_matches('/').split('/').collect();
         if method == "GET" {
             self.looks.push(bare.to_owned());
+        } else if let Some(witness) = &self.witness {
+            self.witnessed.push(witness(bare));
         }
         match (method, &parts[..]) {
             ("GET", ["api", "account"]) => self.account(),
