@@ -1,25 +1,31 @@
 //! The account's API calls: their order, how many run at once, and their outcomes.
 //!
 //! Decides nothing, and moves do not pass through here. Calls that hold a slot never wait for
-//! declines, and declines to humans go before declines to bots.
+//! declines, and declines to humans go before declines to bots. Each call is made once, unless said
+//! otherwise; whether to repeat it is the account state's decision.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 
-use super::account::{AccountEffect, AccountEvent, Decline, OpponentKind};
+use super::account::OpponentKind;
+use super::event::{AccountEffect, AccountEvent, Decline, NotCreated};
 use super::events::{BotEvent, EventBus};
-use super::state::{BotState, QuotaCall as Asking};
-use crate::lichess::{ChallengeId, Client, EndpointClass, Error, GameId, UserId};
+use super::matchmaking::ChallengeRequest;
+use super::state::{BotState, QuotaCall};
+use crate::lichess::{
+    Challenge, ChallengeId, ChallengeStream, ChallengeUpdate, Client, Disconnect, EndpointClass,
+    Error, GameId, JoinOptions, Timestamped, UserId,
+};
 
 /// Concurrent calls that hold a slot; the rate limiter delays them further.
 const URGENT_AT_ONCE: usize = 8;
 /// Maximum number of concurrent declines.
-const REFUSALS_AT_ONCE: usize = 2;
+const DECLINES_AT_ONCE: usize = 2;
 /// Queued declines. Beyond that the oldest is dropped, a bot's first: its challenge lapses.
-const MOST_REFUSALS: usize = 256;
+const MOST_DECLINES: usize = 256;
 /// What the archive records for a dropped decline.
 const UNSENT: &str = "no decline sent: too many were queued";
 /// How long a slot stays taken by a challenge that was withdrawn before the accept. In a storm of
@@ -27,140 +33,224 @@ const UNSENT: &str = "no decline sent: too many were queued";
 /// calls.
 const GONE_REST: Duration = Duration::from_millis(100);
 /// How often to send a decline that got no answer or a 429.
-const TRIES: u32 = 2;
+const DECLINE_TRIES: u32 = 2;
+/// As many bots as the server lists.
+const MOST_BOTS: u32 = 512;
 
-type PendingCall = BoxFuture<'static, AccountEvent>;
+/// How a call is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lane {
+    /// Queued; holds a slot.
+    Urgent,
+    /// Queued.
+    Decline,
+    /// Starts at once; the bot does not exit before it is done.
+    Arena,
+    /// Starts at once; may be dropped.
+    Background,
+}
+
+/// The outcome of a call, and the call that continues it.
+struct Finished {
+    lane: Lane,
+    event: AccountEvent,
+    next: Option<BoxFuture<'static, AccountEvent>>,
+}
 
 /// Calls in progress and queued calls.
 pub(super) struct ApiQueue {
     client: Client,
     listeners: EventBus,
     state: BotState,
-    running: FuturesUnordered<PendingCall>,
-    refusing: FuturesUnordered<PendingCall>,
-    line: WaitingCalls,
+    me: UserId,
+    queued: QueuedCalls,
+    running: FuturesUnordered<BoxFuture<'static, Finished>>,
+    /// How many of them run, by lane.
+    in_progress: [usize; 4],
 }
 
 impl ApiQueue {
-    pub(super) fn new(client: Client, listeners: EventBus, state: BotState) -> Self {
+    pub(super) fn new(client: Client, listeners: EventBus, state: BotState, me: UserId) -> Self {
         Self {
             client,
             listeners,
             state,
+            me,
+            queued: QueuedCalls::default(),
             running: FuturesUnordered::new(),
-            refusing: FuturesUnordered::new(),
-            line: WaitingCalls::default(),
+            in_progress: [0; 4],
         }
     }
 
-    pub(super) fn take(&mut self, effect: AccountEffect) {
-        if let Some(dropped) = self.line.push(effect) {
-            tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
-            self.listeners.event_log().unsent(&dropped, UNSENT);
+    /// Queues or starts the call of an effect. The effects that are no calls are the event loop's.
+    pub(super) fn push(&mut self, effect: AccountEffect) {
+        let client = self.client.clone();
+        match effect {
+            AccountEffect::ListBots => {
+                let call = list_bots(client, self.me.clone());
+                self.start(Lane::Background, call.boxed());
+            }
+            AccountEffect::LookUp(users) => {
+                self.start(Lane::Background, look_up(client, users).boxed());
+            }
+            AccountEffect::Create(request) => self.create(*request),
+            AccountEffect::ListOutgoing => {
+                self.start(Lane::Background, list_outgoing(client).boxed());
+            }
+            AccountEffect::Export(game) => {
+                self.start(Lane::Background, export(client, game).boxed());
+            }
+            AccountEffect::ListArenas => self.start(Lane::Arena, list_arenas(client).boxed()),
+            AccountEffect::ShowArena(id) => self.start(Lane::Arena, show_arena(client, id).boxed()),
+            AccountEffect::JoinArena(id, options) => {
+                self.start(Lane::Arena, join_arena(client, id, options).boxed());
+            }
+            AccountEffect::LeaveArena(id) => {
+                self.start(Lane::Arena, leave_arena(client, id).boxed());
+            }
+            effect => {
+                if let Some(dropped) = self.queued.push(effect) {
+                    tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
+                    self.listeners.event_log().unsent(&dropped, UNSENT);
+                }
+            }
         }
     }
 
     /// Drops queued calls for a challenge that is gone.
     pub(super) fn forget(&mut self, id: &ChallengeId) {
-        self.line.forget(id);
+        self.queued.forget(id);
     }
 
     /// Starts queued calls while there is room.
-    pub(super) fn start(&mut self) {
-        while self.running.len() < URGENT_AT_ONCE
-            && let Some(effect) = self.line.next_urgent()
+    pub(super) fn start_queued(&mut self) {
+        while self.in_progress[Lane::Urgent as usize] < URGENT_AT_ONCE
+            && let Some(effect) = self.queued.urgent.pop_front()
         {
-            if let Some(call) = self.call(effect) {
-                self.running.push(call);
+            if let Some(call) = self.urgent(effect) {
+                self.start(Lane::Urgent, call);
             }
         }
-        while self.refusing.len() < REFUSALS_AT_ONCE
-            && let Some(refusal) = self.line.next_refusal()
+        while self.in_progress[Lane::Decline as usize] < DECLINES_AT_ONCE
+            && let Some(refusal) = self.queued.declines.pop_front()
         {
-            let (client, listeners) = (self.client.clone(), self.listeners.clone());
-            self.refusing
-                .push(Box::pin(decline(client, listeners, refusal)));
+            let call = decline(self.client.clone(), self.listeners.clone(), refusal);
+            self.start(Lane::Decline, call.boxed());
         }
     }
 
-    /// The next call's outcome; `None` when none is in progress.
+    fn start(&mut self, lane: Lane, call: BoxFuture<'static, AccountEvent>) {
+        self.run(
+            lane,
+            async move {
+                Finished {
+                    lane,
+                    event: call.await,
+                    next: None,
+                }
+            }
+            .boxed(),
+        );
+    }
+
+    fn run(&mut self, lane: Lane, call: BoxFuture<'static, Finished>) {
+        self.in_progress[lane as usize] += 1;
+        self.running.push(call);
+    }
+
+    /// The next call's outcome; `None` when none is in progress. Cancellation safe.
     pub(super) async fn next(&mut self) -> Option<AccountEvent> {
-        tokio::select! {
-            biased;
-            Some(news) = self.running.next() => Some(news),
-            Some(news) = self.refusing.next() => Some(news),
-            else => None,
+        let Finished { lane, event, next } = self.running.next().await?;
+        self.in_progress[lane as usize] -= 1;
+        if let Some(next) = next {
+            self.start(lane, next);
         }
+        Some(event)
     }
 
-    /// Whether no call is in progress or queued.
-    pub(super) fn is_empty(&self) -> bool {
-        self.running.is_empty() && self.refusing.is_empty() && self.line.is_empty()
+    /// Whether no call that must reach the server is in progress or queued.
+    pub(super) fn is_idle(&self) -> bool {
+        let must = [Lane::Urgent, Lane::Decline, Lane::Arena];
+        must.iter()
+            .all(|&lane| self.in_progress[lane as usize] == 0)
+            && self.queued.is_empty()
     }
 
-    fn call(&self, effect: AccountEffect) -> Option<PendingCall> {
+    fn urgent(&self, effect: AccountEffect) -> Option<BoxFuture<'static, AccountEvent>> {
         let client = self.client.clone();
-        let listeners = self.listeners.clone();
         Some(match effect {
-            AccountEffect::Play(_) | AccountEffect::GameFinish(_) | AccountEffect::Decline(_) => {
-                return None;
-            }
             AccountEffect::Accept { id, from, opponent } => {
-                let acceptance = AcceptContext {
-                    client,
-                    listeners,
-                    state: self.state.clone(),
-                };
-                Box::pin(acceptance.accept(id, from, opponent))
+                let (listeners, state) = (self.listeners.clone(), self.state.clone());
+                accept(client, listeners, state, id, from, opponent).boxed()
             }
-            AccountEffect::Cancel(id) => Box::pin(cancel(client, id)),
-            AccountEffect::Abort(game) => Box::pin(abort(client, game)),
-            AccountEffect::List => Box::pin(list(client)),
-            AccountEffect::Waiting => Box::pin(waiting(client)),
+            AccountEffect::Cancel(id) => cancel(client, id).boxed(),
+            AccountEffect::Abort(game) => abort(client, game).boxed(),
+            AccountEffect::List => list(client).boxed(),
+            AccountEffect::Waiting => waiting(client).boxed(),
+            _ => return None,
         })
+    }
+
+    /// Creates a challenge, once its quota spending is on disk. Its stream keeps it alive until its
+    /// outcome is known; when the stream breaks it is not reopened, and the event stream tells the
+    /// rest.
+    fn create(&mut self, request: ChallengeRequest) {
+        let (client, state) = (self.client.clone(), self.state.clone());
+        let call = async move {
+            state.saved().await;
+            let (event, next) = match open(&client, &request).await {
+                Ok((challenge, stream)) => (
+                    AccountEvent::Created(challenge),
+                    Some(outcome(stream).boxed()),
+                ),
+                Err(loss) => {
+                    if let Disconnect::Unopened(error) = &loss {
+                        state.refused(QuotaCall::Challenge, error, Some(&request.to));
+                    }
+                    tracing::info!(user = %request.to, %loss, "challenge not created");
+                    (AccountEvent::NotCreated(NotCreated::from(&loss)), None)
+                }
+            };
+            let lane = Lane::Background;
+            Finished { lane, event, next }
+        };
+        self.run(Lane::Background, call.boxed());
     }
 }
 
-/// Dependencies of an accept call.
-struct AcceptContext {
+async fn accept(
     client: Client,
     listeners: EventBus,
     state: BotState,
-}
-
-impl AcceptContext {
-    async fn accept(
-        self,
-        id: ChallengeId,
-        from: OpponentKind,
-        opponent: Option<UserId>,
-    ) -> AccountEvent {
-        tracing::debug!(challenge = %id, "accepting");
-        if let Some(opponent) = opponent.as_ref().filter(|_| from.is_bot()) {
-            // No game may begin that the daily quota would not know of after a crash.
-            self.state.hold_accept(&id, opponent).await;
-        }
-        let (asked, outcome) = match from {
-            OpponentKind::Bot => (Asking::AcceptBot, self.client.accept_bot(&id).await),
-            OpponentKind::Human => (Asking::Accept, self.client.accept(&id).await),
-        };
-        match &outcome {
-            Ok(()) => self.listeners.publish(BotEvent::Accepted {
-                challenge: id.clone(),
-            }),
-            Err(error) => {
-                if !error.is_rate_limited() {
-                    tracing::warn!(challenge = %id, %error, "cannot accept");
-                }
-                self.state.refused(asked, error, opponent.as_ref());
-                if matches!(error, Error::Gone { .. }) {
-                    tokio::time::sleep(GONE_REST).await;
-                }
+    id: ChallengeId,
+    from: OpponentKind,
+    opponent: Option<UserId>,
+) -> AccountEvent {
+    tracing::debug!(challenge = %id, "accepting");
+    if from.is_bot() {
+        // No game may begin that the daily quota would not know of after a crash.
+        state.saved().await;
+    }
+    let (call, outcome) = match from {
+        OpponentKind::Bot => (QuotaCall::AcceptBot, client.accept_bot(&id).await),
+        OpponentKind::Human => (QuotaCall::Accept, client.accept(&id).await),
+    };
+    match &outcome {
+        Ok(()) => listeners.publish(BotEvent::Accepted {
+            challenge: id.clone(),
+        }),
+        Err(error) => {
+            if !error.is_rate_limited() {
+                tracing::warn!(challenge = %id, %error, "cannot accept");
+            }
+            state.refused(call, error, opponent.as_ref());
+            if matches!(error, Error::Gone { .. }) {
+                tokio::time::sleep(GONE_REST).await;
             }
         }
-        let answer = outcome.into();
-        AccountEvent::Accepted { id, answer }
     }
+    let answer = outcome.into();
+    AccountEvent::Accepted { id, answer }
 }
 
 async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> AccountEvent {
@@ -168,7 +258,7 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
     let (challenger, why) = (&refusal.challenger, &refusal.why);
     tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
     let mut outcome = client.decline(id, *reason).await;
-    for _ in 1..TRIES {
+    for _ in 1..DECLINE_TRIES {
         // After a 429 the rate limiter holds the second attempt for as long as Lichess advised, or
         // refuses it if that is longer than a challenge lives. It holds all other declines
         // meanwhile anyway.
@@ -241,15 +331,130 @@ async fn waiting(client: Client) -> AccountEvent {
     }
 }
 
-/// Calls waiting for their turn. Pure.
-#[derive(Debug, Default)]
-struct WaitingCalls {
-    urgent: VecDeque<AccountEffect>,
-    /// Declines to humans first, each kind in order of arrival.
-    refusals: VecDeque<Decline>,
+async fn list_bots(client: Client, me: UserId) -> AccountEvent {
+    match client.online_bots(MOST_BOTS).await {
+        Ok(mut bots) => {
+            if !bots.iter().any(|bot| bot.id == me) {
+                // The bot's rating is needed to find similar opponents; failing that, use the last
+                // known one.
+                bots.extend(client.account().await.ok());
+            }
+            AccountEvent::BotsListed(bots)
+        }
+        Err(error) => {
+            tracing::debug!(%error, "cannot list the bots online");
+            AccountEvent::BotsNotListed(error.wait())
+        }
+    }
 }
 
-impl WaitingCalls {
+async fn look_up(client: Client, users: Vec<UserId>) -> AccountEvent {
+    match client.presence(&users).await {
+        Ok(seen) => AccountEvent::UsersSeen(seen),
+        Err(error) => {
+            tracing::debug!(%error, "cannot fetch the user status");
+            AccountEvent::UsersNotSeen
+        }
+    }
+}
+
+async fn list_outgoing(client: Client) -> AccountEvent {
+    let found = client.challenges().await;
+    if let Err(error) = &found {
+        tracing::debug!(%error, "cannot check the challenge");
+    }
+    AccountEvent::Outgoing(found.ok().map(|found| found.outgoing))
+}
+
+/// Creates a challenge; returns it with its stream once the server confirms it.
+async fn open(
+    client: &Client,
+    request: &ChallengeRequest,
+) -> Result<(Box<Challenge>, ChallengeStream), Disconnect> {
+    let options = request.options();
+    let mut stream = client.keep_challenge(&request.to, &options).await?;
+    let time = client.timing().call;
+    let first = tokio::time::timeout(time, stream.next())
+        .await
+        .map_err(|_| Disconnect::Silent(time))??;
+    match first.event {
+        ChallengeUpdate::Created(challenge) => Ok((challenge, stream)),
+        // It ended before it began: the event stream knows more.
+        ChallengeUpdate::Done(_) => Err(Disconnect::Ended),
+    }
+}
+
+/// Keeps a challenge alive until its outcome is known.
+async fn outcome(mut stream: ChallengeStream) -> AccountEvent {
+    loop {
+        match stream.next().await {
+            Ok(Timestamped {
+                event: ChallengeUpdate::Done(status),
+                ..
+            }) => return AccountEvent::ChallengeDone(status),
+            Ok(_) => {}
+            Err(loss) => {
+                tracing::debug!(%loss, "challenge stream lost");
+                return AccountEvent::Tick;
+            }
+        }
+    }
+}
+
+async fn list_arenas(client: Client) -> AccountEvent {
+    match client.arenas().await {
+        Ok(arenas) => {
+            AccountEvent::ArenasListed(arenas.started.into_iter().chain(arenas.created).collect())
+        }
+        Err(error) => {
+            tracing::debug!(%error, "cannot list the tournaments");
+            AccountEvent::ArenasNotListed(error.wait())
+        }
+    }
+}
+
+async fn show_arena(client: Client, id: String) -> AccountEvent {
+    match client.arena(&id).await {
+        Ok(arena) => AccountEvent::ArenaShown(Box::new(arena)),
+        Err(error) => {
+            tracing::debug!(arena = id, %error, "cannot fetch the arena");
+            AccountEvent::ArenaNotShown(id, matches!(error, Error::Gone { .. }))
+        }
+    }
+}
+
+async fn join_arena(client: Client, id: String, options: JoinOptions) -> AccountEvent {
+    let outcome = client.join_arena(&id, &options).await;
+    tracing::debug!(arena = id, pair_me = options.pair_me, ?outcome, "joining");
+    AccountEvent::ArenaJoined(id, outcome.into())
+}
+
+async fn leave_arena(client: Client, id: String) -> AccountEvent {
+    let outcome = client.leave_arena(&id).await;
+    if let Err(error) = &outcome
+        && !error.is_rate_limited()
+    {
+        tracing::warn!(arena = id, %error, "cannot leave the arena");
+    }
+    // Leaving an arena that the bot is not in counts as done.
+    let again = outcome.is_err_and(|error| error.is_transient() || error.wait().is_some());
+    AccountEvent::ArenaLeft(id, !again)
+}
+
+async fn export(client: Client, game: GameId) -> AccountEvent {
+    let answer = client.export(&game).await.map(Box::new);
+    AccountEvent::Exported { game, answer }
+}
+
+/// Calls that wait for their turn. Pure.
+#[derive(Debug, Default)]
+struct QueuedCalls {
+    urgent: VecDeque<AccountEffect>,
+    /// Declines to humans first, each kind in order of arrival.
+    declines: VecDeque<Decline>,
+}
+
+impl QueuedCalls {
     /// Enqueues a call, unless the same call is queued: the server repeats a challenge whenever the
     /// stream opens, and one list of games is enough.
     ///
@@ -264,41 +469,33 @@ impl WaitingCalls {
     }
 
     fn refuse(&mut self, refusal: Decline) -> Option<Decline> {
-        if self.refusals.iter().any(|other| other.id == refusal.id) {
+        if self.declines.iter().any(|other| other.id == refusal.id) {
             return None;
         }
         let is_bot = |waiting: &Decline| waiting.from.is_bot();
-        let dropped = if self.refusals.len() >= MOST_REFUSALS {
-            let bot = self.refusals.iter().position(is_bot);
-            self.refusals.remove(bot.unwrap_or(0))
+        let dropped = if self.declines.len() >= MOST_DECLINES {
+            let bot = self.declines.iter().position(is_bot);
+            self.declines.remove(bot.unwrap_or(0))
         } else {
             None
         };
-        let first_bot = self.refusals.iter().position(is_bot);
+        let first_bot = self.declines.iter().position(is_bot);
         let place = match first_bot {
             Some(place) if !refusal.from.is_bot() => place,
-            _ => self.refusals.len(),
+            _ => self.declines.len(),
         };
-        self.refusals.insert(place, refusal);
+        self.declines.insert(place, refusal);
         dropped
     }
 
     fn forget(&mut self, gone: &ChallengeId) {
         self.urgent
             .retain(|effect| !matches!(effect, AccountEffect::Accept { id, .. } if id == gone));
-        self.refusals.retain(|refusal| refusal.id != *gone);
-    }
-
-    fn next_urgent(&mut self) -> Option<AccountEffect> {
-        self.urgent.pop_front()
-    }
-
-    fn next_refusal(&mut self) -> Option<Decline> {
-        self.refusals.pop_front()
+        self.declines.retain(|refusal| refusal.id != *gone);
     }
 
     fn is_empty(&self) -> bool {
-        self.urgent.is_empty() && self.refusals.is_empty()
+        self.urgent.is_empty() && self.declines.is_empty()
     }
 }
 
@@ -312,19 +509,24 @@ mod tests {
             id: ChallengeId::new(id.to_string()),
             reason: DeclineReason::Later,
             from,
-            challenger: "somebody".to_owned(),
+            challenger: "nuke".to_owned(),
             rule: None,
             why: String::new(),
         }))
     }
 
-    fn refused(line: &mut WaitingCalls) -> Vec<String> {
-        std::iter::from_fn(|| line.next_refusal().map(|refusal| refusal.id.to_string())).collect()
+    fn refused(line: &mut QueuedCalls) -> Vec<String> {
+        std::iter::from_fn(|| {
+            line.declines
+                .pop_front()
+                .map(|refusal| refusal.id.to_string())
+        })
+        .collect()
     }
 
     #[test]
     fn humans_get_their_declines_first() {
-        let mut line = WaitingCalls::default();
+        let mut line = QueuedCalls::default();
         for (id, from) in [
             (1, OpponentKind::Bot),
             (2, OpponentKind::Human),
@@ -340,10 +542,10 @@ mod tests {
 
     #[test]
     fn of_too_many_declines_the_oldest_of_a_bot_is_dropped() {
-        let mut line = WaitingCalls::default();
+        let mut line = QueuedCalls::default();
         line.push(refusal(9_000, OpponentKind::Human));
         let mut dropped = Vec::new();
-        for id in 0..MOST_REFUSALS + 10 {
+        for id in 0..MOST_DECLINES + 10 {
             dropped.extend(line.push(refusal(id, OpponentKind::Bot)));
         }
         let dropped: Vec<&str> = dropped.iter().map(|it| it.id.as_str()).collect();
@@ -352,13 +554,13 @@ mod tests {
             ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]
         );
         let left = refused(&mut line);
-        assert_eq!((left.len(), left[0].as_str()), (MOST_REFUSALS, "9000"));
+        assert_eq!((left.len(), left[0].as_str()), (MOST_DECLINES, "9000"));
         assert_eq!(left[1], "11");
     }
 
     #[test]
     fn a_withdrawn_challenge_gets_no_more_calls() {
-        let mut line = WaitingCalls::default();
+        let mut line = QueuedCalls::default();
         let accept = |id: &str| AccountEffect::Accept {
             id: ChallengeId::new(id),
             from: OpponentKind::Human,
@@ -370,19 +572,22 @@ mod tests {
         for gone in ["1", "3", "4"] {
             line.forget(&ChallengeId::new(gone));
         }
-        assert_eq!(line.next_urgent(), Some(accept("2")));
+        assert_eq!(line.urgent.pop_front(), Some(accept("2")));
         assert!(line.is_empty());
     }
 
     #[test]
     fn a_queued_call_is_not_queued_twice() {
-        let mut line = WaitingCalls::default();
+        let mut line = QueuedCalls::default();
         for _ in 0..9 {
             line.push(AccountEffect::List);
             line.push(AccountEffect::Cancel(ChallengeId::new("o1")));
         }
-        assert_eq!(line.next_urgent(), Some(AccountEffect::List));
-        assert!(matches!(line.next_urgent(), Some(AccountEffect::Cancel(_))));
-        assert_eq!(line.next_urgent(), None);
+        assert_eq!(line.urgent.pop_front(), Some(AccountEffect::List));
+        assert!(matches!(
+            line.urgent.pop_front(),
+            Some(AccountEffect::Cancel(_))
+        ));
+        assert_eq!(line.urgent.pop_front(), None);
     }
 }

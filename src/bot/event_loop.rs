@@ -2,7 +2,7 @@
 //!
 //! It never waits for a game, and no game waits for it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,34 +12,43 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::account::{AcceptOutcome, AccountEffect, AccountEvent, AccountState};
+use super::account::AccountState;
 use super::account_check::{self, AccountCheck};
 use super::alerts::{AlertKind, Alerts};
 use super::api_queue::ApiQueue;
-use super::arena::ArenaService;
-use super::backfill::Backfill;
+use super::backfill::{MissedGame, replayed};
 use super::background::{self, say_rests, say_tripped};
 use super::blocklist::Blocklist;
 use super::chat::{ChatQueue, ChatTask};
 use super::control::CommandReceiver;
 use super::eval_cache::EvalCache;
+use super::event::{AcceptOutcome, AccountEffect, AccountEvent};
 use super::event_stream::{AccountStream, AccountStreamEvent};
 use super::events::BotEvent;
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::{BotContext, play};
 use super::game::{Ending, GameParams, ResumeState};
 use super::game_registry::GameRegistry;
-use super::matchmaking::MatchmakingService;
 use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
-use super::shutdown::{ShutdownState, ShutdownStep};
-use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId};
+use super::shutdown::ShutdownStep;
+use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 
 /// Maximum lines of the event stream to read in one go before calls go out.
 const BURST: usize = 1024;
 /// Capacity of the channel from the game tasks.
 const WORDS: usize = 64;
+
+/// What outlives a panic of the event loop.
+struct Connections {
+    context: BotContext,
+    account_stream: AccountStream,
+    commands: CommandReceiver,
+    chat_task: ChatTask,
+    /// Events from game tasks.
+    messages: mpsc::Receiver<AccountEvent>,
+}
 
 pub(super) struct EventLoop {
     pub(super) context: BotContext,
@@ -48,17 +57,12 @@ pub(super) struct EventLoop {
     pub(super) begun: Instant,
     pub(super) account_state: AccountState,
     pub(super) account_stream: AccountStream,
-    pub(super) shutdown: ShutdownState,
-    pub(super) paused: bool,
     commands: CommandReceiver,
     health: AccountCheck,
     games: JoinSet<Option<Ending>>,
     game_tasks: HashMap<GameId, Arc<Notify>>,
     ids: HashMap<Id, GameId>,
     api_queue: ApiQueue,
-    pub(super) matchmaking: MatchmakingService,
-    pub(super) arenas: ArenaService,
-    missed: Backfill,
     pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
     pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
     pub(super) blocked: Blocklist,
@@ -67,7 +71,6 @@ pub(super) struct EventLoop {
     /// Background tasks; they end with the event loop.
     _side_tasks: JoinSet<()>,
     chat_task: ChatTask,
-    /// Events from game tasks.
     messages: mpsc::Receiver<AccountEvent>,
     let_in: bool,
     /// When the bot last accepted a challenge.
@@ -94,17 +97,21 @@ impl EventLoop {
             message_sender,
             client: options.client,
         };
-        let account_stream = AccountStream::new(context.client.clone(), alarms);
-        let lists = &options.lists;
-        Self::at(
+        let account_state = AccountState::new(
+            account,
+            Arc::clone(&context.settings),
+            context.timing,
+            server_second(&context),
+            context.state.clone(),
+        );
+        let connections = Connections {
+            account_stream: AccountStream::new(context.client.clone(), alarms),
             context,
-            account_stream,
             commands,
             chat_task,
             messages,
-            lists,
-            account,
-        )
+        };
+        Self::at(connections, account_state, &options.lists, account)
     }
 
     /// A replacement for an event loop that panicked. Its challenges and slots are lost, and it
@@ -116,104 +123,64 @@ impl EventLoop {
             .listeners
             .publish(BotEvent::EventLoopFailed { reason });
         self.account_stream.start_over();
-        let (context, account_stream, commands) =
-            (self.context, self.account_stream, self.commands);
-        let (chat_task, messages) = (self.chat_task, self.messages);
+        let second = server_second(&self.context);
+        let account_state = self.account_state.restarted(account, second);
+        let connections = Connections {
+            context: self.context,
+            account_stream: self.account_stream,
+            commands: self.commands,
+            chat_task: self.chat_task,
+            messages: self.messages,
+        };
         let mut event_loop = Self {
             begun: self.begun,
-            shutdown: self.shutdown,
-            paused: self.paused,
             games: self.games,
             game_tasks: self.game_tasks,
             ids: self.ids,
             let_in: self.let_in,
             accepted_at: self.accepted_at,
-            ..Self::at(
-                context,
-                account_stream,
-                commands,
-                chat_task,
-                messages,
-                lists,
-                account,
-            )
+            ..Self::at(connections, account_state, lists, account)
         };
-        if event_loop.paused {
-            event_loop.take_in(AccountEvent::Pause);
-        }
-        if event_loop.shutdown.has_begun() {
-            event_loop.take_in(AccountEvent::Drain);
-        }
-        event_loop.take_in(AccountEvent::Away);
+        event_loop.take_in(&AccountEvent::Away);
         event_loop
     }
 
     fn at(
-        context: BotContext,
-        account_stream: AccountStream,
-        commands: CommandReceiver,
-        chat_task: ChatTask,
-        messages: mpsc::Receiver<AccountEvent>,
+        connections: Connections,
+        account_state: AccountState,
         lists: &ListSources,
         account: &Account,
     ) -> Self {
+        let Connections {
+            context,
+            account_stream,
+            commands,
+            chat_task,
+            messages,
+        } = connections;
         let me = account.id.clone();
         let keeper = ListRefresher::new(Arc::clone(&context.settings), lists, context.timing);
         let (rules, rules_seen) = watch::channel(Arc::clone(&context.settings));
         let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
         let list_states = keeper.states();
         let side_tasks = background::start(&context, keeper, rules_seen, lists_told);
-        let mut account_state = AccountState::new(
-            me.clone(),
-            Arc::clone(&context.settings),
-            context.timing,
-            context.state.clone(),
-        );
-        let now = Instant::now();
-        let blocked = Blocklist::remembered(&context.state);
-        let known = Arc::new(lists.borrow().and_blocked(blocked.users()));
-        account_state.apply(AccountEvent::Lists(Arc::clone(&known)), now);
-        if let Some(rating) = account.atomic().and_then(|perf| perf.rating) {
-            account_state.apply(AccountEvent::Rating(rating), now);
-        }
-        let matchmaking = MatchmakingService::new(
-            context.client.clone(),
-            context.state.clone(),
-            me.clone(),
-            Arc::clone(&context.settings),
-            known,
-            context.listeners.event_log().clone(),
-        );
-        let missed = Backfill::new(
-            context.client.clone(),
-            context.state.clone(),
-            context.alarms.clone(),
-            context.listeners.clone(),
-            me.clone(),
-            &context.timing,
-        );
-        let arenas = ArenaService::new(context.client.clone(), account, &context.settings);
-        Self {
+        let mut event_loop = Self {
             account_state,
-            matchmaking,
-            arenas,
-            missed,
             api_queue: ApiQueue::new(
                 context.client.clone(),
                 context.listeners.clone(),
                 context.state.clone(),
+                me.clone(),
             ),
             lists,
             list_states,
-            blocked,
+            blocked: Blocklist::remembered(&context.state),
             rules,
             _side_tasks: side_tasks,
             account_stream,
             health: AccountCheck::new(context.client.clone(), context.alarms.clone(), account),
             name: account.username.clone(),
             begun: Instant::now(),
-            shutdown: ShutdownState::default(),
-            paused: false,
             commands,
             me,
             context,
@@ -224,42 +191,27 @@ impl EventLoop {
             ids: HashMap::new(),
             let_in: false,
             accepted_at: None,
-        }
+        };
+        let lists = event_loop.known_lists();
+        event_loop.take_in(&AccountEvent::Lists(lists));
+        event_loop
     }
 
     /// Runs until `drain` is requested and the last game is over or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
-        self.take_in(AccountEvent::Alarm(self.context.alarms.stop()));
+        self.take_in(&AccountEvent::Alarm(self.context.alarms.stop()));
         loop {
-            let next_timeout = [
-                self.account_state.next_timeout(),
-                self.matchmaking.next_timeout(),
-                self.arenas.next_timeout(),
-                self.missed.next_timeout(),
-                self.shutdown.next_timeout(),
-            ];
-            let next_timeout = next_timeout.into_iter().flatten().min();
-            let news = tokio::select! {
+            let next_timeout = self.account_state.next_timeout();
+            let event = tokio::select! {
                 biased;
-                () = drain.cancelled(), if !self.shutdown.has_begun() => {
+                () = drain.cancelled(), if !self.account_state.is_draining() => {
                     self.drain();
                     None
                 }
                 stream_event = self.account_stream.next() => self.drain_stream(stream_event)?,
-                Some(news) = self.api_queue.next() => Some(news),
-                Some(news) = self.messages.recv() => Some(news),
+                Some(event) = self.api_queue.next() => Some(event),
+                Some(event) = self.messages.recv() => Some(event),
                 Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
-                Some(received) = self.matchmaking.next() => {
-                    let api_queue = self.matchmaking.handle(received, &mut self.account_state);
-                    self.run_effects(api_queue);
-                    None
-                }
-                Some(received) = self.arenas.next() => {
-                    self.arenas.handle(received);
-                    // Matchmaking may have become allowed or forbidden.
-                    Some(AccountEvent::Tick)
-                }
-                Some(()) = self.missed.next() => None,
                 Ok(()) = self.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
                 () = self.context.alarms.changed() => Some(AccountEvent::Alarm(self.context.alarms.stop())),
                 order = self.commands.next() => {
@@ -269,11 +221,10 @@ impl EventLoop {
                 () = self.health.look() => None,
                 () = sleep_until(next_timeout) => Some(AccountEvent::Tick),
             };
-            if let Some(news) = news {
-                self.take_in(news);
+            if let Some(event) = event {
+                self.take_in(&event);
             }
-            self.api_queue.start();
-            self.missed.start();
+            self.api_queue.start_queued();
             if self.closed() {
                 return Ok(());
             }
@@ -296,21 +247,19 @@ impl EventLoop {
 
     /// Whether the event loop should end.
     fn closed(&mut self) -> bool {
-        let idle =
-            self.account_state.is_empty() && self.api_queue.is_empty() && self.arenas.is_idle();
-        let registry = &self.context.registry;
-        let (patience, now) = (self.context.timing.again, Instant::now());
+        let (idle, registry) = (self.api_queue.is_idle(), &self.context.registry);
+        let fresh = || registry.barely_begun();
         match self
-            .shutdown
-            .step(idle, || registry.barely_begun(), patience, now)
+            .account_state
+            .shutdown_step(idle, fresh, Instant::now())
         {
             ShutdownStep::Wait => false,
             ShutdownStep::CallOff(games) => {
                 for game in games {
                     tracing::info!(%game, "aborting a game that has barely started");
-                    self.api_queue.take(AccountEffect::Abort(game));
+                    self.api_queue.push(AccountEffect::Abort(game));
                 }
-                self.api_queue.start();
+                self.api_queue.start_queued();
                 false
             }
             ShutdownStep::End => {
@@ -329,17 +278,17 @@ impl EventLoop {
         &mut self,
         first: AccountStreamEvent,
     ) -> Result<Option<AccountEvent>, BotError> {
-        let mut news = self.on_stream_event(first)?;
+        let mut event = self.on_stream_event(first)?;
         for _ in 0..BURST {
             let Some(stream_event) = self.account_stream.next().now_or_never() else {
                 break;
             };
-            if let Some(news) = news.take() {
-                self.take_in(news);
+            if let Some(event) = event.take() {
+                self.take_in(&event);
             }
-            news = self.on_stream_event(stream_event)?;
+            event = self.on_stream_event(stream_event)?;
         }
-        Ok(news)
+        Ok(event)
     }
 
     fn on_stream_event(
@@ -357,7 +306,6 @@ impl EventLoop {
                 Ok(Some(AccountEvent::Opened))
             }
             AccountStreamEvent::Line(event) => {
-                self.note_rating(&event);
                 if let Event::ChallengeCanceled(gone) | Event::ChallengeDeclined(gone) = &event {
                     self.api_queue.forget(&gone.id);
                 }
@@ -386,47 +334,18 @@ impl EventLoop {
         }
     }
 
-    /// Passes an event to the account state, then to matchmaking.
-    pub(super) fn take_in(&mut self, news: AccountEvent) {
-        let received = MatchmakingService::handle_event(&news);
-        match &news {
-            AccountEvent::Drain
-            | AccountEvent::Pause
-            | AccountEvent::Resume
-            | AccountEvent::Alarm(_) => {
-                let closed = self.shutdown.has_begun() || self.paused || self.context.alarms.stop();
-                let api_queue = self.matchmaking.set_open(!closed, &mut self.account_state);
-                self.run_effects(api_queue);
-                self.arenas.set_open(!closed);
-            }
-            AccountEvent::Settings(settings) => {
-                self.matchmaking.set_settings(Arc::clone(settings));
-                self.arenas.set_settings(settings);
-            }
-            AccountEvent::Rating(rating) => self.arenas.set_rating(*rating),
-            AccountEvent::Lists(lists) => self.matchmaking.set_lists(Arc::clone(lists)),
-            AccountEvent::Accepted {
-                answer: AcceptOutcome::Done,
-                ..
-            } => self.accepted_at = Some(Instant::now()),
-            _ => {}
+    /// Records an event, passes it to the account state and runs the effects.
+    pub(super) fn take_in(&mut self, event: &AccountEvent) {
+        self.write_down(event);
+        if let AccountEvent::Accepted {
+            answer: AcceptOutcome::Done,
+            ..
+        } = event
+        {
+            self.accepted_at = Some(Instant::now());
         }
-        self.write_down(&news);
-        self.arenas.handle(ArenaService::handle_event(&news));
-        let running = match &news {
-            AccountEvent::Running(games) if AccountState::is_complete_list(games) => {
-                Some(games.iter().map(|game| game.id.clone()).collect())
-            }
-            _ => None,
-        };
-        let api_queue = self.account_state.apply(news, Instant::now());
-        if let Some(running) = running {
-            self.find_missed(&running);
-        }
-        self.run_effects(api_queue);
-        self.matchmaking.set_arenas(self.arenas.playing());
-        let api_queue = self.matchmaking.handle(received, &mut self.account_state);
-        self.run_effects(api_queue);
+        let effects = self.account_state.handle(event, Instant::now());
+        self.run_effects(effects);
         let (alarms, state) = (&self.context.alarms, &self.context.state);
         if alarms.is_on(AlertKind::Guard) && state.rated_rests().is_empty() {
             alarms.clear(AlertKind::Guard);
@@ -434,9 +353,9 @@ impl EventLoop {
     }
 
     /// Records the event in the event log.
-    fn write_down(&self, news: &AccountEvent) {
+    fn write_down(&self, event: &AccountEvent) {
         let event_log = self.context.listeners.event_log();
-        match news {
+        match event {
             AccountEvent::Event(Event::Challenge { challenge, .. }) => {
                 event_log.challenged(challenge, &self.me);
             }
@@ -456,51 +375,68 @@ impl EventLoop {
         }
     }
 
-    /// A game neither in the list of running games nor played by a task ended unseen.
-    fn find_missed(&mut self, running: &BTreeSet<GameId>) {
-        let (account_state, game_tasks) = (&self.account_state, &self.game_tasks);
-        let is_minded = |game: &GameId| account_state.tracks(game) || game_tasks.contains_key(game);
-        self.missed.compare(running, is_minded);
-    }
-
-    pub(super) fn run_effects(&mut self, api_queue: Vec<AccountEffect>) {
-        for effect in api_queue {
+    pub(super) fn run_effects(&mut self, effects: Vec<AccountEffect>) {
+        for effect in effects {
             self.run_effect(effect);
         }
     }
 
-    /// Only this event carries the rating change of a finished game.
-    fn note_rating(&self, event: &Event) {
-        if let Event::GameFinish(game) = event
-            && let Some(diff) = game.rating_diff
-        {
-            let pause = self.context.state.rated(&game.id, diff);
-            let event_log = self.context.listeners.event_log();
-            event_log.rated(&game.id, diff, game.opponent.rating_diff);
-            say_tripped(&self.context.alarms, pause);
-        }
-    }
-
-    /// Runs a game effect at once; enqueues an API call.
+    /// Runs an effect at once, or hands an API call to the queue.
     fn run_effect(&mut self, effect: AccountEffect) {
+        let event_log = self.context.listeners.event_log();
         match effect {
-            AccountEffect::Play(game) => self.params(*game),
+            AccountEffect::Play(game) => self.play(*game),
             AccountEffect::GameFinish(game) => {
-                if let Some(player) = self.game_tasks.get(&game) {
-                    player.notify_one();
+                if let Some(on_game_finish) = self.game_tasks.get(&game) {
+                    on_game_finish.notify_one();
                 }
             }
-            call => self.api_queue.take(call),
+            AccountEffect::RatingChanged { game, ours, theirs } => {
+                let pause = self.context.state.rated(&game, ours);
+                event_log.rated(&game, ours, theirs);
+                say_tripped(&self.context.alarms, pause);
+            }
+            AccountEffect::Missed(missed) => self.count_missed(*missed),
+            AccountEffect::Note(text) => event_log.note("operator", text, None),
+            call => self.api_queue.push(call),
         }
     }
 
-    /// Whether the bot plays this game, or would if it were its turn.
-    pub(super) fn plays(&self, game: &GameId) -> bool {
-        self.game_tasks.contains_key(game) || self.account_state.is_parked(game)
+    /// Counts a game that ended unseen as its game task would have.
+    fn count_missed(&self, missed: MissedGame) {
+        let MissedGame {
+            started,
+            finished,
+            ending,
+            export,
+        } = missed;
+        tracing::info!(
+            game = %ending.game,
+            result = ending.result(),
+            status = finished.status,
+            us = ending.us.map_or("unknown", |us| us.as_str()),
+            opponent = %ending.opponent,
+            plies = ending.plies,
+            fen = %ending.fen,
+            "game ended unseen: looked up"
+        );
+        let context = &self.context;
+        if let Some(us) = ending.us
+            && export.variant == Variant::Atomic
+            && export.initial_fen.is_none()
+        {
+            let event_log = context.listeners.event_log();
+            event_log.missed(&export, us, &replayed(&export));
+        }
+        context.state.started(&started);
+        say_tripped(&context.alarms, context.state.finished(finished));
+        context.listeners.publish(BotEvent::Finished {
+            ending: Arc::new(ending),
+        });
     }
 
     /// Starts the game's only task.
-    fn params(&mut self, game: GameInfo) {
+    fn play(&mut self, game: GameInfo) {
         let id = game.id.clone();
         if self.game_tasks.contains_key(&id) {
             // From an event loop that panicked.
@@ -546,6 +482,11 @@ impl EventLoop {
             None => AccountEvent::Left { game, seen: false },
         }
     }
+}
+
+/// How long a second of the server is: shorter under tests.
+fn server_second(context: &BotContext) -> std::time::Duration {
+    context.client.timing().minute / 60
 }
 
 async fn sleep_until(at: Option<Instant>) {

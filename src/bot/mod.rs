@@ -16,14 +16,14 @@
 //! `eval_cache` (evaluations of games without a task), `event_log` (everything that happened, in memory).
 //!
 //! Tasks:
-//! * `run`: start-up and exit; `event_loop`: the account's task; `api_queue`: its API calls
+//! * `run`: start-up and exit; `event_loop`: the account's task; `event`: its events and effects;
+//!   `api_queue`: its API calls
 //! * `event_stream`: the account's event stream, supervised; `account_check`: token and account
 //! * `game::task`: one game's task; `game::stream`: its supervised stream
 //! * `commands`: an operator's commands; `blocklist`: accounts blocked by command
 //! * `events`: the event bus; `alerts`: what needs an operator; `rate_limit_log`: 429s in the event log
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
 //! * `supervisor`: restarts a task that panicked; `instance_lock`: one process per account
-//! * `call_outcome`: an API result as the core sees it
 
 pub mod arena;
 pub mod chat;
@@ -38,11 +38,11 @@ mod archiver;
 mod backfill;
 mod background;
 mod blocklist;
-mod call_outcome;
 mod challenge_policy;
 mod commands;
 mod control;
 mod eval_cache;
+mod event;
 mod event_log;
 mod event_loop;
 mod event_stream;
@@ -60,9 +60,7 @@ mod state;
 mod status;
 mod supervisor;
 
-pub use account::{
-    AcceptOutcome, AccountEffect, AccountEvent, AccountState, Decline, OpponentKind,
-};
+pub use account::{AccountState, OpponentKind};
 pub use account_check::{AccountReport, Finding, findings};
 pub use alerts::{AlertKind, Alerts};
 pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules};
@@ -73,6 +71,7 @@ pub use challenge_policy::{
 pub use control::{
     ChallengeSpec, Command, CommandReceiver, ControlHandle, Disconnected, Envelope, Reply, channel,
 };
+pub use event::{AcceptOutcome, AccountEffect, AccountEvent, Decline, JoinOutcome, NotCreated};
 pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
 pub use events::{BotEvent, EventBus};
 pub use game::clock::{ClockKind, ClockState};
@@ -87,8 +86,8 @@ pub use rating_guard::{GuardUpdate, Pause, RatingGuard, RatingGuardRules};
 pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
 pub use settings::{BotTiming, SearchLimits, Settings};
 pub use state::{
-    BotState, DurableWrite, KnownGame, OpponentRecord, QuotaCall, StartedGame, StateRules,
-    UnfinishedGame, WallClock,
+    BotState, KnownGame, OpponentRecord, QuotaCall, StartedGame, StateRules, UnfinishedGame,
+    WallClock,
 };
 pub use status::{
     AlertStatus, BotPhase, EventStreamStatus, GameStatus, GameStreamStatus, MatchmakingStatus,

@@ -62,6 +62,12 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
+impl From<Timestamp> for SystemTime {
+    fn from(at: Timestamp) -> Self {
+        UNIX_EPOCH + Duration::from_millis(at.0)
+    }
+}
+
 impl fmt::Display for Timestamp {
     /// The time of the day in UTC: `21:40`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -35,7 +35,7 @@ fn a_game_is_started_exactly_once_however_often_it_is_announced() {
         assert_eq!(fixture.started(game("g1", player("a"))), []);
     }
     let listed = vec![game("g1", player("a"))];
-    assert_eq!(fixture.apply(AccountEvent::Running(listed)), []);
+    assert_eq!(fixture.apply(&AccountEvent::Running(listed)), []);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn an_accepted_challenge_without_a_game_expires_after_a_look_at_the_list() {
     fixture.answered("c1", AcceptOutcome::Done);
     assert_eq!(fixture.wait(29), []);
     assert_eq!(fixture.wait(2), [Wanted::List]);
-    fixture.apply(AccountEvent::Running(Vec::new()));
+    fixture.apply(&AccountEvent::Running(Vec::new()));
     assert!(fixture.account.is_empty());
     // A game that begins after all is played all the same.
     assert_eq!(fixture.started(game("c1", player("a"))).len(), 1);
@@ -117,7 +117,7 @@ fn a_queued_challenge_that_is_withdrawn_is_dropped() {
     fixture.started(game("g1", player("a")));
     let asked = challenge("c1", player("b"));
     fixture.challenged(asked.clone());
-    fixture.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+    fixture.apply(&AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         asked,
     ))));
     assert_eq!(fixture.left("g1"), []);
@@ -142,7 +142,7 @@ fn queued_challenges_are_declined_when_the_bot_closes() {
     let mut fixture = Fixture::new(1);
     fixture.started(game("g1", player("a")));
     fixture.challenged(challenge("c1", player("b")));
-    assert_eq!(fixture.apply(AccountEvent::Drain), later("c1"));
+    assert_eq!(fixture.apply(&AccountEvent::Drain), later("c1"));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_withdrawn_challenge_frees_its_slot() {
     let mut fixture = Fixture::new(1);
     let asked = challenge("c1", player("a"));
     fixture.challenged(asked.clone());
-    fixture.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+    fixture.apply(&AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         asked,
     ))));
     assert!(fixture.account.is_empty());
@@ -222,10 +222,10 @@ fn a_challenge_told_twice_is_answered_once() {
 #[test]
 fn every_opening_compares_the_running_games() {
     let mut fixture = Fixture::new(4);
-    assert_eq!(fixture.apply(AccountEvent::Opened), [Wanted::List]);
+    assert_eq!(fixture.apply(&AccountEvent::Opened), [Wanted::List]);
     fixture.started(game("g1", player("a")));
     let listed = vec![game("g2", player("b"))];
-    let api_queue = fixture.apply(AccountEvent::Running(listed));
+    let api_queue = fixture.apply(&AccountEvent::Running(listed));
     assert_eq!(api_queue[0], Wanted::GameFinish("g1".into()));
     assert!(matches!(&api_queue[1], Wanted::Play(game) if game == "g2"));
     // And from time to time while games run.
@@ -235,16 +235,16 @@ fn every_opening_compares_the_running_games() {
 #[test]
 fn a_game_whose_start_was_lost_on_a_live_stream_is_found_while_nothing_runs() {
     let mut fixture = Fixture::new(4);
-    assert_eq!(fixture.apply(AccountEvent::Opened), [Wanted::List]);
-    assert_eq!(fixture.apply(AccountEvent::Running(Vec::new())), []);
+    assert_eq!(fixture.apply(&AccountEvent::Opened), [Wanted::List]);
+    assert_eq!(fixture.apply(&AccountEvent::Running(Vec::new())), []);
     for _ in 0..3 {
         assert_eq!(fixture.wait(299), []);
         assert_eq!(fixture.wait(1), [Wanted::List]);
-        assert_eq!(fixture.apply(AccountEvent::Running(Vec::new())), []);
+        assert_eq!(fixture.apply(&AccountEvent::Running(Vec::new())), []);
     }
     let lost = vec![game("g1", player("a"))];
     assert_eq!(
-        fixture.apply(AccountEvent::Running(lost)),
+        fixture.apply(&AccountEvent::Running(lost)),
         [Wanted::Play("g1".into())]
     );
 }
@@ -253,24 +253,24 @@ fn a_game_whose_start_was_lost_on_a_live_stream_is_found_while_nothing_runs() {
 fn while_the_stream_is_down_the_lists_replace_it() {
     let mut fixture = Fixture::new(4);
     assert_eq!(
-        fixture.apply(AccountEvent::Away),
+        fixture.apply(&AccountEvent::Away),
         [Wanted::List, Wanted::Waiting]
     );
     let waiting = || AccountEvent::Waiting(vec![challenge("c1", player("a"))]);
     let accepts = [Wanted::Accept("c1".into())];
-    assert_eq!(fixture.apply(waiting()), accepts);
-    assert_eq!(fixture.apply(waiting()), [], "once is enough");
+    assert_eq!(fixture.apply(&waiting()), accepts);
+    assert_eq!(fixture.apply(&waiting()), [], "once is enough");
     fixture.answered("c1", AcceptOutcome::Done);
     assert_eq!(
-        fixture.apply(waiting()),
+        fixture.apply(&waiting()),
         [],
         "the list is older than the answer"
     );
     let begun = vec![game("c1", player("a"))];
     let plays = [Wanted::Play("c1".into())];
-    assert_eq!(fixture.apply(AccountEvent::Running(begun)), plays);
+    assert_eq!(fixture.apply(&AccountEvent::Running(begun)), plays);
     assert_eq!(
-        (fixture.apply(waiting()), fixture.account.taken()),
+        (fixture.apply(&waiting()), fixture.account.taken()),
         (vec![], 1)
     );
 }
@@ -279,14 +279,14 @@ fn while_the_stream_is_down_the_lists_replace_it() {
 fn a_list_that_is_older_than_the_end_of_a_game_does_not_start_it_again() {
     let mut fixture = Fixture::new(4);
     fixture.started(game("g1", player("a")));
-    fixture.apply(AccountEvent::Opened);
+    fixture.apply(&AccountEvent::Opened);
     fixture.left("g1");
     let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);
-    assert_eq!(fixture.apply(listed()), []);
+    assert_eq!(fixture.apply(&listed()), []);
     assert_eq!(fixture.account.taken(), 0);
     // The next one is requested after that.
-    fixture.apply(AccountEvent::Opened);
-    assert_eq!(fixture.apply(listed()), [Wanted::Play("g1".into())]);
+    fixture.apply(&AccountEvent::Opened);
+    assert_eq!(fixture.apply(&listed()), [Wanted::Play("g1".into())]);
 }
 
 #[test]
@@ -298,13 +298,13 @@ fn after_a_burst_of_lines_the_list_is_fetched_once_and_soon() {
         })
     };
     for _ in 0..60 {
-        assert_eq!(fixture.apply(unknown()), []);
+        assert_eq!(fixture.apply(&unknown()), []);
     }
     assert_eq!(fixture.wait(6), [Wanted::List]);
     assert_eq!(fixture.wait(60), [], "once");
     // As many, but with pauses: nothing was dropped.
     for _ in 0..60 {
-        assert_eq!(fixture.apply(unknown()), []);
+        assert_eq!(fixture.apply(&unknown()), []);
         assert_eq!(fixture.wait(1), []);
     }
 }
@@ -312,8 +312,8 @@ fn after_a_burst_of_lines_the_list_is_fetched_once_and_soon() {
 #[test]
 fn a_list_that_could_not_be_fetched_is_fetched_again() {
     let mut fixture = Fixture::new(4);
-    fixture.apply(AccountEvent::Opened);
-    fixture.apply(AccountEvent::NoList);
+    fixture.apply(&AccountEvent::Opened);
+    fixture.apply(&AccountEvent::NoList);
     assert_eq!(fixture.wait(11), [Wanted::List]);
 }
 
@@ -326,7 +326,7 @@ fn the_list_shows_the_games_that_a_burst_dropped_from_the_stream() {
     for known in &listed[..32] {
         fixture.started(known.clone());
     }
-    let api_queue = fixture.apply(AccountEvent::Running(listed));
+    let api_queue = fixture.apply(&AccountEvent::Running(listed));
     let plays = api_queue.iter().filter(|e| matches!(e, Wanted::Play(_)));
     assert_eq!((plays.count(), fixture.account.taken()), (8, 40));
 }
@@ -337,7 +337,7 @@ fn a_full_list_is_fetched_again_soon() {
     let listed = (0..50)
         .map(|n| game(&format!("g{n}"), player("a")))
         .collect();
-    fixture.apply(AccountEvent::Running(listed));
+    fixture.apply(&AccountEvent::Running(listed));
     assert_eq!(fixture.wait(6), [Wanted::List]);
 }
 
@@ -347,10 +347,10 @@ fn the_end_of_a_game_is_passed_on_to_its_task() {
     fixture.started(game("g1", player("a")));
     let finish = |id| AccountEvent::Event(Event::GameFinish(Box::new(game(id, player("a")))));
     assert_eq!(
-        fixture.apply(finish("g1")),
+        fixture.apply(&finish("g1")),
         [Wanted::GameFinish("g1".into())]
     );
-    assert_eq!(fixture.apply(finish("unknown")), []);
+    assert_eq!(fixture.apply(&finish("unknown")), []);
 }
 
 #[test]
@@ -361,7 +361,7 @@ fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
         game: GameId::new("g1"),
         seen: false,
     };
-    assert_eq!(fixture.apply(lost), []);
+    assert_eq!(fixture.apply(&lost), []);
     assert_eq!(fixture.wait(6), [Wanted::List]);
 }
 
@@ -369,7 +369,7 @@ fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
 fn a_draining_account_accepts_nothing_and_plays_what_runs() {
     let mut fixture = Fixture::new(4);
     fixture.challenged(challenge("c1", player("a")));
-    fixture.apply(AccountEvent::Drain);
+    fixture.apply(&AccountEvent::Drain);
     assert_eq!(
         fixture.challenged(challenge("c2", player("b"))),
         later("c2")
@@ -404,7 +404,7 @@ fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     let mut fixture = Fixture::new(2);
     let first = challenge("c1", player("a"));
     fixture.challenged(first.clone());
-    fixture.apply(AccountEvent::Event(Event::ChallengeCanceled(Box::new(
+    fixture.apply(&AccountEvent::Event(Event::ChallengeCanceled(Box::new(
         first,
     ))));
     assert!(open(&fixture).is_empty());
@@ -417,7 +417,7 @@ fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     );
     fixture.wait(29);
     fixture.wait(2);
-    fixture.apply(AccountEvent::Running(Vec::new()));
+    fixture.apply(&AccountEvent::Running(Vec::new()));
     assert!(!fixture.account.tracks(&GameId::new("c2")));
     assert_eq!(open(&fixture), ["c2"]);
     // Perhaps accepted by a call whose answer was lost, and over by now.
@@ -436,7 +436,7 @@ fn a_game_that_began_and_ended_unseen_is_looked_up_after_the_next_list() {
     fixture.answered("c1", AcceptOutcome::Done);
     let mut over = game("c1", player("a"));
     over.status = Some(Status::Aborted);
-    fixture.apply(AccountEvent::Event(Event::GameFinish(Box::new(over))));
+    fixture.apply(&AccountEvent::Event(Event::GameFinish(Box::new(over))));
     assert_eq!(open(&fixture), ["c1"]);
     assert_eq!(fixture.wait(6), [Wanted::List]);
     // A rematch under another id is one game.

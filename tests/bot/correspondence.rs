@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use megaton::bot::{
     AccountEffect, AccountEvent, AccountState, BotState, BotTiming, Settings, StateRules,
 };
-use megaton::lichess::{Event, GameId, GameInfo, Speed, UserId};
+use megaton::lichess::{Event, GameId, GameInfo, Speed};
 use megaton::store::Store;
 use proptest::prelude::*;
 
 use crate::challenges::{game, player};
+use crate::fixture::{SECOND, me};
+use crate::harness::ms;
 use crate::harness::{Harness, full, posted, state, thinking};
-use crate::harness::{ME, ms};
 
 const HOUR: u64 = 3600;
 
@@ -35,30 +36,30 @@ impl Fixture {
         let (store, kept) = Store::nowhere();
         let state = BotState::new(store, kept, StateRules::default());
         Self {
-            account: AccountState::new(UserId::new(ME), settings, BotTiming::default(), state),
+            account: AccountState::new(&me(), settings, BotTiming::default(), SECOND, state),
             now: Instant::now(),
         }
     }
 
-    fn apply(&mut self, news: AccountEvent) -> Vec<AccountEffect> {
-        self.account.apply(news, self.now)
+    fn apply(&mut self, event: &AccountEvent) -> Vec<AccountEffect> {
+        self.account.handle(event, self.now)
     }
 
     fn started(&mut self, game: GameInfo) -> Vec<String> {
-        visits(&self.apply(AccountEvent::Event(Event::GameStart(Box::new(game)))))
+        visits(&self.apply(&AccountEvent::Event(Event::GameStart(Box::new(game)))))
     }
 
     fn listed(&mut self, games: Vec<GameInfo>) -> Vec<String> {
-        visits(&self.apply(AccountEvent::Running(games)))
+        visits(&self.apply(&AccountEvent::Running(games)))
     }
 
     fn correspondence(&mut self, id: &str) -> Vec<String> {
-        visits(&self.apply(AccountEvent::Parked(GameId::new(id))))
+        visits(&self.apply(&AccountEvent::Parked(GameId::new(id))))
     }
 
     fn left(&mut self, id: &str, seen: bool) -> Vec<String> {
         let game = GameId::new(id);
-        visits(&self.apply(AccountEvent::Left { game, seen }))
+        visits(&self.apply(&AccountEvent::Left { game, seen }))
     }
 
     fn wait(&mut self, seconds: u64) -> Vec<AccountEffect> {
@@ -66,7 +67,7 @@ impl Fixture {
         let mut api_queue = Vec::new();
         while let Some(at) = self.account.next_timeout().filter(|&at| at <= end) {
             self.now = self.now.max(at);
-            api_queue.extend(self.apply(AccountEvent::Tick));
+            api_queue.extend(self.apply(&AccountEvent::Tick));
         }
         self.now = end;
         api_queue
@@ -182,7 +183,7 @@ fn an_ended_game_is_visited_once_more() {
     fixture.started(slow("s1", None));
     fixture.started(slow("s2", None));
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
-    assert_eq!(visits(&fixture.apply(finish)), ["s1"]);
+    assert_eq!(visits(&fixture.apply(&finish)), ["s1"]);
     assert_eq!(fixture.left("s1", true), [""; 0]);
     // The other one's end was missed; it is no longer on the list.
     assert_eq!(fixture.listed(Vec::new()), ["s2"]);
@@ -196,7 +197,7 @@ fn a_running_visit_is_told_of_the_end() {
     let mut fixture = Fixture::new();
     assert_eq!(fixture.started(slow("s1", Some(3))), ["s1"]);
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));
-    let told = fixture.apply(finish);
+    let told = fixture.apply(&finish);
     assert_eq!(told, [AccountEffect::GameFinish(GameId::new("s1"))]);
 }
 
@@ -205,7 +206,7 @@ fn a_draining_account_leaves_them_alone() {
     let mut fixture = Fixture::new();
     fixture.started(slow("s1", Some(3)));
     fixture.started(slow("s2", None));
-    fixture.apply(AccountEvent::Drain);
+    fixture.apply(&AccountEvent::Drain);
     assert!(!fixture.account.is_empty(), "one has a task");
     assert_eq!(
         fixture.listed(vec![slow("s1", Some(3)), slow("s2", Some(2))]),
@@ -293,7 +294,7 @@ proptest! {
                 }
                 Happening::Finished(id) => {
                     let game = Box::new(slow(&name(id), None));
-                    visits(&fixture.apply(AccountEvent::Event(Event::GameFinish(game))))
+                    visits(&fixture.apply(&AccountEvent::Event(Event::GameFinish(game))))
                 }
                 Happening::Parked(id) => {
                     if !sitting.contains(&name(id)) {

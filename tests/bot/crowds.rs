@@ -105,7 +105,7 @@ fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
         Happening::Challenge(id) => fixture.challenged(challenge(&name(id), who(id))),
         Happening::Canceled(id) => {
             let gone = Box::new(challenge(&name(id), who(id)));
-            fixture.apply(event(Event::ChallengeCanceled(gone)))
+            fixture.apply(&event(Event::ChallengeCanceled(gone)))
         }
         Happening::Start(id, moved) => {
             let mut begun = game(&name(id), who(id));
@@ -114,21 +114,21 @@ fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
         }
         Happening::Finish(id) => {
             let over = Box::new(game(&name(id), who(id)));
-            fixture.apply(event(Event::GameFinish(over)))
+            fixture.apply(&event(Event::GameFinish(over)))
         }
         Happening::Left(id) => fixture.left(&name(id)),
         Happening::Accepted(id, number) => fixture.answered(&name(id), acceptance(number)),
         Happening::Listed(ids) => {
             let games = ids.into_iter().map(|id| game(&name(id), who(id)));
-            fixture.apply(AccountEvent::Running(games.collect()))
+            fixture.apply(&AccountEvent::Running(games.collect()))
         }
-        Happening::Opened => fixture.apply(AccountEvent::Opened),
-        Happening::Away => fixture.apply(AccountEvent::Away),
+        Happening::Opened => fixture.apply(&AccountEvent::Opened),
+        Happening::Away => fixture.apply(&AccountEvent::Away),
         Happening::Waiting(ids) => {
             let challenges = ids.into_iter().map(|id| challenge(&name(id), who(id)));
-            fixture.apply(AccountEvent::Waiting(challenges.collect()))
+            fixture.apply(&AccountEvent::Waiting(challenges.collect()))
         }
-        Happening::NoList => fixture.apply(AccountEvent::NoList),
+        Happening::NoList => fixture.apply(&AccountEvent::NoList),
         Happening::Wait(seconds) => fixture.wait(u64::from(seconds)),
         Happening::Hold(id) => {
             let spare = fixture.account.spare();
@@ -146,8 +146,8 @@ fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
         }
         Happening::CancelAnswered(id, number) => fixture.canceled(&name(id), answer(number)),
         Happening::AbortAnswered(id, number) => fixture.aborted(&name(id), answer(number)),
-        Happening::Pause(true) => fixture.apply(AccountEvent::Pause),
-        Happening::Pause(false) => fixture.apply(AccountEvent::Resume),
+        Happening::Pause(true) => fixture.apply(&AccountEvent::Pause),
+        Happening::Pause(false) => fixture.apply(&AccountEvent::Resume),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Test fixture: an account state with its own clock and calendar; takes events and returns the
 //! wanted effects.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -9,10 +10,35 @@ use megaton::bot::{
     AcceptOutcome, AccountEffect, AccountEvent, AccountState, BotState, BotTiming, OpponentKind,
     Settings, StateRules,
 };
-use megaton::lichess::{Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, UserId};
+use megaton::lichess::{
+    Account, Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, Perf, UserId,
+};
 use megaton::store::Store;
 
 use crate::harness::ME;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+pub(crate) fn me() -> Account {
+    let atomic = Perf {
+        games: 100,
+        rating: Some(1500),
+        deviation: None,
+        progress: None,
+        provisional: false,
+    };
+    Account {
+        id: UserId::new(ME),
+        username: "Megaton".to_owned(),
+        title: Some("BOT".to_owned()),
+        perfs: HashMap::from([("atomic".to_owned(), atomic)]),
+        games: None,
+        created_at: None,
+        bio: None,
+        disabled: false,
+        tos_violation: false,
+    }
+}
 
 /// An account state with its own clock.
 pub(crate) struct Fixture {
@@ -33,44 +59,50 @@ impl Fixture {
         settings.challenge.queue = Duration::from_secs(5);
         settings.challenge.queue_places = 8;
         change(&mut settings);
-        let (me, settings) = (UserId::new(ME), Arc::new(settings));
+        let settings = Arc::new(settings);
         let gone = Arc::new(Mutex::new(Duration::ZERO));
         let (start, passed) = (SystemTime::now(), Arc::clone(&gone));
         let clock = Arc::new(move || start + *passed.lock().expect("no panic"));
         let (store, kept) = Store::nowhere();
         let state = BotState::with_clock(store, kept, StateRules::default(), clock);
         Self {
-            account: AccountState::new(me, settings, BotTiming::default(), state.clone()),
+            account: AccountState::new(
+                &me(),
+                settings,
+                BotTiming::default(),
+                SECOND,
+                state.clone(),
+            ),
             state,
             gone,
             now: Instant::now(),
         }
     }
 
-    pub(crate) fn apply(&mut self, news: AccountEvent) -> Vec<Wanted> {
-        wanted(self.account.apply(news, self.now))
+    pub(crate) fn apply(&mut self, event: &AccountEvent) -> Vec<Wanted> {
+        wanted(self.account.handle(event, self.now))
     }
 
     pub(crate) fn challenged(&mut self, challenge: Challenge) -> Vec<Wanted> {
-        self.apply(AccountEvent::Event(Event::Challenge {
+        self.apply(&AccountEvent::Event(Event::Challenge {
             challenge: Box::new(challenge),
             compat: None,
         }))
     }
 
     pub(crate) fn started(&mut self, game: GameInfo) -> Vec<Wanted> {
-        self.apply(AccountEvent::Event(Event::GameStart(Box::new(game))))
+        self.apply(&AccountEvent::Event(Event::GameStart(Box::new(game))))
     }
 
     pub(crate) fn answered(&mut self, id: &str, answer: AcceptOutcome) -> Vec<Wanted> {
-        self.apply(AccountEvent::Accepted {
+        self.apply(&AccountEvent::Accepted {
             id: ChallengeId::new(id),
             answer,
         })
     }
 
     pub(crate) fn left(&mut self, id: &str) -> Vec<Wanted> {
-        self.apply(AccountEvent::Left {
+        self.apply(&AccountEvent::Left {
             game: GameId::new(id),
             seen: true,
         })
@@ -81,7 +113,7 @@ impl Fixture {
         let mut api_queue = Vec::new();
         while let Some(at) = self.account.next_timeout().filter(|&at| at <= end) {
             self.pass_to(self.now.max(at));
-            api_queue.extend(self.apply(AccountEvent::Tick));
+            api_queue.extend(self.apply(&AccountEvent::Tick));
         }
         self.pass_to(end);
         api_queue
@@ -89,7 +121,7 @@ impl Fixture {
 
     /// The server withdrew the bot's challenge, or refused to.
     pub(crate) fn canceled(&mut self, id: &str, answer: CallOutcome) -> Vec<Wanted> {
-        self.apply(AccountEvent::Canceled {
+        self.apply(&AccountEvent::Canceled {
             id: ChallengeId::new(id),
             answer,
         })
@@ -97,7 +129,7 @@ impl Fixture {
 
     /// The server aborted a game, or refused to.
     pub(crate) fn aborted(&mut self, id: &str, answer: CallOutcome) -> Vec<Wanted> {
-        self.apply(AccountEvent::Aborted {
+        self.apply(&AccountEvent::Aborted {
             game: GameId::new(id),
             answer,
         })
@@ -121,8 +153,8 @@ impl Fixture {
 
     /// The list of running games has arrived, once at the start and long enough ago.
     pub(crate) fn settled(mut self) -> Self {
-        self.apply(AccountEvent::Opened);
-        self.apply(AccountEvent::Running(Vec::new()));
+        self.apply(&AccountEvent::Opened);
+        self.apply(&AccountEvent::Running(Vec::new()));
         self.wait(10);
         self
     }
@@ -146,18 +178,25 @@ pub(crate) enum Wanted {
     Waiting,
 }
 
-pub(crate) fn wanted(api_queue: Vec<AccountEffect>) -> Vec<Wanted> {
+/// Without what arenas and games that ended unseen lead to.
+pub(crate) fn wanted(effects: Vec<AccountEffect>) -> Vec<Wanted> {
     let one = |effect| match effect {
-        AccountEffect::Accept { id, .. } => Wanted::Accept(id.to_string()),
-        AccountEffect::Decline(refusal) => Wanted::Decline(refusal.id.to_string(), refusal.reason),
-        AccountEffect::Cancel(id) => Wanted::Cancel(id.to_string()),
-        AccountEffect::Abort(id) => Wanted::Abort(id.to_string()),
-        AccountEffect::Play(game) => Wanted::Play(game.id.to_string()),
-        AccountEffect::GameFinish(id) => Wanted::GameFinish(id.to_string()),
-        AccountEffect::List => Wanted::List,
-        AccountEffect::Waiting => Wanted::Waiting,
+        AccountEffect::Accept { id, .. } => Some(Wanted::Accept(id.to_string())),
+        AccountEffect::Decline(refusal) => {
+            Some(Wanted::Decline(refusal.id.to_string(), refusal.reason))
+        }
+        AccountEffect::Cancel(id) => Some(Wanted::Cancel(id.to_string())),
+        AccountEffect::Abort(id) => Some(Wanted::Abort(id.to_string())),
+        AccountEffect::Play(game) => Some(Wanted::Play(game.id.to_string())),
+        AccountEffect::GameFinish(id) => Some(Wanted::GameFinish(id.to_string())),
+        AccountEffect::List => Some(Wanted::List),
+        AccountEffect::Waiting => Some(Wanted::Waiting),
+        AccountEffect::Export(_)
+        | AccountEffect::RatingChanged { .. }
+        | AccountEffect::ShowArena(_) => None,
+        other => panic!("unexpected: {other:?}"),
     };
-    api_queue.into_iter().map(one).collect()
+    effects.into_iter().filter_map(one).collect()
 }
 
 pub(crate) fn accept(id: &str) -> Vec<Wanted> {

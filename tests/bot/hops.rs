@@ -15,14 +15,16 @@ use crate::server::{Server, World};
 /// The games against bots that the state file has reserved: read from a copy, since the bot has the
 /// file to itself.
 fn reserved(folder: &Path) -> Vec<String> {
-    let copy = tempfile::tempdir().unwrap();
+    let copy = tempfile::tempdir().expect("a folder");
     for file in ["state.db", "state.db-wal"] {
-        std::fs::copy(folder.join(file), copy.path().join(file)).unwrap();
+        std::fs::copy(folder.join(file), copy.path().join(file)).expect("a copy");
     }
-    let db = Connection::open(copy.path().join("state.db")).unwrap();
-    let mut query = db.prepare("SELECT key FROM spend ORDER BY key").unwrap();
-    let keys = query.query_map([], |row| row.get(0)).unwrap();
-    keys.map(Result::unwrap).collect()
+    let db = Connection::open(copy.path().join("state.db")).expect("a state file");
+    let mut query = db
+        .prepare("SELECT key FROM spend ORDER BY key")
+        .expect("a table");
+    let keys = query.query_map([], |row| row.get(0)).expect("rows");
+    keys.map(|key| key.expect("a key")).collect()
 }
 
 fn accepts(world: &World) -> usize {

@@ -38,18 +38,17 @@ async fn a_child_that_writes() {
     let foe = UserId::new("foe");
     let mut out = std::io::stdout().lock();
     for n in from.. {
-        let hold = state.hold_accept(&ChallengeId::new(format!("game{n:05}")), &foe);
-        hold.await;
+        state.hold_accept(&ChallengeId::new(format!("game{n:05}")), &foe);
         state.cool(
             &format!("rest {n}"),
             Duration::from_secs(99),
             Duration::MAX,
             None,
         );
-        let greeted = state.update_game_through(&GameId::new(format!("game{n:05}")), |game| {
+        state.update_game(&GameId::new(format!("game{n:05}")), |game| {
             game.greeted = true;
         });
-        greeted.await;
+        state.saved().await;
         writeln!(out, "kept {n}").expect("the parent listens");
         out.flush().expect("the parent listens");
     }
@@ -96,8 +95,8 @@ async fn a_restart_changes_nothing_that_counts() {
     let game = GameId::new("q7ZxVt2B");
     let before = {
         let state = state(folder.path());
-        let (_, writing) = state.hold_challenge(ChallengeTarget::Bot, &foe);
-        writing.await;
+        state.hold_challenge(ChallengeTarget::Bot, &foe);
+        state.saved().await;
         state.bot_games_refused(Some(Duration::from_secs(9000)), Some(64));
         state.opponent_spent(&foe, Duration::from_secs(9000));
         state.accepted(&game.as_challenge(), &foe, true);

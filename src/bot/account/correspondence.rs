@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::event::AccountEffect;
+use crate::bot::event::AccountEffect;
 use crate::config;
 use crate::lichess::{GameId, GameInfo, Speed, UserId};
 
@@ -87,7 +87,7 @@ impl CorrespondenceGames {
     }
 
     /// Updates a game, new or known, from its announcement: side to move and time left.
-    pub(super) fn told(&mut self, game: Box<GameInfo>, now: Instant) {
+    pub(super) fn told(&mut self, game: &GameInfo, now: Instant) {
         let deadline = game.time_left.and_then(|left| now.checked_add(left));
         let state = if game.is_my_turn {
             VisitState::Due
@@ -98,14 +98,14 @@ impl CorrespondenceGames {
             .0
             .entry(game.id.clone())
             .or_insert_with(|| CorrespondenceGame {
-                game: game.clone(),
+                game: Box::new(game.clone()),
                 state,
                 deadline,
             });
         // A running game task knows better.
         if !parking.state.is_visited() {
             *parking = CorrespondenceGame {
-                game,
+                game: Box::new(game.clone()),
                 state,
                 deadline,
             };

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use super::accepted::AcceptedChallenge;
 use super::challenge_queue::QueuedChallenge;
-use super::event::{AcceptOutcome, AccountEffect, Decline};
 use super::slots::OpponentKind;
 use super::state::AccountState;
 use crate::bot::challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
     judge_challenge,
 };
+use crate::bot::event::{AcceptOutcome, AccountEffect, Decline};
 use crate::bot::game::chat::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
@@ -20,7 +20,7 @@ const MOST_TRIES: u32 = 7;
 impl AccountState {
     pub(super) fn challenged(
         &mut self,
-        challenge: Challenge,
+        challenge: &Challenge,
         compat: Option<Compat>,
         now: Instant,
         out: &mut Vec<AccountEffect>,
@@ -31,18 +31,18 @@ impl AccountState {
             return;
         }
         let kind = OpponentKind::of(challenge.challenger.as_ref());
-        let verdict = self.judge(&challenge, compat, kind);
+        let verdict = self.judge(challenge, compat, kind);
         match verdict.decision {
             Decision::Accept => {
-                let accepted = self.hold_slot(&challenge, kind, now);
+                let accepted = self.hold_slot(challenge, kind, now);
+                self.reserve(&accepted);
                 out.push(accepted.accept());
-                self.queue_challenge(&accepted);
                 self.accepted.push(accepted);
             }
             Decision::Decline(_) if verdict.wants_only_a_seat() => {
                 self.wait(challenge, compat, kind, now, out);
             }
-            Decision::Decline(reason) => out.push(refusal(&challenge, kind, reason, &verdict)),
+            Decision::Decline(reason) => out.push(refusal(challenge, kind, reason, &verdict)),
             Decision::Ignore => {}
         }
     }
@@ -95,23 +95,20 @@ impl AccountState {
     }
 
     /// Charges a bot's game to the quota, so that two decisions in a row cannot both spend the last
-    /// one. The accept call awaits the write to disk. Humans' games are recorded as well: any game
+    /// one; the accept call waits until that is on disk. Humans' games are recorded as well: any game
     /// may begin and end before the bot sees its events.
-    fn queue_challenge(&self, accepted: &AcceptedChallenge) {
+    fn reserve(&self, accepted: &AcceptedChallenge) {
         self.state.expect_game(&accepted.id.as_game());
-        if let Some(opponent) = accepted
-            .opponent
-            .as_ref()
-            .filter(|_| accepted.kind.is_bot())
-        {
-            drop(self.state.hold_accept(&accepted.id, opponent));
+        let opponent = accepted.opponent.as_ref();
+        if let Some(opponent) = opponent.filter(|_| accepted.kind.is_bot()) {
+            self.state.hold_accept(&accepted.id, opponent);
         }
     }
 
     /// Queues a challenge for a slot. If the bot's own challenge holds that slot, withdraws it.
     fn wait(
         &mut self,
-        challenge: Challenge,
+        challenge: &Challenge,
         compat: Option<Compat>,
         kind: OpponentKind,
         now: Instant,
@@ -119,7 +116,7 @@ impl AccountState {
     ) {
         let rules = &self.settings.challenge;
         let mut waiting = QueuedChallenge {
-            challenge: Box::new(challenge),
+            challenge: Box::new(challenge.clone()),
             compat,
             until: now + rules.queue,
             kind,
@@ -138,7 +135,7 @@ impl AccountState {
             out.push(no_seat(&gone));
         }
         if displaces {
-            self.take_back(out);
+            self.cancel_outgoing(out);
         }
     }
 
@@ -156,7 +153,7 @@ impl AccountState {
     }
 
     /// Gives free slots to queued challenges and declines those that waited too long.
-    pub(super) fn params(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn fill_slots(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         loop {
             if self.queue.is_empty() {
                 break;
@@ -170,7 +167,7 @@ impl AccountState {
             let Some(waiting) = self.queue.pop(may) else {
                 break;
             };
-            self.challenged(*waiting.challenge, waiting.compat, now, out);
+            self.challenged(&waiting.challenge, waiting.compat, now, out);
         }
         for late in self.queue.expired(now) {
             out.push(no_seat(&late));
@@ -218,11 +215,7 @@ impl AccountState {
         let patience = self.settings.challenge.queue;
         let timing = self.timing;
         let Some(accepted) = self.accepted.get_mut(id) else {
-            // It was withdrawn, or its game has begun. Sending the accept may have marked a game
-            // again.
-            if *answer != AcceptOutcome::Done {
-                self.state.release(id.as_str());
-            }
+            // It was withdrawn, or its game has begun.
             return;
         };
         match answer {

@@ -6,9 +6,9 @@
 
 use std::time::Instant;
 
-use super::event::AccountEffect;
 use super::slots::{OpponentKind, SlotUsage};
 use super::state::AccountState;
+use crate::bot::event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::lichess::{ChallengeId, GameId, GameInfo, UserId};
 
@@ -89,7 +89,7 @@ impl AccountState {
                 outgoing.cancel(&mut out);
             }
         }
-        self.params(now, &mut out);
+        self.fill_slots(now, &mut out);
         out
     }
 
@@ -98,7 +98,7 @@ impl AccountState {
     pub fn release(&mut self, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
         self.outgoing = None;
-        self.params(now, &mut out);
+        self.fill_slots(now, &mut out);
         out
     }
 
@@ -106,7 +106,7 @@ impl AccountState {
     #[must_use]
     pub fn withdraw(&mut self) -> Vec<AccountEffect> {
         let mut out = Vec::new();
-        self.take_back(&mut out);
+        self.cancel_outgoing(&mut out);
         out
     }
 
@@ -123,7 +123,7 @@ impl AccountState {
 
 /// Reactions of the account state.
 impl AccountState {
-    pub(super) fn take_back(&mut self, out: &mut Vec<AccountEffect>) {
+    pub(super) fn cancel_outgoing(&mut self, out: &mut Vec<AccountEffect>) {
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.unwanted = true;
             outgoing.cancel(out);

@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use super::accepted::AcceptedChallenge;
 use super::correspondence::is_parked;
-use super::event::AccountEffect;
 use super::slots::{ActiveGame, OpponentKind};
 use super::state::AccountState;
+use crate::bot::event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::bot::state::StartedGame;
 use crate::lichess::{GameId, GameInfo, Status};
@@ -89,12 +89,7 @@ fn is_arena(game: &GameInfo) -> bool {
 }
 
 impl AccountState {
-    pub(super) fn started(
-        &mut self,
-        game: Box<GameInfo>,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn started(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
         let over = game.status.is_some_and(Status::is_over);
         let closed = game.compat.is_some_and(|compat| !compat.bot);
         let known = self.games.contains(&game.id) || self.excess.leaving.contains_key(&game.id);
@@ -105,7 +100,7 @@ impl AccountState {
             return self.correspondence.told(game, now);
         }
         let title = OpponentKind::of(Some(&game.opponent));
-        let asked = if let Some(accepted) = self.accepted.take(&game) {
+        let asked = if let Some(accepted) = self.accepted.take(game) {
             // A game with another id takes the slot over; a rematch's takes over the quota entry as
             // well.
             if accepted.id != game.id.as_challenge() {
@@ -119,13 +114,13 @@ impl AccountState {
                 tracing::info!(game = %game.id, rated, "the server changed whether the game is rated");
             }
             GameOrigin::of(&accepted)
-        } else if let Some(kind) = self.outgoing_becomes(&game) {
+        } else if let Some(kind) = self.outgoing_becomes(game) {
             GameOrigin {
                 kind,
                 origin: Some(Origin::Outgoing),
                 rematch: false,
             }
-        } else if self.has_no_seat_for(&game, now) {
+        } else if self.has_no_seat_for(game, now) {
             self.call_off(game, now, out);
             return;
         } else {
@@ -136,13 +131,13 @@ impl AccountState {
 
     fn play(
         &mut self,
-        game: Box<GameInfo>,
+        game: &GameInfo,
         asked: &GameOrigin,
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        self.note_begun(&game, asked);
-        if is_parked(&game) {
+        self.note_begun(game, asked);
+        if is_parked(game) {
             self.correspondence.told(game, now);
             let poll = self.correspondence.poll(&self.settings.correspondence);
             let poll_at = poll.and_then(|poll| now.checked_add(poll));
@@ -156,7 +151,7 @@ impl AccountState {
         };
         self.games.insert(game.id.clone(), active);
         self.list_at.get_or_insert(now + self.timing.reconcile);
-        out.push(AccountEffect::Play(game));
+        out.push(AccountEffect::Play(Box::new(game.clone())));
     }
 
     fn note_begun(&self, game: &GameInfo, asked: &GameOrigin) {
@@ -183,7 +178,7 @@ impl AccountState {
             && self.plan().room(kind, self.tally()) == 0
     }
 
-    fn call_off(&mut self, game: Box<GameInfo>, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn call_off(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
         tracing::warn!(game = %game.id, "no free slot: aborting the game");
         // A game aborted long ago does not come back, so the set can be bounded.
         if self.excess.tried.len() >= LIST_CAP {
@@ -192,6 +187,7 @@ impl AccountState {
         self.excess.tried.insert(game.id.clone());
         out.push(AccountEffect::Abort(game.id.clone()));
         let until = now + self.timing.again * 2;
+        let game = Box::new(game.clone());
         self.excess.leaving.insert(game.id.clone(), (game, until));
     }
 
@@ -208,14 +204,14 @@ impl AccountState {
         };
         if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
             let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
-            self.play(game, &asked, now, out);
+            self.play(&game, &asked, now, out);
         }
     }
 
     pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         for game in self.excess.overdue(now) {
             let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
-            self.play(Box::new(game), &asked, now, out);
+            self.play(&game, &asked, now, out);
         }
     }
 
@@ -235,6 +231,7 @@ impl AccountState {
     }
 
     pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
+        self.tasks.remove(game);
         self.games.remove(game);
         self.correspondence.remove(game);
         if seen {
@@ -282,7 +279,7 @@ impl AccountState {
     }
 
     /// Whether a list of running games is complete.
-    pub fn is_complete_list(games: &[GameInfo]) -> bool {
+    pub(super) fn is_complete_list(games: &[GameInfo]) -> bool {
         games.len() < LIST_CAP
     }
 
@@ -298,11 +295,11 @@ impl AccountState {
     /// drops accepted challenges without a game.
     pub(super) fn compare(
         &mut self,
-        games: Vec<GameInfo>,
+        games: &[GameInfo],
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        let is_complete_list = Self::is_complete_list(&games);
+        let is_complete_list = Self::is_complete_list(games);
         if is_complete_list {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
             let missing = self.games.ids().filter(|id| !listed.contains(id));
@@ -316,7 +313,7 @@ impl AccountState {
             if self.ended.contains(&game.id) {
                 continue;
             }
-            self.started(Box::new(game), now, out);
+            self.started(game, now, out);
         }
         if is_complete_list {
             let answered_before = self

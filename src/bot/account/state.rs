@@ -3,22 +3,26 @@
 //! Receives the time and events, and returns the effects in order. Has no socket, clock or task, so
 //! lists of events can test it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::accepted::AcceptedChallenges;
 use super::challenge_queue::ChallengeQueue;
 use super::correspondence::CorrespondenceGames;
-use super::event::{AccountEffect, AccountEvent};
 use super::outgoing_challenge::OutgoingChallenge;
 use super::running_games::ExcessGames;
 use super::slots::{ActiveGames, OpponentKind, SlotLimits, SlotUsage};
+use crate::bot::arena::{ArenaSchedule, Eligibility};
+use crate::bot::backfill::Backfill;
 use crate::bot::challenge_policy::Availability;
+use crate::bot::event::{AccountEffect, AccountEvent};
+use crate::bot::matchmaking::Matchmaker;
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::{BotTiming, Settings};
+use crate::bot::shutdown::{ShutdownState, ShutdownStep};
 use crate::bot::state::BotState;
-use crate::lichess::{Event, GameId, GameInfo, UserId};
+use crate::lichess::{Account, Event, GameId, GameInfo, JoinOptions, UserId};
 
 /// The state of the account as far as games are concerned.
 #[derive(Debug)]
@@ -35,6 +39,13 @@ pub struct AccountState {
     pub(super) correspondence: CorrespondenceGames,
     pub(super) outgoing: Option<OutgoingChallenge>,
     pub(super) excess: ExcessGames,
+    pub(super) matchmaker: Matchmaker,
+    pub(super) arenas: ArenaSchedule,
+    pub(super) backfill: Backfill,
+    /// Key of the bot's own challenge in the quota.
+    pub(super) spent: Option<String>,
+    /// Games with a game task, also one from before the event loop restarted.
+    pub(super) tasks: BTreeSet<GameId>,
     /// When to fetch the list of running games next.
     pub(super) list_at: Option<Instant>,
     /// When the last lines of the event stream came.
@@ -43,34 +54,69 @@ pub struct AccountState {
     pub(super) list_asked: Option<Instant>,
     /// Games that ended since then: a list on its way may still show them.
     pub(super) ended: Vec<GameId>,
-    draining: bool,
+    shutdown: ShutdownState,
     paused: bool,
     alarm: bool,
 }
 
 impl AccountState {
-    /// An empty account state, beside what `state` remembers of earlier runs.
-    pub fn new(me: UserId, settings: Arc<Settings>, timing: BotTiming, state: BotState) -> Self {
+    /// An empty account state, beside what `state` remembers of earlier runs; `second` is the length
+    /// of a server second.
+    pub fn new(
+        account: &Account,
+        settings: Arc<Settings>,
+        timing: BotTiming,
+        second: Duration,
+        state: BotState,
+    ) -> Self {
+        let (me, now) = (account.id.clone(), Instant::now());
+        let rules = Arc::new(settings.matchmaking.clone());
+        let arenas = ArenaSchedule::new(
+            Arc::new(settings.arena.clone()),
+            Eligibility::of(account, SystemTime::now()),
+            second,
+            fastrand::u64(..),
+            now,
+        );
         Self {
+            matchmaker: Matchmaker::new(me.clone(), rules, fastrand::u64(..), now),
+            arenas,
+            backfill: Backfill::new(&timing),
             me,
             lists: Arc::new(PlayerLists::named(&settings.challenge)),
             settings,
             timing,
             state,
-            rating: None,
+            rating: account.atomic().and_then(|perf| perf.rating),
             accepted: AcceptedChallenges::default(),
             queue: ChallengeQueue::default(),
             games: ActiveGames::default(),
             correspondence: CorrespondenceGames::default(),
             outgoing: None,
             excess: ExcessGames::default(),
+            spent: None,
+            tasks: BTreeSet::new(),
             list_at: None,
             lines: VecDeque::new(),
             list_asked: None,
             ended: Vec::new(),
-            draining: false,
+            shutdown: ShutdownState::default(),
             paused: false,
             alarm: false,
+        }
+    }
+
+    /// A replacement after a panic of the event loop: game tasks, pause and shutdown go on, all else
+    /// begins anew.
+    #[must_use]
+    pub fn restarted(&self, account: &Account, second: Duration) -> Self {
+        let (settings, state) = (Arc::clone(&self.settings), self.state.clone());
+        Self {
+            lists: Arc::clone(&self.lists),
+            tasks: self.tasks.clone(),
+            shutdown: self.shutdown,
+            paused: self.paused,
+            ..Self::new(account, settings, self.timing, second, state)
         }
     }
 
@@ -93,9 +139,18 @@ impl AccountState {
         self.correspondence.len()
     }
 
-    /// Whether this is a correspondence game.
-    pub fn is_parked(&self, game: &GameId) -> bool {
-        self.correspondence.contains(game)
+    /// Whether the bot plays this game, or would if it were its turn.
+    pub fn plays(&self, game: &GameId) -> bool {
+        self.tasks.contains(game) || self.correspondence.contains(game)
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Whether shutdown has begun.
+    pub fn is_draining(&self) -> bool {
+        self.shutdown.has_begun()
     }
 
     /// The bot's atomic rating, if known.
@@ -129,70 +184,125 @@ impl AccountState {
             self.queue.next_timeout(),
             self.excess.next_timeout(),
             outgoing,
+            self.matchmaker.next_timeout(),
+            self.arenas.next_timeout(),
+            self.backfill.next_timeout(),
+            self.shutdown.next_timeout(),
         ]
         .into_iter()
         .flatten()
         .min()
     }
 
-    /// Handles an event and returns the effects in order.
-    pub fn apply(&mut self, news: AccountEvent, now: Instant) -> Vec<AccountEffect> {
+    /// Handles an event and returns the effects in order: arenas first, then challenges and games,
+    /// then matchmaking, which gets the slots that are left.
+    pub fn handle(&mut self, event: &AccountEvent, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
-        match news {
-            AccountEvent::Opened => self.ask_for_list(now, &mut out),
+        self.set_rules(event, now, &mut out);
+        let wall = SystemTime::from(self.state.now());
+        out.extend(self.arenas.handle(event, now, wall));
+        self.handle_own(event, now, &mut out);
+        self.fill_slots(now, &mut out);
+        self.visit_parked(now, &mut out);
+        self.matchmake(event, now, &mut out);
+        self.look_up_missed(now, &mut out);
+        for effect in &out {
+            if let AccountEffect::Play(game) = effect {
+                self.tasks.insert(game.id.clone());
+            }
+        }
+        out
+    }
+
+    /// Handles new settings, and whatever opens or closes the bot to new games.
+    fn set_rules(&mut self, event: &AccountEvent, now: Instant, out: &mut Vec<AccountEffect>) {
+        match event {
+            AccountEvent::Settings(settings) => {
+                self.settings = Arc::clone(settings);
+                let rules = Arc::new(settings.matchmaking.clone());
+                self.matchmaker.set_rules(rules);
+                let rules = Arc::new(settings.arena.clone());
+                return self.arenas.set_rules(rules, now);
+            }
+            AccountEvent::Lists(lists) => {
+                self.lists = Arc::clone(lists);
+                return;
+            }
+            AccountEvent::Pause => self.paused = true,
+            AccountEvent::Resume => self.paused = false,
+            AccountEvent::Alarm(alarm) => self.alarm = *alarm,
+            AccountEvent::Drain => self.shutdown.begin(self.settings.shutdown.drain, now),
+            _ => return,
+        }
+        let open = !self.is_closed();
+        let effects = self.matchmaker.set_open(open);
+        self.run_matchmaking(effects, now, out);
+        out.extend(self.arenas.set_open(open, now));
+        if !open {
+            self.cancel_outgoing(out);
+        }
+    }
+
+    fn handle_own(&mut self, event: &AccountEvent, now: Instant, out: &mut Vec<AccountEffect>) {
+        match event {
+            AccountEvent::Opened => self.ask_for_list(now, out),
             AccountEvent::Away => {
-                self.ask_for_list(now, &mut out);
+                self.ask_for_list(now, out);
                 out.push(AccountEffect::Waiting);
             }
             AccountEvent::Event(event) => {
                 self.note_line(now);
-                self.event(event, now, &mut out);
+                self.event(event, now, out);
             }
             AccountEvent::Waiting(challenges) => {
                 for challenge in challenges {
-                    self.challenged(challenge, None, now, &mut out);
+                    self.challenged(challenge, None, now, out);
                 }
             }
-            AccountEvent::Running(games) => self.compare(games, now, &mut out),
+            AccountEvent::Running(games) => {
+                self.compare(games, now, out);
+                self.find_missed(games, now);
+            }
             AccountEvent::NoList => self.list_at = now.checked_add(self.timing.again * 2),
-            AccountEvent::Accepted { id, answer } => self.accepted(&id, &answer, now, &mut out),
-            AccountEvent::Canceled { id, answer } => self.canceled(&id, &answer, now, &mut out),
-            AccountEvent::Aborted { game, answer } => self.aborted(&game, &answer, now, &mut out),
-            AccountEvent::Left { game, seen } => self.left(&game, seen, now),
-            AccountEvent::Parked(game) => self.correspondence.waits(&game),
-            AccountEvent::Standstill { game, stands } => self.games.stand(&game, stands),
-            AccountEvent::Settings(settings) => self.settings = settings,
-            AccountEvent::Lists(lists) => self.lists = lists,
-            AccountEvent::Rating(rating) => self.rating = Some(rating),
-            AccountEvent::Pause => self.close(|account| account.paused = true, &mut out),
-            AccountEvent::Resume => self.paused = false,
-            AccountEvent::Alarm(alarm) => self.close(|account| account.alarm = alarm, &mut out),
-            AccountEvent::Drain => self.close(|account| account.draining = true, &mut out),
-            AccountEvent::Tick => self.tick(now, &mut out),
-        }
-        self.params(now, &mut out);
-        self.visit_parked(now, &mut out);
-        out
-    }
-
-    fn close(&mut self, how: impl FnOnce(&mut Self), out: &mut Vec<AccountEffect>) {
-        how(self);
-        if self.is_closed() {
-            self.take_back(out);
+            AccountEvent::Accepted { id, answer } => self.accepted(id, answer, now, out),
+            AccountEvent::Canceled { id, answer } => self.canceled(id, answer, now, out),
+            AccountEvent::Aborted { game, answer } => self.aborted(game, answer, now, out),
+            AccountEvent::Left { game, seen } => self.left(game, *seen, now),
+            AccountEvent::Parked(game) => {
+                self.tasks.remove(game);
+                self.correspondence.waits(game);
+            }
+            AccountEvent::Standstill { game, stands } => self.games.stand(game, *stands),
+            AccountEvent::Tick => self.tick(now, out),
+            AccountEvent::Exported { game, answer } => {
+                let me = &self.me;
+                self.backfill
+                    .exported(game, answer, me, &self.state, now, out);
+            }
+            // The other events are matchmaking's or the arenas'.
+            _ => {}
         }
     }
 
-    fn event(&mut self, event: Event, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn event(&mut self, event: &Event, now: Instant, out: &mut Vec<AccountEffect>) {
         match event {
             Event::GameStart(game) => {
-                self.learn_rating(&game);
+                self.learn_rating(game);
                 self.started(game, now, out);
             }
             Event::GameFinish(game) => {
-                self.learn_rating(&game);
-                self.finished(&game, now, out);
+                self.learn_rating(game);
+                // Only this event carries the rating change.
+                if let Some(ours) = game.rating_diff {
+                    out.push(AccountEffect::RatingChanged {
+                        game: game.id.clone(),
+                        ours,
+                        theirs: game.opponent.rating_diff,
+                    });
+                }
+                self.finished(game, now, out);
             }
-            Event::Challenge { challenge, compat } => self.challenged(*challenge, compat, now, out),
+            Event::Challenge { challenge, compat } => self.challenged(challenge, *compat, now, out),
             Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
                 self.withdrawn(&challenge.id);
             }
@@ -203,7 +313,9 @@ impl AccountState {
     /// Reads the bot's rating from the start of a game and the rating change from its end.
     fn learn_rating(&mut self, game: &GameInfo) {
         if let Some(rating) = game.rating {
-            self.rating = Some(rating.saturating_add(game.rating_diff.unwrap_or(0)));
+            let rating = rating.saturating_add(game.rating_diff.unwrap_or(0));
+            self.rating = Some(rating);
+            self.arenas.set_rating(rating);
         }
     }
 
@@ -227,14 +339,14 @@ impl AccountState {
     /// Visits correspondence games where it is the bot's turn. They can wait when the daily quota
     /// is spent.
     fn visit_parked(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        if !self.draining {
+        if !self.is_draining() {
             out.extend(self.correspondence.next_visits(now));
         }
     }
 
     /// Whether the bot accepts nothing new at all.
     pub(super) fn is_closed(&self) -> bool {
-        self.draining || self.paused || self.alarm
+        self.is_draining() || self.paused || self.alarm
     }
 
     pub(super) fn plan(&self) -> SlotLimits {
@@ -256,7 +368,7 @@ impl AccountState {
 
     /// Whether another game with an opponent of this kind may begin.
     pub(super) fn availability(&self, kind: OpponentKind) -> Availability {
-        if self.draining {
+        if self.is_draining() {
             Availability::Draining
         } else if self.alarm {
             Availability::Alarm
@@ -269,5 +381,56 @@ impl AccountState {
         } else {
             Availability::Open
         }
+    }
+
+    /// The next step of the shutdown; `idle`: no call is in progress.
+    pub(in crate::bot) fn shutdown_step(
+        &mut self,
+        idle: bool,
+        fresh: impl FnOnce() -> Vec<GameId>,
+        now: Instant,
+    ) -> ShutdownStep {
+        let idle = idle && self.is_empty();
+        self.shutdown.step(idle, fresh, self.timing.again, now)
+    }
+
+    /// A game neither in the complete list of running games nor played here ended unseen.
+    fn find_missed(&mut self, games: &[GameInfo], now: Instant) {
+        if !Self::is_complete_list(games) {
+            return;
+        }
+        let running: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
+        let mut missing = self.state.open_games();
+        missing.extend(self.state.untold_ratings());
+        missing.retain(|open| {
+            let game = &open.game;
+            !running.contains(game) && !self.tracks(game) && !self.tasks.contains(game)
+        });
+        self.backfill.set(missing, now);
+    }
+
+    fn look_up_missed(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        let game = self.backfill.next(&self.state, now);
+        out.extend(game.map(AccountEffect::Export));
+    }
+
+    /// Joins an arena by command; `None` while joins are not allowed.
+    pub fn join_arena(
+        &mut self,
+        id: &str,
+        options: JoinOptions,
+        now: Instant,
+    ) -> Option<Vec<AccountEffect>> {
+        self.arenas.join(id, options, now)
+    }
+
+    /// Leaves an arena by command; `None` if it was neither joined nor planned.
+    pub fn leave_arena(&mut self, id: &str) -> Option<Vec<AccountEffect>> {
+        self.arenas.leave(id)
+    }
+
+    /// Every planned or joined arena, in words.
+    pub fn describe_arenas(&self) -> Vec<String> {
+        self.arenas.describe()
     }
 }

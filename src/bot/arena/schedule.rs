@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::eligibility::{Eligibility, admits, suits};
-use super::event::{ArenaEffect, ArenaEvent, JoinOutcome};
+use crate::bot::event::{AccountEffect, AccountEvent, JoinOutcome};
 use crate::config;
-use crate::lichess::{Arena, GameId, GameInfo, JoinOptions, Side, Status};
+use crate::lichess::{Arena, Event, GameId, GameInfo, JoinOptions, Side, Status};
 
 /// Seconds between fetches of the tournament list.
 const LIST_EVERY: u32 = 600;
@@ -167,7 +167,7 @@ impl ArenaSchedule {
     }
 
     /// Whether joins are allowed; if not, leaves the joined arenas.
-    pub fn set_open(&mut self, open: bool, now: Instant) -> Vec<ArenaEffect> {
+    pub fn set_open(&mut self, open: bool, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
         if open && !self.open {
             self.list_at = now;
@@ -189,7 +189,7 @@ impl ArenaSchedule {
         id: &str,
         entrance: JoinOptions,
         now: Instant,
-    ) -> Option<Vec<ArenaEffect>> {
+    ) -> Option<Vec<AccountEffect>> {
         if !self.open {
             return None;
         }
@@ -202,11 +202,13 @@ impl ArenaSchedule {
         plan.entrance = entrance;
         plan.failures = 0;
         (plan.look, plan.next) = (now, now);
-        Some(self.handle(ArenaEvent::Tick, now, SystemTime::now()))
+        let mut out = Vec::new();
+        self.pass(now, &mut out);
+        Some(out)
     }
 
     /// Leaves an arena by command; `None` if it was neither joined nor planned.
-    pub fn leave(&mut self, id: &str) -> Option<Vec<ArenaEffect>> {
+    pub fn leave(&mut self, id: &str) -> Option<Vec<AccountEffect>> {
         let mut out = Vec::new();
         self.shut.insert(id.to_owned());
         self.plans.contains_key(id).then(|| {
@@ -215,7 +217,7 @@ impl ArenaSchedule {
         })
     }
 
-    fn part(&mut self, id: &str, out: &mut Vec<ArenaEffect>) {
+    fn part(&mut self, id: &str, out: &mut Vec<AccountEffect>) {
         let Some(plan) = self.plans.get_mut(id) else {
             return;
         };
@@ -231,7 +233,7 @@ impl ArenaSchedule {
                 plan.stage = ArenaState::Leaving;
                 plan.failures = 0;
                 plan.calling = true;
-                out.push(ArenaEffect::Leave(id.to_owned()));
+                out.push(AccountEffect::LeaveArena(id.to_owned()));
             }
             ArenaState::Unknown | ArenaState::Ahead => {
                 self.plans.remove(id);
@@ -268,7 +270,7 @@ impl ArenaSchedule {
         self.plans.iter().map(words).collect()
     }
 
-    /// When the next [`ArenaEvent::Tick`] is due.
+    /// When the next [`AccountEvent::Tick`] is due.
     pub fn next_timeout(&self) -> Option<Instant> {
         let list = (self.open && self.rules.auto && !self.listing).then_some(self.list_at);
         let plans = self.plans.values().filter(|plan| !plan.calling);
@@ -296,31 +298,31 @@ impl ArenaSchedule {
     /// Handles an event and returns the effects.
     pub fn handle(
         &mut self,
-        received: ArenaEvent,
+        received: &AccountEvent,
         now: Instant,
         wall: SystemTime,
-    ) -> Vec<ArenaEffect> {
+    ) -> Vec<AccountEffect> {
         let mut out = Vec::new();
         match received {
-            ArenaEvent::Tick => {}
-            ArenaEvent::Listed(arenas) => self.listed(&arenas, now, wall),
-            ArenaEvent::NotListed(wait) => {
+            AccountEvent::Event(Event::GameStart(game)) => self.began(game, now),
+            AccountEvent::Event(Event::GameFinish(game)) => self.ended(game),
+            AccountEvent::Left { game, .. } => self.over(game, now),
+            AccountEvent::ArenasListed(arenas) => self.listed(arenas, now, wall),
+            AccountEvent::ArenasNotListed(wait) => {
                 self.listing = false;
                 self.list_at = now + wait.unwrap_or_default().max(self.second * LOOK_EVERY);
             }
-            ArenaEvent::Shown(arena) => self.shown(&arena, now, wall),
-            ArenaEvent::NotShown(id, gone) => self.not_shown(&id, gone, now),
-            ArenaEvent::Joined(id, joined) => self.joined(&id, joined, now, &mut out),
-            ArenaEvent::Left(id, done) => self.left(&id, done, now),
-            ArenaEvent::Began(game) => self.began(&game, now),
-            ArenaEvent::Ended(game) => self.ended(&game),
-            ArenaEvent::Over(game) => self.over(&game, now),
+            AccountEvent::ArenaShown(arena) => self.shown(arena, now, wall),
+            AccountEvent::ArenaNotShown(id, gone) => self.not_shown(id, *gone, now),
+            AccountEvent::ArenaJoined(id, joined) => self.joined(id, joined, now, &mut out),
+            AccountEvent::ArenaLeft(id, done) => self.left(id, *done, now),
+            _ => {}
         }
         self.pass(now, &mut out);
         out
     }
 
-    fn pass(&mut self, now: Instant, out: &mut Vec<ArenaEffect>) {
+    fn pass(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         let shut = &mut self.shut;
         self.plans.retain(|id, plan| {
             let done = plan.is_over(now) && plan.games.is_empty() && !plan.calling;
@@ -331,7 +333,7 @@ impl ArenaSchedule {
         });
         if self.open && self.rules.auto && !self.listing && self.list_at <= now {
             self.listing = true;
-            out.push(ArenaEffect::List);
+            out.push(AccountEffect::ListArenas);
         }
         // If only one more can be joined, the next to begin goes first.
         let mut ids: Vec<_> = self
@@ -346,22 +348,24 @@ impl ArenaSchedule {
     }
 
     /// Emits what is due for one arena.
-    fn attend(&mut self, id: &str, now: Instant, out: &mut Vec<ArenaEffect>) {
+    fn attend(&mut self, id: &str, now: Instant, out: &mut Vec<AccountEffect>) {
         let due = self.plans.get(id).and_then(|plan| self.due(plan));
         let Some(plan) = self.plans.get_mut(id).filter(|plan| !plan.calling) else {
             return;
         };
         let show = plan.look <= now;
         let effect = match plan.stage {
-            ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => {
-                Some(ArenaEffect::Join(id.to_owned(), plan.entrance.clone()))
+            ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => Some(
+                AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone()),
+            ),
+            ArenaState::In | ArenaState::Unknown if show => {
+                Some(AccountEffect::ShowArena(id.to_owned()))
             }
-            ArenaState::In | ArenaState::Unknown if show => Some(ArenaEffect::Show(id.to_owned())),
-            ArenaState::In if plan.games.is_empty() && plan.next <= now && !plan.closed => {
-                Some(ArenaEffect::Join(id.to_owned(), plan.entrance.clone()))
-            }
+            ArenaState::In if plan.games.is_empty() && plan.next <= now && !plan.closed => Some(
+                AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone()),
+            ),
             ArenaState::Leaving if plan.next <= now || plan.failures == 0 => {
-                Some(ArenaEffect::Leave(id.to_owned()))
+                Some(AccountEffect::LeaveArena(id.to_owned()))
             }
             _ => None,
         };
@@ -369,7 +373,7 @@ impl ArenaSchedule {
             return;
         };
         plan.calling = true;
-        if let ArenaEffect::Join(_, entrance) = &mut effect {
+        if let AccountEffect::JoinArena(_, entrance) = &mut effect {
             entrance.pair_me = plan.begins.is_none_or(|begins| begins <= now);
             plan.joined = Some(now);
         }
@@ -442,7 +446,13 @@ impl ArenaSchedule {
         }
     }
 
-    fn joined(&mut self, id: &str, joined: JoinOutcome, now: Instant, out: &mut Vec<ArenaEffect>) {
+    fn joined(
+        &mut self,
+        id: &str,
+        joined: &JoinOutcome,
+        now: Instant,
+        out: &mut Vec<AccountEffect>,
+    ) {
         let present = self.second * PRESENT_EVERY;
         let present = present.mul_f64(0.9 + self.chance.f64() / 5.0);
         let wait = self.second * REFUSED_WAIT;
@@ -453,7 +463,7 @@ impl ArenaSchedule {
         if plan.stage == ArenaState::Leaving {
             // Leaving was requested while the join was in progress.
             plan.calling = true;
-            out.push(ArenaEffect::Leave(id.to_owned()));
+            out.push(AccountEffect::LeaveArena(id.to_owned()));
             return;
         }
         match joined {
@@ -469,7 +479,7 @@ impl ArenaSchedule {
                 plan.next = begins.map_or(now + present, |begins| begins.max(least));
             }
             JoinOutcome::Lost => plan.next = now + self.second * LEAST_BETWEEN,
-            JoinOutcome::Limited(pause) => plan.next = now + pause.max(present),
+            JoinOutcome::Limited(pause) => plan.next = now + present.max(*pause),
             JoinOutcome::Refused(why) => {
                 plan.failures += 1;
                 plan.next = now + wait;

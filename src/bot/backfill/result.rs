@@ -8,13 +8,15 @@ use crate::store::{FinishedGame, Timestamp};
 
 /// A game whose end the bot did not see.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MissedGame {
+pub struct MissedGame {
     /// The start, in case the bot did not see it either.
-    pub(super) started: StartedGame,
+    pub started: StartedGame,
     /// The result to store in the bot state.
-    pub(super) finished: FinishedGame,
+    pub finished: FinishedGame,
     /// The event to publish.
-    pub(super) ending: Ending,
+    pub ending: Ending,
+    /// The game as the server exported it.
+    pub export: ExportedGame,
 }
 
 /// How an exported game concerns the bot.
@@ -28,7 +30,7 @@ pub(super) enum MissedResult {
 }
 
 /// Reads an exported game as `me`.
-pub(super) fn account(export: &ExportedGame, me: &UserId, now: Timestamp) -> MissedResult {
+pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> MissedResult {
     let is_me = |side: &Side| export.players.of(*side).id.as_ref() == Some(me);
     let Some(us) = [Side::White, Side::Black].into_iter().find(is_me) else {
         return MissedResult::Foreign;
@@ -78,11 +80,12 @@ pub(super) fn account(export: &ExportedGame, me: &UserId, now: Timestamp) -> Mis
             plies,
             fen: game.position().fen(),
         },
+        export: export.clone(),
     }))
 }
 
 /// The replayed game, as far as its moves can be read.
-pub(super) fn replayed(export: &ExportedGame) -> Game {
+pub(in crate::bot) fn replayed(export: &ExportedGame) -> Game {
     let mut game = Game::new();
     if export.variant != Variant::Atomic || export.initial_fen.is_some() {
         return game;
@@ -141,7 +144,7 @@ mod tests {
     }
 
     fn over(export: &ExportedGame) -> MissedGame {
-        match account(export, &UserId::new("me"), NOW) {
+        match read(export, &UserId::new("me"), NOW) {
             MissedResult::Over(missed) => *missed,
             other => panic!("{other:?}"),
         }
@@ -153,6 +156,7 @@ mod tests {
             started,
             finished,
             ending,
+            export: _,
         } = over(&export());
         assert_eq!(started.opponent, Some(UserId::new("foe")));
         assert!(started.is_bot && finished.is_bot && finished.rated);
@@ -189,14 +193,14 @@ mod tests {
             ..export()
         };
         let me = UserId::new("me");
-        assert_eq!(account(&running, &me, NOW), MissedResult::Running);
+        assert_eq!(read(&running, &me, NOW), MissedResult::Running);
         let unknown = ExportedGame {
             status: None,
             ..export()
         };
-        assert_eq!(account(&unknown, &me, NOW), MissedResult::Running);
+        assert_eq!(read(&unknown, &me, NOW), MissedResult::Running);
         let other = UserId::new("somebody");
-        assert_eq!(account(&export(), &other, NOW), MissedResult::Foreign);
+        assert_eq!(read(&export(), &other, NOW), MissedResult::Foreign);
     }
 
     #[test]

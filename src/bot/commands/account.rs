@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::bot::account::AccountEvent;
 use crate::bot::chat::{OutcomeReceiver, SendOutcome};
 use crate::bot::commands::game::GameCommand;
 use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
+use crate::bot::event::AccountEvent;
 use crate::bot::event_log::EventLog;
 use crate::bot::event_loop::EventLoop;
 use crate::bot::settings::Settings;
@@ -61,20 +61,18 @@ impl EventLoop {
     }
 
     fn pause(&mut self) -> Reply {
-        if self.shutdown.has_begun() {
+        if self.account_state.is_draining() {
             return Reply::refused("already shutting down");
         }
-        self.paused = true;
-        self.take_in(AccountEvent::Pause);
+        self.take_in(&AccountEvent::Pause);
         Reply::done("paused: challenges are declined, games in progress continue")
     }
 
     fn resume(&mut self) -> Reply {
-        if self.shutdown.has_begun() {
+        if self.account_state.is_draining() {
             return Reply::refused("shutting down, which cannot be undone: start the bot again");
         }
-        self.paused = false;
-        self.take_in(AccountEvent::Resume);
+        self.take_in(&AccountEvent::Resume);
         if self.context.alarms.stop() {
             return Reply::done(
                 "resumed, but an alert keeps the bot from accepting games: see `status`",
@@ -86,8 +84,7 @@ impl EventLoop {
     /// Accepts nothing new and ends after the last game, or at the limit.
     pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.context.settings.shutdown.drain;
-        self.shutdown.begin(limit, Instant::now());
-        self.take_in(AccountEvent::Drain);
+        self.take_in(&AccountEvent::Drain);
         let games = match self.context.registry.len() {
             0 => return Reply::done("shutting down: no games in progress"),
             1 => "one game".to_owned(),
@@ -106,7 +103,7 @@ impl EventLoop {
         self.context.state.set_rules(rules);
         // No receiver: there are no lists to fetch.
         let _ = self.rules.send(Arc::clone(settings));
-        self.take_in(AccountEvent::Settings(Arc::clone(settings)));
+        self.take_in(&AccountEvent::Settings(Arc::clone(settings)));
         Reply::done("reloaded")
     }
 
@@ -116,12 +113,12 @@ impl EventLoop {
             ColorWish::White => ColorChoice::White,
             ColorWish::Black => ColorChoice::Black,
         });
-        let taken = self
-            .matchmaking
-            .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
+        let taken =
+            self.account_state
+                .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
         match taken {
             Ok(()) => {
-                self.take_in(AccountEvent::Tick);
+                self.take_in(&AccountEvent::Tick);
                 Reply::done(format!(
                     "challenging {} as soon as a slot is free",
                     wish.user
@@ -132,9 +129,9 @@ impl EventLoop {
     }
 
     fn rechallenge(&mut self) -> Reply {
-        match self.matchmaking.rechallenge() {
+        match self.account_state.rechallenge() {
             Ok(user) => {
-                self.take_in(AccountEvent::Tick);
+                self.take_in(&AccountEvent::Tick);
                 Reply::done(format!(
                     "challenging {user} again as soon as a slot is free"
                 ))
@@ -159,14 +156,21 @@ impl EventLoop {
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alert may be active that the arena schedule has not seen yet.
-        if !self.context.alarms.stop() && self.arenas.join(id, entrance.clone()) {
+        let joining = (!self.context.alarms.stop())
+            .then(|| {
+                let now = Instant::now();
+                self.account_state.join_arena(id, entrance.clone(), now)
+            })
+            .flatten();
+        if let Some(effects) = joining {
+            self.run_effects(effects);
             return Reply::done(format!(
                 "joining {id} shortly before it starts; `status` shows the outcome"
             ));
         }
-        let why = if self.shutdown.has_begun() {
+        let why = if self.account_state.is_draining() {
             "shutting down"
-        } else if self.paused {
+        } else if self.account_state.is_paused() {
             "paused"
         } else {
             "an alert keeps the bot from accepting games: see `status`"
@@ -175,7 +179,8 @@ impl EventLoop {
     }
 
     fn leave_arena(&mut self, id: &str) -> Reply {
-        if self.arenas.leave(id) {
+        if let Some(effects) = self.account_state.leave_arena(id) {
+            self.run_effects(effects);
             Reply::done(format!(
                 "leaving {id}; a game in progress is played to its end"
             ))
@@ -186,7 +191,7 @@ impl EventLoop {
 
     /// Passes a message to the chat queue.
     fn say(&self, game: &GameId, room: Room, text: &str) -> Result<OutcomeReceiver, Reply> {
-        if !self.plays(game) {
+        if !self.account_state.plays(game) {
             return Err(Reply::refused(format!(
                 "no game {game} in progress: see `status`"
             )));
@@ -207,11 +212,11 @@ impl EventLoop {
     }
 
     pub(in crate::bot) fn status(&self) -> Status {
-        let state = if self.shutdown.has_begun() {
+        let state = if self.account_state.is_draining() {
             BotPhase::Draining
         } else if self.context.alarms.stop() {
             BotPhase::Alarmed
-        } else if self.paused {
+        } else if self.account_state.is_paused() {
             BotPhase::Paused
         } else {
             BotPhase::Playing
@@ -236,10 +241,10 @@ impl EventLoop {
             quota: Some(self.quota()),
             matchmaking: MatchmakingStatus {
                 enabled: self.context.settings.matchmaking.enabled,
-                doing: self.matchmaking.describe(),
+                doing: self.account_state.describe_matchmaking(),
                 challenge: self.account_state.outgoing().map(ToString::to_string),
             },
-            arenas: self.arenas.describe(),
+            arenas: self.account_state.describe_arenas(),
             overhead: (latency.moves > 0).then_some(learned),
             alarms: self.context.alarms.lines(),
             blocked: self.blocked.users().map(ToString::to_string).collect(),

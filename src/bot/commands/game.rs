@@ -4,11 +4,12 @@
 //! stream, as any other end.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use crate::bot::account::AccountEvent;
 use crate::bot::chat::loggable;
 use crate::bot::commands::account::note;
 use crate::bot::control::{Command, Envelope, Reply};
+use crate::bot::event::AccountEvent;
 use crate::bot::event_loop::EventLoop;
 use crate::bot::player_lists::PlayerLists;
 use crate::lichess::{ChallengeId, Client, Error, GameId};
@@ -35,7 +36,7 @@ impl GameCommand {
 impl EventLoop {
     /// Ends a game; the reply follows the server's answer.
     pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
-        if !self.plays(&game) {
+        if !self.account_state.plays(&game) {
             let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
             note(self.context.listeners.event_log(), &order, &reply);
             order.answer(reply);
@@ -57,9 +58,9 @@ impl EventLoop {
             return Reply::refused(format!("challenge {id} is not open: see `status`"));
         }
         let asking = self.account_state.is_asking();
-        let (dropped, api_queue) = self.matchmaking.recall(&mut self.account_state);
-        self.run_effects(api_queue);
-        self.take_in(AccountEvent::Tick);
+        let (dropped, effects) = self.account_state.recall(Instant::now());
+        self.run_effects(effects);
+        self.take_in(&AccountEvent::Tick);
         match (asking, dropped) {
             (false, 0) => Reply::refused("no challenge is open or queued"),
             (false, 1) => Reply::done("queued challenge dropped"),
@@ -82,7 +83,7 @@ impl EventLoop {
             Err(error) => return Reply::refused(format!("{name}: {error}")),
         };
         let lists = self.known_lists();
-        self.take_in(AccountEvent::Lists(lists));
+        self.take_in(&AccountEvent::Lists(lists));
         Reply::done(if blocks {
             format!("{user} is blocked: its challenges are declined; a game in progress continues")
         } else {

@@ -14,7 +14,7 @@ use super::record_builder::MoveNote;
 use super::search_info::SearchInfoSlot;
 use super::state::{Changes, LiveGame, LogState};
 use crate::archive::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis};
-use crate::bot::account::{AcceptOutcome, Decline};
+use crate::bot::event::{AcceptOutcome, Decline};
 use crate::bot::events::BotEvent;
 use crate::bot::game::{Ending, MovePlayed};
 use crate::lichess::{

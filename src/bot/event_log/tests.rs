@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::archive::{ChallengeVerdict, GameRecord, Origin, Outcome, ScoreRecord, Source};
-use crate::bot::account::{Decline, OpponentKind};
+use crate::bot::account::OpponentKind;
+use crate::bot::event::Decline;
 use crate::bot::game::{Ending, MovePlayed};
 use crate::engine::{Score, SearchResult, StopReason};
 use crate::lichess::{
@@ -324,7 +325,7 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
 
 #[test]
 fn a_challenge_keeps_its_decision_and_names_its_game() {
-    use crate::bot::account::AcceptOutcome;
+    use crate::bot::event::AcceptOutcome;
     use crate::lichess::Challenge;
 
     let event_log = EventLog::default();

@@ -13,11 +13,11 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::bot::account::AccountEvent;
 use crate::bot::alerts::Alerts;
 use crate::bot::background::say_tripped;
 use crate::bot::chat::ChatQueue;
 use crate::bot::eval_cache::EvalCache;
+use crate::bot::event::AccountEvent;
 use crate::bot::events::{BotEvent, EventBus};
 use crate::bot::game::chat::GameChat;
 use crate::bot::game::move_overhead::SharedEstimator;

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::challenge_request::ChallengeRequest;
+use super::context::{MatchContext, MatchmakingEffect};
 use super::cooldown::AttemptOutcome;
-use super::event::{MatchContext, MatchmakingEffect, MatchmakingEvent, NotCreated};
 use super::manual_challenge::{MOST_ORDERS, ManualChallenge, ManualChallengeError};
 use super::online_bots::OnlineBots;
+use crate::bot::event::{AccountEvent, NotCreated};
 use crate::config::Matchmaking;
 use crate::lichess::{ChallengeId, DeclineReason, UserId};
 
@@ -188,7 +189,7 @@ impl Matchmaker {
         }
     }
 
-    /// When the next [`MatchmakingEvent::Tick`] is due, beside any change of slots.
+    /// When the next [`AccountEvent::Tick`] is due, beside any change of slots.
     pub fn next_timeout(&self) -> Option<Instant> {
         match &self.state {
             AttemptState::Idle if self.crowded || !self.wants_any() => None,
@@ -218,22 +219,23 @@ impl Matchmaker {
     /// Handles an event and returns the effects in order.
     pub fn handle(
         &mut self,
-        received: MatchmakingEvent,
+        received: &AccountEvent,
         around: &MatchContext<'_>,
     ) -> Vec<MatchmakingEffect> {
         let mut out = Vec::new();
         match received {
-            MatchmakingEvent::Tick => {}
-            MatchmakingEvent::Listed(accounts) => self.listed(&accounts, around),
-            MatchmakingEvent::NotListed(wait) => self.not_listed(wait, around.now),
-            MatchmakingEvent::Seen(seen) => self.seen(&seen, around, &mut out),
-            MatchmakingEvent::NotSeen => self.fail(around.now),
-            MatchmakingEvent::Created(challenge) => self.created(&challenge, around, &mut out),
-            MatchmakingEvent::NotCreated(why) => self.not_created(&why, around, &mut out),
-            MatchmakingEvent::Found(found) => self.found(found.as_deref(), around, &mut out),
-            MatchmakingEvent::Done(status) => self.done(status, around, &mut out),
-            MatchmakingEvent::Event(event) => self.event(&event, around, &mut out),
-            MatchmakingEvent::GameOver => self.quiet_since = around.now,
+            AccountEvent::BotsListed(accounts) => self.listed(accounts, around),
+            AccountEvent::BotsNotListed(wait) => self.not_listed(*wait, around.now),
+            AccountEvent::UsersSeen(seen) => self.seen(seen, around, &mut out),
+            AccountEvent::UsersNotSeen => self.fail(around.now),
+            AccountEvent::Created(challenge) => self.created(challenge, around, &mut out),
+            AccountEvent::NotCreated(why) => self.not_created(why, around, &mut out),
+            AccountEvent::Outgoing(found) => self.found(found.as_deref(), around, &mut out),
+            AccountEvent::ChallengeDone(status) => self.done(*status, around, &mut out),
+            AccountEvent::Event(event) => self.event(event, around, &mut out),
+            AccountEvent::Left { .. } => self.quiet_since = around.now,
+            // Time has passed, or slots have changed.
+            _ => {}
         }
         self.pass(around, &mut out);
         out

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::challenge_request::{ChallengeRequest, Initiator};
+use super::context::{MatchContext, MatchmakingEffect};
 use super::cooldown::keys;
-use super::event::{MatchContext, MatchmakingEffect};
 use super::matchmaker::{AttemptState, GamePair, Matchmaker};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::Profile;

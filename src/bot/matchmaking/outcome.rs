@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::challenge_request::{ChallengeRequest, Initiator};
+use super::context::{MatchContext, MatchmakingEffect};
 use super::cooldown::{AttemptOutcome, lesson};
-use super::event::{MatchContext, MatchmakingEffect, NotCreated};
 use super::matchmaker::{AttemptState, GamePair, Matchmaker};
+use crate::bot::event::NotCreated;
 use crate::lichess::{
     Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,
 };

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::durable_write::DurableWrite;
 use super::latency_history::{self, LatencyHistory};
 use super::opponents::{OpponentRecord, Opponents};
 use crate::bot::quota::{Quota, QuotaRules};
@@ -138,6 +137,14 @@ impl BotState {
         }
     }
 
+    /// Done once every change so far is on disk, or cannot get there now: then the bot continues with
+    /// the state in memory, and the store raises the alert.
+    pub async fn saved(&self) {
+        if let Err(error) = self.store.flush().await {
+            tracing::debug!(%error, "kept in memory only");
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -158,25 +165,6 @@ impl BotState {
         // Queued under the lock, so that the order on disk is the order here.
         self.keep(changes);
         outcome
-    }
-
-    /// Changes the state; the returned write completes once the change is on disk.
-    pub(super) fn write_all_through(
-        &self,
-        change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>),
-    ) -> DurableWrite {
-        let now = self.now();
-        let mut inner = self.lock();
-        let mut changes = inner.notice(now);
-        change(&mut inner, now, &mut changes);
-        // Waiting for the last one suffices: they reach the disk together or in this order.
-        let Some(last) = changes.pop() else {
-            return DurableWrite::none();
-        };
-        self.keep(changes);
-        let writing = self.store.write_through(last);
-        drop(inner);
-        DurableWrite::of(writing)
     }
 
     fn keep(&self, changes: Vec<Change>) {
@@ -280,17 +268,6 @@ impl BotState {
     /// Updates the chat and takeback state of a game.
     pub fn update_game(&self, id: &GameId, update: impl FnOnce(&mut GameMemory)) {
         self.change(|inner, now, changes| changes.push(inner.update_game(id, now, update)));
-    }
-
-    /// The same; the returned write completes once it is on disk.
-    pub fn update_game_through(
-        &self,
-        id: &GameId,
-        update: impl FnOnce(&mut GameMemory),
-    ) -> DurableWrite {
-        self.write_all_through(|inner, now, changes| {
-            changes.push(inner.update_game(id, now, update));
-        })
     }
 
     /// The last cooldown under a key, over or not: its failures count for the next one.

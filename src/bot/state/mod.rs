@@ -8,18 +8,18 @@
 //! * `unfinished_games`: games whose end is still to be counted
 //! * `opponents`: opponents, interactions, results
 //! * `indexed_queue`: events in order and by key
-//! * `durable_write`: quota use, on disk before the call that spends it
+//! * `quota_use`: quota use, reserved before the call that spends it
 
 mod bot_state;
-mod durable_write;
 mod indexed_queue;
 mod latency_history;
 mod opponents;
+mod quota_use;
 #[cfg(test)]
 mod tests;
 mod unfinished_games;
 
 pub use bot_state::{BotState, StateRules, WallClock};
-pub use durable_write::{DurableWrite, QuotaCall};
 pub use opponents::{KnownGame, OpponentRecord, StartedGame};
+pub use quota_use::QuotaCall;
 pub use unfinished_games::UnfinishedGame;

@@ -163,7 +163,7 @@ fn accepting_bots_cools_down_as_long_as_advised_whatever_the_limits_name() {
 #[test]
 fn a_game_counts_once_however_often_it_is_reported() {
     let fixture = Fixture::new();
-    drop(fixture.state.hold_accept(&ChallengeId::new("a"), &foe()));
+    fixture.state.hold_accept(&ChallengeId::new("a"), &foe());
     assert_eq!(fixture.state.budget().incoming, 1);
     for _ in 0..3 {
         fixture.state.started(&started("a", true));
@@ -189,7 +189,7 @@ fn a_game_counts_once_however_often_it_is_reported() {
 #[test]
 fn a_challenge_of_ours_costs_a_credit_and_perhaps_a_game() {
     let fixture = Fixture::new();
-    let (key, _writing) = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
+    let key = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
     fixture
         .state
         .challenge_made(&key, &ChallengeId::new("ours"));
@@ -202,7 +202,7 @@ fn a_challenge_of_ours_costs_a_credit_and_perhaps_a_game() {
         (0, 1),
         "the credit is gone"
     );
-    let (key, _writing) = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
+    let key = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
     fixture
         .state
         .challenge_made(&key, &ChallengeId::new("next"));
@@ -219,11 +219,9 @@ fn a_challenge_of_ours_costs_a_credit_and_perhaps_a_game() {
 #[test]
 fn a_rematch_under_another_id_takes_the_reserved_game() {
     let fixture = Fixture::new();
-    drop(
-        fixture
-            .state
-            .hold_accept(&ChallengeId::new("offer"), &foe()),
-    );
+    fixture
+        .state
+        .hold_accept(&ChallengeId::new("offer"), &foe());
     let mut game = started("rematch", true);
     game.rematch = true;
     fixture.state.started(&game);
@@ -462,11 +460,9 @@ fn the_chat_state_of_a_game_is_kept_for_a_month() {
     let fixture = Fixture::new();
     let game = GameId::new("a");
     fixture.state.update_game(&game, |game| game.greeted = true);
-    drop(
-        fixture
-            .state
-            .update_game_through(&game, |game| game.draw_offers += 1),
-    );
+    fixture
+        .state
+        .update_game(&game, |game| game.draw_offers += 1);
     fixture.pass(DAY * 29);
     let known = fixture.state.game(&game);
     assert!(known.greeted && !known.parted && known.draw_offers == 1);

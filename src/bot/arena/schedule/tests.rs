@@ -50,14 +50,14 @@ impl World {
         self.begun + self.passed
     }
 
-    fn handle(&mut self, received: ArenaEvent) -> Vec<ArenaEffect> {
+    fn handle(&mut self, received: &AccountEvent) -> Vec<AccountEffect> {
         let wall = UNIX_EPOCH + Duration::from_secs(1_700_000_000) + self.passed;
         self.calendar.handle(received, self.now(), wall)
     }
 
-    fn pass(&mut self, seconds: u64) -> Vec<ArenaEffect> {
+    fn pass(&mut self, seconds: u64) -> Vec<AccountEffect> {
         self.passed += Duration::from_secs(seconds);
-        self.handle(ArenaEvent::Tick)
+        self.handle(&AccountEvent::Tick)
     }
 
     /// Seconds until the next tick is due.
@@ -66,8 +66,8 @@ impl World {
         Some(at.saturating_duration_since(self.now()).as_secs())
     }
 
-    fn done(&mut self) -> Vec<ArenaEffect> {
-        self.handle(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Done))
+    fn done(&mut self) -> Vec<AccountEffect> {
+        self.handle(&AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Done))
     }
 }
 
@@ -104,18 +104,21 @@ fn game(id: &str, status: &str, winner: &str) -> Box<GameInfo> {
     }
 }
 
-fn began() -> ArenaEvent {
-    ArenaEvent::Began(game("g1", "started", "null"))
+fn began() -> AccountEvent {
+    AccountEvent::Event(Event::GameStart(game("g1", "started", "null")))
 }
 
-fn over() -> ArenaEvent {
-    ArenaEvent::Over(GameId::new("g1"))
+fn over() -> AccountEvent {
+    AccountEvent::Left {
+        game: GameId::new("g1"),
+        seen: true,
+    }
 }
 
 /// Whether this is one join, and whether it asks to be paired.
-fn join(effects: &[ArenaEffect]) -> Option<bool> {
+fn join(effects: &[AccountEffect]) -> Option<bool> {
     match effects {
-        [ArenaEffect::Join(id, entrance)] if id == ID => Some(entrance.pair_me),
+        [AccountEffect::JoinArena(id, entrance)] if id == ID => Some(entrance.pair_me),
         _ => None,
     }
 }
@@ -130,8 +133,11 @@ fn nothing_is_fetched_unless_enabled() {
 #[test]
 fn a_suitable_arena_is_joined_just_before_it_begins() {
     let mut world = World::auto();
-    assert_eq!(world.pass(0), [ArenaEffect::List]);
-    assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(300)])), []);
+    assert_eq!(world.pass(0), [AccountEffect::ListArenas]);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenasListed(vec![arena(300)])),
+        []
+    );
     assert_eq!(world.sleeps(), Some(270));
     assert_eq!(world.pass(269), []);
     assert_eq!(join(&world.pass(1)), Some(false));
@@ -144,7 +150,7 @@ fn a_suitable_arena_is_joined_just_before_it_begins() {
 fn while_idle_in_an_arena_the_join_is_repeated() {
     let mut world = World::auto();
     world.pass(0);
-    let effects = world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    let effects = world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     assert_eq!(join(&effects), Some(true));
     world.done();
     for _ in 0..5 {
@@ -159,29 +165,29 @@ fn while_idle_in_an_arena_the_join_is_repeated() {
 fn while_a_game_of_it_runs_no_join_is_sent_and_after_it_one_soon() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     world.done();
-    world.handle(began());
+    world.handle(&began());
     assert_eq!(world.pass(200), []);
-    assert_eq!(world.handle(over()), []);
+    assert_eq!(world.handle(&over()), []);
     assert_eq!(world.sleeps(), Some(1));
     assert_eq!(join(&world.pass(1)), Some(true));
     world.done();
     // A short game must not make joins follow each other faster than the server allows.
-    world.handle(began());
+    world.handle(&began());
     world.pass(3);
-    world.handle(over());
+    world.handle(&over());
     assert_eq!(world.sleeps(), Some(22));
 }
 
 #[test]
 fn an_arena_of_the_config_is_fetched_and_joined_for_its_team() {
     let mut world = World::named();
-    assert_eq!(world.pass(0), [ArenaEffect::Show(ID.to_owned())]);
+    assert_eq!(world.pass(0), [AccountEffect::ShowArena(ID.to_owned())]);
     let mut private = arena(0);
     private.entry.teams = vec!["bombers".to_owned()];
-    let effects = world.handle(ArenaEvent::Shown(Box::new(private)));
-    let [ArenaEffect::Join(_, entrance)] = effects.as_slice() else {
+    let effects = world.handle(&AccountEvent::ArenaShown(Box::new(private)));
+    let [AccountEffect::JoinArena(_, entrance)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     assert_eq!(entrance.team.as_deref(), Some("bombers"));
@@ -193,11 +199,17 @@ fn an_arena_that_does_not_admit_the_bot_is_given_up() {
     world.pass(0);
     let mut closed = arena(0);
     closed.bots_allowed = false;
-    assert_eq!(world.handle(ArenaEvent::Shown(Box::new(closed))), []);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenaShown(Box::new(closed))),
+        []
+    );
     assert_eq!(world.sleeps(), None);
     let mut world = World::named();
     world.pass(0);
-    assert_eq!(world.handle(ArenaEvent::NotShown(ID.to_owned(), true)), []);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenaNotShown(ID.to_owned(), true)),
+        []
+    );
     assert_eq!(world.sleeps(), None);
 }
 
@@ -205,15 +217,16 @@ fn an_arena_that_does_not_admit_the_bot_is_given_up() {
 fn a_refused_join_is_retried_a_few_times_only() {
     let mut world = World::named();
     world.pass(0);
-    let shown = ArenaEvent::Shown(Box::new(arena(0)));
-    assert!(join(&world.handle(shown)).is_some());
-    let refused = || ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Refused("pause".to_owned()));
+    let shown = AccountEvent::ArenaShown(Box::new(arena(0)));
+    assert!(join(&world.handle(&shown)).is_some());
+    let refused =
+        || AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Refused("pause".to_owned()));
     for _ in 0..2 {
-        world.handle(refused());
+        world.handle(&refused());
         assert_eq!(world.sleeps(), Some(60));
         assert!(join(&world.pass(60)).is_some());
     }
-    assert_eq!(world.handle(refused()), []);
+    assert_eq!(world.handle(&refused()), []);
     assert_eq!(world.sleeps(), None);
 }
 
@@ -221,20 +234,23 @@ fn a_refused_join_is_retried_a_few_times_only() {
 fn a_ban_pauses_all_joins_for_a_while() {
     let mut world = World::auto();
     world.pass(0);
-    assert!(join(&world.handle(ArenaEvent::Listed(vec![arena(0)]))).is_some());
-    world.handle(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Banned));
+    assert!(join(&world.handle(&AccountEvent::ArenasListed(vec![arena(0)]))).is_some());
+    world.handle(&AccountEvent::ArenaJoined(
+        ID.to_owned(),
+        JoinOutcome::Banned,
+    ));
     let other = Arena {
         id: "other123".to_owned(),
         length: Some(SECOND * 36_000),
         ..arena(0)
     };
-    assert_eq!(world.handle(ArenaEvent::Listed(vec![other])), []);
-    assert_eq!(world.pass(3000), [ArenaEffect::List]);
+    assert_eq!(world.handle(&AccountEvent::ArenasListed(vec![other])), []);
+    assert_eq!(world.pass(3000), [AccountEffect::ListArenas]);
     let joins = world.pass(600);
     assert!(
         joins
             .iter()
-            .any(|effect| matches!(effect, ArenaEffect::Join(..))),
+            .any(|effect| matches!(effect, AccountEffect::JoinArena(..))),
         "{joins:?}"
     );
 }
@@ -243,38 +259,48 @@ fn a_ban_pauses_all_joins_for_a_while() {
 fn after_a_missed_first_move_the_bot_does_not_rejoin() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     world.done();
-    world.handle(began());
+    world.handle(&began());
     let lost = game("g1", "noStart", r#""black""#);
-    world.handle(ArenaEvent::Ended(lost));
-    world.handle(over());
+    world.handle(&AccountEvent::Event(Event::GameFinish(lost)));
+    world.handle(&over());
     assert_eq!(world.calendar.playing(), 0);
-    assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(0)])), []);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenasListed(vec![arena(0)])),
+        []
+    );
 }
 
 #[test]
 fn an_opponent_who_missed_the_first_move_is_no_reason_to_leave() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     world.done();
-    world.handle(began());
-    world.handle(ArenaEvent::Ended(game("g1", "noStart", r#""white""#)));
+    world.handle(&began());
+    world.handle(&AccountEvent::Event(Event::GameFinish(game(
+        "g1",
+        "noStart",
+        r#""white""#,
+    ))));
     assert_eq!(world.calendar.playing(), 1);
 }
 
 #[test]
 fn an_arena_joined_elsewhere_is_played_on() {
     let mut world = World::new(config::Arena::default());
-    assert_eq!(world.handle(began()), [ArenaEffect::Show(ID.to_owned())]);
+    assert_eq!(
+        world.handle(&began()),
+        [AccountEffect::ShowArena(ID.to_owned())]
+    );
     let running = Arena {
         to_start: None,
         to_end: Some(SECOND * 900),
         ..arena(0)
     };
-    world.handle(ArenaEvent::Shown(Box::new(running)));
-    world.handle(over());
+    world.handle(&AccountEvent::ArenaShown(Box::new(running)));
+    world.handle(&over());
     assert_eq!(join(&world.pass(1)), Some(true));
 }
 
@@ -282,18 +308,18 @@ fn an_arena_joined_elsewhere_is_played_on() {
 fn at_its_end_no_more_joins_are_sent() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     world.done();
-    world.handle(began());
+    world.handle(&began());
     assert!(
         world
             .pass(3700)
             .iter()
-            .all(|effect| !matches!(effect, ArenaEffect::Join(..)))
+            .all(|effect| !matches!(effect, AccountEffect::JoinArena(..)))
     );
-    world.handle(ArenaEvent::Listed(vec![]));
-    world.handle(ArenaEvent::NotShown(ID.to_owned(), false));
-    world.handle(over());
+    world.handle(&AccountEvent::ArenasListed(vec![]));
+    world.handle(&AccountEvent::ArenaNotShown(ID.to_owned(), false));
+    world.handle(&over());
     assert_eq!(world.calendar.playing(), 0);
     assert!(world.pass(100).is_empty());
 }
@@ -302,21 +328,27 @@ fn at_its_end_no_more_joins_are_sent() {
 fn closing_leaves_joined_arenas_and_retries_on_failure() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     world.done();
     let now = world.now();
-    let leave = [ArenaEffect::Leave(ID.to_owned())];
+    let leave = [AccountEffect::LeaveArena(ID.to_owned())];
     assert_eq!(world.calendar.set_open(false, now), leave);
-    assert_eq!(world.handle(ArenaEvent::Left(ID.to_owned(), false)), []);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), false)),
+        []
+    );
     assert_eq!(world.pass(1), leave);
-    assert_eq!(world.handle(ArenaEvent::Left(ID.to_owned(), true)), []);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true)),
+        []
+    );
     assert_eq!(world.sleeps(), None);
     let joined = world.calendar.join(ID, JoinOptions::default(), now);
     assert_eq!(joined, None, "nothing is joined");
     // An arena being joined is left as soon as the join succeeds.
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(world.done(), leave);
@@ -324,10 +356,10 @@ fn closing_leaves_joined_arenas_and_retries_on_failure() {
 
 #[test]
 fn no_call_in_progress_overtakes_leaving() {
-    let leave = [ArenaEffect::Leave(ID.to_owned())];
+    let leave = [AccountEffect::LeaveArena(ID.to_owned())];
     let mut world = World::auto();
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
     world.done();
     assert!(join(&world.pass(45)).is_some(), "we are still there");
     let now = world.now();
@@ -336,14 +368,14 @@ fn no_call_in_progress_overtakes_leaving() {
     // Nor is leaving forgotten after a fetch of the arena.
     let mut world = World::named();
     world.pass(0);
-    world.handle(ArenaEvent::Shown(Box::new(arena(0))));
+    world.handle(&AccountEvent::ArenaShown(Box::new(arena(0))));
     world.done();
-    world.handle(began());
-    assert_eq!(world.pass(300), [ArenaEffect::Show(ID.to_owned())]);
+    world.handle(&began());
+    assert_eq!(world.pass(300), [AccountEffect::ShowArena(ID.to_owned())]);
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(
-        world.handle(ArenaEvent::NotShown(ID.to_owned(), false)),
+        world.handle(&AccountEvent::ArenaNotShown(ID.to_owned(), false)),
         leave
     );
 }
@@ -355,7 +387,7 @@ fn the_servers_seconds_are_as_long_as_it_counts_them() {
     let rules = Arc::clone(&world.calendar.rules);
     world.calendar = ArenaSchedule::new(rules, us, SECOND / 10, 7, world.begun);
     world.pass(0);
-    world.handle(ArenaEvent::Listed(vec![arena(600)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(600)]));
     assert_eq!(
         world.sleeps(),
         Some(57),
@@ -373,13 +405,13 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
     };
     let now = world.now();
     let effects = world.calendar.join(ID, entrance, now);
-    assert_eq!(effects, Some(vec![ArenaEffect::Show(ID.to_owned())]));
+    assert_eq!(effects, Some(vec![AccountEffect::ShowArena(ID.to_owned())]));
     let private = Arena {
         is_private: true,
         ..arena(0)
     };
-    let effects = world.handle(ArenaEvent::Shown(Box::new(private)));
-    let [ArenaEffect::Join(_, entrance)] = effects.as_slice() else {
+    let effects = world.handle(&AccountEvent::ArenaShown(Box::new(private)));
+    let [AccountEffect::JoinArena(_, entrance)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     assert_eq!(entrance.password.as_deref(), Some("boom"));
@@ -387,10 +419,13 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
     world.done();
     assert_eq!(
         world.calendar.leave(ID),
-        Some(vec![ArenaEffect::Leave(ID.to_owned())])
+        Some(vec![AccountEffect::LeaveArena(ID.to_owned())])
     );
-    world.handle(ArenaEvent::Left(ID.to_owned(), true));
-    assert_eq!(world.handle(ArenaEvent::Listed(vec![arena(0)])), []);
+    world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true));
+    assert_eq!(
+        world.handle(&AccountEvent::ArenasListed(vec![arena(0)])),
+        []
+    );
     assert_eq!(world.calendar.leave("unknown1"), None);
 }
 
@@ -403,9 +438,9 @@ fn the_rules_join_no_more_arenas_than_the_operator_wants() {
         length: Some(SECOND * 600),
         ..arena(20)
     };
-    let effects = world.handle(ArenaEvent::Listed(vec![arena(25), sooner]));
+    let effects = world.handle(&AccountEvent::ArenasListed(vec![arena(25), sooner]));
     // Both are about to begin: the bot joins the first to begin, the other after its end.
-    let Some(ArenaEffect::Join(first, _)) = effects.first() else {
+    let Some(AccountEffect::JoinArena(first, _)) = effects.first() else {
         panic!("{effects:?}");
     };
     assert_eq!(first, "zooner12");
@@ -421,15 +456,15 @@ proptest! {
         let mut joins: Vec<Duration> = Vec::new();
         for (step, seconds) in steps {
             let effects = match step {
-                0 => world.handle(ArenaEvent::Listed(vec![arena(seconds)])),
-                1 => world.handle(began()),
-                2 => world.handle(over()),
-                3 => world.handle(ArenaEvent::Shown(Box::new(arena(0)))),
+                0 => world.handle(&AccountEvent::ArenasListed(vec![arena(seconds)])),
+                1 => world.handle(&began()),
+                2 => world.handle(&over()),
+                3 => world.handle(&AccountEvent::ArenaShown(Box::new(arena(0)))),
                 4 | 5 => world.done(),
-                6 => world.handle(ArenaEvent::Joined(ID.to_owned(), JoinOutcome::Lost)),
+                6 => world.handle(&AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Lost)),
                 _ => world.pass(seconds),
             };
-            if effects.iter().any(|effect| matches!(effect, ArenaEffect::Join(..))) {
+            if effects.iter().any(|effect| matches!(effect, AccountEffect::JoinArena(..))) {
                 joins.push(world.passed);
             }
         }

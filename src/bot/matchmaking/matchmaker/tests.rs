@@ -6,13 +6,13 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
 use crate::bot::matchmaking::challenge_request::Initiator;
+use crate::bot::matchmaking::context::Directory;
 use crate::bot::matchmaking::cooldown::all_keys;
-use crate::bot::matchmaking::event::{Directory, NotCreated};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::bot::state::{BotState, StateRules};
 use crate::config::Profile;
 use crate::lichess::{
-    Account, Challenge, ChallengeStatus, ColorChoice, Event, Perf, Player, Presence,
+    Account, Challenge, ChallengeStatus, ColorChoice, Event, GameId, Perf, Player, Presence,
 };
 use crate::store::{Store, Timestamp};
 
@@ -25,6 +25,13 @@ const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
 
 fn me() -> UserId {
     UserId::new("Megaton")
+}
+
+fn game_over() -> AccountEvent {
+    AccountEvent::Left {
+        game: GameId::new("g1"),
+        seen: true,
+    }
 }
 
 fn user(name: &str) -> UserId {
@@ -114,7 +121,7 @@ impl World {
         })
     }
 
-    fn handle(&mut self, received: MatchmakingEvent) -> Vec<MatchmakingEffect> {
+    fn handle(&mut self, received: &AccountEvent) -> Vec<MatchmakingEffect> {
         let moment = START + self.passed;
         self.clock.store(moment.as_millis(), Ordering::Relaxed);
         let around = MatchContext {
@@ -156,7 +163,7 @@ impl World {
 
     fn pass(&mut self, time: Duration) -> Vec<MatchmakingEffect> {
         self.passed += time;
-        self.handle(MatchmakingEvent::Tick)
+        self.handle(&AccountEvent::Tick)
     }
 
     /// The effects after the answer to a look-up; `None` if the effects ask for something else.
@@ -164,7 +171,7 @@ impl World {
         Some(match effects {
             [MatchmakingEffect::List] => {
                 let listed = accounts(&self.bots);
-                self.handle(MatchmakingEvent::Listed(listed))
+                self.handle(&AccountEvent::BotsListed(listed))
             }
             [MatchmakingEffect::Look(users)] => {
                 let seen = users
@@ -176,7 +183,7 @@ impl World {
                         playing: false,
                     })
                     .collect();
-                self.handle(MatchmakingEvent::Seen(seen))
+                self.handle(&AccountEvent::UsersSeen(seen))
             }
             _ => return None,
         })
@@ -214,21 +221,21 @@ impl World {
     }
 
     fn decline(&mut self, offer: &ChallengeRequest, reason: &str) {
-        self.handle(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
+        self.handle(&AccountEvent::Created(Box::new(challenge("c", offer))));
         let mut declined = challenge("c", offer);
         declined.decline_reason = Some(DeclineReason::from_word(reason));
         let event = Event::ChallengeDeclined(Box::new(declined));
         assert_eq!(
-            self.handle(MatchmakingEvent::Event(event)),
+            self.handle(&AccountEvent::Event(event)),
             [MatchmakingEffect::Release]
         );
     }
 
     fn accept(&mut self, offer: &ChallengeRequest) {
-        self.handle(MatchmakingEvent::Created(Box::new(challenge("c", offer))));
+        self.handle(&AccountEvent::Created(Box::new(challenge("c", offer))));
         self.held = false;
         let event = Event::GameStart(Box::new(game("c", &offer.to)));
-        assert_eq!(self.handle(MatchmakingEvent::Event(event)), []);
+        assert_eq!(self.handle(&AccountEvent::Event(event)), []);
         self.spare = 1;
     }
 }
@@ -396,7 +403,7 @@ fn too_fast_is_answered_with_a_slower_profile() {
             assert_eq!(world.next_offer().profile.name, "rapid");
             return;
         }
-        world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+        world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
     }
     panic!("the blitz profile is never drawn");
 }
@@ -405,9 +412,9 @@ fn too_fast_is_answered_with_a_slower_profile() {
 fn a_challenge_without_an_answer_is_withdrawn_and_starts_a_cooldown() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    let created = MatchmakingEvent::Created(Box::new(challenge("c", &offer)));
+    let created = AccountEvent::Created(Box::new(challenge("c", &offer)));
     assert_eq!(
-        world.handle(created),
+        world.handle(&created),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]
     );
     assert_eq!(world.pass(Duration::from_secs(19)), []);
@@ -429,10 +436,10 @@ fn a_challenge_without_an_answer_is_withdrawn_and_starts_a_cooldown() {
 fn a_game_that_begins_while_the_challenge_is_withdrawn_counts() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
     world.pass(MINUTE);
     let event = Event::GameStart(Box::new(game("c", &offer.to)));
-    world.handle(MatchmakingEvent::Event(event));
+    world.handle(&AccountEvent::Event(event));
     (world.held, world.spare) = (false, 1);
     let second = world.next_offer();
     assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
@@ -447,7 +454,7 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
     assert!(!world.offers_within(MINUTE * 10), "one game at a time");
     world.games = 0;
     // The second game does not wait for the idle time.
-    let over = world.handle(MatchmakingEvent::GameOver);
+    let over = world.handle(&game_over());
     let effects = world.until_something(over);
     let [MatchmakingEffect::Create(second)] = effects.as_slice() else {
         panic!("{effects:?}");
@@ -463,11 +470,11 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
 fn an_incoming_challenge_takes_the_slot_and_starts_no_cooldown() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
     // The account state withdrew it and gave the slot to an incoming challenge.
     (world.held, world.games) = (false, 1);
     assert_eq!(
-        world.handle(MatchmakingEvent::Tick),
+        world.handle(&AccountEvent::Tick),
         [MatchmakingEffect::Release]
     );
     assert_eq!(world.rests_kept, 0, "no cooldown starts");
@@ -479,41 +486,41 @@ fn an_incoming_challenge_takes_the_slot_and_starts_no_cooldown() {
 fn a_lost_answer_is_looked_for_and_never_repeated() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    let lost = MatchmakingEvent::NotCreated(NotCreated::Lost);
-    assert_eq!(world.handle(lost), [MatchmakingEffect::Find]);
+    let lost = AccountEvent::NotCreated(NotCreated::Lost);
+    assert_eq!(world.handle(&lost), [MatchmakingEffect::Find]);
     let found = vec![challenge("c", &offer)];
     assert_eq!(
-        world.handle(MatchmakingEvent::Found(Some(found))),
+        world.handle(&AccountEvent::Outgoing(Some(found))),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]
     );
     assert_eq!(world.pass(MINUTE), [MatchmakingEffect::Withdraw]);
 
     let mut world = World::enabled();
     world.next_offer();
-    world.handle(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
     assert_eq!(
-        world.handle(MatchmakingEvent::Found(Some(Vec::new()))),
+        world.handle(&AccountEvent::Outgoing(Some(Vec::new()))),
         [MatchmakingEffect::Release]
     );
 
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.handle(MatchmakingEvent::NotCreated(NotCreated::Lost));
-    assert_eq!(world.handle(MatchmakingEvent::Found(None)), []);
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(world.handle(&AccountEvent::Outgoing(None)), []);
     let echo = Event::Challenge {
         challenge: Box::new(challenge("c", &offer)),
         compat: None,
     };
     assert_eq!(
-        world.handle(MatchmakingEvent::Event(echo)),
+        world.handle(&AccountEvent::Event(echo)),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]
     );
 
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.handle(MatchmakingEvent::NotCreated(NotCreated::Lost));
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
     let event = Event::GameStart(Box::new(game("other", &offer.to)));
-    world.handle(MatchmakingEvent::Event(event));
+    world.handle(&AccountEvent::Event(event));
     (world.held, world.spare) = (false, 1);
     let second = world.next_offer();
     assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
@@ -524,19 +531,19 @@ fn limits_are_waited_for_and_reported_to_the_quota() {
     let hour = MINUTE * 60;
     let mut world = World::enabled();
     world.next_offer();
-    let limited = MatchmakingEvent::NotCreated(NotCreated::Limited(hour));
-    assert_eq!(world.handle(limited), [MatchmakingEffect::Release]);
+    let limited = AccountEvent::NotCreated(NotCreated::Limited(hour));
+    assert_eq!(world.handle(&limited), [MatchmakingEffect::Release]);
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
     // The bot state has recorded whose daily limit is spent.
     world.directory.avoided = vec!["near", "far"];
-    let spent = MatchmakingEvent::NotCreated(NotCreated::DaySpent);
-    assert_eq!(world.handle(spent), [MatchmakingEffect::Release]);
+    let spent = AccountEvent::NotCreated(NotCreated::DaySpent);
+    assert_eq!(world.handle(&spent), [MatchmakingEffect::Release]);
     assert_eq!(
         (offer.to, world.next_offer().to),
         (user("near"), user("weak"))
     );
-    world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+    world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
     world.directory.avoided.clear();
     world.directory.barred = Some((START + world.passed + hour, Denied::Credits));
     assert!(!world.offers_within(hour));
@@ -548,7 +555,7 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
     let offer = world.next_offer();
     let mut casual = challenge("c", &offer);
     casual.rated = false;
-    let effects = world.handle(MatchmakingEvent::Created(Box::new(casual)));
+    let effects = world.handle(&AccountEvent::Created(Box::new(casual)));
     assert_eq!(
         effects,
         [
@@ -564,7 +571,7 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
 fn closing_withdraws_the_open_challenge() {
     let mut world = World::enabled();
     let offer = world.next_offer();
-    world.handle(MatchmakingEvent::Created(Box::new(challenge("c", &offer))));
+    world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
     assert_eq!(
         world.matchmaker.set_open(false),
         [MatchmakingEffect::Withdraw]
@@ -603,7 +610,7 @@ fn profiles_are_drawn_by_weight_and_hour() {
         world.passed += Duration::from_secs(3600) * 2;
         let offer = world.next_offer();
         *drawn.entry(offer.profile.name.clone()).or_default() += 1;
-        world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+        world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
         (world.held, world.spare) = (false, 1);
     }
     assert!(drawn["often"] > drawn["seldom"], "{drawn:?}");

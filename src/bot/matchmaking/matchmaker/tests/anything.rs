@@ -22,23 +22,23 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// One of the answers that may come at any time, expected or not.
-fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> MatchmakingEvent {
+fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> AccountEvent {
     let ours = challenge("c", last);
     match kind {
-        0 => MatchmakingEvent::Listed(accounts(&world.bots)),
-        1 => MatchmakingEvent::NotListed(None),
-        2 => MatchmakingEvent::NotSeen,
-        3 => MatchmakingEvent::Created(Box::new(ours)),
-        4 => MatchmakingEvent::NotCreated(NotCreated::Lost),
-        5 => MatchmakingEvent::NotCreated(NotCreated::Refused("no".to_owned())),
-        6 => MatchmakingEvent::NotCreated(NotCreated::Limited(MINUTE)),
-        7 => MatchmakingEvent::Found(Some(vec![ours])),
-        8 => MatchmakingEvent::Found(None),
-        9 => MatchmakingEvent::Done(ChallengeStatus::Declined),
-        10 => MatchmakingEvent::Done(ChallengeStatus::Accepted),
-        11 => MatchmakingEvent::Event(Event::ChallengeDeclined(Box::new(ours))),
-        12 => MatchmakingEvent::Event(Event::GameStart(Box::new(game("c", &last.to)))),
-        _ => MatchmakingEvent::Seen(
+        0 => AccountEvent::BotsListed(accounts(&world.bots)),
+        1 => AccountEvent::BotsNotListed(None),
+        2 => AccountEvent::UsersNotSeen,
+        3 => AccountEvent::Created(Box::new(ours)),
+        4 => AccountEvent::NotCreated(NotCreated::Lost),
+        5 => AccountEvent::NotCreated(NotCreated::Refused("no".to_owned())),
+        6 => AccountEvent::NotCreated(NotCreated::Limited(MINUTE)),
+        7 => AccountEvent::Outgoing(Some(vec![ours])),
+        8 => AccountEvent::Outgoing(None),
+        9 => AccountEvent::ChallengeDone(ChallengeStatus::Declined),
+        10 => AccountEvent::ChallengeDone(ChallengeStatus::Accepted),
+        11 => AccountEvent::Event(Event::ChallengeDeclined(Box::new(ours))),
+        12 => AccountEvent::Event(Event::GameStart(Box::new(game("c", &last.to)))),
+        _ => AccountEvent::UsersSeen(
             world
                 .bots
                 .iter()
@@ -73,17 +73,17 @@ proptest! {
                 Step::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
                 Step::Answer(kind) => {
                     let received = answer(&world, kind, &last);
-                    world.handle(received)
+                    world.handle(&received)
                 }
                 Step::Seats(spare, games) => {
                     (world.spare, world.games) = (spare, games);
                     world.held = world.held && spare == 0;
-                    world.handle(MatchmakingEvent::Tick)
+                    world.handle(&AccountEvent::Tick)
                 }
                 Step::Order => {
                     let order = ManualChallenge::new("boss", None, &[]).unwrap();
                     let _ = world.matchmaker.order(order);
-                    world.handle(MatchmakingEvent::Tick)
+                    world.handle(&AccountEvent::Tick)
                 }
             };
             for effect in effects {

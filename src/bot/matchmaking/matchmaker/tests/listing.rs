@@ -18,7 +18,7 @@ fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
             }
         }
         if let [MatchmakingEffect::Create(_)] = effects.as_slice() {
-            world.handle(MatchmakingEvent::NotCreated(NotCreated::NoSeat));
+            world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
             (world.held, world.spare) = (false, 1);
         }
     }

@@ -35,7 +35,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     let someone = || user("someone");
     let unasked = |why: &str| MatchmakingEffect::Unasked(someone(), why.to_owned());
     let seen = |online| {
-        MatchmakingEvent::Seen(vec![Presence {
+        AccountEvent::UsersSeen(vec![Presence {
             id: someone(),
             title: None,
             online,
@@ -43,7 +43,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         }])
     };
     for (received, why) in [
-        (MatchmakingEvent::Seen(Vec::new()), "no such account"),
+        (AccountEvent::UsersSeen(Vec::new()), "no such account"),
         (seen(false), "not online"),
     ] {
         world.matchmaker.order(order()).unwrap();
@@ -51,7 +51,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
             world.pass(MINUTE),
             [MatchmakingEffect::Look(vec![someone()])]
         );
-        assert_eq!(world.handle(received), [unasked(why)]);
+        assert_eq!(world.handle(&received), [unasked(why)]);
         assert!(!world.offers_within(MINUTE * 10), "{why}");
     }
     world.matchmaker.order(order()).unwrap();
@@ -60,13 +60,13 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         [MatchmakingEffect::Look(vec![someone()])]
     );
     world.spare = 0;
-    assert_eq!(world.handle(seen(true)), []);
+    assert_eq!(world.handle(&seen(true)), []);
     world.spare = 1;
     assert_eq!(
         world.pass(MINUTE),
         [MatchmakingEffect::Look(vec![someone()])]
     );
-    assert_eq!(world.handle(seen(false)).len(), 1);
+    assert_eq!(world.handle(&seen(false)).len(), 1);
     let later = START + world.passed + MINUTE * 60;
     world.directory.barred = Some((later, Denied::BotGames));
     world.matchmaker.order(order()).unwrap();
@@ -76,7 +76,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         [MatchmakingEffect::Look(vec![someone()])]
     );
     let spent = unasked("daily limit of bot games reached");
-    assert_eq!(world.handle(seen(true)), [spent]);
+    assert_eq!(world.handle(&seen(true)), [spent]);
     world.directory.barred = Some((later, Denied::Pace));
     world.matchmaker.order(order()).unwrap();
     assert_eq!(
@@ -84,13 +84,13 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         [MatchmakingEffect::Look(vec![someone()])]
     );
     assert!(matches!(
-        world.handle(seen(true))[..],
+        world.handle(&seen(true))[..],
         [MatchmakingEffect::Create(_)]
     ));
     let refused = NotCreated::Refused("refused with status 400: friends only".to_owned());
     let said = unasked("refused with status 400: friends only");
     assert_eq!(
-        world.handle(MatchmakingEvent::NotCreated(refused)),
+        world.handle(&AccountEvent::NotCreated(refused)),
         [said, MatchmakingEffect::Release]
     );
     world.directory.barred = None;

@@ -1,20 +1,15 @@
-//! Bot games and challenge credits: calls of the quota, and how they reach the disk.
+//! Bot games and challenge credits: the calls of the quota.
 //!
 //! A use is reserved in memory at once, so that two decisions in a row cannot both take the last
-//! game; the returned [`DurableWrite`] is awaited before the call that uses it.
+//! game; the call that uses it waits for [`BotState::saved`].
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
-
-use futures::future::BoxFuture;
 
 use super::bot_state::{BotState, Inner};
 use super::opponents::StartedGame;
 use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit};
 use crate::lichess::{ChallengeId, Error, UserId};
-use crate::store::{Change, Origin, StoreError, TimeSpan, Timestamp};
+use crate::store::{Change, Origin, TimeSpan, Timestamp};
 
 /// The server's name for its limit of games between bots.
 const BOT_GAMES: &str = "bot.vsBot";
@@ -31,39 +26,6 @@ pub enum QuotaCall {
     Accept,
     AcceptBot,
     Challenge,
-}
-
-/// A write on its way to the disk. It completes once it is there, or cannot get there now: then the
-/// bot continues with the state in memory, and the store raises the alert.
-#[must_use = "what is spent must be on disk before it is spent"]
-pub struct DurableWrite(BoxFuture<'static, Result<(), StoreError>>);
-
-impl DurableWrite {
-    pub(super) fn of(write: impl Future<Output = Result<(), StoreError>> + Send + 'static) -> Self {
-        Self(Box::pin(write))
-    }
-
-    pub fn none() -> Self {
-        Self::of(std::future::ready(Ok(())))
-    }
-}
-
-impl std::fmt::Debug for DurableWrite {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Writing")
-    }
-}
-
-impl Future for DurableWrite {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(context).map(|outcome| {
-            if let Err(error) = outcome {
-                tracing::debug!(%error, "kept in memory only");
-            }
-        })
-    }
 }
 
 impl BotState {
@@ -90,35 +52,32 @@ impl BotState {
         self.look(|inner, now| inner.quota.forecast(now))
     }
 
-    /// Reserves the game of a bot's challenge about to be accepted.
-    pub fn hold_accept(&self, challenge: &ChallengeId, opponent: &UserId) -> DurableWrite {
+    /// Reserves the game of a bot's challenge about to be accepted. The call must wait for
+    /// [`BotState::saved`].
+    pub fn hold_accept(&self, challenge: &ChallengeId, opponent: &UserId) {
         let key = challenge.as_str();
-        self.write_all_through(|inner, now, changes| {
+        self.change(|inner, now, changes| {
             let opponent = Some(opponent.clone());
             let hold = inner.quota.hold_game(key, Origin::Incoming, opponent, now);
             changes.push(hold);
-        })
+        });
     }
 
     /// Spends the credits of a challenge about to be made and, against a bot, reserves its game.
-    /// Returns the key that names it until the server does ([`BotState::challenge_made`]).
-    pub fn hold_challenge(
-        &self,
-        target: ChallengeTarget,
-        opponent: &UserId,
-    ) -> (String, DurableWrite) {
-        let mut key = String::new();
-        let writing = self.write_all_through(|inner, now, changes| {
+    /// Returns the key that names it until the server does ([`BotState::challenge_made`]). The call
+    /// must wait for [`BotState::saved`].
+    pub fn hold_challenge(&self, target: ChallengeTarget, opponent: &UserId) -> String {
+        self.change(|inner, now, changes| {
             let opponent = Some(opponent.clone());
             inner.named += 1;
-            key = format!("challenge {} {}", now.as_millis(), inner.named);
+            let key = format!("challenge {} {}", now.as_millis(), inner.named);
             changes.extend(inner.quota.spend_credits(target, opponent.clone(), now));
             if target == ChallengeTarget::Bot {
                 let hold = inner.quota.hold_game(&key, Origin::Outgoing, opponent, now);
                 changes.push(hold);
             }
-        });
-        (key, writing)
+            key
+        })
     }
 
     /// Records that the server created the challenge.

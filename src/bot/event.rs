@@ -1,0 +1,378 @@
+//! The account's events and effects: the only vocabulary between the event loop, the account state and
+//! the API queue.
+//!
+//! Data only.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::account::OpponentKind;
+use super::backfill::MissedGame;
+use super::challenge_policy::ChallengeRule;
+use super::game::CallOutcome;
+use super::matchmaking::ChallengeRequest;
+use super::player_lists::PlayerLists;
+use super::settings::Settings;
+use crate::lichess::{
+    Account, Arena, Challenge, ChallengeId, ChallengeStatus, DeclineReason, Disconnect, Error,
+    Event, ExportedGame, GameId, GameInfo, JoinOptions, Presence, UserId,
+};
+
+#[derive(Clone, Debug)]
+pub enum AccountEvent {
+    /// The event stream opened: the server repeats running games and open challenges.
+    Opened,
+    /// The event stream is down while the server responds: poll for what it would deliver.
+    Away,
+    /// A line of the event stream.
+    Event(Event),
+
+    /// A game task ended.
+    Left {
+        game: GameId,
+        /// Whether it saw the game end, or only lost track of it.
+        seen: bool,
+    },
+    /// A game task ended while the game continues: no clock runs, and it is the opponent's turn.
+    Parked(GameId),
+    /// A game stalled, or continues.
+    Standstill {
+        game: GameId,
+        /// Whether it is stalled.
+        stands: bool,
+    },
+
+    /// New settings; accepted challenges stay accepted.
+    Settings(Arc<Settings>),
+    Lists(Arc<PlayerLists>),
+    /// Accept nothing new until resumed.
+    Pause,
+    Resume,
+    /// Whether an alert forbids new games.
+    Alarm(bool),
+    /// Accept nothing new for good.
+    Drain,
+    /// The time of [`super::AccountState::next_timeout`] has passed.
+    Tick,
+
+    /// Incoming challenges that await an answer.
+    Waiting(Vec<Challenge>),
+    /// The server's list of running games.
+    Running(Vec<GameInfo>),
+    /// The list of running games could not be fetched.
+    NoList,
+    /// Outcome of an accept.
+    Accepted {
+        id: ChallengeId,
+        answer: AcceptOutcome,
+    },
+    /// Outcome of withdrawing the bot's own challenge.
+    Canceled {
+        id: ChallengeId,
+        answer: CallOutcome,
+    },
+    /// Outcome of aborting an excess game.
+    Aborted {
+        game: GameId,
+        answer: CallOutcome,
+    },
+
+    /// The online bots, and perhaps the bot's own account.
+    BotsListed(Vec<Account>),
+    /// The list could not be fetched; such calls pause for this long.
+    BotsNotListed(Option<Duration>),
+    /// The status of the requested users.
+    UsersSeen(Vec<Presence>),
+    /// The status could not be fetched.
+    UsersNotSeen,
+    /// The server created the bot's challenge.
+    Created(Box<Challenge>),
+    NotCreated(NotCreated),
+    /// The bot's open challenges, after an answer was lost; `None` if they could not be fetched.
+    Outgoing(Option<Vec<Challenge>>),
+    /// Outcome of the bot's challenge, from its own stream.
+    ChallengeDone(ChallengeStatus),
+
+    ArenasListed(Vec<Arena>),
+    /// The list could not be fetched; such calls pause for this long.
+    ArenasNotListed(Option<Duration>),
+    ArenaShown(Box<Arena>),
+    /// An arena could not be fetched; `true` if it does not exist.
+    ArenaNotShown(String, bool),
+    ArenaJoined(String, JoinOutcome),
+    /// Outcome of leaving an arena: whether it succeeded.
+    ArenaLeft(String, bool),
+
+    /// A game that ended unseen was looked up.
+    Exported {
+        game: GameId,
+        answer: Result<Box<ExportedGame>, Error>,
+    },
+}
+
+/// An effect to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccountEffect {
+    /// Start the only task of a game.
+    Play(Box<GameInfo>),
+    /// Tell a game task that its game is reported as over.
+    GameFinish(GameId),
+    /// Record the rating change of a finished game, and the opponent's.
+    RatingChanged {
+        game: GameId,
+        ours: i32,
+        theirs: Option<i32>,
+    },
+    /// Count a game that ended unseen as its game task would have.
+    Missed(Box<MissedGame>),
+    /// Note in the event log what became of an operator's command.
+    Note(String),
+
+    /// Accept a challenge. A bot's is charged to the quota, on disk before the call goes out.
+    Accept {
+        id: ChallengeId,
+        from: OpponentKind,
+        /// The opponent, unless anonymous.
+        opponent: Option<UserId>,
+    },
+    Decline(Box<Decline>),
+    /// Withdraw the bot's own challenge.
+    Cancel(ChallengeId),
+    /// Abort an excess game.
+    Abort(GameId),
+    /// Fetch the list of running games.
+    List,
+    /// Fetch the challenges that await an answer.
+    Waiting,
+
+    /// Fetch the online bots.
+    ListBots,
+    /// Fetch the status of these users.
+    LookUp(Vec<UserId>),
+    /// Create this challenge; its slot is taken and its quota reserved, on disk before the call.
+    Create(Box<ChallengeRequest>),
+    /// Fetch the bot's open challenges.
+    ListOutgoing,
+
+    /// Fetch the current tournaments.
+    ListArenas,
+    ShowArena(String),
+    /// Join it, or repeat the join to stay available for pairing.
+    JoinArena(String, JoinOptions),
+    LeaveArena(String),
+
+    /// Look up a game that ended unseen.
+    Export(GameId),
+}
+
+/// A challenge to decline, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decline {
+    pub id: ChallengeId,
+    /// The reason sent to the challenger.
+    pub reason: DeclineReason,
+    /// The challenger's kind: humans are answered first.
+    pub from: OpponentKind,
+    /// The challenger's name, for the log.
+    pub challenger: String,
+    /// The rule that decided; `None` when the server did.
+    pub rule: Option<ChallengeRule>,
+    /// The violation, for the operator.
+    pub why: String,
+}
+
+/// The server's answer to an accept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AcceptOutcome {
+    Done,
+    /// No answer, or an unintelligible one.
+    Lost,
+    /// The bot's daily games against bots are used up; the quota knows for how long.
+    OurDay,
+    TheirDay,
+    /// Too many calls of this kind.
+    Limited(Option<Duration>),
+    Refused,
+    /// The challenge no longer exists.
+    Gone,
+}
+
+impl From<Result<(), Error>> for AcceptOutcome {
+    fn from(outcome: Result<(), Error>) -> Self {
+        let Err(error) = outcome else {
+            return Self::Done;
+        };
+        match error {
+            Error::Transient { .. } | Error::Protocol { .. } => Self::Lost,
+            Error::RateLimited { body, .. } if body.is_about_bots() => Self::OurDay,
+            Error::RateLimited { wait, .. } => Self::Limited(wait),
+            Error::Refused { body, .. } if body.is_about_bots() => Self::TheirDay,
+            Error::Refused { .. } => Self::Refused,
+            Error::Gone { .. } => Self::Gone,
+        }
+    }
+}
+
+/// Why a challenge was not created.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCreated {
+    /// Unknown: no answer, or an unintelligible one.
+    #[error("no reply, and the challenge does not exist")]
+    Lost,
+    /// No slot was free, or the quota spending could not be written.
+    #[error("no free slot")]
+    NoSeat,
+    /// Such calls pause for this long.
+    #[error("rate limited by Lichess for {} s", .0.as_secs())]
+    Limited(Duration),
+    /// The daily limit of games against bots is spent, the bot's or the opponent's.
+    #[error("daily limit of bot games reached, by the bot or the opponent")]
+    DaySpent,
+    /// The server refuses a challenge to this user, in its words.
+    #[error("{0}")]
+    Refused(String),
+    /// The token or account may not send challenges.
+    #[error("the token or account may not send challenges")]
+    Forbidden,
+    /// The token is rejected: clearing that alert resumes matchmaking.
+    #[error("the token is rejected")]
+    Unauthorized,
+}
+
+/// Why a challenge with its stream was not opened.
+impl From<&Disconnect> for NotCreated {
+    fn from(loss: &Disconnect) -> Self {
+        let Disconnect::Unopened(error) = loss else {
+            return Self::Lost;
+        };
+        match error {
+            Error::RateLimited { body, .. } | Error::Refused { body, .. }
+                if body.is_about_bots() =>
+            {
+                Self::DaySpent
+            }
+            Error::RateLimited { wait, .. } => Self::Limited(wait.unwrap_or_default()),
+            Error::Refused { .. } if error.is_unauthorized() => Self::Unauthorized,
+            Error::Refused { .. } if error.is_forbidden() => Self::Forbidden,
+            Error::Refused { .. } | Error::Gone { .. } => Self::Refused(error.to_string()),
+            Error::Transient { .. } | Error::Protocol { .. } => Self::Lost,
+        }
+    }
+}
+
+/// Outcome of joining an arena.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JoinOutcome {
+    Done,
+    Lost,
+    /// Such calls pause for this long.
+    Limited(Duration),
+    /// Refused now or for this account; in the server's words.
+    Refused(String),
+    /// The account may not play in arenas.
+    Banned,
+    /// The arena does not exist.
+    Gone,
+}
+
+impl From<Result<(), Error>> for JoinOutcome {
+    fn from(outcome: Result<(), Error>) -> Self {
+        match outcome {
+            Ok(()) => Self::Done,
+            Err(Error::RateLimited { wait, .. }) => Self::Limited(wait.unwrap_or_default()),
+            Err(error) if error.is_forbidden() => Self::Banned,
+            Err(Error::Refused { body, .. }) => Self::Refused(body.message),
+            Err(Error::Gone { .. }) => Self::Gone,
+            Err(Error::Transient { .. } | Error::Protocol { .. }) => Self::Lost,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::{ErrorBody, RateLimit};
+
+    #[test]
+    fn the_error_class_tells_whose_daily_limit_is_spent() {
+        let wait = Some(Duration::from_secs(7));
+        let body = |key: &str| {
+            Box::new(ErrorBody {
+                rate_limit: Some(RateLimit {
+                    key: Some(key.to_owned()),
+                    wait,
+                }),
+                ..ErrorBody::default()
+            })
+        };
+        let ours = Error::RateLimited {
+            wait,
+            body: body("bot.vsBot.day"),
+        };
+        assert_eq!(AcceptOutcome::from(Err(ours)), AcceptOutcome::OurDay);
+        let theirs = Error::Refused {
+            status: 400,
+            body: body("bot.vsBot.day"),
+        };
+        assert_eq!(AcceptOutcome::from(Err(theirs)), AcceptOutcome::TheirDay);
+        let other = Error::RateLimited {
+            wait,
+            body: body("challenge.accept"),
+        };
+        assert_eq!(
+            AcceptOutcome::from(Err(other)),
+            AcceptOutcome::Limited(wait)
+        );
+        assert_eq!(AcceptOutcome::from(Ok(())), AcceptOutcome::Done);
+    }
+
+    #[test]
+    fn the_error_class_tells_why_a_challenge_was_not_created() {
+        let day = || {
+            Box::new(ErrorBody {
+                rate_limit: Some(RateLimit {
+                    key: Some("bot.vsBot.day".to_owned()),
+                    wait: None,
+                }),
+                ..ErrorBody::default()
+            })
+        };
+        let limited = |wait, body| Error::RateLimited { wait, body };
+        let refused = |status, body| Error::Refused { status, body };
+        let said = |words: &str| NotCreated::Refused(words.to_owned());
+        let minute = Some(Duration::from_secs(60));
+        let transient = Error::Transient {
+            reached: true,
+            status: None,
+            reason: String::new(),
+        };
+        for (error, expected) in [
+            (limited(minute, day()), NotCreated::DaySpent),
+            (refused(400, day()), NotCreated::DaySpent),
+            (
+                limited(minute, Box::default()),
+                NotCreated::Limited(Duration::from_secs(60)),
+            ),
+            (
+                refused(400, Box::default()),
+                said("refused with status 400: "),
+            ),
+            (refused(401, Box::default()), NotCreated::Unauthorized),
+            (refused(403, Box::default()), NotCreated::Forbidden),
+            (
+                Error::Gone {
+                    body: Box::default(),
+                },
+                said("gone: "),
+            ),
+            (transient, NotCreated::Lost),
+        ] {
+            assert_eq!(
+                NotCreated::from(&Disconnect::Unopened(error.clone())),
+                expected,
+                "{error:?}"
+            );
+        }
+        assert_eq!(NotCreated::from(&Disconnect::Ended), NotCreated::Lost);
+    }
+}
