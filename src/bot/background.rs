@@ -4,10 +4,8 @@
 //!
 //! They only raise and clear alerts. A part that panics restarts by itself.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures::FutureExt;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -17,7 +15,7 @@ use super::player_lists::{ListRefresher, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;
 use super::state::BotState;
-use super::supervisor::{RestartBackoff, panic_message, restart_on_panic};
+use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
 use crate::store::StoreError;
 
 /// Starts all background tasks; they end when the returned set is dropped.
@@ -53,9 +51,9 @@ async fn keep_lists(
     mut backoff: RestartBackoff,
 ) {
     loop {
-        let life = AssertUnwindSafe(keeper.run(&mut rules, &lists)).catch_unwind();
-        let Err(panic) = life.await else { return };
-        let reason = panic_message(panic.as_ref());
+        let Err(reason) = catch_panic(keeper.run(&mut rules, &lists)).await else {
+            return;
+        };
         tracing::error!(reason, "list refresher panicked; restarting");
         backoff.wait().await;
     }

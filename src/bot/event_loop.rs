@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::JoinMap;
 use tracing::Instrument;
 
 use super::account::AccountState;
@@ -28,11 +29,11 @@ use super::events::BotEvent;
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::{BotContext, play};
 use super::game::{Ending, GameParams, ResumeState};
-use super::game_registry::GameRegistry;
 use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::shutdown::ShutdownStep;
+use super::sleep_until;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 
 /// Maximum lines of the event stream to read in one go before calls go out.
@@ -59,9 +60,9 @@ pub(super) struct EventLoop {
     pub(super) account_stream: AccountStream,
     commands: CommandReceiver,
     health: AccountCheck,
-    games: JoinSet<Option<Ending>>,
-    game_tasks: HashMap<GameId, Arc<Notify>>,
-    ids: HashMap<Id, GameId>,
+    games: JoinMap<GameId, Option<Ending>>,
+    /// Tells a game task that its game is reported as over.
+    on_game_finish: HashMap<GameId, Arc<Notify>>,
     api_queue: ApiQueue,
     pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
     pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
@@ -92,7 +93,6 @@ impl EventLoop {
             estimator: SharedEstimator::knowing(options.state.move_costs()),
             state: options.state,
             alarms: alarms.clone(),
-            registry: GameRegistry::default(),
             eval_cache: EvalCache::default(),
             message_sender,
             client: options.client,
@@ -116,9 +116,8 @@ impl EventLoop {
 
     /// A replacement for an event loop that panicked. Its challenges and slots are lost, and it
     /// asks the server for them again; game tasks continue undisturbed.
-    pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: &str) -> Self {
+    pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: String) -> Self {
         tracing::error!(reason, "event loop panicked; restarting");
-        let reason = reason.to_owned();
         self.context
             .listeners
             .publish(BotEvent::EventLoopFailed { reason });
@@ -135,8 +134,7 @@ impl EventLoop {
         let mut event_loop = Self {
             begun: self.begun,
             games: self.games,
-            game_tasks: self.game_tasks,
-            ids: self.ids,
+            on_game_finish: self.on_game_finish,
             let_in: self.let_in,
             accepted_at: self.accepted_at,
             ..Self::at(connections, account_state, lists, account)
@@ -186,9 +184,8 @@ impl EventLoop {
             context,
             chat_task,
             messages,
-            games: JoinSet::new(),
-            game_tasks: HashMap::new(),
-            ids: HashMap::new(),
+            games: JoinMap::new(),
+            on_game_finish: HashMap::new(),
             let_in: false,
             accepted_at: None,
         };
@@ -211,7 +208,7 @@ impl EventLoop {
                 stream_event = self.account_stream.next() => self.drain_stream(stream_event)?,
                 Some(event) = self.api_queue.next() => Some(event),
                 Some(event) = self.messages.recv() => Some(event),
-                Some(left) = self.games.join_next_with_id() => Some(self.left(&left)),
+                Some((game, ending)) = self.games.join_next() => Some(self.left(game, ending)),
                 Ok(()) = self.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
                 () = self.context.alarms.changed() => Some(AccountEvent::Alarm(self.context.alarms.stop())),
                 order = self.commands.next() => {
@@ -247,7 +244,8 @@ impl EventLoop {
 
     /// Whether the event loop should end.
     fn closed(&mut self) -> bool {
-        let (idle, registry) = (self.api_queue.is_idle(), &self.context.registry);
+        let idle = self.api_queue.is_idle();
+        let registry = self.context.listeners.registry();
         let fresh = || registry.barely_begun();
         match self
             .account_state
@@ -263,7 +261,7 @@ impl EventLoop {
                 false
             }
             ShutdownStep::End => {
-                let left: Vec<String> = self.game_tasks.keys().map(ToString::to_string).collect();
+                let left: Vec<String> = self.games.keys().map(ToString::to_string).collect();
                 if !left.is_empty() {
                     let games = left.join(" ");
                     tracing::warn!(games, "left in progress; the next start resumes it");
@@ -387,7 +385,7 @@ impl EventLoop {
         match effect {
             AccountEffect::Play(game) => self.play(*game),
             AccountEffect::GameFinish(game) => {
-                if let Some(on_game_finish) = self.game_tasks.get(&game) {
+                if let Some(on_game_finish) = self.on_game_finish.get(&game) {
                     on_game_finish.notify_one();
                 }
             }
@@ -438,7 +436,7 @@ impl EventLoop {
     /// Starts the game's only task.
     fn play(&mut self, game: GameInfo) {
         let id = game.id.clone();
-        if self.game_tasks.contains_key(&id) {
+        if self.games.contains_key(&id) {
             // From an event loop that panicked.
             return;
         }
@@ -450,36 +448,28 @@ impl EventLoop {
             past: ResumeState::default(),
         };
         let on_game_finish = Arc::new(Notify::new());
-        self.game_tasks
+        self.on_game_finish
             .insert(id.clone(), Arc::clone(&on_game_finish));
         let span = tracing::error_span!("game", id = %id);
         let context = self.context.clone();
         let player = play(context, params, on_game_finish).instrument(span);
-        let handle = self.games.spawn(player);
-        self.ids.insert(handle.id(), id);
+        self.games.spawn(id, player);
     }
 
-    fn left(&mut self, left: &Result<(Id, Option<Ending>), JoinError>) -> AccountEvent {
-        let (task, ending) = match left {
-            Ok((task, ending)) => (*task, Some(ending.as_ref())),
-            Err(error) => {
-                tracing::error!(%error, "a game task ended unexpectedly");
-                (error.id(), None)
-            }
-        };
-        let Some(game) = self.ids.remove(&task) else {
-            return AccountEvent::Tick;
-        };
-        self.game_tasks.remove(&game);
-        self.context.registry.leave(&game);
+    fn left(&mut self, game: GameId, ending: Result<Option<Ending>, JoinError>) -> AccountEvent {
+        self.on_game_finish.remove(&game);
+        self.context.listeners.registry().leave(&game);
         self.context.listeners.event_log().leave(&game);
         match ending {
-            Some(None) => AccountEvent::Parked(game),
-            Some(Some(ending)) => AccountEvent::Left {
+            Ok(None) => AccountEvent::Parked(game),
+            Ok(Some(ending)) => AccountEvent::Left {
                 game,
                 seen: ending.status.is_some(),
             },
-            None => AccountEvent::Left { game, seen: false },
+            Err(error) => {
+                tracing::error!(%game, %error, "a game task ended unexpectedly");
+                AccountEvent::Left { game, seen: false }
+            }
         }
     }
 }
@@ -487,11 +477,4 @@ impl EventLoop {
 /// How long a second of the server is: shorter under tests.
 fn server_second(context: &BotContext) -> std::time::Duration {
     context.client.timing().minute / 60
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
 }

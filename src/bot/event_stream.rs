@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 
 use super::alerts::{AlertKind, Alerts};
+use super::sleep_until;
 use super::status::EventStreamStatus;
+use super::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{
     Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, PollFallback, Timing,
 };
@@ -43,7 +45,11 @@ pub(super) enum AccountStreamEvent {
 pub(super) struct AccountStream {
     client: Client,
     reopening: EventBackoff,
-    phase: Phase,
+    stream: Supervised<EventStream>,
+    /// Completes once the server answers a small call.
+    well_again: Option<BoxFuture<'static, ()>>,
+    /// When to poll, while the stream is down and that helps.
+    ask_at: Option<Instant>,
     alarms: Alerts,
     short_lives: u32,
     lost: u64,
@@ -60,28 +66,14 @@ struct Outage {
     believed: u32,
 }
 
-enum Phase {
-    Waiting {
-        until: Instant,
-        /// Completes once the server answers a small call.
-        well_again: Option<BoxFuture<'static, ()>>,
-        /// When to poll, where that helps.
-        ask_at: Option<Instant>,
-    },
-    Opening(BoxFuture<'static, Result<EventStream, Disconnect>>),
-    Live(Box<EventStream>),
-}
-
 impl AccountStream {
     pub(super) fn new(client: Client, alarms: Alerts) -> Self {
         Self {
             reopening: EventBackoff::new(client.timing()),
             client,
-            phase: Phase::Waiting {
-                until: Instant::now(),
-                well_again: None,
-                ask_at: None,
-            },
+            stream: Supervised::new(None),
+            well_again: None,
+            ask_at: None,
             alarms,
             short_lives: 0,
             lost: 0,
@@ -92,10 +84,7 @@ impl AccountStream {
 
     /// The stream's state for display.
     pub(super) fn status(&self) -> EventStreamStatus {
-        let received = match &self.phase {
-            Phase::Live(stream) => Some(stream.last_heard().elapsed()),
-            Phase::Waiting { .. } | Phase::Opening(_) => None,
-        };
+        let received = self.stream.live().map(|it| it.last_heard().elapsed());
         EventStreamStatus {
             open: received.is_some(),
             heard_ago: received.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
@@ -107,85 +96,64 @@ impl AccountStream {
     /// The next event. Cancellation safe.
     pub(super) async fn next(&mut self) -> AccountStreamEvent {
         loop {
-            match &mut self.phase {
-                Phase::Waiting {
-                    until,
-                    well_again,
-                    ask_at,
-                } => {
-                    tokio::select! {
-                        () = tokio::time::sleep_until((*until).into()) => self.open(),
-                        () = done(well_again) => {
-                            self.believe();
-                            self.open();
-                        }
-                        () = moment(*ask_at) => {
-                            *ask_at = Some(next_asking(self.client.timing(), self.away));
-                            return AccountStreamEvent::Away;
-                        }
+            let disturbed = self.stream.live().filter(|_| self.short_lives > 0);
+            let calm_at =
+                disturbed.map(|it| it.opened_at() + self.client.timing().healthy_life * CALM);
+            let change = tokio::select! {
+                change = self.stream.next() => change,
+                () = done(&mut self.well_again) => {
+                    if let Some(trouble) = &mut self.trouble {
+                        trouble.believed += 1;
                     }
+                    self.open();
+                    continue;
                 }
-                Phase::Opening(opening) => {
-                    return match opening.await {
-                        Ok(stream) => {
-                            self.trouble = None;
-                            self.phase = Phase::Live(Box::new(stream));
-                            AccountStreamEvent::Open
-                        }
-                        Err(loss) => self.lost(loss, Duration::ZERO),
-                    };
+                () = sleep_until(self.ask_at) => {
+                    self.ask_at = Some(next_asking(self.client.timing(), self.away));
+                    return AccountStreamEvent::Away;
                 }
-                Phase::Live(stream) => {
-                    let calm_at = stream.opened_at() + self.client.timing().healthy_life * CALM;
-                    let received = tokio::select! {
-                        received = stream.next() => received,
-                        () = tokio::time::sleep_until(calm_at.into()), if self.short_lives > 0 => {
-                            self.short_lives = 0;
-                            self.alarms.clear(AlertKind::Stolen);
-                            continue;
-                        }
-                    };
-                    return match received {
-                        Ok(arrival) => AccountStreamEvent::Line(arrival.event),
-                        Err(loss) => {
-                            let lived = stream.opened_at().elapsed();
-                            self.lost(loss, lived)
-                        }
-                    };
+                () = sleep_until(calm_at) => {
+                    self.short_lives = 0;
+                    self.alarms.clear(AlertKind::Stolen);
+                    continue;
                 }
+            };
+            match change {
+                StreamChange::Due => self.open(),
+                StreamChange::Opened => {
+                    self.trouble = None;
+                    return AccountStreamEvent::Open;
+                }
+                StreamChange::Line { event, .. } => return AccountStreamEvent::Line(event),
+                StreamChange::Lost { loss, lived } => return self.lost(loss, lived),
             }
         }
     }
 
     /// Restarts after a panic: a call in progress is not repeated. An open stream stays open.
     pub(super) fn start_over(&mut self) {
-        let now = Instant::now();
-        let until = match &self.phase {
-            Phase::Live(_) => return,
-            Phase::Waiting { until, .. } => *until,
-            Phase::Opening(_) => {
-                let lived = Duration::ZERO;
-                now + self
-                    .reopening
-                    .after_loss(&Disconnect::Ended, lived, now, fastrand::f64())
-            }
-        };
-        self.phase = Phase::Waiting {
-            until,
-            well_again: None,
-            ask_at: None,
-        };
+        (self.well_again, self.ask_at) = (None, None);
+        if self.stream.opening_since().is_some() {
+            let (lived, now) = (Duration::ZERO, Instant::now());
+            let chance = fastrand::f64();
+            let loss = Disconnect::Ended;
+            let wait = self.reopening.after_loss(&loss, lived, now, chance);
+            self.stream.wait(wait);
+        }
     }
 
     fn open(&mut self) {
+        (self.well_again, self.ask_at) = (None, None);
         self.reopening.opening(Instant::now());
         let client = self.client.clone();
-        self.phase = Phase::Opening(Box::pin(async move { client.events().await }));
+        self.stream
+            .open(Box::pin(async move { client.events().await }));
     }
 
-    fn lost(&mut self, loss: Disconnect, lived: Duration) -> AccountStreamEvent {
+    fn lost(&mut self, loss: Disconnect, lived: Option<Duration>) -> AccountStreamEvent {
         let now = Instant::now();
-        let was_open = matches!(self.phase, Phase::Live(_));
+        let was_open = lived.is_some();
+        let lived = lived.unwrap_or_default();
         let stolen = self.is_stolen(&loss, lived);
         let chance = fastrand::f64();
         let mut wait = self.reopening.after_loss(&loss, lived, now, chance);
@@ -197,8 +165,8 @@ impl AccountStream {
                 .event_backoff_max
                 .mul_f64(0.5 + chance / 2.0);
         }
-        let well_again = self.asking(&loss, lived, now);
-        let asking = well_again.is_some();
+        self.well_again = self.asking(&loss, lived, now);
+        let asking = self.well_again.is_some();
         if asking {
             wait = self.reopening.while_knocking(wait, chance);
         }
@@ -207,11 +175,8 @@ impl AccountStream {
         }
         self.away.get_or_insert(now);
         let answers = !asking && !loss.is_of_all_calls();
-        self.phase = Phase::Waiting {
-            until: now + wait,
-            well_again,
-            ask_at: answers.then(|| next_asking(self.client.timing(), self.away)),
-        };
+        self.ask_at = answers.then(|| next_asking(self.client.timing(), self.away));
+        self.stream.wait(wait);
         if !was_open {
             let said = matches!(&loss, Disconnect::Unopened(error) if error.is_rate_limited());
             if !said {
@@ -256,12 +221,6 @@ impl AccountStream {
         }))
     }
 
-    fn believe(&mut self) {
-        if let Some(trouble) = &mut self.trouble {
-            trouble.believed += 1;
-        }
-    }
-
     /// Whether another program repeatedly takes over the stream.
     fn is_stolen(&mut self, loss: &Disconnect, lived: Duration) -> bool {
         match loss {
@@ -285,13 +244,6 @@ impl AccountStream {
 fn next_asking(timing: &Timing, away: Option<Instant>) -> Instant {
     let now = Instant::now();
     now + PollFallback::by_hand(timing, away.unwrap_or(now)).wait(now, fastrand::f64())
-}
-
-async fn moment(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
-    }
 }
 
 async fn done(future: &mut Option<BoxFuture<'static, ()>>) {

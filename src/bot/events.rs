@@ -1,4 +1,4 @@
-//! The event bus: what the bot publishes to a terminal, a web page, metrics.
+//! The event bus: what the bot publishes to its log, the registry of games, alerts, metrics and a page.
 //!
 //! A subscriber can never block the bot: the channel is bounded, and a slow reader loses the oldest
 //! events.
@@ -12,6 +12,7 @@ use super::alerts::AlertKind;
 use super::challenge_policy::ChallengeRule;
 use super::event_log::EventLog;
 use super::game::{Anomaly, Ending, MovePlayed};
+use super::game_registry::GameRegistry;
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
 /// Events kept for the slowest subscriber.
@@ -94,21 +95,23 @@ pub enum BotEvent {
 /// The event bus. Clones share it.
 #[derive(Clone, Debug)]
 pub struct EventBus {
-    news: broadcast::Sender<BotEvent>,
+    sender: broadcast::Sender<BotEvent>,
     event_log: EventLog,
+    registry: GameRegistry,
 }
 
 impl EventBus {
     pub fn new() -> Self {
         Self {
-            news: broadcast::Sender::new(CAPACITY),
+            sender: broadcast::Sender::new(CAPACITY),
             event_log: EventLog::default(),
+            registry: GameRegistry::default(),
         }
     }
 
     /// Subscribes to all later events. A receiver that lags learns how many it lost.
     pub fn subscribe(&self) -> broadcast::Receiver<BotEvent> {
-        self.news.subscribe()
+        self.sender.subscribe()
     }
 
     /// The complete log of events, which no reader can miss any part of.
@@ -116,11 +119,17 @@ impl EventBus {
         &self.event_log
     }
 
-    /// Publishes an event to all subscribers; never waits.
+    /// The running games.
+    pub(super) fn registry(&self) -> &GameRegistry {
+        &self.registry
+    }
+
+    /// Publishes an event to the log, the registry and all subscribers; never waits.
     pub(super) fn publish(&self, event: BotEvent) {
         self.event_log.handle(&event);
+        self.registry.handle(&event);
         // No subscriber is no error.
-        let _ = self.news.send(event);
+        let _ = self.sender.send(event);
     }
 }
 

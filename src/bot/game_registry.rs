@@ -1,12 +1,13 @@
 //! The registry of running games, for status readers.
 //!
-//! A game task updates its entry after each move; readers copy. The lock is held only while
+//! It follows the event bus, and game streams report here; readers copy. The lock is held only while
 //! copying: no move waits here.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::events::BotEvent;
 use super::game::MovePlayed;
 use super::status::{GameStatus, GameStreamStatus};
 use crate::engine::Score;
@@ -14,7 +15,7 @@ use crate::lichess::{GameId, Liveness, Side};
 
 /// The running games. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct GameRegistry(Arc<Mutex<RegistryEntries>>);
+pub(super) struct GameRegistry(Arc<Mutex<RegistryEntries>>);
 
 #[derive(Debug, Default)]
 struct RegistryEntries {
@@ -43,18 +44,30 @@ struct RegisteredGame {
 }
 
 impl GameRegistry {
-    /// Registers a game that has `ply` moves.
-    pub(super) fn join(&self, game: &GameId, opponent: &str, us: Option<Side>, ply: usize) {
-        let line = RegisteredGame {
-            opponent: opponent.to_owned(),
-            us,
-            ply,
-            our_clock: None,
-            their_clock: None,
-            score: None,
-            moved: Instant::now(),
-        };
-        self.lock().games.insert(game.clone(), line);
+    /// Follows the event bus.
+    pub(super) fn handle(&self, event: &BotEvent) {
+        match event {
+            BotEvent::Joined {
+                game,
+                opponent,
+                us,
+                ply,
+            } => {
+                let entry = RegisteredGame {
+                    opponent: opponent.clone(),
+                    us: *us,
+                    ply: *ply,
+                    our_clock: None,
+                    their_clock: None,
+                    score: None,
+                    moved: Instant::now(),
+                };
+                self.lock().games.insert(game.clone(), entry);
+            }
+            BotEvent::Moved { game, moved } => self.moved(game, moved),
+            BotEvent::Finished { ending } => self.leave(&ending.game),
+            _ => {}
+        }
     }
 
     /// Records that a game stream is wanted, open or lost.
@@ -72,7 +85,7 @@ impl GameRegistry {
         line.open = open;
     }
 
-    pub(super) fn moved(&self, game: &GameId, moved: &MovePlayed) {
+    fn moved(&self, game: &GameId, moved: &MovePlayed) {
         let mut lines = self.lock();
         let Some(line) = lines.games.get_mut(game) else {
             return;
@@ -107,7 +120,7 @@ impl GameRegistry {
     }
 
     /// All games, for display.
-    pub fn games(&self) -> Vec<GameStatus> {
+    pub(super) fn games(&self) -> Vec<GameStatus> {
         let lines = self.lock();
         let stream = |id: &GameId| lines.streams.get(id).map(shown).unwrap_or_default();
         let show = |(id, line): (&GameId, &RegisteredGame)| GameStatus {

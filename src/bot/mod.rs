@@ -18,12 +18,14 @@
 //! Tasks:
 //! * `run`: start-up and exit; `event_loop`: the account's task; `event`: its events and effects;
 //!   `api_queue`: its API calls
-//! * `event_stream`: the account's event stream, supervised; `account_check`: token and account
+//! * `event_stream`: the account's event stream, kept open by `supervised_stream`; `account_check`: token and account
 //! * `game::task`: one game's task; `game::stream`: its supervised stream
 //! * `commands`: an operator's commands; `blocklist`: accounts blocked by command
 //! * `events`: the event bus; `alerts`: what needs an operator; `rate_limit_log`: 429s in the event log
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
 //! * `supervisor`: restarts a task that panicked; `instance_lock`: one process per account
+
+use std::time::Instant;
 
 pub mod arena;
 pub mod chat;
@@ -58,6 +60,7 @@ mod settings;
 mod shutdown;
 mod state;
 mod status;
+mod supervised_stream;
 mod supervisor;
 
 pub use account::{AccountState, OpponentKind};
@@ -77,7 +80,6 @@ pub use events::{BotEvent, EventBus};
 pub use game::clock::{ClockKind, ClockState};
 pub use game::move_overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
 pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
-pub use game_registry::GameRegistry;
 pub use player_lists::{
     ListParseError, ListRefresher, ListSources, ListState, PlayerLists, read_names,
 };
@@ -94,3 +96,13 @@ pub use status::{
     NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, TableFiles,
 };
 pub(crate) use supervisor::restart_on_panic;
+
+/// Sleeps until then; for ever without a time.
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        // Timers have a granularity of a millisecond, rounded up.
+        Some(at) if at > Instant::now() => tokio::time::sleep_until(at.into()).await,
+        Some(_) => {}
+        None => std::future::pending().await,
+    }
+}

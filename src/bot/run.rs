@@ -3,10 +3,8 @@
 //!
 //! Waits out anything that time may fix; only permanent errors end the bot.
 
-use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use futures::FutureExt;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +18,7 @@ use super::rate_limit_log;
 use super::settings::{BotTiming, Settings};
 use super::state::{BotState, StateRules};
 use super::status::{SourcesStatus, Status};
-use super::supervisor::{RestartBackoff, panic_message};
+use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client, Error};
 
@@ -181,12 +179,9 @@ async fn keep_door(
 ) -> Result<Box<EventLoop>, BotError> {
     let mut backoff = RestartBackoff::new(event_loop.context.timing.revive);
     loop {
-        match AssertUnwindSafe(event_loop.run(drain)).catch_unwind().await {
+        match catch_panic(event_loop.run(drain)).await {
             Ok(outcome) => return outcome.map(|()| event_loop),
-            Err(panic) => {
-                let reason = panic_message(panic.as_ref());
-                *event_loop = event_loop.anew(lists, account, reason);
-            }
+            Err(reason) => *event_loop = event_loop.anew(lists, account, reason),
         }
         backoff.wait().await;
     }

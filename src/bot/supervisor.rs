@@ -2,7 +2,6 @@
 //!
 //! Never loses a panic silently: each one is logged.
 
-use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
@@ -41,13 +40,14 @@ impl RestartBackoff {
     }
 }
 
-/// The message of a panic.
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
+/// Runs a task; a panic becomes an error with its message.
+pub(super) async fn catch_panic<T>(task: impl Future<Output = T>) -> Result<T, String> {
+    let outcome = AssertUnwindSafe(task).catch_unwind().await;
+    outcome.map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        text.unwrap_or("no reason given").to_owned()
+    })
 }
 
 /// Runs a task until it is done and restarts it whenever it panics: `first` is the pause after the
@@ -61,13 +61,10 @@ pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
     loop {
         // A panic of `begin` itself counts as one of the task.
         let life = async { begin().await };
-        match AssertUnwindSafe(life).catch_unwind().await {
-            Ok(()) => return,
-            Err(panic) => {
-                let reason = panic_message(panic.as_ref());
-                tracing::error!(what, reason, "task panicked; restarting");
-            }
-        }
+        let Err(reason) = catch_panic(life).await else {
+            return;
+        };
+        tracing::error!(what, reason, "task panicked; restarting");
         backoff.wait().await;
     }
 }

@@ -75,7 +75,7 @@ impl AccountState {
             moment: self.state.now(),
             spare,
             // Each joined arena may begin a game at any moment.
-            games: taken - usize::from(held) + self.arenas.playing(),
+            games: taken.saturating_sub(usize::from(held)) + self.arenas.playing(),
             held,
             directory: &directory,
         };

@@ -4,10 +4,8 @@
 //! searches use spare cores. A game with a failed search is given up: an answer without a search
 //! must not count, and no game may block the others.
 
-use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures::FutureExt;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -15,7 +13,7 @@ use super::blunder_search::BlunderSearch;
 use super::{millis, now};
 use crate::archive::{ArchiveError, GameRecord, Millis, ReviewRecord, Writer};
 use crate::bot::event_log::EventLog;
-use crate::bot::supervisor::panic_message;
+use crate::bot::supervisor::catch_panic;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
 use crate::rules::Game;
 
@@ -90,9 +88,8 @@ impl GameAnalyzer {
             return Ok(false);
         };
         // A game that cannot be reviewed must not block the others.
-        let looked = AssertUnwindSafe(self.look_at(&game)).catch_unwind().await;
-        let review = looked.unwrap_or_else(|panic| {
-            let reason = panic_message(panic.as_ref());
+        let looked = catch_panic(self.look_at(&game)).await;
+        let review = looked.unwrap_or_else(|reason| {
             tracing::error!(game = game.id, reason, "game review failed");
             let mut review = blank(&game);
             review.given_up = true;

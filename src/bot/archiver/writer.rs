@@ -5,17 +5,15 @@
 //! writer restarts after the last stored batch.
 
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::archive::{ArchiveEntry, ArchiveError, Writer};
 use crate::bot::event_log::{Changes, EventLog};
-use crate::bot::supervisor::{RestartBackoff, panic_message};
+use crate::bot::supervisor::{RestartBackoff, catch_panic};
 
 /// Changes within so short a time are stored together.
 const TOGETHER: Duration = Duration::from_millis(150);
@@ -64,11 +62,9 @@ impl ArchiveWriter {
         let mut backoff = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
         loop {
             let last = self.stop.is_cancelled();
-            let Err(panic) = AssertUnwindSafe(live()).catch_unwind().await else {
+            let Err(reason) = catch_panic(live()).await else {
                 return;
             };
-            let reason = panic_message(panic.as_ref()).to_owned();
-            drop(panic);
             if last {
                 tracing::error!(reason, "the latest games were not archived");
                 return;

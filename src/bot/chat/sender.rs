@@ -12,6 +12,7 @@ use super::message::{
     ChatError, ChatMessage, MessageKind, OutcomeReceiver, OutcomeSender, checked,
 };
 use super::queue::PendingMessages;
+use crate::bot::sleep_until;
 use crate::lichess::{Client, GameId, Room};
 
 /// Messages on their way to the task.
@@ -110,12 +111,5 @@ async fn send(client: &Client, line: &ChatMessage) {
             tracing::debug!(%game, %room, kind = ?line.kind, %error, "chat message not sent");
             line.outcome_sender.tell(Err(error.to_string()));
         }
-    }
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => std::future::pending().await,
     }
 }

@@ -85,7 +85,7 @@ impl EventLoop {
     pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.context.settings.shutdown.drain;
         self.take_in(&AccountEvent::Drain);
-        let games = match self.context.registry.len() {
+        let games = match self.context.listeners.registry().len() {
             0 => return Reply::done("shutting down: no games in progress"),
             1 => "one game".to_owned(),
             games => format!("{games} games"),
@@ -235,7 +235,7 @@ impl EventLoop {
                 taken: self.account_state.taken(),
                 for_humans: challenge.reserved_for_humans,
             },
-            games: self.context.registry.games(),
+            games: self.context.listeners.registry().games(),
             correspondence: self.account_state.correspondence(),
             waiting: self.account_state.waiting(),
             quota: Some(self.quota()),

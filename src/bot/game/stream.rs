@@ -5,10 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use futures::future::BoxFuture;
-
 use crate::bot::events::{BotEvent, EventBus};
-use crate::bot::game_registry::GameRegistry;
+use crate::bot::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 
 #[derive(Debug)]
@@ -31,31 +29,12 @@ pub(in crate::bot) struct SupervisedGameStream {
     client: Client,
     game: GameId,
     reopening: GameBackoff,
-    phase: Phase,
+    stream: Supervised<GameStream>,
     demanded: Option<Instant>,
     /// Whether the current disconnect has been published.
     noted: bool,
     least_pause: Duration,
-    registry: GameRegistry,
     listeners: EventBus,
-}
-
-type Opening = BoxFuture<'static, Result<GameStream, Disconnect>>;
-
-enum Phase {
-    Waiting {
-        until: Instant,
-    },
-    Opening {
-        asked: Instant,
-        opening: Opening,
-    },
-    Live {
-        asked: Instant,
-        stream: Box<GameStream>,
-        /// A stream with keep-alives but without a first line is useless too.
-        first_by: Option<Instant>,
-    },
 }
 
 impl SupervisedGameStream {
@@ -65,19 +44,15 @@ impl SupervisedGameStream {
         client: Client,
         game: GameId,
         least_pause: Duration,
-        registry: GameRegistry,
         listeners: EventBus,
     ) -> Self {
-        registry.stream(&game, None);
+        listeners.registry().stream(&game, None);
         Self {
-            registry,
             listeners,
             reopening: GameBackoff::new(client.timing()),
+            stream: Supervised::new(Some(client.timing().game_idle)),
             client,
             game,
-            phase: Phase::Waiting {
-                until: Instant::now(),
-            },
             demanded: None,
             // A stream that was never open is not lost.
             noted: true,
@@ -88,85 +63,40 @@ impl SupervisedGameStream {
     /// The next line. Cancel-safe: dropping it at any await loses nothing.
     pub(in crate::bot) async fn next(&mut self) -> GameStreamEvent {
         loop {
-            match &mut self.phase {
-                Phase::Waiting { until } => {
-                    tokio::time::sleep_until((*until).into()).await;
-                    self.open();
+            match self.stream.next().await {
+                StreamChange::Due => {
+                    let (client, game) = (self.client.clone(), self.game.clone());
+                    let patience = self.reopening.patience();
+                    let opening = async move { client.game(&game, patience).await };
+                    self.stream.open(Box::pin(opening));
                 }
-                Phase::Opening { asked, opening } => {
-                    let asked = *asked;
-                    match opening.await {
-                        Ok(stream) => {
-                            self.noted = false;
-                            self.registry.stream(&self.game, Some(stream.liveness()));
-                            let first_by = Instant::now() + self.client.timing().game_idle;
-                            self.phase = Phase::Live {
-                                asked,
-                                stream: Box::new(stream),
-                                first_by: Some(first_by),
-                            };
-                        }
-                        Err(loss) => {
-                            if let Some(fed) = self.lost(&loss, Duration::ZERO) {
-                                return fed;
-                            }
-                        }
-                    }
+                StreamChange::Opened => {
+                    self.noted = false;
+                    let liveness = self.stream.live().map(GameStream::liveness);
+                    self.listeners.registry().stream(&self.game, liveness);
                 }
-                Phase::Live {
-                    asked,
-                    stream,
-                    first_by,
-                } => {
-                    let opened = *asked;
-                    let outcome = match first_by {
-                        None => stream.next().await,
-                        Some(by) => {
-                            match tokio::time::timeout_at((*by).into(), stream.next()).await {
-                                Ok(outcome) => outcome,
-                                Err(_) => Err(Disconnect::Silent(self.client.timing().game_idle)),
-                            }
-                        }
-                    };
-                    match outcome {
-                        Ok(arrival) => {
-                            *first_by = None;
-                            return GameStreamEvent::Line {
-                                event: arrival.event,
-                                at: arrival.at,
-                                opened,
-                            };
-                        }
-                        Err(loss) => {
-                            let lived = stream.opened_at().elapsed();
-                            if let Some(fed) = self.lost(&loss, lived) {
-                                return fed;
-                            }
-                        }
+                StreamChange::Line { event, at, asked } => {
+                    let opened = asked;
+                    return GameStreamEvent::Line { event, at, opened };
+                }
+                StreamChange::Lost { loss, lived } => {
+                    if let Some(event) = self.lost(&loss, lived.unwrap_or_default()) {
+                        return event;
                     }
                 }
             }
         }
     }
 
-    fn open(&mut self) {
-        let (client, game) = (self.client.clone(), self.game.clone());
-        let patience = self.reopening.patience();
-        self.phase = Phase::Opening {
-            asked: Instant::now(),
-            opening: Box::pin(async move { client.game(&game, patience).await }),
-        };
-    }
-
     /// Reopens the stream: at once, unless that was requested just before.
     pub(in crate::bot) fn reopen(&mut self) {
         let now = Instant::now();
-        let lived = match &self.phase {
-            Phase::Waiting { .. } => return,
+        let lived = match (self.stream.live(), self.stream.opening_since()) {
+            (Some(stream), _) => stream.opened_at().elapsed(),
+            (None, None) => return,
             // It will state the whole game, or report too many openings.
-            Phase::Opening { asked, .. } if now - *asked < self.least_pause => return,
-            Phase::Opening { .. } => Duration::ZERO,
-            Phase::Live { stream, .. } => stream.opened_at().elapsed(),
+            (None, Some(asked)) if now - asked < self.least_pause => return,
+            (None, Some(_)) => Duration::ZERO,
         };
         let demanded = self.demanded.replace(now);
         let calm = demanded.is_none_or(|before| now - before >= self.least_pause);
@@ -175,15 +105,13 @@ impl SupervisedGameStream {
         } else {
             self.reopening.after_life(lived)
         };
-        self.registry.stream(&self.game, None);
-        self.phase = Phase::Waiting { until: now + wait };
+        self.listeners.registry().stream(&self.game, None);
+        self.stream.wait(wait);
     }
 
     /// Waits this long instead of the usual pause.
     pub(in crate::bot) fn wait_instead(&mut self, wait: Duration) {
-        self.phase = Phase::Waiting {
-            until: Instant::now() + wait,
-        };
+        self.stream.wait(wait);
     }
 
     fn lost(&mut self, loss: &Disconnect, lived: Duration) -> Option<GameStreamEvent> {
@@ -203,7 +131,7 @@ impl SupervisedGameStream {
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
-        self.registry.stream(&self.game, None);
+        self.listeners.registry().stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "game stream lost");
         // A failed reopening belongs to the same disconnect.
         if !std::mem::replace(&mut self.noted, true) {
@@ -211,9 +139,7 @@ impl SupervisedGameStream {
             self.listeners
                 .publish(BotEvent::StreamLost { game, reason });
         }
-        self.phase = Phase::Waiting {
-            until: Instant::now() + wait,
-        };
+        self.stream.wait(wait);
         fed
     }
 }

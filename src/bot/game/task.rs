@@ -4,11 +4,9 @@
 //! here for anything else. A panic costs a moment, not the game: the machine is rebuilt from the
 //! server's statement of the game.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -27,10 +25,10 @@ use crate::bot::game::{
     CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams, GameRequest,
     Notification, RequestId, ResumeState, UnconfirmedMove,
 };
-use crate::bot::game_registry::GameRegistry;
 use crate::bot::settings::{BotTiming, Settings};
+use crate::bot::sleep_until;
 use crate::bot::state::BotState;
-use crate::bot::supervisor::{RestartBackoff, panic_message};
+use crate::bot::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
 use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::Move;
@@ -48,7 +46,6 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) state: BotState,
     pub(in crate::bot) chat_queue: ChatQueue,
     pub(in crate::bot) alarms: Alerts,
-    pub(in crate::bot) registry: GameRegistry,
     pub(in crate::bot) eval_cache: EvalCache,
     /// For what the account state must learn before the game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
@@ -65,10 +62,7 @@ pub(in crate::bot) async fn play(
     let mut revival = RestartBackoff::new(context.timing.revive);
     loop {
         let mut task = GameTask::new(&context, params.clone(), unconfirmed.take());
-        let outcome = AssertUnwindSafe(task.run(&on_game_finish))
-            .catch_unwind()
-            .await;
-        match outcome {
+        match catch_panic(task.run(&on_game_finish)).await {
             Ok(ending) => {
                 if ending.is_none() {
                     context
@@ -77,10 +71,9 @@ pub(in crate::bot) async fn play(
                 }
                 return ending;
             }
-            Err(panic) => {
-                let reason = panic_message(panic.as_ref());
+            Err(reason) => {
                 tracing::error!(reason, "game task panicked; restarting");
-                let (game, reason) = (params.game.clone(), reason.to_owned());
+                let game = params.game.clone();
                 context
                     .listeners
                     .publish(BotEvent::GameTaskFailed { game, reason });
@@ -123,7 +116,6 @@ impl GameTask {
             context.client.clone(),
             params.game.clone(),
             context.timing.limited_retry,
-            context.registry.clone(),
             context.listeners.clone(),
         );
         let recorder = GameRecorder::new(context.listeners.event_log().clone(), &params.game);
@@ -421,7 +413,6 @@ impl GameTask {
                 let (us, ply) = (self.machine.us(), self.machine.ply());
                 tracing::debug!(%opponent, ?us, ply, "joined");
                 self.chat.introduce(&self.machine);
-                self.context.registry.join(&game, &opponent, us, ply);
                 self.context.listeners.publish(BotEvent::Joined {
                     game,
                     opponent,
@@ -433,7 +424,6 @@ impl GameTask {
             Notification::Revived => self.say_standstill(game, false),
             Notification::Moved(moved) => {
                 self.chat.moved(&moved);
-                self.context.registry.moved(&game, &moved);
                 self.recorder.moved(&moved, self.machine.ply());
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
                 self.context.listeners.publish(BotEvent::Moved {
@@ -456,7 +446,6 @@ impl GameTask {
         self.thinking = None;
         let latency = self.context.estimator.latency();
         self.chat.ended(&ending);
-        self.context.registry.leave(&ending.game);
         tracing::info!(
             result = ending.result(),
             status = ending.status.map_or("unseen", |status| status.as_str()),
@@ -496,15 +485,6 @@ async fn thought(thinking: &mut Option<ActiveSearch>) -> (RequestId, Option<Sear
             let answer = (&mut thinking.answer).await.ok();
             (thinking.request_id, answer)
         }
-        None => std::future::pending().await,
-    }
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    match at {
-        // Timers have a granularity of a millisecond, rounded up.
-        Some(at) if at > Instant::now() => tokio::time::sleep_until(at.into()).await,
-        Some(_) => {}
         None => std::future::pending().await,
     }
 }
