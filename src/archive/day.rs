@@ -5,10 +5,10 @@ use std::fmt;
 use rusqlite::params;
 
 use super::database::Database;
-use super::error::ArchiveError;
 use super::record::Millis;
 use super::sql_enums::{self, TIMES};
 use super::{dates, rows};
+use crate::sqlite::Error;
 
 /// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
 /// games there are.
@@ -47,13 +47,13 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn day(&mut self, from: Millis, until: Millis) -> Result<Day, ArchiveError> {
+    pub fn day(&mut self, from: Millis, until: Millis) -> Result<Day, Error> {
         let span = params![rows::number(from), rows::number(until)];
         let games = format!(
             "FROM game WHERE ended >= ?1 AND ended < ?2 AND began >= ?1 - {LONGEST}
             AND origin <> 'imported'"
         );
-        self.look(|batch| {
+        self.read(|batch| {
             let mut speeds = batch.prepare_cached(&format!(
                 "SELECT speed, sum(result = 'win'), sum(result = 'draw'), sum(result = 'loss'),
                 coalesce(sum(diff), 0) {games} AND result IS NOT NULL
@@ -103,8 +103,8 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn not_summed_up(&mut self, before: Millis) -> Result<Option<Millis>, ArchiveError> {
-        self.look(|batch| {
+    pub fn not_summed_up(&mut self, before: Millis) -> Result<Option<Millis>, Error> {
+        self.read(|batch| {
             let last = format!(
                 "SELECT max(ended) FROM game WHERE ended < ?1 AND began >= ?1 - {LONGEST}
                 AND origin <> 'imported' AND result IS NOT NULL"

@@ -6,12 +6,11 @@
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 
-use super::error::ArchiveError;
 use super::filter::Conditions;
 use super::reader::{ArchiveReader, LINES, Order, page_by_page};
 use super::record::{ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis};
 use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of};
-use super::sql_enums;
+use crate::sqlite::Error;
 
 /// Which challenges are meant; what is not set does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,12 +30,8 @@ pub struct ChallengeFilter {
 impl ChallengeFilter {
     /// Whether this challenge is meant.
     pub fn fits(&self, asked: &ChallengeRecord) -> bool {
-        let user = &asked.user;
-        let named = |name: &String| {
-            let id = user.id.clone();
-            id.unwrap_or_else(|| user.name.to_lowercase()) == name.to_lowercase()
-        };
-        self.opponent.as_ref().is_none_or(named)
+        let opponent = self.opponent.as_ref();
+        opponent.is_none_or(|name| asked.user.key() == name.to_lowercase())
             && self.verdict.is_none_or(|it| it == asked.verdict)
             && self.direction.is_none_or(|it| it == asked.direction)
             && is_within(asked.at, self.since, self.until)
@@ -52,8 +47,8 @@ impl ChallengeFilter {
             all.add("verdict = ?", Value::Text(verdict.as_str().to_owned()));
         }
         if let Some(direction) = self.direction {
-            let word = sql_enums::of_direction(direction).to_owned();
-            all.add("direction = ?", Value::Text(word));
+            let word: &str = direction.into();
+            all.add("direction = ?", Value::Text(word.to_owned()));
         }
         all.span("at", self.since, self.until);
         all
@@ -163,7 +158,7 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<Cursor>,
-    ) -> Result<Vec<PageItem<ChallengeRecord>>, ArchiveError> {
+    ) -> Result<Vec<PageItem<ChallengeRecord>>, Error> {
         self.noted(filter.conditions(), order, most, after)
     }
 
@@ -177,7 +172,7 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<Cursor>,
-    ) -> Result<Vec<PageItem<EventRecord>>, ArchiveError> {
+    ) -> Result<Vec<PageItem<EventRecord>>, Error> {
         self.noted(filter.conditions(), order, most, after)
     }
 
@@ -186,7 +181,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_challenge<E: From<ArchiveError>>(
+    pub fn each_challenge<E: From<Error>>(
         &self,
         filter: &ChallengeFilter,
         order: Order,
@@ -205,7 +200,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_event<E: From<ArchiveError>>(
+    pub fn each_event<E: From<Error>>(
         &self,
         filter: &EventFilter,
         order: Order,
@@ -224,7 +219,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, ArchiveError> {
+    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, Error> {
         let found = self.challenges_by(&ChallengeFilter::default(), Order::Newest, most, None)?;
         Ok(found.into_iter().map(|it| it.what).collect())
     }
@@ -233,7 +228,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, ArchiveError> {
+    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, Error> {
         let found = self.events_by(&EventFilter::default(), Order::Newest, most, None)?;
         Ok(found.into_iter().map(|it| it.what).collect())
     }
@@ -242,7 +237,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn event_kinds(&self) -> Result<Vec<String>, ArchiveError> {
+    pub fn event_kinds(&self) -> Result<Vec<String>, Error> {
         self.ask(|db| {
             let mut found = db.prepare_cached("SELECT DISTINCT kind FROM event ORDER BY kind")?;
             found.query_map([], |row| row.get(0))?.collect()
@@ -255,7 +250,7 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<Cursor>,
-    ) -> Result<Vec<PageItem<T>>, ArchiveError> {
+    ) -> Result<Vec<PageItem<T>>, Error> {
         let (sql, values) = listing::<T>(conditions, order, most, after);
         self.ask(|db| {
             let mut found = db.prepare_cached(&sql)?;
@@ -442,7 +437,7 @@ mod tests {
                 paged.extend(page);
             }
             assert_eq!(paged, all);
-            let count = |_| -> Result<bool, ArchiveError> {
+            let count = |_| -> Result<bool, Error> {
                 told += 1;
                 Ok(true)
             };

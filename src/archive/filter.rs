@@ -7,7 +7,6 @@ use rusqlite::types::Value;
 use super::reader::Order;
 use super::record::{Millis, Outcome};
 use super::rows::number;
-use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
 
 /// Which games are meant; what is not set does not matter.
@@ -64,7 +63,7 @@ impl Conditions {
         }
         match filter.result {
             Some(ResultFilter::Result(outcome)) => {
-                all.add("result = ?", text(sql_enums::of_outcome(outcome)));
+                all.add("result = ?", text(outcome.as_str()));
             }
             Some(ResultFilter::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
             Some(ResultFilter::Running) => all.bare("status IS NULL"),

@@ -18,7 +18,6 @@
 mod database;
 pub mod dates;
 mod day;
-mod error;
 mod event_queries;
 mod filter;
 mod merge;
@@ -39,9 +38,9 @@ mod tests;
 mod time_loss;
 mod writer;
 
+pub use crate::sqlite::Error as ArchiveError;
 pub use database::{ArchiveEntry, Database, FILE_NAME};
 pub use day::{Day, Speeds};
-pub use error::ArchiveError;
 pub use event_queries::{ChallengeFilter, Cursor, EventFilter, PageItem};
 pub use filter::{Filter, ResultFilter};
 pub use merge::{Merge, merge, side_of};
@@ -56,7 +55,6 @@ pub use record::{
 };
 pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
-pub use sql_enums::of_outcome;
 pub use stats::{Group, OpeningGroup, RatingDay, ResultCounts, Stats, TimeTrouble};
 pub use time_loss::{Cause, TimeLoss, time_loss};
 pub use writer::Writer;

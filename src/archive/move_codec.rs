@@ -147,6 +147,7 @@ fn read_field(word: &str, made: &mut MoveRecord, last: Millis) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray as _;
 
     use super::*;
 
@@ -166,7 +167,7 @@ mod tests {
             prop_oneof![Just(String::new()), Just("e2e4 e7e5".to_owned())],
         );
         let numbers = (number(), number(), number(), number(), number(), number());
-        (words, numbers, score, depths, 0..Source::ALL.len()).prop_map(
+        (words, numbers, score, depths, 0..Source::VARIANTS.len()).prop_map(
             |((uci, line), (at, clock, spent, nodes, time, lag), score, depths, source)| {
                 MoveRecord {
                     uci,
@@ -179,7 +180,7 @@ mod tests {
                     seldepth: depths.1,
                     nodes,
                     time,
-                    source: Source::ALL[source],
+                    source: Source::VARIANTS[source],
                     lag,
                     line,
                 }

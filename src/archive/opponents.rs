@@ -9,13 +9,13 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use serde::Serialize;
 
-use super::error::ArchiveError;
 use super::filter::{Conditions, Filter};
 use super::reader::ArchiveReader;
 use super::record::{GameRecord, Millis, Outcome};
 use super::rows::{moment, number};
 use super::sql_enums;
 use super::stats::ResultCounts;
+use crate::sqlite::Error;
 
 /// Of so many opponents at most, those met most often, the name as they write it is looked up.
 const MOST_NAMED: usize = 1000;
@@ -48,7 +48,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn opponents(&self, filter: &Filter, most: usize) -> Result<Vec<Opponent>, ArchiveError> {
+    pub fn opponents(&self, filter: &Filter, most: usize) -> Result<Vec<Opponent>, Error> {
         let (sql, values) = counting(filter, most);
         self.ask(|db| {
             let mut found = db.prepare(&sql)?;
@@ -135,8 +135,7 @@ pub fn opponents_of<'g>(games: impl IntoIterator<Item = &'g GameRecord>) -> Vec<
         else {
             continue;
         };
-        let id = them.id.clone().unwrap_or_else(|| them.name.to_lowercase());
-        let it = known.entry(id).or_insert_with_key(|id| Opponent {
+        let it = known.entry(them.key()).or_insert_with_key(|id| Opponent {
             id: id.clone(),
             ..Opponent::default()
         });

@@ -9,11 +9,11 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::database::Database;
-use super::error::ArchiveError;
 use super::move_codec::{pack, unpack};
 use super::reader::ArchiveReader;
 use super::record::{Millis, MoveRecord};
 use super::rows::{moment, number};
+use crate::sqlite::Error;
 
 /// Games of a step.
 const GAMES: usize = 100;
@@ -62,7 +62,7 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be written; what has gone by then is gone.
-    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, ArchiveError> {
+    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, Error> {
         let mut pruned = Pruned::default();
         let mut place = Some(PrunePlace::at(0));
         while let Some(from) = place {
@@ -85,7 +85,7 @@ impl Database {
         while self.give_back()? {
             thread::sleep(BREATH);
         }
-        self.merge_log()?;
+        self.checkpoint()?;
         Ok(pruned)
     }
 
@@ -99,8 +99,8 @@ impl Database {
         from: PrunePlace,
         before: Millis,
         what: Prune,
-    ) -> Result<(u64, Option<PrunePlace>), ArchiveError> {
-        self.change(|batch| {
+    ) -> Result<(u64, Option<PrunePlace>), Error> {
+        self.write(|batch| {
             let old = old_games(batch, from, before)?;
             let mut changed = 0;
             for (n, _) in &old {
@@ -122,8 +122,8 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn prune_events(&mut self, before: Millis) -> Result<(u64, u64), ArchiveError> {
-        self.change(|batch| {
+    pub fn prune_events(&mut self, before: Millis) -> Result<(u64, u64), Error> {
+        self.write(|batch| {
             let gone = |table| {
                 let sql = format!(
                     "DELETE FROM {table} WHERE n IN (SELECT n FROM {table} WHERE at < ?1 LIMIT ?2)"
@@ -139,8 +139,8 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn give_back(&mut self) -> Result<bool, ArchiveError> {
-        self.change(|batch| {
+    pub fn give_back(&mut self) -> Result<bool, Error> {
+        self.write(|batch| {
             let free = || -> rusqlite::Result<i64> {
                 batch.query_row("PRAGMA freelist_count", [], |row| row.get(0))
             };
@@ -164,7 +164,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn prunable(&self, before: Millis) -> Result<u64, ArchiveError> {
+    pub fn prunable(&self, before: Millis) -> Result<u64, Error> {
         let sql = "SELECT count(*) FROM game WHERE began < ?1 AND status IS NOT NULL";
         let count = self.ask(|db| db.query_row(sql, [number(before)], |row| row.get(0)));
         count.map(moment)
@@ -281,7 +281,7 @@ mod tests {
     fn old_games_are_found_along_the_index_by_time() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
-        let plan = disk.change(|batch| {
+        let plan = disk.write(|batch| {
             let sql = "EXPLAIN QUERY PLAN SELECT n, began FROM game
                 WHERE began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL
                 ORDER BY began, n LIMIT 4";

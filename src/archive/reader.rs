@@ -3,17 +3,15 @@
 //! Reads alone, over a connection of its own, while the bot writes. The calls block: asynchronous code
 //! makes them where blocking is allowed.
 
-use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde::Serialize;
 
-use super::database::open_to_read;
-use super::error::ArchiveError;
+use super::database::KIND;
 use super::filter::{Conditions, Filter};
 use super::record::{EventRecord, GameRecord, Millis, Outcome};
 use super::rows::{
@@ -21,24 +19,17 @@ use super::rows::{
 };
 use super::sql_enums;
 use crate::rules::Game;
+use crate::sqlite::{self, Error};
 
 /// Lines that are read at a time, and games with their moves.
 pub(super) const LINES: usize = 1000;
 const GAMES: usize = 100;
 
 /// The archive, for reading. Clones share the connection, one call at a time.
-#[derive(Clone)]
-pub struct ArchiveReader(Arc<ReaderConnection>);
-
-struct ReaderConnection {
-    path: PathBuf,
-    db: Mutex<Connection>,
-}
-
-impl fmt::Debug for ArchiveReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Library").field(&self.0.path).finish()
-    }
+#[derive(Clone, Debug)]
+pub struct ArchiveReader {
+    path: Arc<Path>,
+    db: Arc<Mutex<sqlite::Database>>,
 }
 
 /// In which order things are listed: by when they began, or happened.
@@ -115,15 +106,17 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When there is none, or it is not of this program's format.
-    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let db = Mutex::new(open_to_read(path)?);
-        let path = path.to_owned();
-        Ok(Self(Arc::new(ReaderConnection { path, db })))
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let db = sqlite::Database::open_to_read(&KIND, path)?;
+        Ok(Self {
+            path: path.into(),
+            db: Arc::new(Mutex::new(db)),
+        })
     }
 
     /// Where the file is.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.path
     }
 
     /// The games that are meant, so many at most, after the marked one if there is one.
@@ -136,7 +129,7 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<&GameCursor>,
-    ) -> Result<Vec<GameLine>, ArchiveError> {
+    ) -> Result<Vec<GameLine>, Error> {
         let columns = format!("{GAME_COLUMNS}, result, plies, opening, least_clock, hurried, lag");
         let (sql, values) = listing(&columns, filter, order, most, after);
         self.ask(|db| {
@@ -152,7 +145,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_line<E: From<ArchiveError>>(
+    pub fn each_line<E: From<Error>>(
         &self,
         filter: &Filter,
         order: Order,
@@ -167,7 +160,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_game<E: From<ArchiveError>>(
+    pub fn each_game<E: From<Error>>(
         &self,
         filter: &Filter,
         order: Order,
@@ -195,7 +188,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn game(&self, id: &str) -> Result<Option<GameRecord>, ArchiveError> {
+    pub fn game(&self, id: &str) -> Result<Option<GameRecord>, Error> {
         let mut game = self.ask(|db| read_game(db, id))?;
         if let Some(game) = &mut game {
             write_san(game);
@@ -207,7 +200,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn ids_like(&self, beginning: &str) -> Result<Vec<String>, ArchiveError> {
+    pub fn ids_like(&self, beginning: &str) -> Result<Vec<String>, Error> {
         let after = format!("{beginning}\u{10ffff}");
         self.ask(|db| {
             let mut ids = db.prepare_cached(
@@ -222,7 +215,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn account(&self) -> Result<Option<String>, ArchiveError> {
+    pub fn account(&self) -> Result<Option<String>, Error> {
         self.ask(|db| {
             let mut found = db.prepare(
                 "SELECT CASE us WHEN 'white' THEN white_id ELSE black_id END AS me
@@ -240,7 +233,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn events_of(&self, game: &GameRecord) -> Result<Vec<EventRecord>, ArchiveError> {
+    pub fn events_of(&self, game: &GameRecord) -> Result<Vec<EventRecord>, Error> {
         let ended = game.ending.as_ref().map_or(Millis::MAX, |ending| ending.at);
         self.ask(|db| {
             let mut found = db.prepare_cached(&format!(
@@ -263,26 +256,24 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When there is such a file already, or the copy cannot be written.
-    pub fn backup(&self, to: &Path) -> Result<u64, ArchiveError> {
+    pub fn backup(&self, to: &Path) -> Result<u64, Error> {
         let partial = to.with_added_extension("partial");
-        let failed = |reason: String| ArchiveError::Failed {
-            path: to.to_owned(),
-            reason,
-        };
+        let failed = |reason: &str| Error::failed(to, reason);
         if to.exists() {
-            return Err(failed("the file exists already".to_owned()));
+            return Err(failed("the file exists already"));
         }
         let Some(name) = partial.to_str() else {
-            return Err(failed("its name is not valid UTF-8".to_owned()));
+            return Err(failed("its name is not valid UTF-8"));
         };
         // A backup that was cut off; SQLite writes to no file that holds anything.
         if partial.exists() {
-            fs::remove_file(&partial).map_err(|error| ArchiveError::of_io(&partial, &error))?;
+            fs::remove_file(&partial)
+                .map_err(|error| Error::failed(&partial, &error.to_string()))?;
         }
-        let copied = self.db().execute("VACUUM INTO ?1", [name]);
-        let moved = copied
-            .map_err(|error| failed(error.to_string()))
-            .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(error.to_string())));
+        let copied = self.ask(|db| Ok(db.execute("VACUUM INTO ?1", [name])));
+        let moved = copied?
+            .map_err(|error| failed(&error.to_string()))
+            .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(&error.to_string())));
         if moved.is_err() {
             // What is left of it is of no use to anyone.
             let _ = fs::remove_file(&partial);
@@ -293,12 +284,9 @@ impl ArchiveReader {
     pub(super) fn ask<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, ArchiveError> {
-        question(&self.db()).map_err(|error| ArchiveError::of(&self.0.path, &error))
-    }
-
-    fn db(&self) -> MutexGuard<'_, Connection> {
-        self.0.db.lock().unwrap_or_else(PoisonError::into_inner)
+    ) -> Result<T, Error> {
+        let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        db.ask(question)
     }
 }
 
@@ -318,10 +306,10 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
 }
 
 /// Hands on so many at most of what is read in pages, until the answer is `false`.
-pub(super) fn page_by_page<T, M, E: From<ArchiveError>>(
+pub(super) fn page_by_page<T, M, E: From<Error>>(
     most: usize,
     page: usize,
-    read: impl Fn(usize, Option<&M>) -> Result<Vec<T>, ArchiveError>,
+    read: impl Fn(usize, Option<&M>) -> Result<Vec<T>, Error>,
     mark: impl Fn(&T) -> M,
     mut take: impl FnMut(T) -> Result<bool, E>,
 ) -> Result<(), E> {
@@ -368,12 +356,11 @@ fn listing(
 }
 
 fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
-    let result: Option<String> = row.get(GAME_WIDTH)?;
     let least: Option<i64> = row.get(GAME_WIDTH + 3)?;
     let lag: Option<i64> = row.get(GAME_WIDTH + 5)?;
     Ok(GameLine {
         game: game_of(row)?,
-        result: result.as_deref().and_then(sql_enums::outcome),
+        result: sql_enums::word(row, GAME_WIDTH)?,
         plies: row.get(GAME_WIDTH + 1)?,
         opening: row.get(GAME_WIDTH + 2)?,
         least_clock: least.map(super::rows::moment),

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::engine::Score;
 use crate::lichess::{Side, Speed, Status};
@@ -14,7 +15,7 @@ use crate::lichess::{Side, Speed, Status};
 pub type Millis = u64;
 
 /// A game as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
     /// The server's id of it.
     pub id: String,
@@ -44,28 +45,6 @@ pub struct GameRecord {
     pub moves: Vec<MoveRecord>,
     /// How it ended; none while it runs.
     pub ending: Option<EndingRecord>,
-}
-
-impl Default for GameRecord {
-    fn default() -> Self {
-        Self {
-            id: String::new(),
-            white: PlayerRecord::default(),
-            black: PlayerRecord::default(),
-            us: None,
-            rated: false,
-            speed: Speed::Unknown,
-            control: TimeControlRecord::Unknown,
-            initial_fen: None,
-            created: None,
-            joined: 0,
-            origin: Origin::Unknown,
-            tournament: None,
-            program: None,
-            moves: Vec::new(),
-            ending: None,
-        }
-    }
 }
 
 impl GameRecord {
@@ -156,6 +135,12 @@ pub struct PlayerRecord {
 }
 
 impl PlayerRecord {
+    /// The id; where there is none, the name in lower case.
+    pub fn key(&self) -> String {
+        let id = self.id.clone();
+        id.unwrap_or_else(|| self.name.to_lowercase())
+    }
+
     /// Whether this is a bot account.
     pub fn is_bot(&self) -> bool {
         self.title.as_deref() == Some("BOT")
@@ -204,8 +189,21 @@ impl fmt::Display for TimeControlRecord {
 }
 
 /// How a game came about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Origin {
     Incoming,
     Outgoing,
@@ -218,12 +216,21 @@ pub enum Origin {
 }
 
 /// How a game ended for a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Outcome {
     Win,
     Draw,
     Loss,
+}
+
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// A move that was made.
@@ -293,14 +300,29 @@ impl MoveRecord {
 }
 
 /// Where a move came from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Source {
     Book,
     /// Endgame tables, which know the position before it.
     Table,
     Engine,
     /// No other move was legal, or left.
+    #[strum(serialize = "only move")]
     OnlyMove,
     /// No search had an answer: a move that does no harm at once.
     Safe,
@@ -310,25 +332,8 @@ pub enum Source {
 }
 
 impl Source {
-    pub const ALL: [Self; 6] = [
-        Self::Book,
-        Self::Table,
-        Self::Engine,
-        Self::OnlyMove,
-        Self::Safe,
-        Self::Unknown,
-    ];
-
-    /// A word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Book => "book",
-            Self::Table => "table",
-            Self::Engine => "engine",
-            Self::OnlyMove => "only move",
-            Self::Safe => "safe",
-            Self::Unknown => "unknown",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -427,16 +432,32 @@ pub struct ChallengeRecord {
 }
 
 /// Which way a challenge goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Direction {
     In,
     Out,
 }
 
 /// What became of a challenge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ChallengeVerdict {
     /// It waits: for a seat, or for the other end.
     #[default]
@@ -451,15 +472,8 @@ pub enum ChallengeVerdict {
 }
 
 impl ChallengeVerdict {
-    /// A word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Accepted => "accepted",
-            Self::Declined => "declined",
-            Self::Canceled => "canceled",
-            Self::Failed => "failed",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,10 +6,10 @@ use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::database::Database;
-use super::error::ArchiveError;
 use super::reader::ArchiveReader;
 use super::record::{GameRecord, Millis, ScoreRecord};
 use super::rows;
+use crate::sqlite::Error;
 
 /// A second look at a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,9 +75,9 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_review(&mut self, review: &ReviewRecord) -> Result<(), ArchiveError> {
+    pub fn keep_review(&mut self, review: &ReviewRecord) -> Result<(), Error> {
         let data = serde_json::to_string(review).unwrap_or_default();
-        self.change(|batch| {
+        self.write(|batch| {
             let mut insert = batch.prepare_cached(
                 "INSERT INTO review (game, at, data) VALUES (?1, ?2, ?3)
                 ON CONFLICT (game) DO UPDATE SET at = excluded.at, data = excluded.data",
@@ -91,8 +91,8 @@ impl Database {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn next_unreviewed(&mut self, since: Millis) -> Result<Option<GameRecord>, ArchiveError> {
-        self.look(|batch| {
+    pub fn next_unreviewed(&mut self, since: Millis) -> Result<Option<GameRecord>, Error> {
+        self.read(|batch| {
             let mut next = batch.prepare_cached(
                 "SELECT id FROM game WHERE began >= ?1 AND result IN ('loss', 'draw')
                 AND origin <> 'imported' AND plies > 1 AND fen IS NULL
@@ -115,7 +115,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn review(&self, game: &str) -> Result<Option<ReviewRecord>, ArchiveError> {
+    pub fn review(&self, game: &str) -> Result<Option<ReviewRecord>, Error> {
         let data = self.ask(|db| {
             let mut found = db.prepare_cached("SELECT data FROM review WHERE game = ?1")?;
             let data: Option<String> = found.query_row([game], |row| row.get(0)).optional()?;

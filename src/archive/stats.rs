@@ -10,7 +10,6 @@ use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
 use super::dates::DAY;
-use super::error::ArchiveError;
 use super::filter::{Conditions, Filter, ResultFilter};
 use super::opponents::Opponent;
 use super::rating::{RatedGame, follow};
@@ -20,6 +19,7 @@ use super::rows::moment;
 use super::sql_enums::TIMES;
 use super::time_loss::{TimeLoss, time_loss};
 use crate::lichess::{Side, Status};
+use crate::sqlite::Error;
 
 /// So many of the latest games lost on the clock are looked into.
 const LOOKED_INTO: usize = 200;
@@ -154,7 +154,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn stats(&self, filter: &Filter) -> Result<Stats, ArchiveError> {
+    pub fn stats(&self, filter: &Filter) -> Result<Stats, Error> {
         let (sql, values) = counting_games(filter);
         let mut count = StatsCounter::default();
         self.ask(|db| {
@@ -176,7 +176,7 @@ impl ArchiveReader {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, ArchiveError> {
+    pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, Error> {
         let is_meant = |status: &Status| filter.status.is_empty() || filter.status.contains(status);
         let forfeits = Status::TIME_FORFEITS.into_iter().filter(is_meant);
         let lost = Filter {
@@ -191,7 +191,7 @@ impl ArchiveReader {
         let mut games = Vec::new();
         self.each_game(&lost, Order::Newest, LOOKED_INTO, |game| {
             games.push(game);
-            Ok::<_, ArchiveError>(true)
+            Ok::<_, Error>(true)
         })?;
         let mut losses = Vec::new();
         for game in games {
@@ -201,7 +201,7 @@ impl ArchiveReader {
         Ok(losses)
     }
 
-    fn disconnects(&self, filter: &Filter) -> Result<Vec<(String, u64)>, ArchiveError> {
+    fn disconnects(&self, filter: &Filter) -> Result<Vec<(String, u64)>, Error> {
         let (sql, values) = counting_events(filter);
         self.ask(|db| {
             let mut found = db.prepare(&sql)?;
@@ -265,7 +265,7 @@ impl StatsCounter {
             })
         };
         let end = word(6)?;
-        let Some(outcome) = super::sql_enums::outcome(word(1)?) else {
+        let Ok(outcome) = word(1)?.parse::<Outcome>() else {
             let voids = !end.is_empty();
             self.stats.void += u64::from(voids);
             self.stats.running += u64::from(!voids);

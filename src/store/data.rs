@@ -1,11 +1,13 @@
-//! What is kept from one run to the next, as plain data.
+//! The state from one run to the next, as plain data.
 //!
-//! A row here is a row on disk. Nothing decides and nothing computes: `bot::memory` does.
+//! A row here is a row on disk. Decisions belong to `bot::state`.
 
 use std::time::Duration;
 
-use super::timestamp::Timestamp;
+use strum::{EnumString, IntoStaticStr};
+
 use crate::lichess::{GameId, Side, Status, UserId};
+use crate::sqlite::Timestamp;
 
 /// Everything that was kept, as it is read when the bot starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,10 +100,17 @@ pub enum QuotaUseKind {
 }
 
 /// Who asked for a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Origin {
     Incoming,
     Outgoing,
+}
+
+impl Origin {
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// A span of time that began at a known moment; the beginning tells when a clock was set back.
@@ -160,7 +169,8 @@ impl Limit {
 }
 
 /// A limit that the ledger minds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LimitName {
     /// Games between bots a day.
     BotGames,
@@ -168,19 +178,8 @@ pub enum LimitName {
 }
 
 impl LimitName {
-    /// As it stands on disk.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BotGames => "bot_games",
-            Self::Credits => "credits",
-        }
-    }
-
-    /// The limit of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::BotGames, Self::Credits]
-            .into_iter()
-            .find(|limit| limit.as_str() == name)
+        self.into()
     }
 }
 
@@ -280,7 +279,8 @@ pub struct Interaction {
 }
 
 /// What happened when someone was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum InteractionKind {
     /// We accepted their challenge.
     Accepted,
@@ -290,20 +290,8 @@ pub enum InteractionKind {
 }
 
 impl InteractionKind {
-    /// As it stands on disk.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Started => "started",
-            Self::NoShow => "no_show",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Accepted, Self::Started, Self::NoShow]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
+        self.into()
     }
 }
 

@@ -59,14 +59,10 @@ pub(super) fn understand(comment: &str, mover: Side, made: &mut MoveRecord) {
         }
     }
     words.push_str(rest);
-    let words = words.trim();
-    let known = Source::ALL
-        .into_iter()
-        .find(|source| source.as_str() == words);
-    made.source = match known {
-        Some(source) => source,
-        None if made.depth.is_some() => Source::Engine,
-        None => made.source,
+    made.source = match words.trim().parse() {
+        Ok(source) => source,
+        Err(_) if made.depth.is_some() => Source::Engine,
+        Err(_) => made.source,
     };
 }
 

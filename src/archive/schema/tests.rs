@@ -15,7 +15,7 @@ use crate::lichess::{Side, Speed, Status};
 use crate::sqlite::{Format, Schema};
 
 /// When the old file was made, and when this program opens it.
-const THEN: i64 = 5;
+const THEN: u64 = 5;
 const NOW: u64 = 77;
 
 /// The rows of a file of the first format: three games, won, lost and running, and what else there is.
@@ -167,7 +167,8 @@ fn write_old(path: &Path, format: usize) {
         steps: &SCHEMA.steps[..format],
         ..SCHEMA
     };
-    old.migrate(&mut db, THEN).unwrap();
+    old.migrate(&mut db, crate::sqlite::Timestamp::from_millis(THEN))
+        .unwrap();
     db.execute_batch(ROWS).unwrap();
     if format >= 2 {
         db.execute_batch(REVIEW).unwrap();
