@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Transaction, params};
+use rusqlite::params;
 
 use super::dates::DAY;
 use super::record::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis};
@@ -43,7 +43,7 @@ pub enum ArchiveEntry {
 }
 
 #[derive(Debug)]
-pub struct Database(sqlite::Database);
+pub struct Database(pub(super) sqlite::Database);
 
 impl Database {
     /// Opens the file, creates it if there is none, and migrates it to the present format.
@@ -59,7 +59,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be written or is damaged.
     pub fn commit(&mut self, entries: &[ArchiveEntry]) -> Result<(), Error> {
-        self.write(|batch| {
+        self.0.write(|batch| {
             for entry in entries {
                 match entry {
                     ArchiveEntry::Game(game) => rows::write_game(batch, game)?,
@@ -84,7 +84,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be read.
     pub fn unfinished(&mut self, since: Millis) -> Result<Vec<GameRecord>, Error> {
-        self.read(|batch| {
+        self.0.read(|batch| {
             let mut open = batch.prepare(
                 "SELECT id FROM game WHERE status IS NULL AND began >= ?1
                 ORDER BY began DESC LIMIT 1000",
@@ -105,7 +105,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be written.
     pub fn lapse(&mut self, before: Millis, now: Millis) -> Result<usize, Error> {
-        self.write(|batch| {
+        self.0.write(|batch| {
             batch.execute(
                 "UPDATE challenge SET verdict = ?3, why = 'lapsed while the bot was away',
                 settled = ?2 WHERE verdict = ?4 AND at < ?1",
@@ -124,7 +124,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be read.
     pub fn thinned(&mut self) -> Result<Millis, Error> {
-        self.read(|batch| {
+        self.0.read(|batch| {
             let days: i64 = batch.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             Ok(rows::moment(days).saturating_mul(DAY))
         })
@@ -136,7 +136,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be written.
     pub fn set_thinned(&mut self, from: Millis, to: Millis) -> Result<(), Error> {
-        self.write(|batch| {
+        self.0.write(|batch| {
             let known: i64 = batch.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             if rows::moment(known) == from / DAY {
                 let days = i32::try_from(to / DAY).unwrap_or(0);
@@ -144,27 +144,6 @@ impl Database {
             }
             Ok(())
         })
-    }
-
-    /// Merges the log into the file and cuts it back, as far as readers let it.
-    pub(super) fn checkpoint(&self) -> Result<(), Error> {
-        self.0.checkpoint()
-    }
-
-    /// Reads everything as of one moment.
-    pub(super) fn read<T>(
-        &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, Error> {
-        self.0.read(work)
-    }
-
-    /// Writes in one transaction.
-    pub(super) fn write<T>(
-        &mut self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
-    ) -> Result<T, Error> {
-        self.0.write(work)
     }
 
     #[cfg(test)]

@@ -53,7 +53,7 @@ impl Database {
             "FROM game WHERE ended >= ?1 AND ended < ?2 AND began >= ?1 - {LONGEST}
             AND origin <> 'imported'"
         );
-        self.read(|batch| {
+        self.0.read(|batch| {
             let mut speeds = batch.prepare_cached(&format!(
                 "SELECT speed, sum(result = 'win'), sum(result = 'draw'), sum(result = 'loss'),
                 coalesce(sum(diff), 0) {games} AND result IS NOT NULL
@@ -104,7 +104,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be read.
     pub fn not_summed_up(&mut self, before: Millis) -> Result<Option<Millis>, Error> {
-        self.read(|batch| {
+        self.0.read(|batch| {
             let last = format!(
                 "SELECT max(ended) FROM game WHERE ended < ?1 AND began >= ?1 - {LONGEST}
                 AND origin <> 'imported' AND result IS NOT NULL"

@@ -9,8 +9,12 @@ use rusqlite::{Row, params_from_iter};
 use super::filter::Conditions;
 use super::reader::{ArchiveReader, LINES, Order, page_by_page};
 use super::record::{ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis};
-use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of};
+use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of, moment};
 use crate::sqlite::Error;
+
+/// The tables and their columns.
+const CHALLENGES: (&str, &str) = ("challenge", CHALLENGE_COLUMNS);
+const EVENTS: (&str, &str) = ("event", EVENT_COLUMNS);
 
 /// Which challenges are meant; what is not set does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,17 +43,10 @@ impl ChallengeFilter {
 
     fn conditions(&self) -> Conditions {
         let mut all = Conditions::default();
-        if let Some(opponent) = &self.opponent {
-            let id = Value::Text(opponent.to_lowercase());
-            all.add("coalesce(user_id, lower(user_name)) = ?", id);
-        }
-        if let Some(verdict) = self.verdict {
-            all.add("verdict = ?", Value::Text(verdict.as_str().to_owned()));
-        }
-        if let Some(direction) = self.direction {
-            let word: &str = direction.into();
-            all.add("direction = ?", Value::Text(word.to_owned()));
-        }
+        let opponent = self.opponent.as_ref().map(|name| name.to_lowercase());
+        all.text("coalesce(user_id, lower(user_name)) = ?", opponent);
+        all.text("verdict = ?", self.verdict.map(ChallengeVerdict::as_str));
+        all.text("direction = ?", self.direction.map(<&str>::from));
         all.span("at", self.since, self.until);
         all
     }
@@ -85,9 +82,7 @@ impl EventFilter {
             let column = if along_index { "kind" } else { "+kind" };
             all.among(column, kinds.map(Value::Text).collect());
         }
-        if let Some(game) = &self.game {
-            all.add("game = ?", Value::Text(game.clone()));
-        }
+        all.text("game = ?", self.game.as_deref());
         all.span("at", self.since, self.until);
         all
     }
@@ -112,41 +107,6 @@ pub struct PageItem<T> {
     pub what: T,
 }
 
-/// Whatever has a moment and stands in a table of its own.
-trait Dated: Sized {
-    const TABLE: &'static str;
-    /// The columns that it is made of.
-    const COLUMNS: &'static str;
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self>;
-    fn at(&self) -> Millis;
-}
-
-impl Dated for ChallengeRecord {
-    const TABLE: &'static str = "challenge";
-    const COLUMNS: &'static str = CHALLENGE_COLUMNS;
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        challenge_of(row)
-    }
-
-    fn at(&self) -> Millis {
-        self.at
-    }
-}
-
-impl Dated for EventRecord {
-    const TABLE: &'static str = "event";
-    const COLUMNS: &'static str = EVENT_COLUMNS;
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        event_of(row)
-    }
-
-    fn at(&self) -> Millis {
-        self.at
-    }
-}
-
 impl ArchiveReader {
     /// The challenges that are meant, so many at most, after this place if one is named.
     ///
@@ -159,7 +119,8 @@ impl ArchiveReader {
         most: usize,
         after: Option<Cursor>,
     ) -> Result<Vec<PageItem<ChallengeRecord>>, Error> {
-        self.noted(filter.conditions(), order, most, after)
+        let query = listing(CHALLENGES, filter.conditions(), order, most, after);
+        self.page(query, challenge_of)
     }
 
     /// The events that are meant, in the same way.
@@ -173,7 +134,8 @@ impl ArchiveReader {
         most: usize,
         after: Option<Cursor>,
     ) -> Result<Vec<PageItem<EventRecord>>, Error> {
-        self.noted(filter.conditions(), order, most, after)
+        let query = listing(EVENTS, filter.conditions(), order, most, after);
+        self.page(query, event_of)
     }
 
     /// Challenges one by one, until the answer is `false` or an error. They are read page by page,
@@ -188,12 +150,9 @@ impl ArchiveReader {
         most: usize,
         mut take: impl FnMut(ChallengeRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Cursor>| {
-            let after = after.copied();
-            self.challenges_by(filter, order, most, after)
-        };
-        let mark = |it: &PageItem<ChallengeRecord>| it.spot;
-        page_by_page(most, LINES, read, mark, |it| take(it.what))
+        let read =
+            |most, after: Option<&Cursor>| self.challenges_by(filter, order, most, after.copied());
+        page_by_page(most, LINES, read, |it| it.spot, |it| take(it.what))
     }
 
     /// Events in the same way.
@@ -207,12 +166,9 @@ impl ArchiveReader {
         most: usize,
         mut take: impl FnMut(EventRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Cursor>| {
-            let after = after.copied();
-            self.events_by(filter, order, most, after)
-        };
-        let mark = |it: &PageItem<EventRecord>| it.spot;
-        page_by_page(most, LINES, read, mark, |it| take(it.what))
+        let read =
+            |most, after: Option<&Cursor>| self.events_by(filter, order, most, after.copied());
+        page_by_page(most, LINES, read, |it| it.spot, |it| take(it.what))
     }
 
     /// The latest challenges, the newest first.
@@ -244,31 +200,29 @@ impl ArchiveReader {
         })
     }
 
-    fn noted<T: Dated>(
+    fn page<T>(
         &self,
-        conditions: Conditions,
-        order: Order,
-        most: usize,
-        after: Option<Cursor>,
+        (sql, values): (String, Vec<Value>),
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<PageItem<T>>, Error> {
-        let (sql, values) = listing::<T>(conditions, order, most, after);
         self.ask(|db| {
             let mut found = db.prepare_cached(&sql)?;
-            let noted = |row: &Row<'_>| -> rusqlite::Result<PageItem<T>> {
-                let what = T::of(row)?;
+            let item = |row: &Row<'_>| {
                 let spot = Cursor {
-                    at: what.at(),
+                    at: moment(row.get("at")?),
                     n: row.get("n")?,
                 };
+                let what = read(row)?;
                 Ok(PageItem { spot, what })
             };
-            found.query_map(params_from_iter(values), noted)?.collect()
+            found.query_map(params_from_iter(values), item)?.collect()
         })
     }
 }
 
-/// The statement for a list, and its parameters.
-fn listing<T: Dated>(
+/// The statement for a page of a table that has the columns `at` and `n`, and its parameters.
+fn listing(
+    (table, columns): (&str, &str),
     mut conditions: Conditions,
     order: Order,
     most: usize,
@@ -277,8 +231,7 @@ fn listing<T: Dated>(
     if let Some(spot) = after {
         conditions.go_on(order, ["at", "n"], spot.at, Value::Integer(spot.n));
     }
-    let (columns, table, clause) = (T::COLUMNS, T::TABLE, conditions.clause());
-    let word = order.word();
+    let (clause, word) = (conditions.clause(), order.word());
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {columns}, n FROM {table} {clause} ORDER BY at {word}, n {word} LIMIT {most}"
@@ -460,20 +413,19 @@ mod tests {
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             ..EventFilter::default()
         };
-        let page = |filter: EventFilter| {
-            listing::<EventRecord>(filter.conditions(), Order::Newest, 50, spot)
-        };
+        let page =
+            |filter: EventFilter| listing(EVENTS, filter.conditions(), Order::Newest, 50, spot);
         for ((sql, values), index) in [
             (
-                listing::<ChallengeRecord>(challenges, Order::Newest, 50, spot),
+                listing(CHALLENGES, challenges, Order::Newest, 50, spot),
                 "challenge_by_time",
             ),
             (
-                listing::<EventRecord>(Conditions::default(), Order::Newest, 50, spot),
+                listing(EVENTS, Conditions::default(), Order::Newest, 50, spot),
                 "event_by_time",
             ),
             (
-                listing::<EventRecord>(about.conditions(), Order::Newest, 50, None),
+                listing(EVENTS, about.conditions(), Order::Newest, 50, None),
                 "event_by_game",
             ),
             (page(of(&["limited"])), "event_by_kind (kind=?"),

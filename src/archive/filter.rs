@@ -57,28 +57,21 @@ pub(super) struct Conditions {
 impl Conditions {
     pub(super) fn of(filter: &Filter) -> Self {
         let mut all = Self::default();
-        let text = |text: &str| Value::Text(text.to_owned());
-        if let Some(opponent) = &filter.opponent {
-            all.add("opponent = ?", text(&opponent.to_lowercase()));
-        }
+        let opponent = filter.opponent.as_ref();
+        all.text("opponent = ?", opponent.map(|name| name.to_lowercase()));
         match filter.result {
-            Some(ResultFilter::Result(outcome)) => {
-                all.add("result = ?", text(outcome.as_str()));
-            }
+            Some(ResultFilter::Result(outcome)) => all.text("result = ?", Some(outcome.as_str())),
             Some(ResultFilter::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
             Some(ResultFilter::Running) => all.bare("status IS NULL"),
             None => {}
         }
         if !filter.status.is_empty() {
-            let words = filter.status.iter().map(|status| text(status.as_str()));
+            let words = filter.status.iter();
+            let words = words.map(|status| Value::Text(status.as_str().to_owned()));
             all.among("status", words.collect());
         }
-        if let Some(speed) = filter.speed {
-            all.add("speed = ?", text(speed.as_str()));
-        }
-        if let Some(us) = filter.us {
-            all.add("us = ?", text(us.as_str()));
-        }
+        all.text("speed = ?", filter.speed.map(Speed::as_str));
+        all.text("us = ?", filter.us.map(Side::as_str));
         if let Some(rated) = filter.rated {
             all.add("rated = ?", Value::Integer(rated.into()));
         }
@@ -87,28 +80,32 @@ impl Conditions {
             all.bare("us IS NOT NULL");
         }
         all.span("began", filter.since, filter.until);
-        if let Some(opening) = &filter.opening {
-            all.add(
-                "(opening || ' ') LIKE ?",
-                Value::Text(format!("{opening} %")),
-            );
-        }
-        if let Some(tournament) = &filter.tournament {
-            all.add("tournament = ?", text(tournament));
-        }
+        let opening = filter.opening.as_ref();
+        all.text(
+            "(opening || ' ') LIKE ?",
+            opening.map(|moves| format!("{moves} %")),
+        );
+        all.text("tournament = ?", filter.tournament.as_deref());
         if filter.played {
             all.bare("origin <> 'imported'");
         }
         all
     }
 
-    /// One more, with one parameter for its one place.
+    /// Adds a condition on a text, if there is one.
+    pub(super) fn text(&mut self, term: &str, text: Option<impl Into<String>>) {
+        if let Some(text) = text {
+            self.add(term, Value::Text(text.into()));
+        }
+    }
+
+    /// Adds a condition with one parameter for its one place.
     pub(super) fn add(&mut self, term: &str, value: Value) {
         self.terms.push(term.to_owned());
         self.values.push(value);
     }
 
-    /// One more, without a place.
+    /// Adds a condition without a parameter.
     pub(super) fn bare(&mut self, term: &str) {
         self.terms.push(term.to_owned());
     }

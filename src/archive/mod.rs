@@ -25,7 +25,6 @@ mod move_codec;
 mod opponents;
 mod pgn;
 mod prune;
-mod rating;
 mod reader;
 mod record;
 mod review;
@@ -47,7 +46,6 @@ pub use merge::{Merge, merge, side_of};
 pub use opponents::{Opponent, opponents_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
-pub use rating::{RatedGame, follow};
 pub use reader::{ArchiveReader, GameCursor, GameLine, Order, write_san};
 pub use record::{
     ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
@@ -55,6 +53,8 @@ pub use record::{
 };
 pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
-pub use stats::{Group, OpeningGroup, RatingDay, ResultCounts, Stats, TimeTrouble};
+pub use stats::{
+    Group, OpeningGroup, RatedGame, RatingDay, ResultCounts, Stats, TimeTrouble, follow,
+};
 pub use time_loss::{Cause, TimeLoss, time_loss};
 pub use writer::Writer;

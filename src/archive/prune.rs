@@ -85,7 +85,7 @@ impl Database {
         while self.give_back()? {
             thread::sleep(BREATH);
         }
-        self.checkpoint()?;
+        self.0.checkpoint()?;
         Ok(pruned)
     }
 
@@ -100,7 +100,7 @@ impl Database {
         before: Millis,
         what: Prune,
     ) -> Result<(u64, Option<PrunePlace>), Error> {
-        self.write(|batch| {
+        self.0.write(|batch| {
             let old = old_games(batch, from, before)?;
             let mut changed = 0;
             for (n, _) in &old {
@@ -123,7 +123,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be written.
     pub fn prune_events(&mut self, before: Millis) -> Result<(u64, u64), Error> {
-        self.write(|batch| {
+        self.0.write(|batch| {
             let gone = |table| {
                 let sql = format!(
                     "DELETE FROM {table} WHERE n IN (SELECT n FROM {table} WHERE at < ?1 LIMIT ?2)"
@@ -140,7 +140,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be written.
     pub fn give_back(&mut self) -> Result<bool, Error> {
-        self.write(|batch| {
+        self.0.write(|batch| {
             let free = || -> rusqlite::Result<i64> {
                 batch.query_row("PRAGMA freelist_count", [], |row| row.get(0))
             };
@@ -281,7 +281,7 @@ mod tests {
     fn old_games_are_found_along_the_index_by_time() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
-        let plan = disk.write(|batch| {
+        let plan = disk.0.write(|batch| {
             let sql = "EXPLAIN QUERY PLAN SELECT n, began FROM game
                 WHERE began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL
                 ORDER BY began, n LIMIT 4";

@@ -77,7 +77,7 @@ impl Database {
     /// When the file cannot be written.
     pub fn keep_review(&mut self, review: &ReviewRecord) -> Result<(), Error> {
         let data = serde_json::to_string(review).unwrap_or_default();
-        self.write(|batch| {
+        self.0.write(|batch| {
             let mut insert = batch.prepare_cached(
                 "INSERT INTO review (game, at, data) VALUES (?1, ?2, ?3)
                 ON CONFLICT (game) DO UPDATE SET at = excluded.at, data = excluded.data",
@@ -92,7 +92,7 @@ impl Database {
     /// # Errors
     /// When the file cannot be read.
     pub fn next_unreviewed(&mut self, since: Millis) -> Result<Option<GameRecord>, Error> {
-        self.read(|batch| {
+        self.0.read(|batch| {
             let mut next = batch.prepare_cached(
                 "SELECT id FROM game WHERE began >= ?1 AND result IN ('loss', 'draw')
                 AND origin <> 'imported' AND plies > 1 AND fen IS NULL

@@ -142,6 +142,7 @@ fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
 }
 
 /// How our clock fared in a game.
+#[derive(Default)]
 struct Clocks {
     /// The least it showed after a move of ours.
     least: Option<Millis>,
@@ -156,11 +157,7 @@ fn clocks(game: &GameRecord) -> Clocks {
         TimeControlRecord::Clock { initial, .. } => (initial / 10).min(HURRY),
         _ => 0,
     };
-    let mut clocks = Clocks {
-        least: None,
-        hurried: 0,
-        lag: None,
-    };
+    let mut clocks = Clocks::default();
     for (ply, made) in game.moves.iter().enumerate() {
         if Some(GameRecord::mover(ply)) != game.us {
             continue;

@@ -12,9 +12,8 @@ use serde::Serialize;
 use super::dates::DAY;
 use super::filter::{Conditions, Filter, ResultFilter};
 use super::opponents::Opponent;
-use super::rating::{RatedGame, follow};
 use super::reader::{ArchiveReader, Order};
-use super::record::{Millis, Outcome};
+use super::record::{GameRecord, Millis, Outcome};
 use super::rows::moment;
 use super::sql_enums::TIMES;
 use super::time_loss::{TimeLoss, time_loss};
@@ -309,19 +308,11 @@ impl StatsCounter {
             });
         }
         for (groups, name) in [(&mut self.speeds, word(4)?), (&mut self.endings, end)] {
-            let group = group(groups, name);
+            let group = entry(groups, name);
             group.tally.add(outcome, diff);
             group.last = group.last.max(began);
         }
-        let openings = &mut self.openings[usize::from(black)];
-        let opening = word(7)?;
-        match openings.get_mut(opening) {
-            Some(tally) => tally.add(outcome, diff),
-            None => openings
-                .entry(opening.to_owned())
-                .or_default()
-                .add(outcome, diff),
-        }
+        entry(&mut self.openings[usize::from(black)], word(7)?).add(outcome, diff);
         Ok(())
     }
 
@@ -346,27 +337,24 @@ impl StatsCounter {
     }
 }
 
-/// The group of a name; no text is made for one that is there.
-fn group<'g>(groups: &'g mut HashMap<String, Group>, name: &str) -> &'g mut Group {
-    if !groups.contains_key(name) {
-        let made = Group {
-            name: name.to_owned(),
-            ..Group::default()
-        };
-        groups.insert(name.to_owned(), made);
-    }
-    groups
-        .get_mut(name)
-        .expect("it was put there if it was not")
-}
-
 fn sorted(groups: HashMap<String, Group>) -> Vec<Group> {
-    let mut groups: Vec<Group> = groups.into_values().collect();
+    let groups = groups.into_iter();
+    let mut groups: Vec<Group> = groups
+        .map(|(name, group)| Group { name, ..group })
+        .collect();
     groups.sort_by(|one, other| {
         let by_games = other.tally.games.cmp(&one.tally.games);
         by_games.then_with(|| one.name.cmp(&other.name))
     });
     groups
+}
+
+/// The value of a name; no text is made for a name that is there.
+fn entry<'m, T: Default>(map: &'m mut HashMap<String, T>, name: &str) -> &'m mut T {
+    if !map.contains_key(name) {
+        map.insert(name.to_owned(), T::default());
+    }
+    map.get_mut(name).expect("the line above inserts it")
 }
 
 /// A rating after a game; games come in the order of their ends.
@@ -387,6 +375,50 @@ fn rate(days: &mut Vec<RatingDay>, ended: Millis, rating: i32) {
             games: 1,
         }),
     }
+}
+
+/// A rated game and what it did to our rating.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RatedGame {
+    pub began: Millis,
+    pub ended: Millis,
+    /// Our rating when it began.
+    pub before: i32,
+    /// What it did to that.
+    pub diff: i32,
+}
+
+impl RatedGame {
+    /// None while it runs, and where nothing is known of our rating.
+    pub fn of(record: &GameRecord) -> Option<Self> {
+        let player = record.player(record.us?);
+        Some(Self {
+            began: record.began(),
+            ended: record.ending.as_ref()?.at,
+            before: player.rating?,
+            diff: player.rating_diff?,
+        })
+    }
+}
+
+/// When each game ended and our rating after it, in that order. A game knows the rating that it began
+/// with: what other games did meanwhile is added. So one that is not among these moves no more than
+/// those beside it.
+pub fn follow(mut games: Vec<RatedGame>) -> Vec<(Millis, i32)> {
+    games.sort_by_key(|game| game.ended);
+    let mut sum = 0_i32;
+    // What the first so many did, none at first.
+    let mut sums = vec![sum];
+    for game in &games {
+        sum = sum.saturating_add(game.diff);
+        sums.push(sum);
+    }
+    let points = games.iter().enumerate().map(|(n, game)| {
+        let known = games[..n].partition_point(|other| other.ended <= game.began);
+        let done = sums[n + 1].saturating_sub(sums[known]);
+        (game.ended, game.before.saturating_add(done))
+    });
+    points.collect()
 }
 
 #[cfg(test)]
@@ -579,5 +611,36 @@ mod tests {
             lost.contains("USING INDEX sqlite_autoindex_game_1 (id=?)"),
             "{lost}"
         );
+    }
+
+    fn rated(began: Millis, ended: Millis, before: i32, diff: i32) -> RatedGame {
+        RatedGame {
+            began,
+            ended,
+            before,
+            diff,
+        }
+    }
+
+    #[test]
+    fn ratings_follow_games_that_were_played_at_the_same_time() {
+        let games = vec![
+            rated(40, 50, 1530, -5),
+            rated(0, 10, 1500, 10),
+            rated(20, 30, 1510, 8),
+            rated(21, 35, 1510, 12),
+        ];
+        assert_eq!(
+            follow(games),
+            [(10, 1510), (30, 1518), (35, 1530), (50, 1525)]
+        );
+    }
+
+    #[test]
+    fn games_that_are_not_in_the_list_make_no_drift() {
+        // Two or three at a time; every second one is lost, and not in the list.
+        let won = (0..500).map(|n| rated(20 * n, 20 * n + 25, 1500, 5));
+        let highest = follow(won.collect()).into_iter().map(|(_, rating)| rating);
+        assert_eq!(highest.max(), Some(1510));
     }
 }

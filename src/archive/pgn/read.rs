@@ -3,9 +3,11 @@
 //! The moves are checked by the rules, so that nothing comes out that cannot have been played. Words
 //! that mean nothing make the game suspect: it is left out rather than guessed at.
 
+use std::hash::Hasher as _;
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 
+use fnv::FnvHasher;
 use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
 use thiserror::Error;
 
@@ -232,18 +234,17 @@ impl RecordBuilder {
             return Err("its result is not what the board shows".to_owned());
         }
         let mut game = self.tags.record();
-        let ending = self.tags.ending(result, on_board.map(|(status, _)| status));
         game.id = match self.tags.id() {
             Some(id) => id.to_owned(),
             None => made_up_id(&self.tags, &self.moves, text),
         };
         game.moves = self.moves;
         spend(&mut game);
-        game.ending = ending.map(|ending| {
-            let took: Millis = game.moves.iter().filter_map(|made| made.spent).sum();
-            let at = self.tags.ended();
-            ending.at(at.unwrap_or_else(|| game.began().saturating_add(took)))
-        });
+        let took: Millis = game.moves.iter().filter_map(|made| made.spent).sum();
+        let ended = self.tags.ended();
+        let ended = ended.unwrap_or_else(|| game.began().saturating_add(took));
+        let status = on_board.map(|(status, _)| status);
+        game.ending = self.tags.ending(result, status, ended);
         Ok(game)
     }
 }
@@ -283,34 +284,24 @@ fn spend(game: &mut GameRecord) {
 
 /// An id for a game of a server that gives none: the same game gets the same one.
 fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
-    let mut sum = Fnv1a::new();
+    // The same on every machine and in every version.
+    let mut hash = FnvHasher::default();
+    let mut add = |bytes: &[u8]| {
+        hash.write(bytes);
+        hash.write_u8(0xff);
+    };
     for name in [
         "White", "Black", "UTCDate", "Date", "UTCTime", "Round", "Site",
     ] {
-        sum.take(tags.get(name).unwrap_or_default().as_bytes());
+        add(tags.get(name).unwrap_or_default().as_bytes());
     }
     for made in moves {
-        sum.take(made.uci.as_bytes());
+        add(made.uci.as_bytes());
     }
     if moves.is_empty() {
-        sum.take(text);
+        add(text);
     }
-    format!("pgn{:016x}", sum.0)
-}
-
-/// Fowler, Noll and Vo's sum (FNV-1a): the same on every machine and in every version.
-struct Fnv1a(u64);
-
-impl Fnv1a {
-    const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&[0xff]) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+    format!("pgn{:016x}", hash.finish())
 }
 
 /// The first word among the moves that is neither a move nor anything else that PGN has. The reader

@@ -4,7 +4,7 @@
 //! it is in memory, and a game restarts at every tag that follows something else, if only a blank
 //! line: tags without moves never lend their names to the moves of the next game.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
 /// No game of 600 half-moves with every comment is longer.
 const LONGEST: usize = 1 << 18;
@@ -124,28 +124,12 @@ impl<R: BufRead> PgnChunks<R> {
             return Ok(Some(line));
         }
         let mut line = Vec::new();
-        let mut any = false;
-        loop {
-            let ready = match self.source.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                ready => ready?,
-            };
-            if ready.is_empty() {
-                break;
-            }
-            any = true;
-            let end = ready.iter().position(|byte| *byte == b'\n');
-            let part = &ready[..end.unwrap_or(ready.len())];
-            let room = (LONGEST + 1).saturating_sub(line.len());
-            line.extend_from_slice(&part[..part.len().min(room)]);
-            let used = part.len() + usize::from(end.is_some());
-            self.source.consume(used);
-            if end.is_some() {
-                break;
-            }
-        }
-        if !any {
-            return Ok(None);
+        let mut start = (&mut self.source).take(LONGEST as u64 + 1);
+        start.read_until(b'\n', &mut line)?;
+        match line.last() {
+            None => return Ok(None),
+            Some(b'\n') => drop(line.pop()),
+            Some(_) => drop(self.source.skip_until(b'\n')?),
         }
         self.lines += 1;
         if self.lines == 1 && line.starts_with(b"\xef\xbb\xbf") {

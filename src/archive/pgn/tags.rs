@@ -243,7 +243,12 @@ impl Tags {
 
     /// How it ended: by its own words where they are known, else by what Lichess tells and what the
     /// board shows.
-    pub(super) fn ending(&self, result: GameResult, on_board: Option<Status>) -> Option<Ended> {
+    pub(super) fn ending(
+        &self,
+        result: GameResult,
+        on_board: Option<Status>,
+        at: Millis,
+    ) -> Option<EndingRecord> {
         let winner = match result {
             GameResult::Won(side) => Some(side),
             GameResult::Drawn | GameResult::None => None,
@@ -262,7 +267,7 @@ impl Tags {
                 (None, GameResult::None) => return None,
             },
         };
-        (!status.is_playing()).then_some(Ended { status, winner })
+        (!status.is_playing()).then_some(EndingRecord { status, winner, at })
     }
 }
 
@@ -272,23 +277,6 @@ pub(super) enum GameResult {
     Won(Side),
     Drawn,
     None,
-}
-
-/// How a game ended, without the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) status: Status,
-    pub(super) winner: Option<Side>,
-}
-
-impl Ended {
-    pub(super) fn at(self, at: Millis) -> EndingRecord {
-        EndingRecord {
-            status: self.status,
-            winner: self.winner,
-            at,
-        }
-    }
 }
 
 /// The speed class that Lichess gives a time control: by the time that forty moves may take.
@@ -389,11 +377,11 @@ mod tests {
             ("?", Open, None, None),
         ];
         for (told, result, on_board, expected) in rows {
-            let ended = tags(&[("Termination", told)]).ending(result, on_board);
+            let ended = tags(&[("Termination", told)]).ending(result, on_board, 0);
             assert_eq!(ended.map(|ended| ended.status), expected, "{told}");
         }
         let own = tags(&[("Status", "noStart"), ("Termination", "Abandoned")]);
-        let ended = own.ending(Open, None).map(|ended| ended.status);
+        let ended = own.ending(Open, None, 0).map(|ended| ended.status);
         assert_eq!(ended, Some(Status::NoStart));
     }
 }
