@@ -7,6 +7,7 @@ use time::macros::format_description;
 use time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
 
 use super::record::Millis;
+use crate::sqlite::Timestamp;
 
 const DOTTED: StaticFormatDescription = format_description!("[year].[month].[day]");
 const DASHED: StaticFormatDescription = format_description!("[year]-[month]-[day]");
@@ -16,6 +17,11 @@ const STAMP: StaticFormatDescription =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
 
 pub const DAY: Millis = 24 * 3600 * 1000;
+
+/// The present time of the system's clock.
+pub fn now() -> Millis {
+    Timestamp::now().as_millis()
+}
 
 /// `2026.11.21`, as PGN has it.
 pub fn dotted_date(at: Millis) -> String {
