@@ -13,12 +13,12 @@ use serde::Serialize;
 
 use super::database::KIND;
 use super::filter::{Conditions, Filter};
+use super::pgn::board;
 use super::record::{EventRecord, GameRecord, Millis, Outcome};
 use super::rows::{
     EVENT_COLUMNS, GAME_COLUMNS, GAME_WIDTH, event_of, game_of, number, read_game, read_moves,
 };
 use super::sql_enums;
-use crate::rules::Game;
 use crate::sqlite::{self, Error};
 
 /// Lines that are read at a time, and games with their moves.
@@ -371,12 +371,8 @@ fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
 
 /// Puts to each move what people write for it; from the first one that is not legal on, nothing.
 pub fn write_san(game: &mut GameRecord) {
-    let mut board = match &game.initial_fen {
-        None => Game::new(),
-        Some(fen) => match crate::rules::Position::from_fen(fen) {
-            Ok(position) => Game::from_position(position),
-            Err(_) => return,
-        },
+    let Some(mut board) = board(game) else {
+        return;
     };
     for made in &mut game.moves {
         let before = *board.position();

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::engine::Score;
@@ -234,41 +235,32 @@ impl Outcome {
 }
 
 /// A move that was made.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MoveRecord {
     /// The move in UCI.
     pub uci: String,
     /// The move as people write it; left out where no one has worked it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub san: Option<String>,
     /// When we saw it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Millis>,
     /// What the mover's clock showed after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Millis>,
     /// What the server took off the mover's clock for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Millis>,
     /// What the search made of it, as the mover sees it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<ScoreRecord>,
     /// The last iteration finished.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// The deepest ply reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seldepth: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
     /// How long the search took.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Millis>,
     /// Where it came from.
     pub source: Source,
     /// What it cost on the clock beside our thinking: the way to the server and back.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<Millis>,
     /// The first moves of the line expected, in UCI, blanks between, the move itself first.
     #[serde(skip_serializing_if = "String::is_empty")]

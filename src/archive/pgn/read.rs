@@ -8,12 +8,12 @@ use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 
 use fnv::FnvHasher;
-use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
+use pgn_reader::{Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
 use thiserror::Error;
 
 use super::comment::understand;
 use super::split::{PgnChunk, PgnChunks};
-use super::tags::{GameResult, Tags};
+use super::tags::{Tags, winner_of};
 use crate::archive::record::{GameRecord, Millis, MoveRecord, TimeControlRecord};
 use crate::lichess::{Side, Status};
 use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
@@ -111,7 +111,7 @@ struct RecordBuilder {
     tags: Tags,
     board: Game,
     moves: Vec<MoveRecord>,
-    result: Option<GameResult>,
+    result: Option<Outcome>,
     fault: Option<String>,
 }
 
@@ -168,13 +168,7 @@ impl Visitor for RecordBuilder {
         if self.result.is_some() {
             return self.give_up("it ends twice".to_owned());
         }
-        self.result = Some(match outcome {
-            Outcome::Known(KnownOutcome::Decisive { winner }) => {
-                GameResult::Won(winner.fold_wb(Side::White, Side::Black))
-            }
-            Outcome::Known(KnownOutcome::Draw) => GameResult::Drawn,
-            Outcome::Unknown => GameResult::None,
-        });
+        self.result = Some(outcome);
         ControlFlow::Continue(())
     }
 
@@ -216,20 +210,14 @@ impl RecordBuilder {
         let Some(result) = self.result else {
             return Err("cut off: no result after its moves".to_owned());
         };
-        let told = match self.tags.get("Result") {
-            Some("1-0") => Some(GameResult::Won(Side::White)),
-            Some("0-1") => Some(GameResult::Won(Side::Black)),
-            Some("1/2-1/2") => Some(GameResult::Drawn),
-            Some("*") => Some(GameResult::None),
-            _ => None,
-        };
-        if told.is_some_and(|told| told != result) {
+        let told = self.tags.get("Result").and_then(|told| told.parse().ok());
+        if told.is_some_and(|told: Outcome| told != result) {
             return Err("its last word is not the result in its tags".to_owned());
         }
         let on_board = on_board(&self.board);
         if let Some((status, winner)) = on_board
             && status != Status::Draw
-            && result != winner.map_or(GameResult::Drawn, GameResult::Won)
+            && (result.is_unknown() || winner_of(result) != winner)
         {
             return Err("its result is not what the board shows".to_owned());
         }

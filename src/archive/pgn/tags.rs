@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
+use pgn_reader::{KnownOutcome, Outcome};
+
 use super::write::PgnOptions;
 use crate::archive::dates;
 use crate::archive::record::{
@@ -245,14 +247,11 @@ impl Tags {
     /// board shows.
     pub(super) fn ending(
         &self,
-        result: GameResult,
+        result: Outcome,
         on_board: Option<Status>,
         at: Millis,
     ) -> Option<EndingRecord> {
-        let winner = match result {
-            GameResult::Won(side) => Some(side),
-            GameResult::Drawn | GameResult::None => None,
-        };
+        let winner = winner_of(result);
         let told = self.get("Status").map(Status::from_word);
         let status = match (told, self.get("Termination")) {
             (Some(status), _) if status != Status::Unknown => status,
@@ -262,21 +261,19 @@ impl Tags {
             (_, Some("Rules infraction")) => Status::Cheat,
             _ => match (on_board, result) {
                 (Some(status), _) => status,
-                (None, GameResult::Won(_)) => Status::Resign,
-                (None, GameResult::Drawn) => Status::Draw,
-                (None, GameResult::None) => return None,
+                (None, Outcome::Known(KnownOutcome::Decisive { .. })) => Status::Resign,
+                (None, Outcome::Known(KnownOutcome::Draw)) => Status::Draw,
+                (None, Outcome::Unknown) => return None,
             },
         };
         (!status.is_playing()).then_some(EndingRecord { status, winner, at })
     }
 }
 
-/// What the last word of a game says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GameResult {
-    Won(Side),
-    Drawn,
-    None,
+/// The side that a result names as the winner.
+pub(super) fn winner_of(result: Outcome) -> Option<Side> {
+    let winner = result.winner();
+    winner.map(|winner| winner.fold_wb(Side::White, Side::Black))
 }
 
 /// The speed class that Lichess gives a time control: by the time that forty moves may take.
@@ -352,8 +349,7 @@ mod tests {
 
     #[test]
     fn how_it_ended_is_told_by_the_tags_or_by_the_board() {
-        use GameResult::{Drawn, None as Open, Won};
-        let white = Won(Side::White);
+        let (white, drawn, open) = ("1-0", "1/2-1/2", "*");
         let rows = [
             (
                 "Normal",
@@ -362,26 +358,28 @@ mod tests {
                 Some(Status::VariantEnd),
             ),
             ("Normal", white, None, Some(Status::Resign)),
-            ("Normal", Drawn, None, Some(Status::Draw)),
+            ("Normal", drawn, None, Some(Status::Draw)),
             (
                 "Normal",
-                Drawn,
+                drawn,
                 Some(Status::Stalemate),
                 Some(Status::Stalemate),
             ),
             ("Time forfeit", white, None, Some(Status::OutOfTime)),
-            ("Time forfeit", Drawn, None, Some(Status::OutOfTime)),
-            ("Abandoned", Open, None, Some(Status::Aborted)),
+            ("Time forfeit", drawn, None, Some(Status::OutOfTime)),
+            ("Abandoned", open, None, Some(Status::Aborted)),
             ("Rules infraction", white, None, Some(Status::Cheat)),
-            ("Unterminated", Open, None, None),
-            ("?", Open, None, None),
+            ("Unterminated", open, None, None),
+            ("?", open, None, None),
         ];
         for (told, result, on_board, expected) in rows {
-            let ended = tags(&[("Termination", told)]).ending(result, on_board, 0);
+            let ended = tags(&[("Termination", told)]).ending(result.parse().unwrap(), on_board, 0);
             assert_eq!(ended.map(|ended| ended.status), expected, "{told}");
         }
         let own = tags(&[("Status", "noStart"), ("Termination", "Abandoned")]);
-        let ended = own.ending(Open, None, 0).map(|ended| ended.status);
+        let ended = own
+            .ending(Outcome::Unknown, None, 0)
+            .map(|ended| ended.status);
         assert_eq!(ended, Some(Status::NoStart));
     }
 }

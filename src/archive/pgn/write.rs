@@ -92,7 +92,7 @@ pub fn write_words(text: &mut String, words: &[String]) {
 }
 
 /// The board that a game begins on.
-pub(super) fn board(game: &GameRecord) -> Option<Game> {
+pub(in crate::archive) fn board(game: &GameRecord) -> Option<Game> {
     let start = match &game.initial_fen {
         Some(fen) => Position::from_fen(fen).ok()?,
         None => Position::default(),
