@@ -32,12 +32,12 @@ pub(super) static KIND: FileKind = FileKind {
 /// The archive's name in the folder of a server.
 pub const FILE_NAME: &str = "games.db";
 
-/// One thing to be kept.
+/// An entry to store.
 #[derive(Clone, Debug)]
 pub enum ArchiveEntry {
-    /// A game as far as it is known; the same id replaces.
+    /// A game, as far as it is known; replaces the one with the same id.
     Game(Arc<GameRecord>),
-    /// A challenge; the same id replaces.
+    /// A challenge; replaces the one with the same id.
     Challenge(Arc<ChallengeRecord>),
     Event(Arc<EventRecord>),
 }
@@ -54,7 +54,7 @@ impl Database {
         sqlite::Database::open(&KIND, path, Timestamp::from_millis(now)).map(Self)
     }
 
-    /// Keeps all of them, or none.
+    /// Stores all entries, or none.
     ///
     /// # Errors
     /// When the file cannot be written or is damaged.
@@ -71,7 +71,7 @@ impl Database {
         })
     }
 
-    /// The game of that id, as it is kept.
+    /// Reads a game.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -79,7 +79,7 @@ impl Database {
         self.0.ask(|db| rows::read_game(db, id))
     }
 
-    /// Games of ours whose end is not known, begun since a moment: they may still run.
+    /// Returns our games without a known end that began since a moment: they may still be running.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -99,8 +99,8 @@ impl Database {
         })
     }
 
-    /// Challenges that were seen before a moment and wait for an answer have lapsed: the server would
-    /// have told of them again. How many there were.
+    /// Marks challenges first seen before a moment that still wait for an answer as lapsed: the
+    /// server would have repeated them. Returns their number.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -119,7 +119,7 @@ impl Database {
         })
     }
 
-    /// Of games that began before this moment the details are gone, as far as they were to go.
+    /// Returns the moment before which games have lost their details.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -130,8 +130,8 @@ impl Database {
         })
     }
 
-    /// The same is so now, of games that began before another moment; a day is told at a time. Was
-    /// something older put there meanwhile, that stays to be looked at.
+    /// Moves that moment forward, in whole days. Does nothing if an import of older games has moved
+    /// it back meanwhile.
     ///
     /// # Errors
     /// When the file cannot be written.

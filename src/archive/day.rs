@@ -1,4 +1,4 @@
-//! A day in a few numbers, for the log.
+//! The totals of one day, for the log.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use super::sql_enums::{self, TIMES};
 use super::{dates, rows};
 use crate::sqlite::Error;
 
-/// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
-/// games there are.
+/// Longer games, in milliseconds, belong to no day: to find them the query would have to scan all
+/// games.
 const LONGEST: Millis = 200 * 24 * 3600 * 1000;
 
-/// What a span of time brought.
+/// The totals of a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Day {
-    /// The games of each speed, the most played first.
+    /// Totals by speed, most games first.
     pub speeds: Vec<Speeds>,
-    /// Games lost on the clock.
+    /// Games lost on time.
     pub flagged: u64,
-    /// The most that a move cost beside our thinking.
+    /// Maximum move overhead.
     pub lag: Option<Millis>,
     pub streams: u64,
-    /// Refusals for the rate.
+    /// Calls refused because of the rate limit.
     pub limited: u64,
     pub alarms: u64,
     pub declined: u64,
@@ -37,13 +37,13 @@ pub struct Speeds {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
-    /// What they did to our rating.
+    /// Sum of our rating changes.
     pub rating: i64,
 }
 
 impl Database {
-    /// What happened from a moment until before another. A game belongs to the moment at which it
-    /// ended.
+    /// Returns the totals from one moment until before another. A game belongs to the moment at
+    /// which it ended.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -98,8 +98,9 @@ impl Database {
         })
     }
 
-    /// When the last game before a moment ended, unless the summary of that day is kept: an event
-    /// that begins with its date. Games that took too long or have no result do not count.
+    /// Returns the end of the last game before a moment, unless the summary of that day is stored:
+    /// an event whose text begins with the date. Too long games and those without a result do not
+    /// count.
     ///
     /// # Errors
     /// When the file cannot be read.

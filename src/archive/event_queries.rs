@@ -1,7 +1,7 @@
-//! Challenges and events, looked up by what is asked for; a list continues where its last page ended.
+//! Queries for challenges and events, page by page.
 //!
-//! Reads alone. Which ones are meant stands here twice: as conditions of SQL, and as a look at a
-//! record that is still in memory. Both must say the same.
+//! Each filter exists twice: as SQL conditions, and as a predicate for records that are still in
+//! memory. Both must agree.
 
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
@@ -16,23 +16,23 @@ use crate::sqlite::Error;
 const CHALLENGES: (&str, &str) = ("challenge", CHALLENGE_COLUMNS);
 const EVENTS: (&str, &str) = ("event", EVENT_COLUMNS);
 
-/// Which challenges are meant; what is not set does not matter.
+/// Selects challenges; an unset field selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChallengeFilter {
-    /// From this account or to it, in any letter case.
+    /// Challenges from or to this account, in any letter case.
     pub opponent: Option<String>,
-    /// Of which this became.
+    /// With this verdict.
     pub verdict: Option<ChallengeVerdict>,
-    /// That went this way.
+    /// With this direction.
     pub direction: Option<Direction>,
-    /// Seen at or after this moment.
+    /// First seen at or after this moment.
     pub since: Option<Millis>,
-    /// Seen before this moment.
+    /// First seen before this moment.
     pub until: Option<Millis>,
 }
 
 impl ChallengeFilter {
-    /// Whether this challenge is meant.
+    /// Whether the filter selects a challenge.
     pub fn fits(&self, asked: &ChallengeRecord) -> bool {
         let opponent = self.opponent.as_ref();
         opponent.is_none_or(|name| asked.user.key() == name.to_lowercase())
@@ -52,20 +52,20 @@ impl ChallengeFilter {
     }
 }
 
-/// Which events are meant; what is not set does not matter.
+/// Selects events; an unset field selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Of one of these kinds.
+    /// Events of one of these kinds.
     pub kinds: Vec<String>,
     pub game: Option<String>,
-    /// That happened at or after this moment.
+    /// At or after this moment.
     pub since: Option<Millis>,
-    /// That happened before this moment.
+    /// Before this moment.
     pub until: Option<Millis>,
 }
 
 impl EventFilter {
-    /// Whether this event is meant.
+    /// Whether the filter selects an event.
     pub fn fits(&self, event: &EventRecord) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&event.kind))
             && (self.game.is_none() || self.game == event.game)
@@ -76,8 +76,8 @@ impl EventFilter {
         let mut all = Conditions::default();
         if !self.kinds.is_empty() {
             let kinds = self.kinds.iter().cloned();
-            // The index by kind is in the order of time within one kind only; of one game there are
-            // few events anyway.
+            // The index by kind is sorted by time within one kind only. One game has few events, so
+            // its index is the better one.
             let along_index = self.kinds.len() == 1 && self.game.is_none();
             let column = if along_index { "kind" } else { "+kind" };
             all.among(column, kinds.map(Value::Text).collect());
@@ -92,15 +92,15 @@ fn is_within(at: Millis, since: Option<Millis>, until: Option<Millis>) -> bool {
     since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until)
 }
 
-/// Where a list continues: after what has this moment and number.
+/// Where a list continues: after the row with this moment and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     pub at: Millis,
-    /// Which of those of one moment it is: what was written down later has the greater number.
+    /// Tells rows of one moment apart: a later row has the greater number.
     pub n: i64,
 }
 
-/// Something in a list, and where the list continues after it.
+/// An item of a list, and where the list continues after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageItem<T> {
     pub spot: Cursor,
@@ -108,7 +108,7 @@ pub struct PageItem<T> {
 }
 
 impl ArchiveReader {
-    /// The challenges that are meant, so many at most, after this place if one is named.
+    /// Returns at most `most` challenges, after a place if one is given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -123,7 +123,7 @@ impl ArchiveReader {
         self.page(query, challenge_of)
     }
 
-    /// The events that are meant, in the same way.
+    /// Returns at most `most` events, after a place if one is given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -138,8 +138,8 @@ impl ArchiveReader {
         self.page(query, event_of)
     }
 
-    /// Challenges one by one, until the answer is `false` or an error. They are read page by page,
-    /// and the file is let go of in between.
+    /// Passes challenges to `take` one by one, until it returns `false` or an error. Reads page by
+    /// page and releases the file in between.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
@@ -155,7 +155,7 @@ impl ArchiveReader {
         page_by_page(most, LINES, read, |it| it.spot, |it| take(it.what))
     }
 
-    /// Events in the same way.
+    /// Passes events to `take` in the same way.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
@@ -171,7 +171,7 @@ impl ArchiveReader {
         page_by_page(most, LINES, read, |it| it.spot, |it| take(it.what))
     }
 
-    /// The latest challenges, the newest first.
+    /// Returns the latest challenges, newest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -180,7 +180,7 @@ impl ArchiveReader {
         Ok(found.into_iter().map(|it| it.what).collect())
     }
 
-    /// The latest events, the newest first.
+    /// Returns the latest events, newest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -189,7 +189,7 @@ impl ArchiveReader {
         Ok(found.into_iter().map(|it| it.what).collect())
     }
 
-    /// The kinds of events that there are, in the order of the alphabet.
+    /// Returns the kinds of events in the archive, sorted.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -220,7 +220,7 @@ impl ArchiveReader {
     }
 }
 
-/// The statement for a page of a table that has the columns `at` and `n`, and its parameters.
+/// The query for a page of a table with the columns `at` and `n`, and its parameters.
 fn listing(
     (table, columns): (&str, &str),
     mut conditions: Conditions,
@@ -269,7 +269,7 @@ mod tests {
         all[1].verdict = ChallengeVerdict::Declined;
         all[2].verdict = ChallengeVerdict::Declined;
         all[2].direction = Direction::Out;
-        // The server's own engine and the nameless have no id.
+        // The server's engine and anonymous players have no id.
         all[3].user.id = None;
         "Blast".clone_into(&mut all[4].user.name);
         all[4].user.id = Some("blast".to_owned());

@@ -1,6 +1,6 @@
-//! Which games are meant: what an operator may ask for, as conditions of SQL.
+//! The filter of games, as SQL conditions.
 //!
-//! Values travel as parameters, never as text of a statement.
+//! Values are parameters, never part of the statement.
 
 use rusqlite::types::Value;
 
@@ -9,41 +9,41 @@ use super::record::{Millis, Outcome};
 use super::rows::number;
 use crate::lichess::{Side, Speed, Status};
 
-/// Which games are meant; what is not set does not matter.
+/// Selects games; an unset field selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Against this account, in any letter case.
     pub opponent: Option<String>,
     pub result: Option<ResultFilter>,
-    /// That ended in one of these ways.
+    /// With one of these endings.
     pub status: Vec<Status>,
     /// Of this speed class.
     pub speed: Option<Speed>,
-    /// In which we had this colour.
+    /// With us on this side.
     pub us: Option<Side>,
-    /// With ratings at stake, or without.
+    /// Rated, or casual.
     pub rated: Option<bool>,
-    /// Against bots, or against people.
+    /// Against bots, or against humans.
     pub bots: Option<bool>,
-    /// That began at or after this moment.
+    /// Begun at or after this moment.
     pub since: Option<Millis>,
-    /// That began before this moment.
+    /// Begun before this moment.
     pub until: Option<Millis>,
-    /// That began with these moves in UCI, six half-moves at most.
+    /// Begun with these moves in UCI, at most six plies.
     pub opening: Option<String>,
     pub tournament: Option<String>,
-    /// That were not read from a file.
+    /// Only games that the bot played, not imported ones.
     pub played: bool,
 }
 
-/// How a game may stand or have ended for us.
+/// The state or the result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFilter {
-    /// It has a result.
+    /// Has this result for us.
     Result(Outcome),
-    /// It ended without one.
+    /// Ended without a result.
     Void,
-    /// It runs, as far as anyone knows.
+    /// Is still running, as far as known.
     Running,
 }
 
@@ -99,7 +99,7 @@ impl Conditions {
         }
     }
 
-    /// Adds a condition with one parameter for its one place.
+    /// Adds a condition with one parameter.
     pub(super) fn add(&mut self, term: &str, value: Value) {
         self.terms.push(term.to_owned());
         self.values.push(value);
@@ -110,14 +110,14 @@ impl Conditions {
         self.terms.push(term.to_owned());
     }
 
-    /// That a column holds one of these.
+    /// Requires a column to hold one of these values.
     pub(super) fn among(&mut self, column: &str, values: Vec<Value>) {
         let places = vec!["?"; values.len()].join(", ");
         self.terms.push(format!("{column} IN ({places})"));
         self.values.extend(values);
     }
 
-    /// That a column's moment is at or after one, and before the other.
+    /// Requires a time column to lie within a span; `until` is excluded.
     pub(super) fn span(&mut self, column: &str, since: Option<Millis>, until: Option<Millis>) {
         if let Some(since) = since {
             self.add(&format!("{column} >= ?"), Value::Integer(number(since)));
@@ -127,17 +127,17 @@ impl Conditions {
         }
     }
 
-    /// That a row comes after another in a list: by its moment, and among those of one moment by what
-    /// tells them apart. `columns` are these two.
+    /// Requires a row to come after another one in a list, by its time and, among rows of one time,
+    /// by its id. `columns` are these two.
     pub(super) fn go_on(&mut self, order: Order, columns: [&str; 2], at: Millis, last: Value) {
         let ([time, id], sign) = (columns, order.sign());
         self.add(&format!("{time} {sign}= ?"), Value::Integer(number(at)));
-        // A term has one parameter; this one stands in the list already.
+        // The time is in the list of parameters already; the term refers to it by number.
         let place = self.values.len();
         self.add(&format!("({time} <> ?{place} OR {id} {sign} ?)"), last);
     }
 
-    /// The WHERE clause, blank around it; nothing where there is no condition.
+    /// The WHERE clause with blanks around it; empty without conditions.
     pub(super) fn clause(&self) -> String {
         if self.terms.is_empty() {
             return String::new();

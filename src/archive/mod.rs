@@ -1,19 +1,16 @@
 //! The archive: every game, challenge and notable event, in a `SQLite` file of its own.
 //!
-//! Plain records in and out. It is separate from the bot's state (`store`), so a broken archive never
-//! costs the quota. It makes no decisions, never blocks a game, and never deletes or replaces a file
-//! that it cannot read.
+//! Plain records in and out. It is separate from the bot's state (`store`), so a broken archive
+//! never costs the quota. It makes no decisions and never blocks a game.
 //!
 //! * `record`: the record types; `dates`: timestamps as UTC dates
 //! * `database`: the file opened for writing; `reader`: the file opened for reading, by `filter`;
 //!   `event_queries`: pages of challenges and events
 //! * `schema`: the tables and their migrations; `rows`, `move_codec`, `sql_enums`: records as columns
-//! * `stats`: totals; `rating`: our rating game by game; `opponents`: totals per opponent;
-//!   `time_loss`: why a game was lost on time
+//! * `stats`: totals; `opponents`: totals per opponent; `time_loss`: why a game was lost on time
 //! * `pgn`: PGN in and out; `merge`: importing a game that is already known
 //! * `writer`: the thread that owns the file; `review`: results of the analysis; `day`: daily summary
 //! * `prune`: deletes old data in short steps
-//! * `error`: errors in the operator's words
 
 mod database;
 pub mod dates;

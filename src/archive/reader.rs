@@ -1,7 +1,7 @@
-//! What is kept, for anyone who looks things up: commands, pages, the review.
+//! The archive, open for reading: by commands, pages and the review.
 //!
-//! Reads alone, over a connection of its own, while the bot writes. The calls block: asynchronous code
-//! makes them where blocking is allowed.
+//! A reader has its own connection and works while the bot writes. Its calls block, so asynchronous
+//! code must run them where blocking is allowed.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ use super::rows::{
 use super::sql_enums;
 use crate::sqlite::{self, Error};
 
-/// Lines that are read at a time, and games with their moves.
+/// Rows per page, without and with moves.
 pub(super) const LINES: usize = 1000;
 const GAMES: usize = 100;
 
@@ -32,7 +32,7 @@ pub struct ArchiveReader {
     db: Arc<Mutex<sqlite::Database>>,
 }
 
-/// In which order things are listed: by when they began, or happened.
+/// The order of a list, by start or time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     #[default]
@@ -41,7 +41,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// How what comes later in the list compares.
+    /// Compares a later item of the list with an earlier one.
     pub(super) const fn sign(self) -> &'static str {
         match self {
             Self::Newest => "<",
@@ -49,7 +49,7 @@ impl Order {
         }
     }
 
-    /// The word of SQL for it.
+    /// The SQL keyword.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Newest => "DESC",
@@ -64,23 +64,24 @@ pub struct GameLine {
     /// The record, without moves.
     #[serde(flatten)]
     pub game: GameRecord,
-    /// How it ended for us.
+    /// The result for us.
     pub result: Option<Outcome>,
     pub plies: u32,
-    /// The first six of them in UCI.
+    /// The first six plies in UCI.
     pub opening: String,
-    /// The least that our clock showed after a move of ours.
+    /// The least time on our clock after a move of ours.
     pub least_clock: Option<Millis>,
-    /// Our moves after which less than ten seconds, and less than a tenth of the clock, were left.
+    /// Our moves after which less than ten seconds, and less than a tenth of the initial time, were
+    /// left.
     pub hurried: u32,
-    /// The most that a move of ours cost beside our thinking.
+    /// Maximum move overhead.
     pub lag: Option<Millis>,
 }
 
-/// Where a list of games continues: after the game with this beginning and id.
+/// Where a list of games continues: after the game with this start and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameCursor {
-    /// When that game began.
+    /// Start of that game.
     pub began: Millis,
     pub id: String,
 }
@@ -102,7 +103,7 @@ impl GameLine {
 }
 
 impl ArchiveReader {
-    /// Opens the archive, which must be there.
+    /// Opens an existing archive.
     ///
     /// # Errors
     /// When there is none, or it is not of this program's format.
@@ -114,12 +115,12 @@ impl ArchiveReader {
         })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The games that are meant, so many at most, after the marked one if there is one.
+    /// Returns at most `most` games, after the marked one if given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -140,8 +141,8 @@ impl ArchiveReader {
         })
     }
 
-    /// The same, one by one, until the answer is `false` or an error. Anyone who takes them may be slow:
-    /// they are read page by page, and the file is let go of in between.
+    /// Passes them to `take` one by one, until it returns `false` or an error. Reads page by page
+    /// and releases the file in between, so `take` may be slow.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
@@ -156,7 +157,7 @@ impl ArchiveReader {
         page_by_page(most, LINES, read, GameLine::mark, take)
     }
 
-    /// The same games with their moves.
+    /// Passes games with their moves to `take` in the same way.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
@@ -184,7 +185,7 @@ impl ArchiveReader {
         page_by_page(most, GAMES, read, GameCursor::of, take)
     }
 
-    /// A game with its moves, as people write them too.
+    /// Reads a game with its moves, SAN included.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -196,7 +197,7 @@ impl ArchiveReader {
         Ok(game)
     }
 
-    /// Ids that begin so, for someone who typed the beginning of one.
+    /// Returns ids with this prefix.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -211,7 +212,7 @@ impl ArchiveReader {
         })
     }
 
-    /// The account that most games of ours were played as.
+    /// Returns the account that played most of our latest games.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -228,8 +229,8 @@ impl ArchiveReader {
         })
     }
 
-    /// What happened in a game, and to the account meanwhile; the earliest first. Of very much the
-    /// last is told: that is where a game was lost.
+    /// Returns the events of a game and those of the account during it, earliest first. Of very
+    /// many it returns the last ones: they tell why a game was lost.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -251,8 +252,8 @@ impl ArchiveReader {
         })
     }
 
-    /// Writes a copy of the whole archive, as it stands at this moment, to a new file. It is there
-    /// when it is complete and not before.
+    /// Writes a copy of the whole archive, as of this moment, to a new file. The file appears once
+    /// the copy is complete. Returns its size.
     ///
     /// # Errors
     /// When there is such a file already, or the copy cannot be written.
@@ -265,7 +266,7 @@ impl ArchiveReader {
         let Some(name) = partial.to_str() else {
             return Err(failed("its name is not valid UTF-8"));
         };
-        // A backup that was cut off; SQLite writes to no file that holds anything.
+        // Left by an interrupted backup; SQLite does not write to a file with content.
         if partial.exists() {
             fs::remove_file(&partial)
                 .map_err(|error| Error::failed(&partial, &error.to_string()))?;
@@ -275,7 +276,7 @@ impl ArchiveReader {
             .map_err(|error| failed(&error.to_string()))
             .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(&error.to_string())));
         if moved.is_err() {
-            // What is left of it is of no use to anyone.
+            // A partial copy is useless.
             let _ = fs::remove_file(&partial);
         }
         moved
@@ -295,8 +296,8 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
     file.sync_all()?;
     let length = file.metadata()?.len();
     fs::rename(partial, to)?;
-    // The name lasts once the folder is written too. The copy is whole by now: where a file system
-    // knows no such thing, nothing is lost by it.
+    // The rename survives a crash only once the folder is written too. Some file systems cannot do
+    // that; the copy is complete anyway.
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = fs::File::open(folder.unwrap_or(Path::new(".")));
     if let Err(error) = folder.and_then(|folder| folder.sync_all()) {
@@ -305,7 +306,7 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
     Ok(length)
 }
 
-/// Hands on so many at most of what is read in pages, until the answer is `false`.
+/// Passes at most `most` items, read in pages, to `take` until it returns `false`.
 pub(super) fn page_by_page<T, M, E: From<Error>>(
     most: usize,
     page: usize,
@@ -333,7 +334,7 @@ pub(super) fn page_by_page<T, M, E: From<Error>>(
     Ok(())
 }
 
-/// The statement for a list, and its parameters.
+/// The query for a list, and its parameters.
 fn listing(
     columns: &str,
     filter: &Filter,
@@ -369,7 +370,7 @@ fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
     })
 }
 
-/// Puts to each move what people write for it; from the first one that is not legal on, nothing.
+/// Adds the SAN of each move, up to the first illegal one.
 pub fn write_san(game: &mut GameRecord) {
     let Some(mut board) = board(game) else {
         return;

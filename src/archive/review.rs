@@ -1,6 +1,6 @@
-//! What a second look found out about a game, and which games still wait for one.
+//! Reviews of games, and the games that wait for one.
 //!
-//! Rows only; the looking is done elsewhere.
+//! Rows only; `bot::archiver` does the analysis.
 
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
@@ -11,40 +11,40 @@ use super::record::{GameRecord, Millis, ScoreRecord};
 use super::rows;
 use crate::sqlite::Error;
 
-/// A second look at a game.
+/// The review of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewRecord {
     pub game: String,
     pub at: Millis,
     pub program: String,
-    /// How many positions it searched.
+    /// Number of positions searched.
     pub positions: usize,
-    /// The move that cost the point; none where no single one did.
+    /// The move that cost the point, if a single one did.
     pub mistake: Option<Mistake>,
-    /// Whether it was given up, because a search of it failed: then nothing is known.
+    /// A search failed, so nothing is known.
     #[serde(default)]
     pub given_up: bool,
 }
 
-/// A move that cost the point.
+/// The move that cost the point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mistake {
-    /// How many moves had been made before it.
+    /// Plies before it.
     pub ply: usize,
-    /// The move, as people write it.
+    /// The move in SAN.
     pub played: String,
-    /// What the position was worth to us before it.
+    /// Our score before the move.
     pub before: ScoreRecord,
-    /// What was left of that.
+    /// Our score after it.
     pub after: ScoreRecord,
     pub better: String,
     /// The better move in UCI.
     pub better_uci: String,
-    /// How deep the better move was searched.
+    /// Search depth of the better move.
     pub depth: u32,
-    /// What would have followed, the better move first.
+    /// The line that starts with the better move.
     pub line: Vec<String>,
-    /// The opponent's answer to the move played, and what follows.
+    /// The line that starts with the opponent's reply to the move played.
     pub refutation: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ impl ReviewRecord {
 }
 
 impl Database {
-    /// Keeps what a second look found.
+    /// Stores a review.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -87,7 +87,7 @@ impl Database {
         })
     }
 
-    /// The latest of our games since a moment that we did not win and no one has looked at again.
+    /// Returns the latest of our unreviewed games since a moment that we did not win.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -111,7 +111,7 @@ impl Database {
 }
 
 impl ArchiveReader {
-    /// What a second look at this game found, if there was one.
+    /// Returns the review of a game.
     ///
     /// # Errors
     /// When the file cannot be read.

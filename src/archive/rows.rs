@@ -1,7 +1,7 @@
-//! One record, one row (and the moves of a game another): how each thing is written and read back.
+//! Records as rows; the moves of a game have a row of their own.
 //!
-//! Statements only. A game written again keeps what only the earlier record knew; what lists and
-//! statistics ask for is worked out here, once, when it is written.
+//! Statements only. A game written again keeps what only the earlier record knew. Columns for lists
+//! and statistics are computed here, once, on writing.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -14,12 +14,12 @@ use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
 use crate::sqlite::{Column, upsert};
 
-/// Half-moves by which games are grouped in openings.
+/// Plies by which games are grouped in openings.
 pub const OPENING_PLIES: usize = 6;
-/// On a clock below this a move is hurried.
+/// A move is hurried if less time than this is left.
 const HURRY: Millis = 10_000;
 
-/// Writes a game; what an earlier row knows and this record does not stays known.
+/// Writes a game. What an earlier row knows and this record does not is kept.
 pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     match read_game(db, &game.id)? {
         None => {
@@ -34,7 +34,8 @@ pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result
     }
 }
 
-/// A challenge of which it was thought that nothing came, while the bot was away, has become this game.
+/// Marks the challenge of a game as accepted, if it was thought to have lapsed while the bot was
+/// away.
 fn was_accepted(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     let mut accept = db.prepare_cached(
         "UPDATE challenge SET verdict = ?2, why = NULL, settled = ?3
@@ -141,14 +142,15 @@ fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// How our clock fared in a game.
+/// Our clock in a game.
 #[derive(Default)]
 struct Clocks {
-    /// The least it showed after a move of ours.
+    /// The least time after a move of ours.
     least: Option<Millis>,
-    /// Moves after which less than ten seconds, and less than a tenth of the clock at the start, were left.
+    /// Moves after which less than ten seconds, and less than a tenth of the initial time, were
+    /// left.
     hurried: u32,
-    /// The most that a move cost beside our thinking.
+    /// Maximum move overhead.
     lag: Option<Millis>,
 }
 
@@ -177,10 +179,10 @@ pub(super) const GAME_COLUMNS: &str = "
     white_id, white_name, white_title, white_rating, white_provisional, white_diff,
     black_id, black_name, black_title, black_rating, black_provisional, black_diff,
     rated, speed, control, fen, origin, tournament, program, status, winner";
-/// How many they are.
+/// The number of these columns.
 pub(super) const GAME_WIDTH: usize = 27;
 
-/// A record without its moves.
+/// Reads a record, without its moves.
 pub(super) fn game_of(row: &Row<'_>) -> rusqlite::Result<GameRecord> {
     let status: Option<String> = row.get(25)?;
     let winner = sql_enums::side(row, 26)?;
@@ -219,7 +221,7 @@ fn player_of(row: &Row<'_>, first: usize) -> rusqlite::Result<PlayerRecord> {
     })
 }
 
-/// A game with its moves, if it is kept.
+/// Reads a game with its moves.
 pub(super) fn read_game(db: &Connection, id: &str) -> rusqlite::Result<Option<GameRecord>> {
     let sql = format!("SELECT {GAME_COLUMNS} FROM game WHERE id = ?1");
     let mut found = db.prepare_cached(&sql)?;
@@ -231,14 +233,14 @@ pub(super) fn read_game(db: &Connection, id: &str) -> rusqlite::Result<Option<Ga
     Ok(Some(game))
 }
 
-/// The moves of the game with this number.
+/// Reads the moves of the game with this number.
 pub(super) fn read_moves(db: &Connection, n: i64) -> rusqlite::Result<Vec<MoveRecord>> {
     let mut packed = db.prepare_cached("SELECT packed FROM moves WHERE game = ?1")?;
     let packed: Option<String> = packed.query_row([n], |row| row.get(0)).optional()?;
     Ok(packed.as_deref().map(unpack).unwrap_or_default())
 }
 
-/// Writes a challenge; a later verdict replaces an earlier one.
+/// Writes a challenge; of a known one only the verdict changes.
 pub(super) fn write_challenge(db: &Connection, asked: &ChallengeRecord) -> rusqlite::Result<()> {
     let user = &asked.user;
     let row: [Column<'_>; 18] = [
@@ -270,7 +272,7 @@ pub(super) const CHALLENGE_COLUMNS: &str = "
     id, at, direction, user_id, user_name, user_title, user_rating, user_provisional, rated,
     variant, speed, control, color, verdict, reason, rule, why, settled";
 
-/// A challenge as it was written.
+/// Reads a challenge.
 pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
     Ok(ChallengeRecord {
         id: row.get(0)?,
@@ -312,7 +314,7 @@ pub(super) fn write_event(db: &Connection, event: &EventRecord) -> rusqlite::Res
 /// The columns that `event_of` reads, in its order.
 pub(super) const EVENT_COLUMNS: &str = "at, kind, text, game";
 
-/// An event as it was written.
+/// Reads an event.
 pub(super) fn event_of(row: &Row<'_>) -> rusqlite::Result<EventRecord> {
     Ok(EventRecord {
         at: moment(row.get(0)?),
@@ -322,7 +324,7 @@ pub(super) fn event_of(row: &Row<'_>) -> rusqlite::Result<EventRecord> {
     })
 }
 
-/// A moment or a span as it stands in the file.
+/// A moment or a duration as the file stores it.
 pub(super) fn number(millis: Millis) -> i64 {
     i64::try_from(millis).unwrap_or(i64::MAX)
 }

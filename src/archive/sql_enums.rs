@@ -1,6 +1,6 @@
-//! The words in the file for values of closed kinds, and conditions made of them.
+//! Words in the file for enumerations, and conditions made of them.
 //!
-//! An unknown word is the unknown value, never an error: a later version may have written it.
+//! An unknown word becomes the unknown value, never an error: a later version may have written it.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ pub(super) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result
     Ok(word.and_then(|word| word.parse().ok()))
 }
 
-/// The side of that name.
+/// The side in a column.
 pub(super) fn side(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Side>> {
     let word: Option<String> = row.get(column)?;
     let mut sides = [Side::White, Side::Black].into_iter();
@@ -28,8 +28,9 @@ pub(super) fn by_time() -> String {
     format!("status IN ('{forfeits}')")
 }
 
-/// How many times an event says that something happened: refusals for the rate are added up in one
-/// line, as `move: rate limited 12 times`. What the server said comes after that and does not count.
+/// The number of occurrences that an event stands for: refusals because of the rate limit are
+/// summed up in one line, as `move: rate limited 12 times`. The reply of the server follows and
+/// does not count.
 pub(super) const TIMES: &str = "CASE
     WHEN kind = 'limited' AND substr(text, instr(text, ': ') + 2) GLOB 'rate limited [0-9]* times*'
     THEN min(max(CAST(substr(text, instr(text, ': ') + 15) AS INTEGER), 1), 1000000)
@@ -45,7 +46,7 @@ pub(super) fn of_control(control: TimeControlRecord) -> String {
     }
 }
 
-/// The time control of that word.
+/// Parses such a word.
 pub(super) fn control(word: &str) -> TimeControlRecord {
     if word == "unlimited" {
         return TimeControlRecord::Unlimited;
@@ -130,7 +131,7 @@ mod tests {
             assert_eq!(times("limited", text), count, "{text}");
         }
         assert_eq!(times("operator", "say: rate limited 12 times"), 1);
-        // The line as it is written.
+        // The line as the bot writes it.
         let limited = crate::lichess::RateLimitedCalls {
             class: crate::lichess::EndpointClass::Move,
             game: None,

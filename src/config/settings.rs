@@ -134,7 +134,6 @@ sections! {
     }
 
     /// `[challenge.humans]` and `[challenge.bots]`: the rules for one kind of challenger.
-    #[expect(clippy::struct_excessive_bools, reason = "each is a separate config key")]
     Visitors {
         /// Accept them at all.
         accept: bool = true, FLAG;
@@ -307,7 +306,6 @@ sections! {
     }
 
     /// `[draw]`: draws that the bot accepts and offers.
-    #[expect(clippy::struct_excessive_bools, reason = "each is a separate config key")]
     Draw {
         /// Accept draws that humans offer.
         accept_humans: bool = true, FLAG;

@@ -25,7 +25,7 @@ static KIND: FileKind = FileKind {
     exclusive: true,
     durable: true,
     shrinks: false,
-    // For example an operator's look at the file.
+    // An operator may look at the file with another program.
     busy: Duration::from_secs(2),
     log_size: 4 << 20,
     checked: u64::MAX,

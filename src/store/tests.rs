@@ -250,7 +250,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
 
 #[test]
 fn a_step_that_is_out_is_never_changed() {
-    // Files out there have been through these very steps; the next one gets a number of its own.
+    // Existing files went through these steps; a later change gets a step of its own.
     let out: [u32; 1] = [0x2ab1_6060];
     let steps = SCHEMA.steps.iter();
     let found: Vec<u32> = steps.map(|step| crc32fast::hash(step.as_bytes())).collect();
@@ -296,7 +296,7 @@ fn a_file_that_is_not_ours_is_refused_and_left_alone() {
     }
 }
 
-/// A folder whose last transactions are in the log only, as after a kill; both files.
+/// Both files of a folder whose last transactions are only in the log, as after a kill.
 fn killed(writes: usize) -> (Vec<u8>, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let mut disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
@@ -447,7 +447,7 @@ fn a_rating_told_later_is_added_to_its_game() {
     assert_eq!(open(folder.path()).results[0].rating_diff, Some(5));
 }
 
-/// A file on a disk that has room for what is there and no more, until told otherwise.
+/// A file on a disk without free space, until told otherwise.
 #[derive(Debug)]
 struct Full {
     disk: Database,

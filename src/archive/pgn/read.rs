@@ -1,7 +1,7 @@
-//! PGN as records: what is whole is taken, what is not is named with its line.
+//! PGN to records: accepts whole games and names the line of broken ones.
 //!
-//! The moves are checked by the rules, so that nothing comes out that cannot have been played. Words
-//! that mean nothing make the game suspect: it is left out rather than guessed at.
+//! The rules check the moves, so no impossible game passes. An unknown word makes a game suspect:
+//! the reader skips the game rather than guess.
 
 use std::hash::Hasher as _;
 use std::io::{self, BufRead};
@@ -18,16 +18,16 @@ use crate::archive::record::{GameRecord, Millis, MoveRecord, TimeControlRecord};
 use crate::lichess::{Side, Status};
 use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
 
-/// Lichess plays no longer games.
+/// Longest game on Lichess, in plies.
 const MOST_PLIES: usize = 600;
 
-/// Why a piece of a file is no game that can be kept.
+/// Why a piece of a file is not a valid game.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PgnFault {
-    /// A game of another kind, which is no one's mistake.
+    /// A game of another variant, which is not an error.
     #[error("line {line}: {variant} is played here, not atomic chess")]
     Foreign { line: u64, variant: String },
-    /// It is no whole game.
+    /// An incomplete or invalid game.
     #[error("line {line}{}: {what}", game.as_ref().map(|game| format!(", game {game}")).unwrap_or_default())]
     Broken {
         line: u64,
@@ -42,7 +42,6 @@ pub enum PgnFault {
 pub struct PgnGames<R>(PgnChunks<R>);
 
 impl<R: BufRead> PgnGames<R> {
-    /// The games that a source holds.
     pub fn new(source: R) -> Self {
         Self(PgnChunks::new(source))
     }
@@ -69,10 +68,10 @@ impl<R: BufRead> Iterator for PgnGames<R> {
     }
 }
 
-/// A game of which all is well.
+/// Reads one game.
 fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
     let mut archiver = RecordBuilder::default();
-    // The reader fails on tags that do not end; of a slice it reads everything.
+    // `pgn-reader` fails on tags that do not end; it reads the whole slice.
     let outcome = Reader::build(text)
         .set_supported_tag_line_length(4096)
         .set_supported_comment_length(4096)
@@ -105,7 +104,7 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
     archiver.finish(text).map_err(broken)
 }
 
-/// Writes a record while a game is read to it.
+/// Builds a record while `pgn-reader` reads a game.
 #[derive(Debug, Default)]
 struct RecordBuilder {
     tags: Tags,
@@ -181,7 +180,7 @@ impl RecordBuilder {
         ControlFlow::Break(())
     }
 
-    /// What is played, if that is not atomic chess from the usual place.
+    /// The variant or the start, unless it is atomic chess from the usual position.
     fn foreign(&self) -> Option<String> {
         let variant = self.tags.get("Variant").unwrap_or("Standard");
         if !variant.eq_ignore_ascii_case("atomic") {
@@ -197,7 +196,7 @@ impl RecordBuilder {
         (!same(start, &usual)).then(|| "atomic chess from another position".to_owned())
     }
 
-    /// The record, if the game is whole.
+    /// The record, if the game is complete.
     fn finish(self, text: &[u8]) -> Result<GameRecord, String> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -237,8 +236,8 @@ impl RecordBuilder {
     }
 }
 
-/// How the game ended on the board, if it did so by itself; draws by repetition and the like may be
-/// left unclaimed.
+/// The end of the game on the board, if it has one; a draw by repetition and the like need not be
+/// claimed.
 fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
     let side = |color| match color {
         Color::White => Side::White,
@@ -257,7 +256,7 @@ fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
     })
 }
 
-/// What each move took off its clock, where the clocks tell and no one else did.
+/// Computes the time spent on each move from the clocks, where it is not given.
 fn spend(game: &mut GameRecord) {
     let TimeControlRecord::Clock { increment, .. } = game.control else {
         return;
@@ -270,9 +269,9 @@ fn spend(game: &mut GameRecord) {
     }
 }
 
-/// An id for a game of a server that gives none: the same game gets the same one.
+/// An id for a game of a server without ids; the same for the same game.
 fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
-    // The same on every machine and in every version.
+    // The id must be the same on every machine and in every version.
     let mut hash = FnvHasher::default();
     let mut add = |bytes: &[u8]| {
         hash.write(bytes);
@@ -292,8 +291,8 @@ fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
     format!("pgn{:016x}", hash.finish())
 }
 
-/// The first word among the moves that is neither a move nor anything else that PGN has. The reader
-/// passes over such words in silence.
+/// The first word among the moves that is neither a move nor any other PGN token. `pgn-reader`
+/// skips such words silently.
 fn stray_word(text: &[u8], archiver: &RecordBuilder) -> Option<String> {
     if archiver.fault.is_some() {
         return None;
@@ -341,7 +340,7 @@ fn is_move_text(word: &str) -> bool {
     } else {
         unnumbered.trim_start_matches('.')
     };
-    // A bare number, or dots alone.
+    // A bare number, or only dots.
     let body = body.trim_end_matches(['!', '?']);
     body.is_empty() || castles || body.parse::<SanPlus>().is_ok()
 }

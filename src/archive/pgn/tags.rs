@@ -1,7 +1,7 @@
-//! What stands above a game: its tags, from a record and back into one.
+//! The tags of a game, from a record and back.
 //!
-//! The names are those of Lichess' own exports, so that either program reads the other's; three are
-//! ours (`Status`, `UTCEndDate`, `UTCEndTime`) and no one minds them.
+//! The names are those of Lichess exports, so that either program reads the files of the other.
+//! Three are ours (`Status`, `UTCEndDate`, `UTCEndTime`); other readers ignore them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -17,9 +17,9 @@ use crate::archive::record::{
 use crate::lichess::{Side, Speed, Status, speed_of};
 
 const DAY_SECONDS: u64 = 24 * 3600;
-/// No one's name is longer.
+/// Longest name, in characters.
 const LONGEST_NAME: usize = 60;
-/// Ratings beyond are no ratings.
+/// Plausible ratings.
 const RATINGS: std::ops::RangeInclusive<i32> = 0..=5000;
 
 /// The tags of a record, in order.
@@ -97,7 +97,7 @@ fn control(control: TimeControlRecord) -> String {
     }
 }
 
-/// How it ended, in the words that Lichess has for it.
+/// The `Termination` of a game, as Lichess words it.
 fn termination(game: &GameRecord) -> &'static str {
     let status = game.ending.as_ref().map(|ending| ending.status);
     match status {
@@ -110,16 +110,16 @@ fn termination(game: &GameRecord) -> &'static str {
     }
 }
 
-/// The tags above a game, as they were read.
+/// The tags read above a game.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     values: BTreeMap<String, String>,
-    /// A name that stands there twice: these may be the tags of two games.
+    /// A name that appears twice: the tags of two games may be mixed.
     twice: Option<String>,
 }
 
 impl Tags {
-    /// One more; of two with one name the first counts.
+    /// Adds a tag; of two with one name the first counts.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         let clean: String = value
             .chars()
@@ -134,12 +134,11 @@ impl Tags {
         }
     }
 
-    /// A name that more than one tag has.
     pub(super) fn twice(&self) -> Option<&str> {
         self.twice.as_deref()
     }
 
-    /// The value of a tag, where it says something.
+    /// The value of a tag, unless it means unknown.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let value = self.values.get(name)?.trim();
         (!matches!(value, "" | "?" | "-")).then_some(value)
@@ -167,7 +166,7 @@ impl Tags {
         dates::of_tags(self.get("UTCEndDate")?, self.get("UTCEndTime"))
     }
 
-    /// A record with all that stands above the moves.
+    /// A record of everything but the moves.
     pub(super) fn record(&self) -> GameRecord {
         let control = self.control();
         let event = self.get("Event").unwrap_or_default().to_ascii_lowercase();
@@ -220,7 +219,7 @@ impl Tags {
     }
 
     fn control(&self) -> TimeControlRecord {
-        // A dash means days or no limit: no one knows which.
+        // A dash means days per move or no limit; both are common.
         let Some(text) = self.get("TimeControl") else {
             return TimeControlRecord::Unknown;
         };
@@ -243,8 +242,8 @@ impl Tags {
         }
     }
 
-    /// How it ended: by its own words where they are known, else by what Lichess tells and what the
-    /// board shows.
+    /// The end of the game: by our own tag if there is one, else by the tags of Lichess and the
+    /// board.
     pub(super) fn ending(
         &self,
         result: Outcome,
@@ -270,13 +269,13 @@ impl Tags {
     }
 }
 
-/// The side that a result names as the winner.
+/// The winner that a result names.
 pub(super) fn winner_of(result: Outcome) -> Option<Side> {
     let winner = result.winner();
     winner.map(|winner| winner.fold_wb(Side::White, Side::Black))
 }
 
-/// The speed class that Lichess gives a time control: by the time that forty moves may take.
+/// The speed class of a time control on Lichess.
 fn speed(control: TimeControlRecord) -> Speed {
     match control {
         TimeControlRecord::Clock { initial, increment } => speed_of(
