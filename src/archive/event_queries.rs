@@ -6,8 +6,8 @@
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 
-use super::filter::Conditions;
-use super::reader::{ArchiveReader, LINES, Order, page_by_page};
+use super::filter::{Conditions, Order};
+use super::reader::{ArchiveReader, LINES, page_by_page};
 use super::record::{ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis};
 use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of, moment};
 use crate::sqlite::Error;

@@ -4,7 +4,6 @@
 
 use rusqlite::types::Value;
 
-use super::reader::Order;
 use super::record::{Millis, Outcome};
 use super::rows::number;
 use crate::lichess::{Side, Speed, Status};
@@ -45,6 +44,32 @@ pub enum ResultFilter {
     Void,
     /// Is still running, as far as known.
     Running,
+}
+
+/// The order of a list, by start or time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Newest,
+    Oldest,
+}
+
+impl Order {
+    /// Compares a later item of the list with an earlier one.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Newest => "<",
+            Self::Oldest => ">",
+        }
+    }
+
+    /// The SQL keyword.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Newest => "DESC",
+            Self::Oldest => "ASC",
+        }
+    }
 }
 
 /// Conditions joined by AND, with their parameters.

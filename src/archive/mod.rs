@@ -38,20 +38,19 @@ pub use crate::sqlite::Error as ArchiveError;
 pub use database::{ArchiveEntry, Database, FILE_NAME};
 pub use day::{Day, Speeds};
 pub use event_queries::{ChallengeFilter, Cursor, EventFilter, PageItem};
-pub use filter::{Filter, ResultFilter};
+pub use filter::{Filter, Order, ResultFilter};
 pub use merge::{Merge, merge, side_of};
 pub use opponents::{Opponent, opponents_of};
 pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
 pub use prune::{Prune, PrunePlace, Pruned};
-pub use reader::{ArchiveReader, GameCursor, GameLine, Order, write_san};
+pub use reader::{ArchiveReader, GameCursor, GameLine, write_san};
 pub use record::{
     ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
-    MoveRecord, Origin, Outcome, PlayerRecord, ScoreRecord, Source, TimeControlRecord,
+    MoveRecord, Origin, Outcome, PlayerRecord, ResultCounts, ScoreRecord, Source,
+    TimeControlRecord,
 };
 pub use review::{Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
-pub use stats::{
-    Group, OpeningGroup, RatedGame, RatingDay, ResultCounts, Stats, TimeTrouble, follow,
-};
+pub use stats::{Group, OpeningGroup, RatedGame, RatingDay, Stats, TimeTrouble, follow};
 pub use time_loss::{Cause, TimeLoss, time_loss};
 pub use writer::Writer;

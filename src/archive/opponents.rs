@@ -11,10 +11,9 @@ use serde::Serialize;
 
 use super::filter::{Conditions, Filter};
 use super::reader::ArchiveReader;
-use super::record::{GameRecord, Millis, Outcome};
+use super::record::{GameRecord, Millis, Outcome, ResultCounts};
 use super::rows::{moment, number};
 use super::sql_enums;
-use super::stats::ResultCounts;
 use crate::sqlite::Error;
 
 /// Maximum number of opponents whose spelling is looked up, most frequent first.

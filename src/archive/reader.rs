@@ -12,7 +12,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 use serde::Serialize;
 
 use super::database::KIND;
-use super::filter::{Conditions, Filter};
+use super::filter::{Conditions, Filter, Order};
 use super::pgn::board;
 use super::record::{EventRecord, GameRecord, Millis, Outcome};
 use super::rows::{
@@ -30,32 +30,6 @@ const GAMES: usize = 100;
 pub struct ArchiveReader {
     path: Arc<Path>,
     db: Arc<Mutex<sqlite::Database>>,
-}
-
-/// The order of a list, by start or time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    #[default]
-    Newest,
-    Oldest,
-}
-
-impl Order {
-    /// Compares a later item of the list with an earlier one.
-    pub(super) const fn sign(self) -> &'static str {
-        match self {
-            Self::Newest => "<",
-            Self::Oldest => ">",
-        }
-    }
-
-    /// The SQL keyword.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Newest => "DESC",
-            Self::Oldest => "ASC",
-        }
-    }
 }
 
 /// A game in a list: everything but its moves.

@@ -229,6 +229,37 @@ impl Outcome {
     }
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ResultCounts {
+    /// Games with a result.
+    pub games: u64,
+    pub wins: u64,
+    pub draws: u64,
+    pub losses: u64,
+    /// Sum of our rating changes.
+    pub diff: i64,
+}
+
+impl ResultCounts {
+    /// The score in percent: a win counts one, a draw a half.
+    pub fn percent(&self) -> f64 {
+        if self.games == 0 {
+            return 0.0;
+        }
+        (self.wins as f64 + self.draws as f64 / 2.0) * 100.0 / self.games as f64
+    }
+
+    pub(super) fn add(&mut self, outcome: Outcome, diff: i64) {
+        self.games += 1;
+        self.diff += diff;
+        match outcome {
+            Outcome::Win => self.wins += 1,
+            Outcome::Draw => self.draws += 1,
+            Outcome::Loss => self.losses += 1,
+        }
+    }
+}
+
 /// A move of a game.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

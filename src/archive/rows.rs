@@ -12,7 +12,7 @@ use super::record::{
 };
 use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
-use crate::sqlite::{Column, upsert};
+use crate::sqlite::{Column, replace, upsert};
 
 /// Plies by which games are grouped in openings.
 pub const OPENING_PLIES: usize = 6;
@@ -133,7 +133,7 @@ fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
         ("hurried", &clocks.hurried),
         ("lag", &clocks.lag.map(number)),
     ];
-    upsert(db, "game", &row, &[])?;
+    replace(db, "game", &row)?;
     let mut moves = db.prepare_cached(
         "INSERT OR REPLACE INTO moves (game, packed)
         VALUES ((SELECT n FROM game WHERE id = ?1), ?2)",

@@ -10,10 +10,10 @@ use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
 use super::dates::DAY;
-use super::filter::{Conditions, Filter, ResultFilter};
+use super::filter::{Conditions, Filter, Order, ResultFilter};
 use super::opponents::Opponent;
-use super::reader::{ArchiveReader, Order};
-use super::record::{GameRecord, Millis, Outcome};
+use super::reader::ArchiveReader;
+use super::record::{GameRecord, Millis, Outcome, ResultCounts};
 use super::rows::moment;
 use super::sql_enums::TIMES;
 use super::time_loss::{TimeLoss, time_loss};
@@ -24,37 +24,6 @@ use crate::sqlite::Error;
 const LOOKED_INTO: usize = 200;
 /// A game with less time left than this, in milliseconds, was close to a loss on time.
 const THREAD: i64 = 2_000;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ResultCounts {
-    /// Games with a result.
-    pub games: u64,
-    pub wins: u64,
-    pub draws: u64,
-    pub losses: u64,
-    /// Sum of our rating changes.
-    pub diff: i64,
-}
-
-impl ResultCounts {
-    /// The score in percent: a win counts one, a draw a half.
-    pub fn percent(&self) -> f64 {
-        if self.games == 0 {
-            return 0.0;
-        }
-        (self.wins as f64 + self.draws as f64 / 2.0) * 100.0 / self.games as f64
-    }
-
-    pub(super) fn add(&mut self, outcome: Outcome, diff: i64) {
-        self.games += 1;
-        self.diff += diff;
-        match outcome {
-            Outcome::Win => self.wins += 1,
-            Outcome::Draw => self.draws += 1,
-            Outcome::Loss => self.losses += 1,
-        }
-    }
-}
 
 /// Games with something in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -4,40 +4,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use super::error::Error;
-use super::schema::{Format, Schema};
+use super::schema::{FileKind, Format};
 use super::timestamp::Timestamp;
-
-/// How one kind of file is opened, and its name in messages.
-#[derive(Debug, PartialEq, Eq)]
-pub struct FileKind {
-    pub schema: Schema,
-    /// Shuts out all other processes while the file is open.
-    pub exclusive: bool,
-    /// An acknowledged write survives a loss of power. Otherwise a loss of power may cost the last
-    /// moments, never the file.
-    pub durable: bool,
-    /// Deleted rows can give their space back to the system.
-    pub shrinks: bool,
-    /// How long another process may hold the file.
-    pub busy: Duration,
-    /// The log's size in bytes after a checkpoint.
-    pub log_size: i64,
-    /// Largest file, in bytes, that is checked when opened; more would take too long.
-    pub checked: u64,
-    /// The file with its article.
-    pub name: &'static str,
-    /// What the operator has a copy in.
-    pub backup: &'static str,
-    /// What a new file means.
-    pub fresh: &'static str,
-    /// What else helps against a file of a later version.
-    pub newer: &'static str,
-}
 
 #[derive(Debug)]
 pub struct Database {

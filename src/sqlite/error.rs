@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-use super::database::FileKind;
+use super::schema::FileKind;
 
 /// Why a file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

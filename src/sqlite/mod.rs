@@ -14,9 +14,9 @@ mod schema;
 mod timestamp;
 mod worker;
 
-pub use database::{Database, FileKind};
+pub use database::Database;
 pub use error::Error;
-pub use row::{Column, upsert};
-pub use schema::{Format, Schema};
+pub use row::{Column, replace, upsert};
+pub use schema::{FileKind, Format, Schema};
 pub use timestamp::Timestamp;
 pub use worker::Worker;

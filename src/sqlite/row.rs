@@ -5,8 +5,16 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 /// The name of a column and its value.
 pub type Column<'a> = (&'a str, &'a dyn ToSql);
 
-/// Writes a row. Where a row with the same key exists, only the columns in `updated` change; all of
-/// them if `updated` is empty.
+/// Writes a row; replaces the one with the same key.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn replace(db: &Connection, table: &str, row: &[Column<'_>]) -> rusqlite::Result<()> {
+    let names: Vec<&str> = row.iter().map(|(name, _)| *name).collect();
+    upsert(db, table, row, &names)
+}
+
+/// Writes a row. Of an existing row with the same key, only the columns in `updated` change.
 ///
 /// # Errors
 /// When the file cannot be written.
@@ -17,7 +25,6 @@ pub fn upsert(
     updated: &[&str],
 ) -> rusqlite::Result<()> {
     let names: Vec<&str> = row.iter().map(|(name, _)| *name).collect();
-    let updated = if updated.is_empty() { &names } else { updated };
     let updated: Vec<String> = updated
         .iter()
         .map(|name| format!("{name} = excluded.{name}"))

@@ -3,6 +3,8 @@
 //! A released step never changes; a later step changes what it created. Each step runs in one
 //! transaction with the note that it ran, so a file always has one format or the next.
 
+use std::time::Duration;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::timestamp::Timestamp;
@@ -14,6 +16,33 @@ pub struct Schema {
     pub application: i32,
     /// The steps in SQL. A file of format n has been through the first n.
     pub steps: &'static [&'static str],
+}
+
+/// How one kind of file is opened, and its name in messages.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileKind {
+    pub schema: Schema,
+    /// Shuts out all other processes while the file is open.
+    pub exclusive: bool,
+    /// An acknowledged write survives a loss of power. Otherwise a loss of power may cost the last
+    /// moments, never the file.
+    pub durable: bool,
+    /// Deleted rows can give their space back to the system.
+    pub shrinks: bool,
+    /// How long another process may hold the file.
+    pub busy: Duration,
+    /// The log's size in bytes after a checkpoint.
+    pub log_size: i64,
+    /// Largest file, in bytes, that is checked when opened; more would take too long.
+    pub checked: u64,
+    /// The file with its article.
+    pub name: &'static str,
+    /// What the operator has a copy in.
+    pub backup: &'static str,
+    /// What a new file means.
+    pub fresh: &'static str,
+    /// What else helps against a file of a later version.
+    pub newer: &'static str,
 }
 
 /// The format found in a file.

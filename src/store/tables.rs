@@ -12,7 +12,7 @@ use super::data::{
     OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause, State, TimeSpan,
 };
 use crate::lichess::{GameId, Side, UserId};
-use crate::sqlite::{Column, Schema, Timestamp, upsert};
+use crate::sqlite::{Column, Schema, Timestamp, replace, upsert};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How long results are kept, beside the last two of each opponent.
@@ -82,7 +82,7 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
     match change {
         Change::Spend(row) => write_spend(db, row),
         Change::Unspend(key) => delete("spend", key),
-        Change::Limit(row) => upsert(
+        Change::Limit(row) => replace(
             db,
             "server_limit",
             &[
@@ -93,9 +93,8 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
                 ("closed_until", &row.closed.map(|span| span.until)),
                 ("strikes", &row.strikes),
             ],
-            &[],
         ),
-        Change::Cooldown(key, Some(row)) => upsert(
+        Change::Cooldown(key, Some(row)) => replace(
             db,
             "cooldown",
             &[
@@ -105,10 +104,9 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
                 ("failures", &row.failures),
                 ("reason", &row.reason),
             ],
-            &[],
         ),
         Change::Cooldown(key, None) => delete("cooldown", key),
-        Change::Opponent(row) => upsert(
+        Change::Opponent(row) => replace(
             db,
             "opponent",
             &[
@@ -121,10 +119,9 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
                 ("spent_until", &row.spent.map(|span| span.until)),
                 ("seen", &row.seen),
             ],
-            &[],
         ),
         Change::Result(row) => write_result(db, row),
-        Change::Encounter(row) => upsert(
+        Change::Encounter(row) => replace(
             db,
             "encounter",
             &[
@@ -134,9 +131,8 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
                 ("is_bot", &row.is_bot),
                 ("at", &row.at),
             ],
-            &[],
         ),
-        Change::Game(id, at, row) => upsert(
+        Change::Game(id, at, row) => replace(
             db,
             "game",
             &[
@@ -149,10 +145,9 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
                 ("takebacks", &row.takebacks),
                 ("draw_offers", &row.draw_offers),
             ],
-            &[],
         ),
         Change::Guard(row) => write_guard(db, row),
-        Change::Note(key, Some(note)) => upsert(db, "note", &[("key", key), ("note", note)], &[]),
+        Change::Note(key, Some(note)) => replace(db, "note", &[("key", key), ("note", note)]),
         Change::Note(key, None) => delete("note", key),
         Change::Prune(now) => prune(db, *now),
     }
@@ -171,7 +166,7 @@ fn write_spend(db: &Connection, row: &QuotaUse) -> rusqlite::Result<()> {
         ("credits", &credits),
         ("opponent", &row.opponent.as_ref().map(UserId::as_str)),
     ];
-    upsert(db, "spend", &row, &[])
+    replace(db, "spend", &row)
 }
 
 /// Of a game that is known already, only the change of the rating can be news.
@@ -202,7 +197,7 @@ fn write_guard(db: &Connection, row: &GuardRow) -> rusqlite::Result<()> {
         ("rest_until", &rest.map(|rest| rest.span.until)),
         ("reason", &rest.map(|rest| rest.reason.as_str())),
     ];
-    upsert(db, "guard", &row, &[])
+    replace(db, "guard", &row)
 }
 
 /// Deletes old rows. Age counts from the latest row at most, so that a clock that is years ahead for

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use pgn_reader::{KnownOutcome, Outcome};
 
-use super::write::PgnOptions;
 use crate::archive::dates;
 use crate::archive::record::{
     EndingRecord, GameRecord, Millis, Origin, PlayerRecord, TimeControlRecord,
@@ -23,8 +22,8 @@ const LONGEST_NAME: usize = 60;
 const RATINGS: std::ops::RangeInclusive<i32> = 0..=5000;
 
 /// The tags of a record, in order.
-pub(super) fn of_record(game: &GameRecord, options: &PgnOptions) -> Vec<(&'static str, String)> {
-    let site = options.site.trim_end_matches('/');
+pub(super) fn of_record(game: &GameRecord, site: &str) -> Vec<(&'static str, String)> {
+    let site = site.trim_end_matches('/');
     let began = game.began();
     let mode = if game.rated { "rated" } else { "casual" };
     let event = match &game.tournament {

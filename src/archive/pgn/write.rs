@@ -49,7 +49,7 @@ pub fn pgn_reviewed(
     let mistake = review.and_then(|review| review.mistake.as_ref());
     let mistake = mistake.filter(|_| options.comments);
     let mut text = String::with_capacity(1024 + 64 * game.moves.len());
-    for (name, value) in tags::of_record(game, options) {
+    for (name, value) in tags::of_record(game, &options.site) {
         write_tag(&mut text, name, &value);
     }
     text.push('\n');
