@@ -1,12 +1,11 @@
-//! Moments in milliseconds as dates and times of the day, and back. All of it is UTC.
-//!
-//! Pure: what the time is now is told by anyone who asks.
+//! Timestamps in milliseconds as UTC dates and times of day, and back.
 
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
 use time::{Date, OffsetDateTime, PrimitiveDateTime, Time};
 
 use super::record::Millis;
+use crate::sqlite::Timestamp;
 
 const DOTTED: StaticFormatDescription = format_description!("[year].[month].[day]");
 const DASHED: StaticFormatDescription = format_description!("[year]-[month]-[day]");
@@ -16,6 +15,11 @@ const STAMP: StaticFormatDescription =
     format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
 
 pub const DAY: Millis = 24 * 3600 * 1000;
+
+/// The present time of the system's clock.
+pub fn now() -> Millis {
+    Timestamp::now().as_millis()
+}
 
 /// `2026.11.21`, as PGN has it.
 pub fn dotted_date(at: Millis) -> String {
@@ -46,15 +50,15 @@ fn shown(at: Millis, format: StaticFormatDescription) -> String {
     text.unwrap_or_else(|| "?".to_owned())
 }
 
-/// The moment of a date and a time as PGN tags have them; midnight where the time is unknown.
+/// The moment of the date and time tags of PGN; midnight if the time is unknown.
 pub(super) fn of_tags(date: &str, time: Option<&str>) -> Option<Millis> {
     let date = Date::parse(date, DOTTED).ok()?;
     let time = time.and_then(|time| Time::parse(time, OF_DAY).ok());
     millis(date, time.unwrap_or(Time::MIDNIGHT))
 }
 
-/// The moment that an operator names: a date (`2026-11-21`), a minute (`2026-11-21 13:05` or with a
-/// `T`), or so long ago (`90m`, `12h`, `7d`, `3w`).
+/// Parses a moment that an operator names: a date (`2026-11-21`), a minute (`2026-11-21 13:05` or
+/// with a `T`), or an age (`90m`, `12h`, `7d`, `3w`).
 pub fn moment(text: &str, now: Millis) -> Option<Millis> {
     let text = text.trim();
     if let Some(ago) = span(text) {
@@ -68,7 +72,7 @@ pub fn moment(text: &str, now: Millis) -> Option<Millis> {
     millis(minute.date(), minute.time())
 }
 
-/// A length of time that an operator names: `90m`, `12h`, `7d`, `3w`.
+/// Parses a length of time that an operator names: `90m`, `12h`, `7d`, `3w`.
 pub fn span(text: &str) -> Option<Millis> {
     let text = text.trim();
     let unit = text.chars().next_back()?;

@@ -1,30 +1,30 @@
-//! A day in a few numbers, for the log.
+//! The totals of one day, for the log.
 
 use std::fmt;
 
 use rusqlite::params;
 
 use super::database::Database;
-use super::error::ArchiveError;
 use super::record::Millis;
 use super::sql_enums::{self, TIMES};
 use super::{dates, rows};
+use crate::sqlite::Error;
 
-/// Games that took longer are in no day, in milliseconds: who looked for them would have to look at all
-/// games there are.
+/// Longer games, in milliseconds, belong to no day: to find them the query would have to scan all
+/// games.
 const LONGEST: Millis = 200 * 24 * 3600 * 1000;
 
-/// What a span of time brought.
+/// The totals of a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Day {
-    /// The games of each speed, the most played first.
+    /// Totals by speed, most games first.
     pub speeds: Vec<Speeds>,
-    /// Games lost on the clock.
+    /// Games lost on time.
     pub flagged: u64,
-    /// The most that a move cost beside our thinking.
+    /// Maximum move overhead.
     pub lag: Option<Millis>,
     pub streams: u64,
-    /// Refusals for the rate.
+    /// Calls refused because of the rate limit.
     pub limited: u64,
     pub alarms: u64,
     pub declined: u64,
@@ -37,23 +37,23 @@ pub struct Speeds {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
-    /// What they did to our rating.
+    /// Sum of our rating changes.
     pub rating: i64,
 }
 
 impl Database {
-    /// What happened from a moment until before another. A game belongs to the moment at which it
-    /// ended.
+    /// Returns the totals from one moment until before another. A game belongs to the moment at
+    /// which it ended.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn day(&mut self, from: Millis, until: Millis) -> Result<Day, ArchiveError> {
+    pub fn day(&mut self, from: Millis, until: Millis) -> Result<Day, Error> {
         let span = params![rows::number(from), rows::number(until)];
         let games = format!(
             "FROM game WHERE ended >= ?1 AND ended < ?2 AND began >= ?1 - {LONGEST}
             AND origin <> 'imported'"
         );
-        self.look(|batch| {
+        self.0.read(|batch| {
             let mut speeds = batch.prepare_cached(&format!(
                 "SELECT speed, sum(result = 'win'), sum(result = 'draw'), sum(result = 'loss'),
                 coalesce(sum(diff), 0) {games} AND result IS NOT NULL
@@ -98,13 +98,14 @@ impl Database {
         })
     }
 
-    /// When the last game before a moment ended, unless the summary of that day is kept: an event
-    /// that begins with its date. Games that took too long or have no result do not count.
+    /// Returns the end of the last game before a moment, unless the summary of that day is stored:
+    /// an event whose text begins with the date. Too long games and those without a result do not
+    /// count.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn not_summed_up(&mut self, before: Millis) -> Result<Option<Millis>, ArchiveError> {
-        self.look(|batch| {
+    pub fn not_summed_up(&mut self, before: Millis) -> Result<Option<Millis>, Error> {
+        self.0.read(|batch| {
             let last = format!(
                 "SELECT max(ended) FROM game WHERE ended < ?1 AND began >= ?1 - {LONGEST}
                 AND origin <> 'imported' AND result IS NOT NULL"

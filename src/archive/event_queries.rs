@@ -1,42 +1,41 @@
-//! Challenges and events, looked up by what is asked for; a list continues where its last page ended.
+//! Queries for challenges and events, page by page.
 //!
-//! Reads alone. Which ones are meant stands here twice: as conditions of SQL, and as a look at a
-//! record that is still in memory. Both must say the same.
+//! Each filter exists twice: as SQL conditions, and as a predicate for records that are still in
+//! memory. Both must agree.
 
 use rusqlite::types::Value;
 use rusqlite::{Row, params_from_iter};
 
-use super::error::ArchiveError;
-use super::filter::Conditions;
-use super::reader::{ArchiveReader, LINES, Order, page_by_page};
+use super::filter::{Conditions, Order};
+use super::reader::{ArchiveReader, LINES, page_by_page};
 use super::record::{ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis};
-use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of};
-use super::sql_enums;
+use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of, moment};
+use crate::sqlite::Error;
 
-/// Which challenges are meant; what is not set does not matter.
+/// The tables and their columns.
+const CHALLENGES: (&str, &str) = ("challenge", CHALLENGE_COLUMNS);
+const EVENTS: (&str, &str) = ("event", EVENT_COLUMNS);
+
+/// Selects challenges; an unset field selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChallengeFilter {
-    /// From this account or to it, in any letter case.
+    /// Challenges from or to this account, in any letter case.
     pub opponent: Option<String>,
-    /// Of which this became.
+    /// With this verdict.
     pub verdict: Option<ChallengeVerdict>,
-    /// That went this way.
+    /// With this direction.
     pub direction: Option<Direction>,
-    /// Seen at or after this moment.
+    /// First seen at or after this moment.
     pub since: Option<Millis>,
-    /// Seen before this moment.
+    /// First seen before this moment.
     pub until: Option<Millis>,
 }
 
 impl ChallengeFilter {
-    /// Whether this challenge is meant.
+    /// Whether the filter selects a challenge.
     pub fn fits(&self, asked: &ChallengeRecord) -> bool {
-        let user = &asked.user;
-        let named = |name: &String| {
-            let id = user.id.clone();
-            id.unwrap_or_else(|| user.name.to_lowercase()) == name.to_lowercase()
-        };
-        self.opponent.as_ref().is_none_or(named)
+        let opponent = self.opponent.as_ref();
+        opponent.is_none_or(|name| asked.user.key() == name.to_lowercase())
             && self.verdict.is_none_or(|it| it == asked.verdict)
             && self.direction.is_none_or(|it| it == asked.direction)
             && is_within(asked.at, self.since, self.until)
@@ -44,36 +43,29 @@ impl ChallengeFilter {
 
     fn conditions(&self) -> Conditions {
         let mut all = Conditions::default();
-        if let Some(opponent) = &self.opponent {
-            let id = Value::Text(opponent.to_lowercase());
-            all.add("coalesce(user_id, lower(user_name)) = ?", id);
-        }
-        if let Some(verdict) = self.verdict {
-            all.add("verdict = ?", Value::Text(verdict.as_str().to_owned()));
-        }
-        if let Some(direction) = self.direction {
-            let word = sql_enums::of_direction(direction).to_owned();
-            all.add("direction = ?", Value::Text(word));
-        }
+        let opponent = self.opponent.as_ref().map(|name| name.to_lowercase());
+        all.text("coalesce(user_id, lower(user_name)) = ?", opponent);
+        all.text("verdict = ?", self.verdict.map(ChallengeVerdict::as_str));
+        all.text("direction = ?", self.direction.map(<&str>::from));
         all.span("at", self.since, self.until);
         all
     }
 }
 
-/// Which events are meant; what is not set does not matter.
+/// Selects events; an unset field selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Of one of these kinds.
+    /// Events of one of these kinds.
     pub kinds: Vec<String>,
     pub game: Option<String>,
-    /// That happened at or after this moment.
+    /// At or after this moment.
     pub since: Option<Millis>,
-    /// That happened before this moment.
+    /// Before this moment.
     pub until: Option<Millis>,
 }
 
 impl EventFilter {
-    /// Whether this event is meant.
+    /// Whether the filter selects an event.
     pub fn fits(&self, event: &EventRecord) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&event.kind))
             && (self.game.is_none() || self.game == event.game)
@@ -84,15 +76,13 @@ impl EventFilter {
         let mut all = Conditions::default();
         if !self.kinds.is_empty() {
             let kinds = self.kinds.iter().cloned();
-            // The index by kind is in the order of time within one kind only; of one game there are
-            // few events anyway.
+            // The index by kind is sorted by time within one kind only. One game has few events, so
+            // its index is the better one.
             let along_index = self.kinds.len() == 1 && self.game.is_none();
             let column = if along_index { "kind" } else { "+kind" };
             all.among(column, kinds.map(Value::Text).collect());
         }
-        if let Some(game) = &self.game {
-            all.add("game = ?", Value::Text(game.clone()));
-        }
+        all.text("game = ?", self.game.as_deref());
         all.span("at", self.since, self.until);
         all
     }
@@ -102,58 +92,23 @@ fn is_within(at: Millis, since: Option<Millis>, until: Option<Millis>) -> bool {
     since.is_none_or(|since| at >= since) && until.is_none_or(|until| at < until)
 }
 
-/// Where a list continues: after what has this moment and number.
+/// Where a list continues: after the row with this moment and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     pub at: Millis,
-    /// Which of those of one moment it is: what was written down later has the greater number.
+    /// Tells rows of one moment apart: a later row has the greater number.
     pub n: i64,
 }
 
-/// Something in a list, and where the list continues after it.
+/// An item of a list, and where the list continues after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageItem<T> {
     pub spot: Cursor,
     pub what: T,
 }
 
-/// Whatever has a moment and stands in a table of its own.
-trait Dated: Sized {
-    const TABLE: &'static str;
-    /// The columns that it is made of.
-    const COLUMNS: &'static str;
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self>;
-    fn at(&self) -> Millis;
-}
-
-impl Dated for ChallengeRecord {
-    const TABLE: &'static str = "challenge";
-    const COLUMNS: &'static str = CHALLENGE_COLUMNS;
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        challenge_of(row)
-    }
-
-    fn at(&self) -> Millis {
-        self.at
-    }
-}
-
-impl Dated for EventRecord {
-    const TABLE: &'static str = "event";
-    const COLUMNS: &'static str = EVENT_COLUMNS;
-
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        event_of(row)
-    }
-
-    fn at(&self) -> Millis {
-        self.at
-    }
-}
-
 impl ArchiveReader {
-    /// The challenges that are meant, so many at most, after this place if one is named.
+    /// Returns at most `most` challenges, after a place if one is given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -163,11 +118,12 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<Cursor>,
-    ) -> Result<Vec<PageItem<ChallengeRecord>>, ArchiveError> {
-        self.noted(filter.conditions(), order, most, after)
+    ) -> Result<Vec<PageItem<ChallengeRecord>>, Error> {
+        let query = listing(CHALLENGES, filter.conditions(), order, most, after);
+        self.page(query, challenge_of)
     }
 
-    /// The events that are meant, in the same way.
+    /// Returns at most `most` events, after a place if one is given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -177,103 +133,96 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<Cursor>,
-    ) -> Result<Vec<PageItem<EventRecord>>, ArchiveError> {
-        self.noted(filter.conditions(), order, most, after)
+    ) -> Result<Vec<PageItem<EventRecord>>, Error> {
+        let query = listing(EVENTS, filter.conditions(), order, most, after);
+        self.page(query, event_of)
     }
 
-    /// Challenges one by one, until the answer is `false` or an error. They are read page by page,
-    /// and the file is let go of in between.
+    /// Passes challenges to `take` one by one, until it returns `false` or an error. Reads page by
+    /// page and releases the file in between.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_challenge<E: From<ArchiveError>>(
+    pub fn each_challenge<E: From<Error>>(
         &self,
         filter: &ChallengeFilter,
         order: Order,
         most: usize,
         mut take: impl FnMut(ChallengeRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Cursor>| {
-            let after = after.copied();
-            self.challenges_by(filter, order, most, after)
-        };
-        let mark = |it: &PageItem<ChallengeRecord>| it.spot;
-        page_by_page(most, LINES, read, mark, |it| take(it.what))
+        let read =
+            |most, after: Option<&Cursor>| self.challenges_by(filter, order, most, after.copied());
+        page_by_page(most, LINES, read, |it| it.spot, |it| take(it.what))
     }
 
-    /// Events in the same way.
+    /// Passes events to `take` in the same way.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_event<E: From<ArchiveError>>(
+    pub fn each_event<E: From<Error>>(
         &self,
         filter: &EventFilter,
         order: Order,
         most: usize,
         mut take: impl FnMut(EventRecord) -> Result<bool, E>,
     ) -> Result<(), E> {
-        let read = |most, after: Option<&Cursor>| {
-            let after = after.copied();
-            self.events_by(filter, order, most, after)
-        };
-        let mark = |it: &PageItem<EventRecord>| it.spot;
-        page_by_page(most, LINES, read, mark, |it| take(it.what))
+        let read =
+            |most, after: Option<&Cursor>| self.events_by(filter, order, most, after.copied());
+        page_by_page(most, LINES, read, |it| it.spot, |it| take(it.what))
     }
 
-    /// The latest challenges, the newest first.
+    /// Returns the latest challenges, newest first.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, ArchiveError> {
+    pub fn challenges(&self, most: usize) -> Result<Vec<ChallengeRecord>, Error> {
         let found = self.challenges_by(&ChallengeFilter::default(), Order::Newest, most, None)?;
         Ok(found.into_iter().map(|it| it.what).collect())
     }
 
-    /// The latest events, the newest first.
+    /// Returns the latest events, newest first.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, ArchiveError> {
+    pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, Error> {
         let found = self.events_by(&EventFilter::default(), Order::Newest, most, None)?;
         Ok(found.into_iter().map(|it| it.what).collect())
     }
 
-    /// The kinds of events that there are, in the order of the alphabet.
+    /// Returns the kinds of events in the archive, sorted.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn event_kinds(&self) -> Result<Vec<String>, ArchiveError> {
+    pub fn event_kinds(&self) -> Result<Vec<String>, Error> {
         self.ask(|db| {
             let mut found = db.prepare_cached("SELECT DISTINCT kind FROM event ORDER BY kind")?;
             found.query_map([], |row| row.get(0))?.collect()
         })
     }
 
-    fn noted<T: Dated>(
+    fn page<T>(
         &self,
-        conditions: Conditions,
-        order: Order,
-        most: usize,
-        after: Option<Cursor>,
-    ) -> Result<Vec<PageItem<T>>, ArchiveError> {
-        let (sql, values) = listing::<T>(conditions, order, most, after);
+        (sql, values): (String, Vec<Value>),
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<PageItem<T>>, Error> {
         self.ask(|db| {
             let mut found = db.prepare_cached(&sql)?;
-            let noted = |row: &Row<'_>| -> rusqlite::Result<PageItem<T>> {
-                let what = T::of(row)?;
+            let item = |row: &Row<'_>| {
                 let spot = Cursor {
-                    at: what.at(),
+                    at: moment(row.get("at")?),
                     n: row.get("n")?,
                 };
+                let what = read(row)?;
                 Ok(PageItem { spot, what })
             };
-            found.query_map(params_from_iter(values), noted)?.collect()
+            found.query_map(params_from_iter(values), item)?.collect()
         })
     }
 }
 
-/// The statement for a list, and its parameters.
-fn listing<T: Dated>(
+/// The query for a page of a table with the columns `at` and `n`, and its parameters.
+fn listing(
+    (table, columns): (&str, &str),
     mut conditions: Conditions,
     order: Order,
     most: usize,
@@ -282,8 +231,7 @@ fn listing<T: Dated>(
     if let Some(spot) = after {
         conditions.go_on(order, ["at", "n"], spot.at, Value::Integer(spot.n));
     }
-    let (columns, table, clause) = (T::COLUMNS, T::TABLE, conditions.clause());
-    let word = order.word();
+    let (clause, word) = (conditions.clause(), order.word());
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     let sql = format!(
         "SELECT {columns}, n FROM {table} {clause} ORDER BY at {word}, n {word} LIMIT {most}"
@@ -321,7 +269,7 @@ mod tests {
         all[1].verdict = ChallengeVerdict::Declined;
         all[2].verdict = ChallengeVerdict::Declined;
         all[2].direction = Direction::Out;
-        // The server's own engine and the nameless have no id.
+        // The server's engine and anonymous players have no id.
         all[3].user.id = None;
         "Blast".clone_into(&mut all[4].user.name);
         all[4].user.id = Some("blast".to_owned());
@@ -442,7 +390,7 @@ mod tests {
                 paged.extend(page);
             }
             assert_eq!(paged, all);
-            let count = |_| -> Result<bool, ArchiveError> {
+            let count = |_| -> Result<bool, Error> {
                 told += 1;
                 Ok(true)
             };
@@ -465,20 +413,19 @@ mod tests {
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             ..EventFilter::default()
         };
-        let page = |filter: EventFilter| {
-            listing::<EventRecord>(filter.conditions(), Order::Newest, 50, spot)
-        };
+        let page =
+            |filter: EventFilter| listing(EVENTS, filter.conditions(), Order::Newest, 50, spot);
         for ((sql, values), index) in [
             (
-                listing::<ChallengeRecord>(challenges, Order::Newest, 50, spot),
+                listing(CHALLENGES, challenges, Order::Newest, 50, spot),
                 "challenge_by_time",
             ),
             (
-                listing::<EventRecord>(Conditions::default(), Order::Newest, 50, spot),
+                listing(EVENTS, Conditions::default(), Order::Newest, 50, spot),
                 "event_by_time",
             ),
             (
-                listing::<EventRecord>(about.conditions(), Order::Newest, 50, None),
+                listing(EVENTS, about.conditions(), Order::Newest, 50, None),
                 "event_by_game",
             ),
             (page(of(&["limited"])), "event_by_kind (kind=?"),

@@ -1,51 +1,75 @@
-//! Which games are meant: what an operator may ask for, as conditions of SQL.
+//! The filter of games, as SQL conditions.
 //!
-//! Values travel as parameters, never as text of a statement.
+//! Values are parameters, never part of the statement.
 
 use rusqlite::types::Value;
 
-use super::reader::Order;
 use super::record::{Millis, Outcome};
 use super::rows::number;
-use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
 
-/// Which games are meant; what is not set does not matter.
+/// Selects games; an unset field selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Against this account, in any letter case.
     pub opponent: Option<String>,
     pub result: Option<ResultFilter>,
-    /// That ended in one of these ways.
+    /// With one of these endings.
     pub status: Vec<Status>,
     /// Of this speed class.
     pub speed: Option<Speed>,
-    /// In which we had this colour.
+    /// With us on this side.
     pub us: Option<Side>,
-    /// With ratings at stake, or without.
+    /// Rated, or casual.
     pub rated: Option<bool>,
-    /// Against bots, or against people.
+    /// Against bots, or against humans.
     pub bots: Option<bool>,
-    /// That began at or after this moment.
+    /// Begun at or after this moment.
     pub since: Option<Millis>,
-    /// That began before this moment.
+    /// Begun before this moment.
     pub until: Option<Millis>,
-    /// That began with these moves in UCI, six half-moves at most.
+    /// Begun with these moves in UCI, at most six plies.
     pub opening: Option<String>,
     pub tournament: Option<String>,
-    /// That were not read from a file.
+    /// Only games that the bot played, not imported ones.
     pub played: bool,
 }
 
-/// How a game may stand or have ended for us.
+/// The state or the result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultFilter {
-    /// It has a result.
+    /// Has this result for us.
     Result(Outcome),
-    /// It ended without one.
+    /// Ended without a result.
     Void,
-    /// It runs, as far as anyone knows.
+    /// Is still running, as far as known.
     Running,
+}
+
+/// The order of a list, by start or time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Newest,
+    Oldest,
+}
+
+impl Order {
+    /// Compares a later item of the list with an earlier one.
+    pub(super) const fn sign(self) -> &'static str {
+        match self {
+            Self::Newest => "<",
+            Self::Oldest => ">",
+        }
+    }
+
+    /// The SQL keyword.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Newest => "DESC",
+            Self::Oldest => "ASC",
+        }
+    }
 }
 
 /// Conditions joined by AND, with their parameters.
@@ -58,28 +82,21 @@ pub(super) struct Conditions {
 impl Conditions {
     pub(super) fn of(filter: &Filter) -> Self {
         let mut all = Self::default();
-        let text = |text: &str| Value::Text(text.to_owned());
-        if let Some(opponent) = &filter.opponent {
-            all.add("opponent = ?", text(&opponent.to_lowercase()));
-        }
+        let opponent = filter.opponent.as_ref();
+        all.text("opponent = ?", opponent.map(|name| name.to_lowercase()));
         match filter.result {
-            Some(ResultFilter::Result(outcome)) => {
-                all.add("result = ?", text(sql_enums::of_outcome(outcome)));
-            }
+            Some(ResultFilter::Result(outcome)) => all.text("result = ?", Some(outcome.as_str())),
             Some(ResultFilter::Void) => all.bare("status IS NOT NULL AND result IS NULL"),
             Some(ResultFilter::Running) => all.bare("status IS NULL"),
             None => {}
         }
         if !filter.status.is_empty() {
-            let words = filter.status.iter().map(|status| text(status.as_str()));
+            let words = filter.status.iter();
+            let words = words.map(|status| Value::Text(status.as_str().to_owned()));
             all.among("status", words.collect());
         }
-        if let Some(speed) = filter.speed {
-            all.add("speed = ?", text(speed.as_str()));
-        }
-        if let Some(us) = filter.us {
-            all.add("us = ?", text(us.as_str()));
-        }
+        all.text("speed = ?", filter.speed.map(Speed::as_str));
+        all.text("us = ?", filter.us.map(Side::as_str));
         if let Some(rated) = filter.rated {
             all.add("rated = ?", Value::Integer(rated.into()));
         }
@@ -88,40 +105,44 @@ impl Conditions {
             all.bare("us IS NOT NULL");
         }
         all.span("began", filter.since, filter.until);
-        if let Some(opening) = &filter.opening {
-            all.add(
-                "(opening || ' ') LIKE ?",
-                Value::Text(format!("{opening} %")),
-            );
-        }
-        if let Some(tournament) = &filter.tournament {
-            all.add("tournament = ?", text(tournament));
-        }
+        let opening = filter.opening.as_ref();
+        all.text(
+            "(opening || ' ') LIKE ?",
+            opening.map(|moves| format!("{moves} %")),
+        );
+        all.text("tournament = ?", filter.tournament.as_deref());
         if filter.played {
             all.bare("origin <> 'imported'");
         }
         all
     }
 
-    /// One more, with one parameter for its one place.
+    /// Adds a condition on a text, if there is one.
+    pub(super) fn text(&mut self, term: &str, text: Option<impl Into<String>>) {
+        if let Some(text) = text {
+            self.add(term, Value::Text(text.into()));
+        }
+    }
+
+    /// Adds a condition with one parameter.
     pub(super) fn add(&mut self, term: &str, value: Value) {
         self.terms.push(term.to_owned());
         self.values.push(value);
     }
 
-    /// One more, without a place.
+    /// Adds a condition without a parameter.
     pub(super) fn bare(&mut self, term: &str) {
         self.terms.push(term.to_owned());
     }
 
-    /// That a column holds one of these.
+    /// Requires a column to hold one of these values.
     pub(super) fn among(&mut self, column: &str, values: Vec<Value>) {
         let places = vec!["?"; values.len()].join(", ");
         self.terms.push(format!("{column} IN ({places})"));
         self.values.extend(values);
     }
 
-    /// That a column's moment is at or after one, and before the other.
+    /// Requires a time column to lie within a span; `until` is excluded.
     pub(super) fn span(&mut self, column: &str, since: Option<Millis>, until: Option<Millis>) {
         if let Some(since) = since {
             self.add(&format!("{column} >= ?"), Value::Integer(number(since)));
@@ -131,17 +152,17 @@ impl Conditions {
         }
     }
 
-    /// That a row comes after another in a list: by its moment, and among those of one moment by what
-    /// tells them apart. `columns` are these two.
+    /// Requires a row to come after another one in a list, by its time and, among rows of one time,
+    /// by its id. `columns` are these two.
     pub(super) fn go_on(&mut self, order: Order, columns: [&str; 2], at: Millis, last: Value) {
         let ([time, id], sign) = (columns, order.sign());
         self.add(&format!("{time} {sign}= ?"), Value::Integer(number(at)));
-        // A term has one parameter; this one stands in the list already.
+        // The time is in the list of parameters already; the term refers to it by number.
         let place = self.values.len();
         self.add(&format!("({time} <> ?{place} OR {id} {sign} ?)"), last);
     }
 
-    /// The WHERE clause, blank around it; nothing where there is no condition.
+    /// The WHERE clause with blanks around it; empty without conditions.
     pub(super) fn clause(&self) -> String {
         if self.terms.is_empty() {
             return String::new();

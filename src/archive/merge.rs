@@ -1,25 +1,24 @@
-//! A game from a file that may be known already.
+//! Merging an imported game with what the archive knows of it.
 //!
-//! Pure. What we saw ourselves is never worsened by what someone else wrote of it: a file adds only
-//! what is missing.
+//! Pure. An import adds only what is missing; it never replaces what the bot saw itself.
 
 use super::record::GameRecord;
 use super::rows::keep_known;
 use crate::lichess::Side;
 
-/// What reading a game from a file does to the archive.
+/// What an imported game does to the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
     New(Box<GameRecord>),
-    /// It adds to what was known.
+    /// Adds to the known game.
     More(Box<GameRecord>),
-    /// All of it was known.
+    /// Adds nothing.
     Known,
-    /// It contradicts what is known of the game with this id; that stays.
+    /// Contradicts the known game with this id, which stays as it is.
     Contradicts,
 }
 
-/// What becomes of a game that was read from a file; `known` is what the archive has under its id.
+/// Merges an imported game with the known one of the same id, if any.
 pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
     let Some(known) = known else {
         return Merge::New(Box::new(read));
@@ -41,7 +40,7 @@ pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
             .moves
             .extend_from_slice(&read.moves[known.moves.len()..]);
     }
-    // What is known goes first: of the read one only what is missing is taken.
+    // The known record takes only what it lacks.
     keep_known(&mut merged, read);
     for side in [Side::White, Side::Black] {
         if merged.player(side).name == "?" {
@@ -58,7 +57,7 @@ pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
     }
 }
 
-/// The side that an account has in a game.
+/// The side of an account in a game.
 pub fn side_of(game: &GameRecord, account: &str) -> Option<Side> {
     [Side::White, Side::Black].into_iter().find(|side| {
         let player = game.player(*side);

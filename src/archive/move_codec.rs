@@ -1,14 +1,14 @@
-//! The moves of a game in one line of text, short and still readable in a shell.
+//! The moves of a game as one line of text: short, and still readable in a shell.
 //!
-//! Moves are parted by `;`, what is known of one by blanks: the move, then fields that begin with a
-//! letter. A letter that is not known is passed over, so that later programs may add some. What people
-//! write for a move follows from the moves and is not kept.
+//! A `;` separates moves. Blanks separate the fields of a move: the move itself, then fields that
+//! begin with a letter. The reader skips unknown letters, so later versions may add some. SAN
+//! follows from the moves and is not stored.
 
 use std::fmt::Write as _;
 
 use super::record::{Millis, MoveRecord, ScoreRecord, Source};
 
-/// The letters of sources; one that no one knows is left out.
+/// The letters of the sources; `Unknown` has none.
 const SOURCES: [(Source, &str); 5] = [
     (Source::Book, "b"),
     (Source::Table, "t"),
@@ -17,7 +17,7 @@ const SOURCES: [(Source, &str); 5] = [
     (Source::Safe, "s"),
 ];
 
-/// The moves as text.
+/// Encodes moves.
 pub(super) fn pack(moves: &[MoveRecord]) -> String {
     let mut text = String::with_capacity(48 * moves.len());
     let mut last = 0;
@@ -66,8 +66,8 @@ pub(super) fn pack(moves: &[MoveRecord]) -> String {
     text
 }
 
-/// What an earlier record of the same game knows and a later one does not: a program that was killed
-/// knows nothing of the moves it made before.
+/// Fills in what an earlier record of the same game knows: after a restart the bot knows nothing of
+/// the moves it made before.
 pub(super) fn fill_in(moves: &mut [MoveRecord], known: Vec<MoveRecord>) {
     for (made, known) in moves.iter_mut().zip(known) {
         if made.uci != known.uci {
@@ -89,7 +89,7 @@ pub(super) fn fill_in(moves: &mut [MoveRecord], known: Vec<MoveRecord>) {
     }
 }
 
-/// A word without the signs that part words.
+/// Appends a word without separators.
 fn push_clean(text: &mut String, word: &str) {
     text.extend(
         word.chars()
@@ -97,7 +97,7 @@ fn push_clean(text: &mut String, word: &str) {
     );
 }
 
-/// The moves that a text holds. What cannot be read of a move is left out.
+/// Decodes moves; fields that cannot be read are left out.
 pub(super) fn unpack(text: &str) -> Vec<MoveRecord> {
     if text.is_empty() {
         return Vec::new();
@@ -147,6 +147,7 @@ fn read_field(word: &str, made: &mut MoveRecord, last: Millis) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use strum::VariantArray as _;
 
     use super::*;
 
@@ -166,7 +167,7 @@ mod tests {
             prop_oneof![Just(String::new()), Just("e2e4 e7e5".to_owned())],
         );
         let numbers = (number(), number(), number(), number(), number(), number());
-        (words, numbers, score, depths, 0..Source::ALL.len()).prop_map(
+        (words, numbers, score, depths, 0..Source::VARIANTS.len()).prop_map(
             |((uci, line), (at, clock, spent, nodes, time, lag), score, depths, source)| {
                 MoveRecord {
                     uci,
@@ -179,7 +180,7 @@ mod tests {
                     seldepth: depths.1,
                     nodes,
                     time,
-                    source: Source::ALL[source],
+                    source: Source::VARIANTS[source],
                     lag,
                     line,
                 }

@@ -1,7 +1,7 @@
-//! How it went against each opponent: counted in one place, for the statistics and for the page.
+//! Totals by opponent, for the statistics and the page.
 //!
-//! Counted along an index that is sorted by opponent and holds all that is asked for: no row of a
-//! game is read but one for each name that is told. Only games with a result count.
+//! The query runs along an index that is sorted by opponent and holds all columns; it reads one
+//! game row for each name. Only games with a result count.
 
 use std::collections::HashMap;
 
@@ -9,46 +9,45 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use serde::Serialize;
 
-use super::error::ArchiveError;
 use super::filter::{Conditions, Filter};
 use super::reader::ArchiveReader;
-use super::record::{GameRecord, Millis, Outcome};
+use super::record::{GameRecord, Millis, Outcome, ResultCounts};
 use super::rows::{moment, number};
 use super::sql_enums;
-use super::stats::ResultCounts;
+use crate::sqlite::Error;
 
-/// Of so many opponents at most, those met most often, the name as they write it is looked up.
+/// Maximum number of opponents whose spelling is looked up, most frequent first.
 const MOST_NAMED: usize = 1000;
 
-/// What there was with an opponent.
+/// The totals against one opponent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Opponent {
-    /// The account's id: the name in lower case.
+    /// The id of the account: the name in lower case.
     pub id: String,
-    /// The name as the account writes it, as far as it was looked up.
+    /// The name as the account spells it, if looked up.
     pub name: String,
     pub title: Option<String>,
-    /// Whether it is a bot.
+    /// Whether the account is a bot.
     pub bot: bool,
-    /// How the games went.
+    /// Results of the games.
     #[serde(flatten)]
     pub tally: ResultCounts,
-    /// When the latest began.
+    /// Start of the latest game.
     pub last: Millis,
-    /// Its rating when the latest began.
+    /// Rating at that time.
     pub rating: Option<i32>,
-    /// Games that it lost on the clock.
+    /// Games that the opponent lost on time.
     pub flagged: u64,
-    /// Games that we lost on the clock.
+    /// Games that we lost on time.
     pub timeouts: u64,
 }
 
 impl ArchiveReader {
-    /// The opponents of the games that are meant, so many at most, most met first.
+    /// Returns at most `most` opponents in the selected games, most frequent first.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn opponents(&self, filter: &Filter, most: usize) -> Result<Vec<Opponent>, ArchiveError> {
+    pub fn opponents(&self, filter: &Filter, most: usize) -> Result<Vec<Opponent>, Error> {
         let (sql, values) = counting(filter, most);
         self.ask(|db| {
             let mut found = db.prepare(&sql)?;
@@ -83,15 +82,15 @@ impl ArchiveReader {
     }
 }
 
-/// The statement that counts, and its parameters. Where there is one `max`, `SQLite` takes the
-/// plain columns from the row that has it.
+/// The query and its parameters. With a single `max`, `SQLite` takes the plain columns from the row
+/// that has it.
 fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
     let mut conditions = Conditions::of(filter);
     conditions.bare("result IS NOT NULL");
     let clause = conditions.clause();
     let most = i64::try_from(most).unwrap_or(i64::MAX);
-    // A stretch of time is short beside the whole index, and an arena beside anything else, which
-    // no one tells the planner. Where a game came from stands in the index by time alone.
+    // The planner does not know that a span of time or an arena selects few rows. Only the index by
+    // time has the origin of a game.
     let index = match filter {
         _ if filter.tournament.is_some() => "game_by_tournament",
         _ if filter.opponent.is_some() => "game_by_opponent",
@@ -108,7 +107,7 @@ fn counting(filter: &Filter, most: usize) -> (String, Vec<Value>) {
     (sql, conditions.values)
 }
 
-/// The name and the title as they were in the latest game.
+/// Looks up name and title in the latest game.
 fn look_up(db: &Connection, opponent: &mut Opponent) -> rusqlite::Result<()> {
     let mut latest = db.prepare_cached(
         "SELECT CASE us WHEN 'white' THEN black_name ELSE white_name END,
@@ -127,7 +126,7 @@ fn look_up(db: &Connection, opponent: &mut Opponent) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The same of games that are at hand, where nothing is kept.
+/// Computes the same totals from games in memory, where there is no archive.
 pub fn opponents_of<'g>(games: impl IntoIterator<Item = &'g GameRecord>) -> Vec<Opponent> {
     let mut known: HashMap<String, Opponent> = HashMap::new();
     for game in games {
@@ -135,8 +134,7 @@ pub fn opponents_of<'g>(games: impl IntoIterator<Item = &'g GameRecord>) -> Vec<
         else {
             continue;
         };
-        let id = them.id.clone().unwrap_or_else(|| them.name.to_lowercase());
-        let it = known.entry(id).or_insert_with_key(|id| Opponent {
+        let it = known.entry(them.key()).or_insert_with_key(|id| Opponent {
             id: id.clone(),
             ..Opponent::default()
         });
@@ -170,7 +168,7 @@ mod tests {
     use crate::archive::tests::{game, ground, keep};
     use crate::lichess::{Side, Status};
 
-    /// Won, lost and drawn, on the clock and otherwise, void and under way, against three.
+    /// Won, lost and drawn, on time and otherwise, void and running, against three opponents.
     fn games() -> Vec<GameRecord> {
         let ended = |number: u64, opponent: &str, status, winner| {
             let mut game = game(&format!("game{number:04}"), number, opponent);

@@ -1,7 +1,7 @@
-//! What is let go of: old games, or what was thought in them, challenges, events, and the room they took.
+//! Deletes old games or their details, challenges and events, and shrinks the file.
 //!
-//! In steps, each a short transaction of its own: anyone else who writes waits for one of them and never
-//! for all. A game that runs stays, however old it is.
+//! Works in steps, each a short transaction: another writer waits for one step, never for all. A
+//! running game stays, however old.
 
 use std::thread;
 use std::time::Duration;
@@ -9,60 +9,60 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::database::Database;
-use super::error::ArchiveError;
 use super::move_codec::{pack, unpack};
 use super::reader::ArchiveReader;
 use super::record::{Millis, MoveRecord};
 use super::rows::{moment, number};
+use crate::sqlite::Error;
 
-/// Games of a step.
+/// Games per step.
 const GAMES: usize = 100;
-/// Challenges of a step, and events.
+/// Challenges and events per step.
 const ROWS: usize = 500;
-/// Pages of a step: two megabytes.
+/// Pages per step: two megabytes.
 const PAGES: u32 = 512;
-/// Left to others at the file between two steps. Who finds it held looks again and again, at first
-/// every 25 milliseconds at the latest: that falls into it.
+/// Pause between two steps for other writers. A writer that finds the file locked looks again at
+/// least every 25 ms at first, which falls into the pause.
 const BREATH: Duration = Duration::from_millis(30);
 
-/// What goes of old games.
+/// What to delete of old games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prune {
     Games,
-    /// What the engine thought: scores, depths, nodes, lines. Moves and clocks stay.
+    /// The analysis of the engine: scores, depths, nodes, lines. Moves and clocks stay.
     Details,
 }
 
-/// What is no longer kept.
+/// What was deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Games, or games whose details are gone.
+    /// Games, or games that lost their details.
     pub games: u64,
     pub challenges: u64,
     pub events: u64,
 }
 
-/// How far games have been looked through, in the order in which they began.
+/// A position in the games, ordered by their start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrunePlace {
     began: Millis,
-    /// The number of the last game looked at that began then.
+    /// The number of the last visited game that began then.
     n: i64,
 }
 
 impl PrunePlace {
-    /// Everything that began before a moment has been looked at.
+    /// Before the first game that began at or after a moment.
     pub const fn at(began: Millis) -> Self {
         Self { began, n: -1 }
     }
 }
 
 impl Database {
-    /// Lets go of what began before a moment, step by step until all of it is gone.
+    /// Deletes everything that began before a moment, step by step.
     ///
     /// # Errors
     /// When the file cannot be written; what has gone by then is gone.
-    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, ArchiveError> {
+    pub fn prune(&mut self, before: Millis, what: Prune) -> Result<Pruned, Error> {
         let mut pruned = Pruned::default();
         let mut place = Some(PrunePlace::at(0));
         while let Some(from) = place {
@@ -85,12 +85,12 @@ impl Database {
         while self.give_back()? {
             thread::sleep(BREATH);
         }
-        self.merge_log()?;
+        self.0.checkpoint()?;
         Ok(pruned)
     }
 
-    /// A step through the games that began before a moment: how many of them have changed, and where
-    /// to continue, if there may be more.
+    /// Runs one step over the games that began before a moment. Returns how many it changed, and
+    /// where to continue if there may be more.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -99,8 +99,8 @@ impl Database {
         from: PrunePlace,
         before: Millis,
         what: Prune,
-    ) -> Result<(u64, Option<PrunePlace>), ArchiveError> {
-        self.change(|batch| {
+    ) -> Result<(u64, Option<PrunePlace>), Error> {
+        self.0.write(|batch| {
             let old = old_games(batch, from, before)?;
             let mut changed = 0;
             for (n, _) in &old {
@@ -117,13 +117,13 @@ impl Database {
         })
     }
 
-    /// Lets go of some challenges and events from before a moment: how many of each; none when all
-    /// are gone.
+    /// Deletes some challenges and events from before a moment. Returns the number of each, zero
+    /// once all are deleted.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn prune_events(&mut self, before: Millis) -> Result<(u64, u64), ArchiveError> {
-        self.change(|batch| {
+    pub fn prune_events(&mut self, before: Millis) -> Result<(u64, u64), Error> {
+        self.0.write(|batch| {
             let gone = |table| {
                 let sql = format!(
                     "DELETE FROM {table} WHERE n IN (SELECT n FROM {table} WHERE at < ?1 LIMIT ?2)"
@@ -135,12 +135,12 @@ impl Database {
         })
     }
 
-    /// Gives some of the pages that nothing stands on back to the system; whether there are more.
+    /// Returns some free pages to the system. Returns whether there are more.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn give_back(&mut self) -> Result<bool, ArchiveError> {
-        self.change(|batch| {
+    pub fn give_back(&mut self) -> Result<bool, Error> {
+        self.0.write(|batch| {
             let free = || -> rusqlite::Result<i64> {
                 batch.query_row("PRAGMA freelist_count", [], |row| row.get(0))
             };
@@ -148,31 +148,31 @@ impl Database {
             if before == 0 {
                 return Ok(false);
             }
-            // Each row of its answer is one page: it has to be read to the end.
+            // Each row of the reply is one page: the pragma works only as far as its rows are read.
             let mut pages = batch.prepare(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
             let mut pages = pages.query([])?;
             while pages.next()?.is_some() {}
             let after = free()?;
-            // A file that was made otherwise keeps them.
+            // A file created without incremental vacuum keeps its pages.
             Ok(after > 0 && after < before)
         })
     }
 }
 
 impl ArchiveReader {
-    /// How many games would go with everything that began before a moment.
+    /// Counts the games that pruning before a moment would delete.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn prunable(&self, before: Millis) -> Result<u64, ArchiveError> {
+    pub fn prunable(&self, before: Millis) -> Result<u64, Error> {
         let sql = "SELECT count(*) FROM game WHERE began < ?1 AND status IS NOT NULL";
         let count = self.ask(|db| db.query_row(sql, [number(before)], |row| row.get(0)));
         count.map(moment)
     }
 }
 
-/// The next games that have ended, with when they began. Found along the index by that time: nothing
-/// is read of those that are young enough.
+/// The next games that have ended, with their start. The index by time finds them without reading
+/// younger ones.
 fn old_games(
     batch: &Transaction<'_>,
     from: PrunePlace,
@@ -198,7 +198,8 @@ fn delete(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Leaves of a game's moves what was played and what the clocks showed.
+/// Reduces the moves of a game to what was played and what the clocks showed. Returns whether that
+/// saves space.
 fn thin(batch: &Transaction<'_>, n: i64) -> rusqlite::Result<bool> {
     let select = "SELECT packed FROM moves WHERE game = ?1";
     let mut packed = batch.prepare_cached(select)?;
@@ -232,7 +233,7 @@ mod tests {
     fn a_step_is_short_and_the_next_goes_on_where_it_ended() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
-        // Their numbers are not in the order in which they began, and some began at once.
+        // Their numbers are not in the order of their start, and some began at the same moment.
         for number in (0..250).rev() {
             let began = number / 2;
             keep(&mut disk, &game(&format!("old{number:05}"), began, "Nuke"));
@@ -281,7 +282,7 @@ mod tests {
     fn old_games_are_found_along_the_index_by_time() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
-        let plan = disk.change(|batch| {
+        let plan = disk.0.write(|batch| {
             let sql = "EXPLAIN QUERY PLAN SELECT n, began FROM game
                 WHERE began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL
                 ORDER BY began, n LIMIT 4";

@@ -1,70 +1,35 @@
-//! What is kept, for anyone who looks things up: commands, pages, the review.
+//! The archive, open for reading: by commands, pages and the review.
 //!
-//! Reads alone, over a connection of its own, while the bot writes. The calls block: asynchronous code
-//! makes them where blocking is allowed.
+//! A reader has its own connection and works while the bot writes. Its calls block, so asynchronous
+//! code must run them where blocking is allowed.
 
-use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde::Serialize;
 
-use super::database::open_to_read;
-use super::error::ArchiveError;
-use super::filter::{Conditions, Filter};
+use super::database::KIND;
+use super::filter::{Conditions, Filter, Order};
+use super::pgn::board;
 use super::record::{EventRecord, GameRecord, Millis, Outcome};
 use super::rows::{
     EVENT_COLUMNS, GAME_COLUMNS, GAME_WIDTH, event_of, game_of, number, read_game, read_moves,
 };
 use super::sql_enums;
-use crate::rules::Game;
+use crate::sqlite::{self, Error};
 
-/// Lines that are read at a time, and games with their moves.
+/// Rows per page, without and with moves.
 pub(super) const LINES: usize = 1000;
 const GAMES: usize = 100;
 
 /// The archive, for reading. Clones share the connection, one call at a time.
-#[derive(Clone)]
-pub struct ArchiveReader(Arc<ReaderConnection>);
-
-struct ReaderConnection {
-    path: PathBuf,
-    db: Mutex<Connection>,
-}
-
-impl fmt::Debug for ArchiveReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Library").field(&self.0.path).finish()
-    }
-}
-
-/// In which order things are listed: by when they began, or happened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    #[default]
-    Newest,
-    Oldest,
-}
-
-impl Order {
-    /// How what comes later in the list compares.
-    pub(super) const fn sign(self) -> &'static str {
-        match self {
-            Self::Newest => "<",
-            Self::Oldest => ">",
-        }
-    }
-
-    /// The word of SQL for it.
-    pub(super) const fn word(self) -> &'static str {
-        match self {
-            Self::Newest => "DESC",
-            Self::Oldest => "ASC",
-        }
-    }
+#[derive(Clone, Debug)]
+pub struct ArchiveReader {
+    path: Arc<Path>,
+    db: Arc<Mutex<sqlite::Database>>,
 }
 
 /// A game in a list: everything but its moves.
@@ -73,23 +38,24 @@ pub struct GameLine {
     /// The record, without moves.
     #[serde(flatten)]
     pub game: GameRecord,
-    /// How it ended for us.
+    /// The result for us.
     pub result: Option<Outcome>,
     pub plies: u32,
-    /// The first six of them in UCI.
+    /// The first six plies in UCI.
     pub opening: String,
-    /// The least that our clock showed after a move of ours.
+    /// The least time on our clock after a move of ours.
     pub least_clock: Option<Millis>,
-    /// Our moves after which less than ten seconds, and less than a tenth of the clock, were left.
+    /// Our moves after which less than ten seconds, and less than a tenth of the initial time, were
+    /// left.
     pub hurried: u32,
-    /// The most that a move of ours cost beside our thinking.
+    /// Maximum move overhead.
     pub lag: Option<Millis>,
 }
 
-/// Where a list of games continues: after the game with this beginning and id.
+/// Where a list of games continues: after the game with this start and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameCursor {
-    /// When that game began.
+    /// Start of that game.
     pub began: Millis,
     pub id: String,
 }
@@ -111,22 +77,24 @@ impl GameLine {
 }
 
 impl ArchiveReader {
-    /// Opens the archive, which must be there.
+    /// Opens an existing archive.
     ///
     /// # Errors
     /// When there is none, or it is not of this program's format.
-    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let db = Mutex::new(open_to_read(path)?);
-        let path = path.to_owned();
-        Ok(Self(Arc::new(ReaderConnection { path, db })))
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let db = sqlite::Database::open_to_read(&KIND, path)?;
+        Ok(Self {
+            path: path.into(),
+            db: Arc::new(Mutex::new(db)),
+        })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
-        &self.0.path
+        &self.path
     }
 
-    /// The games that are meant, so many at most, after the marked one if there is one.
+    /// Returns at most `most` games, after the marked one if given.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -136,7 +104,7 @@ impl ArchiveReader {
         order: Order,
         most: usize,
         after: Option<&GameCursor>,
-    ) -> Result<Vec<GameLine>, ArchiveError> {
+    ) -> Result<Vec<GameLine>, Error> {
         let columns = format!("{GAME_COLUMNS}, result, plies, opening, least_clock, hurried, lag");
         let (sql, values) = listing(&columns, filter, order, most, after);
         self.ask(|db| {
@@ -147,12 +115,12 @@ impl ArchiveReader {
         })
     }
 
-    /// The same, one by one, until the answer is `false` or an error. Anyone who takes them may be slow:
-    /// they are read page by page, and the file is let go of in between.
+    /// Passes them to `take` one by one, until it returns `false` or an error. Reads page by page
+    /// and releases the file in between, so `take` may be slow.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_line<E: From<ArchiveError>>(
+    pub fn each_line<E: From<Error>>(
         &self,
         filter: &Filter,
         order: Order,
@@ -163,11 +131,11 @@ impl ArchiveReader {
         page_by_page(most, LINES, read, GameLine::mark, take)
     }
 
-    /// The same games with their moves.
+    /// Passes games with their moves to `take` in the same way.
     ///
     /// # Errors
     /// When the file cannot be read, or the first error of `take`.
-    pub fn each_game<E: From<ArchiveError>>(
+    pub fn each_game<E: From<Error>>(
         &self,
         filter: &Filter,
         order: Order,
@@ -191,11 +159,11 @@ impl ArchiveReader {
         page_by_page(most, GAMES, read, GameCursor::of, take)
     }
 
-    /// A game with its moves, as people write them too.
+    /// Reads a game with its moves, SAN included.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn game(&self, id: &str) -> Result<Option<GameRecord>, ArchiveError> {
+    pub fn game(&self, id: &str) -> Result<Option<GameRecord>, Error> {
         let mut game = self.ask(|db| read_game(db, id))?;
         if let Some(game) = &mut game {
             write_san(game);
@@ -203,11 +171,11 @@ impl ArchiveReader {
         Ok(game)
     }
 
-    /// Ids that begin so, for someone who typed the beginning of one.
+    /// Returns ids with this prefix.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn ids_like(&self, beginning: &str) -> Result<Vec<String>, ArchiveError> {
+    pub fn ids_like(&self, beginning: &str) -> Result<Vec<String>, Error> {
         let after = format!("{beginning}\u{10ffff}");
         self.ask(|db| {
             let mut ids = db.prepare_cached(
@@ -218,11 +186,11 @@ impl ArchiveReader {
         })
     }
 
-    /// The account that most games of ours were played as.
+    /// Returns the account that played most of our latest games.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn account(&self) -> Result<Option<String>, ArchiveError> {
+    pub fn account(&self) -> Result<Option<String>, Error> {
         self.ask(|db| {
             let mut found = db.prepare(
                 "SELECT CASE us WHEN 'white' THEN white_id ELSE black_id END AS me
@@ -235,12 +203,12 @@ impl ArchiveReader {
         })
     }
 
-    /// What happened in a game, and to the account meanwhile; the earliest first. Of very much the
-    /// last is told: that is where a game was lost.
+    /// Returns the events of a game and those of the account during it, earliest first. Of very
+    /// many it returns the last ones: they tell why a game was lost.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn events_of(&self, game: &GameRecord) -> Result<Vec<EventRecord>, ArchiveError> {
+    pub fn events_of(&self, game: &GameRecord) -> Result<Vec<EventRecord>, Error> {
         let ended = game.ending.as_ref().map_or(Millis::MAX, |ending| ending.at);
         self.ask(|db| {
             let mut found = db.prepare_cached(&format!(
@@ -258,33 +226,31 @@ impl ArchiveReader {
         })
     }
 
-    /// Writes a copy of the whole archive, as it stands at this moment, to a new file. It is there
-    /// when it is complete and not before.
+    /// Writes a copy of the whole archive, as of this moment, to a new file. The file appears once
+    /// the copy is complete. Returns its size.
     ///
     /// # Errors
     /// When there is such a file already, or the copy cannot be written.
-    pub fn backup(&self, to: &Path) -> Result<u64, ArchiveError> {
+    pub fn backup(&self, to: &Path) -> Result<u64, Error> {
         let partial = to.with_added_extension("partial");
-        let failed = |reason: String| ArchiveError::Failed {
-            path: to.to_owned(),
-            reason,
-        };
+        let failed = |reason: &str| Error::failed(to, reason);
         if to.exists() {
-            return Err(failed("the file exists already".to_owned()));
+            return Err(failed("the file exists already"));
         }
         let Some(name) = partial.to_str() else {
-            return Err(failed("its name is not valid UTF-8".to_owned()));
+            return Err(failed("its name is not valid UTF-8"));
         };
-        // A backup that was cut off; SQLite writes to no file that holds anything.
+        // Left by an interrupted backup; SQLite does not write to a file with content.
         if partial.exists() {
-            fs::remove_file(&partial).map_err(|error| ArchiveError::of_io(&partial, &error))?;
+            fs::remove_file(&partial)
+                .map_err(|error| Error::failed(&partial, &error.to_string()))?;
         }
-        let copied = self.db().execute("VACUUM INTO ?1", [name]);
-        let moved = copied
-            .map_err(|error| failed(error.to_string()))
-            .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(error.to_string())));
+        let copied = self.ask(|db| Ok(db.execute("VACUUM INTO ?1", [name])));
+        let moved = copied?
+            .map_err(|error| failed(&error.to_string()))
+            .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(&error.to_string())));
         if moved.is_err() {
-            // What is left of it is of no use to anyone.
+            // A partial copy is useless.
             let _ = fs::remove_file(&partial);
         }
         moved
@@ -293,12 +259,9 @@ impl ArchiveReader {
     pub(super) fn ask<T>(
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, ArchiveError> {
-        question(&self.db()).map_err(|error| ArchiveError::of(&self.0.path, &error))
-    }
-
-    fn db(&self) -> MutexGuard<'_, Connection> {
-        self.0.db.lock().unwrap_or_else(PoisonError::into_inner)
+    ) -> Result<T, Error> {
+        let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        db.ask(question)
     }
 }
 
@@ -307,8 +270,8 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
     file.sync_all()?;
     let length = file.metadata()?.len();
     fs::rename(partial, to)?;
-    // The name lasts once the folder is written too. The copy is whole by now: where a file system
-    // knows no such thing, nothing is lost by it.
+    // The rename survives a crash only once the folder is written too. Some file systems cannot do
+    // that; the copy is complete anyway.
     let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = fs::File::open(folder.unwrap_or(Path::new(".")));
     if let Err(error) = folder.and_then(|folder| folder.sync_all()) {
@@ -317,11 +280,11 @@ fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {
     Ok(length)
 }
 
-/// Hands on so many at most of what is read in pages, until the answer is `false`.
-pub(super) fn page_by_page<T, M, E: From<ArchiveError>>(
+/// Passes at most `most` items, read in pages, to `take` until it returns `false`.
+pub(super) fn page_by_page<T, M, E: From<Error>>(
     most: usize,
     page: usize,
-    read: impl Fn(usize, Option<&M>) -> Result<Vec<T>, ArchiveError>,
+    read: impl Fn(usize, Option<&M>) -> Result<Vec<T>, Error>,
     mark: impl Fn(&T) -> M,
     mut take: impl FnMut(T) -> Result<bool, E>,
 ) -> Result<(), E> {
@@ -345,7 +308,7 @@ pub(super) fn page_by_page<T, M, E: From<ArchiveError>>(
     Ok(())
 }
 
-/// The statement for a list, and its parameters.
+/// The query for a list, and its parameters.
 fn listing(
     columns: &str,
     filter: &Filter,
@@ -368,12 +331,11 @@ fn listing(
 }
 
 fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
-    let result: Option<String> = row.get(GAME_WIDTH)?;
     let least: Option<i64> = row.get(GAME_WIDTH + 3)?;
     let lag: Option<i64> = row.get(GAME_WIDTH + 5)?;
     Ok(GameLine {
         game: game_of(row)?,
-        result: result.as_deref().and_then(sql_enums::outcome),
+        result: sql_enums::word(row, GAME_WIDTH)?,
         plies: row.get(GAME_WIDTH + 1)?,
         opening: row.get(GAME_WIDTH + 2)?,
         least_clock: least.map(super::rows::moment),
@@ -382,14 +344,10 @@ fn line_of(row: &Row<'_>) -> rusqlite::Result<GameLine> {
     })
 }
 
-/// Puts to each move what people write for it; from the first one that is not legal on, nothing.
+/// Adds the SAN of each move, up to the first illegal one.
 pub fn write_san(game: &mut GameRecord) {
-    let mut board = match &game.initial_fen {
-        None => Game::new(),
-        Some(fen) => match crate::rules::Position::from_fen(fen) {
-            Ok(position) => Game::from_position(position),
-            Err(_) => return,
-        },
+    let Some(mut board) = board(game) else {
+        return;
     };
     for made in &mut game.moves {
         let before = *board.position();

@@ -1,71 +1,48 @@
-//! What is kept: games with their moves, challenges, events.
+//! The records: games with their moves, challenges, events.
 //!
-//! Plain data that can be written as JSON and as rows. Moments are milliseconds since 1970, UTC;
-//! spans are milliseconds too. Nothing here reads a clock, a file or a board.
+//! Plain data, written as JSON and as rows. Moments are milliseconds since 1970, UTC; durations are
+//! milliseconds too.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::engine::Score;
 use crate::lichess::{Side, Speed, Status};
 
-/// Milliseconds: since 1970 for a moment, else of a span.
+/// Milliseconds: a moment since 1970, or a duration.
 pub type Millis = u64;
 
-/// A game as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A game, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
-    /// The server's id of it.
+    /// The server's id of the game.
     pub id: String,
-    /// Who has the white men.
+    /// The player of the white pieces.
     pub white: PlayerRecord,
-    /// Who has the black men.
+    /// The player of the black pieces.
     pub black: PlayerRecord,
-    /// Our colour; none in games of others.
+    /// Our side; `None` in games of others.
     pub us: Option<Side>,
-    /// Whether ratings are at stake.
     pub rated: bool,
     pub speed: Speed,
     pub control: TimeControlRecord,
-    /// Where it began, unless at the usual place.
+    /// The start position, if not the usual one.
     pub initial_fen: Option<String>,
-    /// When the server made it.
+    /// When the server created the game.
     pub created: Option<Millis>,
-    /// When we first saw it.
+    /// When the bot first saw it.
     pub joined: Millis,
-    /// How it came about.
     pub origin: Origin,
     /// The arena it belongs to.
     pub tournament: Option<String>,
-    /// Which program played for us, with its version.
+    /// The program that played for us, with its version.
     pub program: Option<String>,
-    /// The moves from the start.
     pub moves: Vec<MoveRecord>,
-    /// How it ended; none while it runs.
+    /// `None` while the game is running.
     pub ending: Option<EndingRecord>,
-}
-
-impl Default for GameRecord {
-    fn default() -> Self {
-        Self {
-            id: String::new(),
-            white: PlayerRecord::default(),
-            black: PlayerRecord::default(),
-            us: None,
-            rated: false,
-            speed: Speed::Unknown,
-            control: TimeControlRecord::Unknown,
-            initial_fen: None,
-            created: None,
-            joined: 0,
-            origin: Origin::Unknown,
-            tournament: None,
-            program: None,
-            moves: Vec::new(),
-            ending: None,
-        }
-    }
 }
 
 impl GameRecord {
@@ -77,7 +54,7 @@ impl GameRecord {
         }
     }
 
-    /// The same, to be changed.
+    /// The player of one side, mutable.
     pub fn player_mut(&mut self, side: Side) -> &mut PlayerRecord {
         match side {
             Side::White => &mut self.white,
@@ -90,12 +67,12 @@ impl GameRecord {
         self.us.map(|us| self.player(us.other()))
     }
 
-    /// When it began, as well as that is known.
+    /// The start of the game, as well as it is known.
     pub fn began(&self) -> Millis {
         self.created.unwrap_or(self.joined)
     }
 
-    /// How it ended for one side; none while it runs, and where no one won or drew.
+    /// The result for one side; `None` while the game is running and if it was aborted.
     pub fn outcome(&self, side: Side) -> Option<Outcome> {
         let ending = self.ending.as_ref()?;
         match ending.winner {
@@ -106,12 +83,12 @@ impl GameRecord {
         }
     }
 
-    /// How it ended for us.
+    /// The result for us.
     pub fn our_outcome(&self) -> Option<Outcome> {
         self.outcome(self.us?)
     }
 
-    /// The result as a scoresheet has it; `*` where there is none.
+    /// The result in PGN; `*` if there is none.
     pub fn result(&self) -> &'static str {
         match self.outcome(Side::White) {
             Some(Outcome::Win) => "1-0",
@@ -121,14 +98,14 @@ impl GameRecord {
         }
     }
 
-    /// The first moves in UCI, blanks between.
+    /// The first moves in UCI, separated by blanks.
     pub fn opening(&self, plies: usize) -> String {
         let moves = self.moves.iter().take(plies);
         let moves: Vec<&str> = moves.map(|made| made.uci.as_str()).collect();
         moves.join(" ")
     }
 
-    /// Which side makes the move after so many.
+    /// The side that makes the move after `ply` others.
     pub fn mover(ply: usize) -> Side {
         if ply.is_multiple_of(2) {
             Side::White
@@ -141,48 +118,52 @@ impl GameRecord {
 /// A player of a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerRecord {
-    /// The account in lower case; none for the nameless and the server's engine.
+    /// The account in lower case; `None` for anonymous players and the server's engine.
     pub id: Option<String>,
-    /// The name as it is shown.
+    /// The name as displayed.
     pub name: String,
     /// `"BOT"`, `"GM"` and so on.
     pub title: Option<String>,
-    /// The rating when the game began.
+    /// The rating at the start of the game.
     pub rating: Option<i32>,
-    /// Whether that was provisional.
+    /// Whether that rating was provisional.
     pub provisional: bool,
-    /// What the game did to it.
+    /// The change of the rating by the game.
     pub rating_diff: Option<i32>,
 }
 
 impl PlayerRecord {
-    /// Whether this is a bot account.
+    /// The id, or the name in lower case if there is none.
+    pub fn key(&self) -> String {
+        let id = self.id.clone();
+        id.unwrap_or_else(|| self.name.to_lowercase())
+    }
+
     pub fn is_bot(&self) -> bool {
         self.title.as_deref() == Some("BOT")
     }
 }
 
-/// How time runs in a game.
+/// The time control of a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeControlRecord {
     /// A clock for the whole game.
     Clock {
-        /// Time at the start.
+        /// The initial time.
         initial: Millis,
-        /// Time added after each move.
+        /// The time added after each move.
         increment: Millis,
     },
     /// Days for each move.
     Days(u32),
-    /// No limit at all.
     Unlimited,
     #[default]
     Unknown,
 }
 
 impl fmt::Display for TimeControlRecord {
-    /// `3+2`, `1/2+0`, `2 days`, `unlimited`; `?` where it is unknown.
+    /// `3+2`, `1/2+0`, `2 days`, `unlimited`; `?` if unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Clock { initial, increment } => {
@@ -204,72 +185,115 @@ impl fmt::Display for TimeControlRecord {
 }
 
 /// How a game came about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Origin {
     Incoming,
     Outgoing,
     /// An arena paired us.
     Arena,
-    /// It was read from a file.
+    /// Read from a file.
     Imported,
     #[default]
     Unknown,
 }
 
-/// How a game ended for a side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The result for one side.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Outcome {
     Win,
     Draw,
     Loss,
 }
 
-/// A move that was made.
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ResultCounts {
+    /// Games with a result.
+    pub games: u64,
+    pub wins: u64,
+    pub draws: u64,
+    pub losses: u64,
+    /// Sum of our rating changes.
+    pub diff: i64,
+}
+
+impl ResultCounts {
+    /// The score in percent: a win counts one, a draw a half.
+    pub fn percent(&self) -> f64 {
+        if self.games == 0 {
+            return 0.0;
+        }
+        (self.wins as f64 + self.draws as f64 / 2.0) * 100.0 / self.games as f64
+    }
+
+    pub(super) fn add(&mut self, outcome: Outcome, diff: i64) {
+        self.games += 1;
+        self.diff += diff;
+        match outcome {
+            Outcome::Win => self.wins += 1,
+            Outcome::Draw => self.draws += 1,
+            Outcome::Loss => self.losses += 1,
+        }
+    }
+}
+
+/// A move of a game.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MoveRecord {
     /// The move in UCI.
     pub uci: String,
-    /// The move as people write it; left out where no one has worked it out.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The move in SAN, if worked out.
     pub san: Option<String>,
-    /// When we saw it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// When the bot saw it.
     pub at: Option<Millis>,
-    /// What the mover's clock showed after it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The mover's clock after the move.
     pub clock: Option<Millis>,
-    /// What the server took off the mover's clock for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The time that the server took off the mover's clock.
     pub spent: Option<Millis>,
-    /// What the search made of it, as the mover sees it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The score of the search, from the mover's view.
     pub score: Option<ScoreRecord>,
-    /// The last iteration finished.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The last completed iteration.
     pub depth: Option<u32>,
     /// The deepest ply reached.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seldepth: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
-    /// How long the search took.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Duration of the search.
     pub time: Option<Millis>,
-    /// Where it came from.
     pub source: Source,
-    /// What it cost on the clock beside our thinking: the way to the server and back.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Time spent on the clock besides thinking: the way to the server and back.
     pub lag: Option<Millis>,
-    /// The first moves of the line expected, in UCI, blanks between, the move itself first.
+    /// The start of the expected line in UCI, separated by blanks, this move first.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub line: String,
 }
 
 impl MoveRecord {
-    /// A move of which nothing is known but itself.
+    /// A move without any details.
     pub fn bare(uci: impl Into<String>) -> Self {
         Self {
             uci: uci.into(),
@@ -277,7 +301,7 @@ impl MoveRecord {
         }
     }
 
-    /// The score as White sees it, the move being the one after `ply` others.
+    /// The score from White's view, if the move is the one after `ply` others.
     pub fn white_score(&self, ply: usize) -> Option<ScoreRecord> {
         let score = self.score?;
         Some(match GameRecord::mover(ply) {
@@ -286,64 +310,62 @@ impl MoveRecord {
         })
     }
 
-    /// Whether more is known than the move itself and the clock.
+    /// Whether the engine told more than the move itself.
     pub fn is_annotated(&self) -> bool {
         self.score.is_some() || self.source != Source::Unknown
     }
 }
 
 /// Where a move came from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum Source {
     Book,
-    /// Endgame tables, which know the position before it.
+    /// Endgame tablebases.
     Table,
     Engine,
     /// No other move was legal, or left.
+    #[strum(serialize = "only move")]
     OnlyMove,
-    /// No search had an answer: a move that does no harm at once.
+    /// The search had no answer: a move that does no harm at once.
     Safe,
-    /// The opponent made it, or no one knows.
+    /// The opponent made it, or the source is unknown.
     #[default]
     Unknown,
 }
 
 impl Source {
-    pub const ALL: [Self; 6] = [
-        Self::Book,
-        Self::Table,
-        Self::Engine,
-        Self::OnlyMove,
-        Self::Safe,
-        Self::Unknown,
-    ];
-
-    /// A word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Book => "book",
-            Self::Table => "table",
-            Self::Engine => "engine",
-            Self::OnlyMove => "only move",
-            Self::Safe => "safe",
-            Self::Unknown => "unknown",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
-/// What a position is worth.
+/// The value of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScoreRecord {
     /// Hundredths of a pawn.
     Cp(i32),
-    /// Decided in so many moves: above zero it is won, otherwise lost.
+    /// Decided in so many moves: won above zero, otherwise lost.
     Mate(i32),
 }
 
 impl ScoreRecord {
-    /// The same as the other side sees it.
+    /// The score from the other side's view.
     #[must_use]
     pub const fn turned(self) -> Self {
         match self {
@@ -352,7 +374,7 @@ impl ScoreRecord {
         }
     }
 
-    /// One number for comparisons and graphs: centipawns, whatever is decided far beyond them.
+    /// One number for comparisons and graphs: centipawns, with decided positions far beyond them.
     pub const fn centipawns(self) -> i32 {
         match self {
             Self::Cp(cp) => cp,
@@ -380,17 +402,17 @@ impl fmt::Display for ScoreRecord {
     }
 }
 
-/// How a game ended.
+/// The end of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndingRecord {
-    /// How; unknown where we lost sight of it.
+    /// `Unknown` if the bot did not see the end.
     pub status: Status,
     pub winner: Option<Side>,
     pub at: Millis,
 }
 
 impl EndingRecord {
-    /// Whether it was played to a result.
+    /// Whether the game was played to a result.
     pub const fn is_played(&self) -> bool {
         self.status.has_result(self.winner)
     }
@@ -399,78 +421,83 @@ impl EndingRecord {
 /// A challenge, to us or from us.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChallengeRecord {
-    /// The server's id of it.
+    /// The server's id of the challenge.
     pub id: String,
-    /// When we first saw it.
+    /// When the bot first saw it.
     pub at: Millis,
-    /// Which way it goes.
     pub direction: Direction,
     pub user: PlayerRecord,
-    /// Whether ratings are to be at stake.
     pub rated: bool,
-    /// What is to be played; `atomic` mostly.
+    /// The variant, mostly `atomic`.
     pub variant: String,
     pub speed: Speed,
-    /// How time is to run.
     pub control: TimeControlRecord,
-    /// Our colour, where it is settled.
+    /// Our side, if already decided.
     pub color: Option<Side>,
-    /// What became of it.
     pub verdict: ChallengeVerdict,
-    /// What the one who asked was told, where it was declined.
+    /// The reason sent to the challenger, if declined.
     pub reason: Option<String>,
     pub rule: Option<String>,
-    /// What that rule found, for a person.
+    /// The finding of that rule, for the operator.
     pub why: Option<String>,
-    /// When that was settled.
+    /// When the verdict was reached.
     pub settled: Option<Millis>,
 }
 
-/// Which way a challenge goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The direction of a challenge.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Direction {
     In,
     Out,
 }
 
-/// What became of a challenge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The state of a challenge.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ChallengeVerdict {
-    /// It waits: for a seat, or for the other end.
+    /// Waits for a slot, or for the other side.
     #[default]
     Waiting,
-    /// It is taken; a game follows.
+    /// Accepted; a game follows.
     Accepted,
     Declined,
-    /// Anyone who made it took it back, or it lapsed.
+    /// The challenger withdrew it, or it lapsed.
     Canceled,
-    /// The server let nothing come of it.
+    /// The server refused it.
     Failed,
 }
 
 impl ChallengeVerdict {
-    /// A word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Accepted => "accepted",
-            Self::Declined => "declined",
-            Self::Canceled => "canceled",
-            Self::Failed => "failed",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 
-/// Something that an operator may want to look up later.
+/// An event that an operator may want to look up later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
     pub at: Millis,
-    /// One word for its kind, such as `offline`, `alarm`, `limited`, `operator`.
+    /// One word, such as `offline`, `alarm`, `limited`, `operator`.
     pub kind: String,
     pub text: String,
-    /// The game it was about.
+    /// The game concerned.
     pub game: Option<String>,
 }
 

@@ -1,50 +1,50 @@
-//! What a second look found out about a game, and which games still wait for one.
+//! Reviews of games, and the games that wait for one.
 //!
-//! Rows only; the looking is done elsewhere.
+//! Rows only; `bot::archiver` does the analysis.
 
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
 use super::database::Database;
-use super::error::ArchiveError;
 use super::reader::ArchiveReader;
 use super::record::{GameRecord, Millis, ScoreRecord};
 use super::rows;
+use crate::sqlite::Error;
 
-/// A second look at a game.
+/// The review of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewRecord {
     pub game: String,
     pub at: Millis,
     pub program: String,
-    /// How many positions it searched.
+    /// Number of positions searched.
     pub positions: usize,
-    /// The move that cost the point; none where no single one did.
+    /// The move that cost the point, if a single one did.
     pub mistake: Option<Mistake>,
-    /// Whether it was given up, because a search of it failed: then nothing is known.
+    /// A search failed, so nothing is known.
     #[serde(default)]
     pub given_up: bool,
 }
 
-/// A move that cost the point.
+/// The move that cost the point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mistake {
-    /// How many moves had been made before it.
+    /// Plies before it.
     pub ply: usize,
-    /// The move, as people write it.
+    /// The move in SAN.
     pub played: String,
-    /// What the position was worth to us before it.
+    /// Our score before the move.
     pub before: ScoreRecord,
-    /// What was left of that.
+    /// Our score after it.
     pub after: ScoreRecord,
     pub better: String,
     /// The better move in UCI.
     pub better_uci: String,
-    /// How deep the better move was searched.
+    /// Search depth of the better move.
     pub depth: u32,
-    /// What would have followed, the better move first.
+    /// The line that starts with the better move.
     pub line: Vec<String>,
-    /// The opponent's answer to the move played, and what follows.
+    /// The line that starts with the opponent's reply to the move played.
     pub refutation: Vec<String>,
 }
 
@@ -71,13 +71,13 @@ impl ReviewRecord {
 }
 
 impl Database {
-    /// Keeps what a second look found.
+    /// Stores a review.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn keep_review(&mut self, review: &ReviewRecord) -> Result<(), ArchiveError> {
+    pub fn keep_review(&mut self, review: &ReviewRecord) -> Result<(), Error> {
         let data = serde_json::to_string(review).unwrap_or_default();
-        self.change(|batch| {
+        self.0.write(|batch| {
             let mut insert = batch.prepare_cached(
                 "INSERT INTO review (game, at, data) VALUES (?1, ?2, ?3)
                 ON CONFLICT (game) DO UPDATE SET at = excluded.at, data = excluded.data",
@@ -87,12 +87,12 @@ impl Database {
         })
     }
 
-    /// The latest of our games since a moment that we did not win and no one has looked at again.
+    /// Returns the latest of our unreviewed games since a moment that we did not win.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn next_unreviewed(&mut self, since: Millis) -> Result<Option<GameRecord>, ArchiveError> {
-        self.look(|batch| {
+    pub fn next_unreviewed(&mut self, since: Millis) -> Result<Option<GameRecord>, Error> {
+        self.0.read(|batch| {
             let mut next = batch.prepare_cached(
                 "SELECT id FROM game WHERE began >= ?1 AND result IN ('loss', 'draw')
                 AND origin <> 'imported' AND plies > 1 AND fen IS NULL
@@ -111,11 +111,11 @@ impl Database {
 }
 
 impl ArchiveReader {
-    /// What a second look at this game found, if there was one.
+    /// Returns the review of a game.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn review(&self, game: &str) -> Result<Option<ReviewRecord>, ArchiveError> {
+    pub fn review(&self, game: &str) -> Result<Option<ReviewRecord>, Error> {
         let data = self.ask(|db| {
             let mut found = db.prepare_cached("SELECT data FROM review WHERE game = ?1")?;
             let data: Option<String> = found.query_row([game], |row| row.get(0)).optional()?;

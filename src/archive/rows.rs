@@ -1,53 +1,25 @@
-//! One record, one row (and the moves of a game another): how each thing is written and read back.
+//! Records as rows; the moves of a game have a row of their own.
 //!
-//! Statements only. A game written again keeps what only the earlier record knew; what lists and
-//! statistics ask for is worked out here, once, when it is written.
+//! Statements only. A game written again keeps what only the earlier record knew. Columns for lists
+//! and statistics are computed here, once, on writing.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::move_codec::{fill_in, pack, unpack};
 use super::record::{
-    ChallengeRecord, ChallengeVerdict, EndingRecord, EventRecord, GameRecord, Millis, PlayerRecord,
-    TimeControlRecord,
+    ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
+    MoveRecord, Origin, Outcome, PlayerRecord, TimeControlRecord,
 };
 use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
+use crate::sqlite::{Column, replace, upsert};
 
-/// Half-moves by which games are grouped in openings.
+/// Plies by which games are grouped in openings.
 pub const OPENING_PLIES: usize = 6;
-/// On a clock below this a move is hurried.
+/// A move is hurried if less time than this is left.
 const HURRY: Millis = 10_000;
 
-const WRITE_GAME: &str = "
-    INSERT INTO game (
-        id, began, created, joined, ended, us,
-        white_id, white_name, white_title, white_rating, white_provisional, white_diff,
-        black_id, black_name, black_title, black_rating, black_provisional, black_diff,
-        rated, speed, control, fen, origin, tournament, program, status, winner, plies,
-        result, opponent, opponent_bot, opening, rating, diff, opponent_rating,
-        least_clock, hurried, lag
-    ) VALUES (
-        ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
-        ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38
-    ) ON CONFLICT (id) DO UPDATE SET
-        began = excluded.began, created = excluded.created, joined = excluded.joined,
-        ended = excluded.ended, us = excluded.us, white_id = excluded.white_id,
-        white_name = excluded.white_name, white_title = excluded.white_title,
-        white_rating = excluded.white_rating, white_provisional = excluded.white_provisional,
-        white_diff = excluded.white_diff, black_id = excluded.black_id,
-        black_name = excluded.black_name, black_title = excluded.black_title,
-        black_rating = excluded.black_rating, black_provisional = excluded.black_provisional,
-        black_diff = excluded.black_diff, rated = excluded.rated, speed = excluded.speed,
-        control = excluded.control, fen = excluded.fen, origin = excluded.origin,
-        tournament = excluded.tournament, program = excluded.program, status = excluded.status,
-        winner = excluded.winner, plies = excluded.plies, result = excluded.result,
-        opponent = excluded.opponent, opponent_bot = excluded.opponent_bot,
-        opening = excluded.opening, rating = excluded.rating, diff = excluded.diff,
-        opponent_rating = excluded.opponent_rating, least_clock = excluded.least_clock,
-        hurried = excluded.hurried, lag = excluded.lag
-    RETURNING n";
-
-/// Writes a game; what an earlier row knows and this record does not stays known.
+/// Writes a game. What an earlier row knows and this record does not is kept.
 pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     match read_game(db, &game.id)? {
         None => {
@@ -62,7 +34,8 @@ pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result
     }
 }
 
-/// A challenge of which it was thought that nothing came, while the bot was away, has become this game.
+/// Marks the challenge of a game as accepted, if it was thought to have lapsed while the bot was
+/// away.
 fn was_accepted(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     let mut accept = db.prepare_cached(
         "UPDATE challenge SET verdict = ?2, why = NULL, settled = ?3
@@ -105,10 +78,7 @@ pub(super) fn keep_known(game: &mut GameRecord, known: GameRecord) {
     if game.control == TimeControlRecord::Unknown {
         game.control = known.control;
     }
-    if matches!(
-        game.origin,
-        super::Origin::Unknown | super::Origin::Imported
-    ) {
+    if matches!(game.origin, Origin::Unknown | Origin::Imported) {
         game.origin = known.origin;
     }
     game.tournament = game.tournament.take().or(known.tournament);
@@ -122,66 +92,65 @@ fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     let opponent = game.opponent();
     let clocks = clocks(game);
     let ending = game.ending.as_ref();
-    let mut insert = db.prepare_cached(WRITE_GAME)?;
-    let n: i64 = insert.query_row(
-        params![
-            game.id,
-            number(game.began()),
-            game.created.map(number),
-            number(game.joined),
-            ending.map(|ending| number(ending.at)),
-            game.us.map(Side::as_str),
-            white.id,
-            white.name,
-            white.title,
-            white.rating,
-            white.provisional,
-            white.rating_diff,
-            black.id,
-            black.name,
-            black.title,
-            black.rating,
-            black.provisional,
-            black.rating_diff,
-            game.rated,
-            game.speed.as_str(),
-            sql_enums::of_control(game.control),
-            game.initial_fen,
-            sql_enums::of_origin(game.origin),
-            game.tournament,
-            game.program,
-            ending.map(|ending| ending.status.as_str()),
-            ending.and_then(|ending| ending.winner).map(Side::as_str),
-            game.moves.len() as i64,
-            game.our_outcome().map(sql_enums::of_outcome),
-            opponent.map(|opponent| opponent
-                .id
-                .clone()
-                .unwrap_or_else(|| opponent.name.to_lowercase())),
-            opponent.is_some_and(PlayerRecord::is_bot),
-            game.opening(OPENING_PLIES),
-            us.and_then(|us| us.rating),
-            us.and_then(|us| us.rating_diff),
-            opponent.and_then(|opponent| opponent.rating),
-            clocks.least.map(number),
-            clocks.hurried,
-            clocks.lag.map(number),
-        ],
-        |row| row.get(0),
+    let winner = ending.and_then(|ending| ending.winner);
+    let row: [Column<'_>; 38] = [
+        ("id", &game.id),
+        ("began", &number(game.began())),
+        ("created", &game.created.map(number)),
+        ("joined", &number(game.joined)),
+        ("ended", &ending.map(|ending| number(ending.at))),
+        ("us", &game.us.map(Side::as_str)),
+        ("white_id", &white.id),
+        ("white_name", &white.name),
+        ("white_title", &white.title),
+        ("white_rating", &white.rating),
+        ("white_provisional", &white.provisional),
+        ("white_diff", &white.rating_diff),
+        ("black_id", &black.id),
+        ("black_name", &black.name),
+        ("black_title", &black.title),
+        ("black_rating", &black.rating),
+        ("black_provisional", &black.provisional),
+        ("black_diff", &black.rating_diff),
+        ("rated", &game.rated),
+        ("speed", &game.speed.as_str()),
+        ("control", &sql_enums::of_control(game.control)),
+        ("fen", &game.initial_fen),
+        ("origin", &<&str>::from(game.origin)),
+        ("tournament", &game.tournament),
+        ("program", &game.program),
+        ("status", &ending.map(|ending| ending.status.as_str())),
+        ("winner", &winner.map(Side::as_str)),
+        ("plies", &(game.moves.len() as i64)),
+        ("result", &game.our_outcome().map(Outcome::as_str)),
+        ("opponent", &opponent.map(PlayerRecord::key)),
+        ("opponent_bot", &opponent.is_some_and(PlayerRecord::is_bot)),
+        ("opening", &game.opening(OPENING_PLIES)),
+        ("rating", &us.and_then(|us| us.rating)),
+        ("diff", &us.and_then(|us| us.rating_diff)),
+        ("opponent_rating", &opponent.and_then(|it| it.rating)),
+        ("least_clock", &clocks.least.map(number)),
+        ("hurried", &clocks.hurried),
+        ("lag", &clocks.lag.map(number)),
+    ];
+    replace(db, "game", &row)?;
+    let mut moves = db.prepare_cached(
+        "INSERT OR REPLACE INTO moves (game, packed)
+        VALUES ((SELECT n FROM game WHERE id = ?1), ?2)",
     )?;
-    let mut moves =
-        db.prepare_cached("INSERT OR REPLACE INTO moves (game, packed) VALUES (?1, ?2)")?;
-    moves.execute(params![n, pack(&game.moves)])?;
+    moves.execute(params![game.id, pack(&game.moves)])?;
     Ok(())
 }
 
-/// How our clock fared in a game.
+/// Our clock in a game.
+#[derive(Default)]
 struct Clocks {
-    /// The least it showed after a move of ours.
+    /// The least time after a move of ours.
     least: Option<Millis>,
-    /// Moves after which less than ten seconds, and less than a tenth of the clock at the start, were left.
+    /// Moves after which less than ten seconds, and less than a tenth of the initial time, were
+    /// left.
     hurried: u32,
-    /// The most that a move cost beside our thinking.
+    /// Maximum move overhead.
     lag: Option<Millis>,
 }
 
@@ -190,11 +159,7 @@ fn clocks(game: &GameRecord) -> Clocks {
         TimeControlRecord::Clock { initial, .. } => (initial / 10).min(HURRY),
         _ => 0,
     };
-    let mut clocks = Clocks {
-        least: None,
-        hurried: 0,
-        lag: None,
-    };
+    let mut clocks = Clocks::default();
     for (ply, made) in game.moves.iter().enumerate() {
         if Some(GameRecord::mover(ply)) != game.us {
             continue;
@@ -214,33 +179,32 @@ pub(super) const GAME_COLUMNS: &str = "
     white_id, white_name, white_title, white_rating, white_provisional, white_diff,
     black_id, black_name, black_title, black_rating, black_provisional, black_diff,
     rated, speed, control, fen, origin, tournament, program, status, winner";
-/// How many they are.
+/// The number of these columns.
 pub(super) const GAME_WIDTH: usize = 27;
 
-/// A record without its moves.
+/// Reads a record, without its moves.
 pub(super) fn game_of(row: &Row<'_>) -> rusqlite::Result<GameRecord> {
     let status: Option<String> = row.get(25)?;
-    let winner: Option<String> = row.get(26)?;
+    let winner = sql_enums::side(row, 26)?;
     let ended: Option<i64> = row.get(4)?;
-    let us: Option<String> = row.get(5)?;
     Ok(GameRecord {
         id: row.get(1)?,
         white: player_of(row, 6)?,
         black: player_of(row, 12)?,
-        us: us.as_deref().and_then(sql_enums::side),
+        us: sql_enums::side(row, 5)?,
         rated: row.get(18)?,
         speed: Speed::from_word(&row.get::<_, String>(19)?),
         control: sql_enums::control(&row.get::<_, String>(20)?),
         initial_fen: row.get(21)?,
         created: row.get::<_, Option<i64>>(2)?.map(moment),
         joined: moment(row.get(3)?),
-        origin: sql_enums::origin(&row.get::<_, String>(22)?),
+        origin: sql_enums::word(row, 22)?.unwrap_or_default(),
         tournament: row.get(23)?,
         program: row.get(24)?,
         moves: Vec::new(),
         ending: status.map(|status| EndingRecord {
             status: Status::from_word(&status),
-            winner: winner.as_deref().and_then(sql_enums::side),
+            winner,
             at: ended.map(moment).unwrap_or_default(),
         }),
     })
@@ -257,7 +221,7 @@ fn player_of(row: &Row<'_>, first: usize) -> rusqlite::Result<PlayerRecord> {
     })
 }
 
-/// A game with its moves, if it is kept.
+/// Reads a game with its moves.
 pub(super) fn read_game(db: &Connection, id: &str) -> rusqlite::Result<Option<GameRecord>> {
     let sql = format!("SELECT {GAME_COLUMNS} FROM game WHERE id = ?1");
     let mut found = db.prepare_cached(&sql)?;
@@ -269,49 +233,38 @@ pub(super) fn read_game(db: &Connection, id: &str) -> rusqlite::Result<Option<Ga
     Ok(Some(game))
 }
 
-/// The moves of the game with this number.
-pub(super) fn read_moves(
-    db: &Connection,
-    n: i64,
-) -> rusqlite::Result<Vec<super::record::MoveRecord>> {
+/// Reads the moves of the game with this number.
+pub(super) fn read_moves(db: &Connection, n: i64) -> rusqlite::Result<Vec<MoveRecord>> {
     let mut packed = db.prepare_cached("SELECT packed FROM moves WHERE game = ?1")?;
     let packed: Option<String> = packed.query_row([n], |row| row.get(0)).optional()?;
     Ok(packed.as_deref().map(unpack).unwrap_or_default())
 }
 
-/// Writes a challenge; a later verdict replaces an earlier one.
+/// Writes a challenge; of a known one only the verdict changes.
 pub(super) fn write_challenge(db: &Connection, asked: &ChallengeRecord) -> rusqlite::Result<()> {
     let user = &asked.user;
-    let mut insert = db.prepare_cached(
-        "INSERT INTO challenge (
-            id, at, direction, user_id, user_name, user_title, user_rating, user_provisional, rated,
-            variant, speed, control, color, verdict, reason, rule, why, settled
-        ) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
-        ON CONFLICT (id) DO UPDATE SET
-            verdict = excluded.verdict, reason = excluded.reason, rule = excluded.rule,
-            why = excluded.why, settled = excluded.settled",
-    )?;
-    insert.execute(params![
-        asked.id,
-        number(asked.at),
-        sql_enums::of_direction(asked.direction),
-        user.id,
-        user.name,
-        user.title,
-        user.rating,
-        user.provisional,
-        asked.rated,
-        asked.variant,
-        asked.speed.as_str(),
-        sql_enums::of_control(asked.control),
-        asked.color.map(Side::as_str),
-        asked.verdict.as_str(),
-        asked.reason,
-        asked.rule,
-        asked.why,
-        asked.settled.map(number),
-    ])?;
-    Ok(())
+    let row: [Column<'_>; 18] = [
+        ("id", &asked.id),
+        ("at", &number(asked.at)),
+        ("direction", &<&str>::from(asked.direction)),
+        ("user_id", &user.id),
+        ("user_name", &user.name),
+        ("user_title", &user.title),
+        ("user_rating", &user.rating),
+        ("user_provisional", &user.provisional),
+        ("rated", &asked.rated),
+        ("variant", &asked.variant),
+        ("speed", &asked.speed.as_str()),
+        ("control", &sql_enums::of_control(asked.control)),
+        ("color", &asked.color.map(Side::as_str)),
+        ("verdict", &asked.verdict.as_str()),
+        ("reason", &asked.reason),
+        ("rule", &asked.rule),
+        ("why", &asked.why),
+        ("settled", &asked.settled.map(number)),
+    ];
+    let updated = ["verdict", "reason", "rule", "why", "settled"];
+    upsert(db, "challenge", &row, &updated)
 }
 
 /// The columns that `challenge_of` reads, in its order.
@@ -319,13 +272,12 @@ pub(super) const CHALLENGE_COLUMNS: &str = "
     id, at, direction, user_id, user_name, user_title, user_rating, user_provisional, rated,
     variant, speed, control, color, verdict, reason, rule, why, settled";
 
-/// A challenge as it was written.
+/// Reads a challenge.
 pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
-    let color: Option<String> = row.get(12)?;
     Ok(ChallengeRecord {
         id: row.get(0)?,
         at: moment(row.get(1)?),
-        direction: sql_enums::direction(&row.get::<_, String>(2)?),
+        direction: sql_enums::word(row, 2)?.unwrap_or(Direction::In),
         user: PlayerRecord {
             id: row.get(3)?,
             name: row.get(4)?,
@@ -338,8 +290,8 @@ pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
         variant: row.get(9)?,
         speed: Speed::from_word(&row.get::<_, String>(10)?),
         control: sql_enums::control(&row.get::<_, String>(11)?),
-        color: color.as_deref().and_then(sql_enums::side),
-        verdict: sql_enums::verdict(&row.get::<_, String>(13)?),
+        color: sql_enums::side(row, 12)?,
+        verdict: sql_enums::word(row, 13)?.unwrap_or_default(),
         reason: row.get(14)?,
         rule: row.get(15)?,
         why: row.get(16)?,
@@ -362,7 +314,7 @@ pub(super) fn write_event(db: &Connection, event: &EventRecord) -> rusqlite::Res
 /// The columns that `event_of` reads, in its order.
 pub(super) const EVENT_COLUMNS: &str = "at, kind, text, game";
 
-/// An event as it was written.
+/// Reads an event.
 pub(super) fn event_of(row: &Row<'_>) -> rusqlite::Result<EventRecord> {
     Ok(EventRecord {
         at: moment(row.get(0)?),
@@ -372,7 +324,7 @@ pub(super) fn event_of(row: &Row<'_>) -> rusqlite::Result<EventRecord> {
     })
 }
 
-/// A moment or a span as it stands in the file.
+/// A moment or a duration as the file stores it.
 pub(super) fn number(millis: Millis) -> i64 {
     i64::try_from(millis).unwrap_or(i64::MAX)
 }

@@ -1,12 +1,12 @@
-//! The tables of the archive, as the steps that make them.
+//! The tables of the archive, as the steps that create them.
 
 use crate::sqlite::Schema;
 
-/// Files of the archive: "MGTA".
+/// The application is "MGTA".
 ///
-/// A game's row holds everything that lists and statistics ask for, so that they never look at
-/// moves; `game_by_time` and `game_by_opponent` hold what the statistics read, so that they never
-/// look at rows either. The games of an arena are few: their rows are looked at.
+/// A row of `game` holds everything that lists and statistics need, so that they never read moves.
+/// The indexes `game_by_time` and `game_by_opponent` hold what the statistics need, so that they
+/// never read rows either. An arena has few games; their rows are read.
 pub(super) const SCHEMA: Schema = Schema {
     application: 0x4d47_5441,
     steps: &["

@@ -1,102 +1,42 @@
-//! The words that stand in the file for the values of closed kinds.
+//! Words in the file for enumerations, and conditions made of them.
 //!
-//! A word that no one knows is the unknown value, never an error: a later program may have written it.
+//! An unknown word becomes the unknown value, never an error: a later version may have written it.
 
-use super::record::{ChallengeVerdict, Direction, Origin, Outcome, TimeControlRecord};
+use std::str::FromStr;
+
+use rusqlite::Row;
+
+use super::record::TimeControlRecord;
 use crate::lichess::{Side, Status};
 
-/// The side of that name.
-pub(super) fn side(word: &str) -> Option<Side> {
-    [Side::White, Side::Black]
-        .into_iter()
-        .find(|side| side.as_str() == word)
+/// The value of the word in a column; `None` for no word and for an unknown one.
+pub(super) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
+    let word: Option<String> = row.get(column)?;
+    Ok(word.and_then(|word| word.parse().ok()))
 }
 
-/// The word for how a game came about.
-pub(super) const fn of_origin(origin: Origin) -> &'static str {
-    match origin {
-        Origin::Incoming => "incoming",
-        Origin::Outgoing => "outgoing",
-        Origin::Arena => "arena",
-        Origin::Imported => "imported",
-        Origin::Unknown => "unknown",
-    }
+/// The side in a column.
+pub(super) fn side(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Side>> {
+    let word: Option<String> = row.get(column)?;
+    let mut sides = [Side::White, Side::Black].into_iter();
+    Ok(sides.find(|side| word.as_deref() == Some(side.as_str())))
 }
 
-/// How a game of that word came about.
-pub(super) fn origin(word: &str) -> Origin {
-    [
-        Origin::Incoming,
-        Origin::Outgoing,
-        Origin::Arena,
-        Origin::Imported,
-    ]
-    .into_iter()
-    .find(|origin| of_origin(*origin) == word)
-    .unwrap_or_default()
-}
-
-/// The word for how a game ended for a side.
-pub const fn of_outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Win => "win",
-        Outcome::Draw => "draw",
-        Outcome::Loss => "loss",
-    }
-}
-
-/// The outcome of that word.
-pub(super) fn outcome(word: &str) -> Option<Outcome> {
-    [Outcome::Win, Outcome::Draw, Outcome::Loss]
-        .into_iter()
-        .find(|outcome| of_outcome(*outcome) == word)
-}
-
-/// A condition on rows of games: that they ended by time.
+/// The condition that a game ended on time.
 pub(super) fn by_time() -> String {
     let forfeits = Status::TIME_FORFEITS.map(Status::as_str).join("', '");
     format!("status IN ('{forfeits}')")
 }
 
-/// How many times an event says that something happened: refusals for the rate are added up in one
-/// line, as `move: rate limited 12 times`. What the server said comes after that and counts for
-/// nothing.
+/// The number of occurrences that an event stands for: refusals because of the rate limit are
+/// summed up in one line, as `move: rate limited 12 times`. The reply of the server follows and
+/// does not count.
 pub(super) const TIMES: &str = "CASE
     WHEN kind = 'limited' AND substr(text, instr(text, ': ') + 2) GLOB 'rate limited [0-9]* times*'
     THEN min(max(CAST(substr(text, instr(text, ': ') + 15) AS INTEGER), 1), 1000000)
     ELSE 1 END";
 
-/// The word for which way a challenge goes.
-pub(super) const fn of_direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::In => "in",
-        Direction::Out => "out",
-    }
-}
-
-/// The way of that word.
-pub(super) fn direction(word: &str) -> Direction {
-    if word == "out" {
-        Direction::Out
-    } else {
-        Direction::In
-    }
-}
-
-/// The verdict of that word.
-pub(super) fn verdict(word: &str) -> ChallengeVerdict {
-    [
-        ChallengeVerdict::Accepted,
-        ChallengeVerdict::Declined,
-        ChallengeVerdict::Canceled,
-        ChallengeVerdict::Failed,
-    ]
-    .into_iter()
-    .find(|verdict| verdict.as_str() == word)
-    .unwrap_or_default()
-}
-
-/// A time control in a word: `180000+2000` in milliseconds, `2d`, `unlimited`, `unknown`.
+/// A time control as a word: `180000+2000` in milliseconds, `2d`, `unlimited`, `unknown`.
 pub(super) fn of_control(control: TimeControlRecord) -> String {
     match control {
         TimeControlRecord::Clock { initial, increment } => format!("{initial}+{increment}"),
@@ -106,7 +46,7 @@ pub(super) fn of_control(control: TimeControlRecord) -> String {
     }
 }
 
-/// The time control of that word.
+/// Parses such a word.
 pub(super) fn control(word: &str) -> TimeControlRecord {
     if word == "unlimited" {
         return TimeControlRecord::Unlimited;
@@ -124,6 +64,7 @@ pub(super) fn control(word: &str) -> TimeControlRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::record::{ChallengeVerdict, Direction, Origin, Outcome};
 
     #[test]
     fn every_word_leads_back_to_its_value() {
@@ -133,11 +74,11 @@ mod tests {
             Origin::Arena,
             Origin::Imported,
         ] {
-            assert_eq!(origin(of_origin(value)), value);
+            assert_eq!(<&str>::from(value).parse(), Ok(value));
         }
-        assert_eq!(origin("new"), Origin::Unknown);
+        assert_eq!("new".parse::<Origin>().unwrap_or_default(), Origin::Unknown);
         for value in [Outcome::Win, Outcome::Draw, Outcome::Loss] {
-            assert_eq!(outcome(of_outcome(value)), Some(value));
+            assert_eq!(value.as_str().parse(), Ok(value));
         }
         for value in [
             TimeControlRecord::Clock {
@@ -151,13 +92,16 @@ mod tests {
             assert_eq!(control(&of_control(value)), value);
         }
         for value in [Direction::In, Direction::Out] {
-            assert_eq!(direction(of_direction(value)), value);
+            assert_eq!(<&str>::from(value).parse(), Ok(value));
         }
         assert_eq!(
-            verdict(ChallengeVerdict::Failed.as_str()),
-            ChallengeVerdict::Failed
+            ChallengeVerdict::Failed.as_str().parse(),
+            Ok(ChallengeVerdict::Failed)
         );
-        assert_eq!(verdict("new"), ChallengeVerdict::Waiting);
+        assert_eq!(
+            "new".parse::<ChallengeVerdict>().unwrap_or_default(),
+            ChallengeVerdict::Waiting
+        );
     }
 
     #[test]
@@ -187,7 +131,7 @@ mod tests {
             assert_eq!(times("limited", text), count, "{text}");
         }
         assert_eq!(times("operator", "say: rate limited 12 times"), 1);
-        // The line as it is written.
+        // The line as the bot writes it.
         let limited = crate::lichess::RateLimitedCalls {
             class: crate::lichess::EndpointClass::Move,
             game: None,

@@ -1,7 +1,7 @@
-//! What the games add up to: one walk over an index, counted here (by opponent: `opponents`).
+//! Statistics of games: one scan of an index (by opponent: `opponents`).
 //!
-//! The walks read no game's row and no moves, so that a million games take a few seconds; only the
-//! latest games lost on the clock are looked at whole.
+//! The scans read neither game rows nor moves, so that a million games take a few seconds. Only the
+//! latest games lost on time are read whole.
 
 use std::collections::HashMap;
 
@@ -10,61 +10,28 @@ use rusqlite::{Row, params_from_iter};
 use serde::Serialize;
 
 use super::dates::DAY;
-use super::error::ArchiveError;
-use super::filter::{Conditions, Filter, ResultFilter};
+use super::filter::{Conditions, Filter, Order, ResultFilter};
 use super::opponents::Opponent;
-use super::rating::{RatedGame, follow};
-use super::reader::{ArchiveReader, Order};
-use super::record::{Millis, Outcome};
+use super::reader::ArchiveReader;
+use super::record::{GameRecord, Millis, Outcome, ResultCounts};
 use super::rows::moment;
 use super::sql_enums::TIMES;
 use super::time_loss::{TimeLoss, time_loss};
 use crate::lichess::{Side, Status};
+use crate::sqlite::Error;
 
-/// So many of the latest games lost on the clock are looked into.
+/// How many of the latest games lost on time are examined.
 const LOOKED_INTO: usize = 200;
-/// With less than this left after a move, a game hung by a thread.
+/// A game with less time left than this, in milliseconds, was close to a loss on time.
 const THREAD: i64 = 2_000;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ResultCounts {
-    /// Games with a result.
-    pub games: u64,
-    pub wins: u64,
-    pub draws: u64,
-    pub losses: u64,
-    /// What they did to our rating.
-    pub diff: i64,
-}
-
-impl ResultCounts {
-    /// Points of a hundred: a win is one, a draw a half.
-    pub fn percent(&self) -> f64 {
-        if self.games == 0 {
-            return 0.0;
-        }
-        (self.wins as f64 + self.draws as f64 / 2.0) * 100.0 / self.games as f64
-    }
-
-    pub(super) fn add(&mut self, outcome: Outcome, diff: i64) {
-        self.games += 1;
-        self.diff += diff;
-        match outcome {
-            Outcome::Win => self.wins += 1,
-            Outcome::Draw => self.draws += 1,
-            Outcome::Loss => self.losses += 1,
-        }
-    }
-}
-
-/// Games that have something in common.
+/// Games with something in common.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// What they have in common.
     pub name: String,
     #[serde(flatten)]
     pub tally: ResultCounts,
-    /// When the latest began.
+    /// Start of the latest game.
     pub last: Millis,
 }
 
@@ -74,7 +41,7 @@ pub struct OpeningGroup {
     /// The moves in UCI.
     pub moves: String,
     pub us: Side,
-    /// How the games went.
+    /// Results of the games.
     #[serde(flatten)]
     pub tally: ResultCounts,
 }
@@ -86,62 +53,61 @@ pub struct RatingDay {
     pub day: Millis,
     /// The rating after its last game.
     pub rating: i32,
-    /// The lowest and the highest of the day.
+    /// The lowest and the highest rating of the day.
     pub low: i32,
     pub high: i32,
-    /// Rated games on it.
+    /// Rated games of the day.
     pub games: u64,
 }
 
 /// How often time ran short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TimeTrouble {
-    /// Games of which our clock is known.
+    /// Games with a known clock of ours.
     pub clocked: u64,
     /// Those with at least one hurried move of ours.
     pub games: u64,
     pub moves: u64,
-    /// Games in which less than two seconds were left after a move.
+    /// Games with less than two seconds left after a move.
     pub by_a_thread: u64,
-    /// How the games with hurried moves went.
+    /// Results of the games with hurried moves.
     pub tally: ResultCounts,
-    /// Games that we lost on the clock.
+    /// Games that we lost on time.
     pub lost: u64,
-    /// Games that opponents lost on it.
+    /// Games that opponents lost on time.
     pub won: u64,
 }
 
-/// What the games add up to.
+/// Statistics of the selected games.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
     pub total: ResultCounts,
-    /// Games without a result: aborted, never begun, lost sight of.
+    /// Games without a result: aborted, never begun, or with an unknown end.
     pub void: u64,
     pub running: u64,
-    /// By our colour: white, black.
+    /// By our side: white, black.
     pub colors: [ResultCounts; 2],
-    /// With ratings at stake, and without.
+    /// Rated, casual.
     pub modes: [ResultCounts; 2],
-    /// Against people, and against bots.
+    /// Against humans, against bots.
     pub kinds: [ResultCounts; 2],
     /// By speed class, most played first.
     pub speeds: Vec<Group>,
-    /// By opponent, most met first.
+    /// By opponent, most frequent first.
     pub opponents: Vec<Opponent>,
     /// By first moves, most played first.
     pub openings: Vec<OpeningGroup>,
-    /// By the hour of the day in UTC at which they began.
+    /// By the hour in UTC at which they began.
     pub hours: [ResultCounts; 24],
-    /// By how they ended, most frequent first.
+    /// By ending, most frequent first.
     pub endings: Vec<Group>,
-    /// Our rating, day by day.
+    /// Our rating by day.
     pub ratings: Vec<RatingDay>,
-    /// How often time ran short.
     pub trouble: TimeTrouble,
-    /// The latest games that we lost on the clock, and why.
+    /// The latest games that we lost on time, with causes.
     pub time_losses: Vec<TimeLoss>,
-    /// How often streams were lost, calls refused for the rate and searches late, by kind of event:
-    /// in the games that are meant, and where all are meant also beside them.
+    /// Lost streams, rate limits and late searches, by kind of event: in the selected games, or in
+    /// the whole account if all games are selected.
     pub disconnects: Vec<(String, u64)>,
 }
 
@@ -150,11 +116,11 @@ const COLUMNS: &str =
     least_clock, hurried, ended";
 
 impl ArchiveReader {
-    /// What the games that are meant add up to.
+    /// Computes the statistics of the selected games.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn stats(&self, filter: &Filter) -> Result<Stats, ArchiveError> {
+    pub fn stats(&self, filter: &Filter) -> Result<Stats, Error> {
         let (sql, values) = counting_games(filter);
         let mut count = StatsCounter::default();
         self.ask(|db| {
@@ -172,11 +138,11 @@ impl ArchiveReader {
         Ok(stats)
     }
 
-    /// The latest games that we lost on the clock, and why.
+    /// Returns the latest games that we lost on time, with causes.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, ArchiveError> {
+    pub fn time_losses(&self, filter: &Filter) -> Result<Vec<TimeLoss>, Error> {
         let is_meant = |status: &Status| filter.status.is_empty() || filter.status.contains(status);
         let forfeits = Status::TIME_FORFEITS.into_iter().filter(is_meant);
         let lost = Filter {
@@ -191,7 +157,7 @@ impl ArchiveReader {
         let mut games = Vec::new();
         self.each_game(&lost, Order::Newest, LOOKED_INTO, |game| {
             games.push(game);
-            Ok::<_, ArchiveError>(true)
+            Ok::<_, Error>(true)
         })?;
         let mut losses = Vec::new();
         for game in games {
@@ -201,7 +167,7 @@ impl ArchiveReader {
         Ok(losses)
     }
 
-    fn disconnects(&self, filter: &Filter) -> Result<Vec<(String, u64)>, ArchiveError> {
+    fn disconnects(&self, filter: &Filter) -> Result<Vec<(String, u64)>, Error> {
         let (sql, values) = counting_events(filter);
         self.ask(|db| {
             let mut found = db.prepare(&sql)?;
@@ -211,7 +177,7 @@ impl ArchiveReader {
     }
 }
 
-/// The statement that lists what is counted, in the order in which games began.
+/// The query for all games to count, ordered by start.
 fn counting_games(filter: &Filter) -> (String, Vec<Value>) {
     let conditions = Conditions::of(filter);
     let clause = conditions.clause();
@@ -219,8 +185,8 @@ fn counting_games(filter: &Filter) -> (String, Vec<Value>) {
     (sql, conditions.values)
 }
 
-/// The statement that counts what was lost on the way to the server, and its parameters. Where only
-/// some games are meant, what happened to the account as a whole is none of it.
+/// The query for problems with the server, and its parameters. Unless all games are selected,
+/// events of the account as a whole do not count.
 fn counting_events(filter: &Filter) -> (String, Vec<Value>) {
     let of_all_games = Filter {
         since: filter.since,
@@ -265,7 +231,7 @@ impl StatsCounter {
             })
         };
         let end = word(6)?;
-        let Some(outcome) = super::sql_enums::outcome(word(1)?) else {
+        let Ok(outcome) = word(1)?.parse::<Outcome>() else {
             let voids = !end.is_empty();
             self.stats.void += u64::from(voids);
             self.stats.running += u64::from(!voids);
@@ -309,19 +275,11 @@ impl StatsCounter {
             });
         }
         for (groups, name) in [(&mut self.speeds, word(4)?), (&mut self.endings, end)] {
-            let group = group(groups, name);
+            let group = entry(groups, name);
             group.tally.add(outcome, diff);
             group.last = group.last.max(began);
         }
-        let openings = &mut self.openings[usize::from(black)];
-        let opening = word(7)?;
-        match openings.get_mut(opening) {
-            Some(tally) => tally.add(outcome, diff),
-            None => openings
-                .entry(opening.to_owned())
-                .or_default()
-                .add(outcome, diff),
-        }
+        entry(&mut self.openings[usize::from(black)], word(7)?).add(outcome, diff);
         Ok(())
     }
 
@@ -346,22 +304,11 @@ impl StatsCounter {
     }
 }
 
-/// The group of a name; no text is made for one that is there.
-fn group<'g>(groups: &'g mut HashMap<String, Group>, name: &str) -> &'g mut Group {
-    if !groups.contains_key(name) {
-        let made = Group {
-            name: name.to_owned(),
-            ..Group::default()
-        };
-        groups.insert(name.to_owned(), made);
-    }
-    groups
-        .get_mut(name)
-        .expect("it was put there if it was not")
-}
-
 fn sorted(groups: HashMap<String, Group>) -> Vec<Group> {
-    let mut groups: Vec<Group> = groups.into_values().collect();
+    let groups = groups.into_iter();
+    let mut groups: Vec<Group> = groups
+        .map(|(name, group)| Group { name, ..group })
+        .collect();
     groups.sort_by(|one, other| {
         let by_games = other.tally.games.cmp(&one.tally.games);
         by_games.then_with(|| one.name.cmp(&other.name))
@@ -369,7 +316,15 @@ fn sorted(groups: HashMap<String, Group>) -> Vec<Group> {
     groups
 }
 
-/// A rating after a game; games come in the order of their ends.
+/// The value of a name; allocates only for a new name.
+fn entry<'m, T: Default>(map: &'m mut HashMap<String, T>, name: &str) -> &'m mut T {
+    if !map.contains_key(name) {
+        map.insert(name.to_owned(), T::default());
+    }
+    map.get_mut(name).expect("the line above inserts it")
+}
+
+/// Adds a rating after a game; games come in the order of their ends.
 fn rate(days: &mut Vec<RatingDay>, ended: Millis, rating: i32) {
     let day = ended - ended % DAY;
     match days.last_mut() {
@@ -387,6 +342,50 @@ fn rate(days: &mut Vec<RatingDay>, ended: Millis, rating: i32) {
             games: 1,
         }),
     }
+}
+
+/// A rated game and its effect on our rating.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RatedGame {
+    pub began: Millis,
+    pub ended: Millis,
+    /// Our rating at its start.
+    pub before: i32,
+    /// The change by the game.
+    pub diff: i32,
+}
+
+impl RatedGame {
+    /// `None` for a running game and for an unknown rating.
+    pub fn of(record: &GameRecord) -> Option<Self> {
+        let player = record.player(record.us?);
+        Some(Self {
+            began: record.began(),
+            ended: record.ending.as_ref()?.at,
+            before: player.rating?,
+            diff: player.rating_diff?,
+        })
+    }
+}
+
+/// The end of each game and our rating after it, in that order. A game knows the rating at its
+/// start; changes by other games that ended meanwhile are added. So a game missing from the list
+/// shifts only its neighbours.
+pub fn follow(mut games: Vec<RatedGame>) -> Vec<(Millis, i32)> {
+    games.sort_by_key(|game| game.ended);
+    let mut sum = 0_i32;
+    // The sum of the first `n` changes, zero at first.
+    let mut sums = vec![sum];
+    for game in &games {
+        sum = sum.saturating_add(game.diff);
+        sums.push(sum);
+    }
+    let points = games.iter().enumerate().map(|(n, game)| {
+        let known = games[..n].partition_point(|other| other.ended <= game.began);
+        let done = sums[n + 1].saturating_sub(sums[known]);
+        (game.ended, game.before.saturating_add(done))
+    });
+    points.collect()
 }
 
 #[cfg(test)]
@@ -521,7 +520,7 @@ mod tests {
         assert_eq!(lost(played), ["limited 13", "stream 3", "offline 1"]);
         let nuke = |filter: &mut Filter| filter.opponent = Some("Nuke".to_owned());
         assert_eq!(lost(nuke), ["limited 12", "stream 1"]);
-        // By when the game began, as all else about it.
+        // By the start of the game, like everything else about it.
         let blast = |filter: &mut Filter| {
             filter.opponent = Some("blast".to_owned());
             filter.until = Some(21_500);
@@ -536,7 +535,8 @@ mod tests {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
         for number in 0..8 {
-            // Eight at once, each begun at 2000 and worth 5; the last one that begins ends first.
+            // Eight at the same time, each begun at 2000 and worth 5; the last one to begin ends
+            // first.
             let mut one = game(&format!("game{number:04}"), number, "Nuke");
             one.ending.as_mut().unwrap().at = (100 - number) * 1000;
             keep(&mut disk, &one);
@@ -572,12 +572,43 @@ mod tests {
             few,
             "SEARCH game USING INDEX game_by_tournament (tournament=?)"
         );
-        // Of events only those kinds are read, and of each the one game that it is about.
+        // The query reads events of these kinds only, and the one game of each.
         let lost = plan(counting_events(&arena));
         assert!(lost.contains("event_by_kind (kind=?)"), "{lost}");
         assert!(
             lost.contains("USING INDEX sqlite_autoindex_game_1 (id=?)"),
             "{lost}"
         );
+    }
+
+    fn rated(began: Millis, ended: Millis, before: i32, diff: i32) -> RatedGame {
+        RatedGame {
+            began,
+            ended,
+            before,
+            diff,
+        }
+    }
+
+    #[test]
+    fn ratings_follow_games_that_were_played_at_the_same_time() {
+        let games = vec![
+            rated(40, 50, 1530, -5),
+            rated(0, 10, 1500, 10),
+            rated(20, 30, 1510, 8),
+            rated(21, 35, 1510, 12),
+        ];
+        assert_eq!(
+            follow(games),
+            [(10, 1510), (30, 1518), (35, 1530), (50, 1525)]
+        );
+    }
+
+    #[test]
+    fn games_that_are_not_in_the_list_make_no_drift() {
+        // Two or three at the same time; every second one is lost and missing from the list.
+        let won = (0..500).map(|n| rated(20 * n, 20 * n + 25, 1500, 5));
+        let highest = follow(won.collect()).into_iter().map(|(_, rating)| rating);
+        assert_eq!(highest.max(), Some(1510));
     }
 }

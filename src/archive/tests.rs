@@ -16,7 +16,7 @@ pub(super) fn ground() -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A blitz game that we won as White, begun at that many seconds.
+/// A blitz game that we won as White, begun at that second.
 pub(super) fn game(id: &str, began: Millis, opponent: &str) -> GameRecord {
     let own = |uci: &str, at, clock| MoveRecord {
         at: Some(at),
@@ -166,7 +166,7 @@ fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
     first.ending = None;
     first.moves.truncate(4);
     keep(&mut disk, &first);
-    // Started anew: the server states the moves, and nothing else is known of them.
+    // After a restart the server reports the moves, and no details are known.
     let mut again = first.clone();
     again.joined += 9000;
     again.origin = Origin::Unknown;
@@ -181,7 +181,7 @@ fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
         (known.joined, known.origin),
         (first.joined, Origin::Incoming)
     );
-    // A takeback shortens it, and another move takes the place of the old one.
+    // A takeback shortens the game, and another move replaces the old one.
     again.moves.truncate(2);
     again.moves.push(MoveRecord::bare("e2e4"));
     keep(&mut disk, &again);
@@ -313,14 +313,14 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
         assert!(error.to_string().contains("restore a backup"), "{error}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
-    // Of another program.
+    // A file of another program.
     let other = folder.path().join("other.db");
     let db = Connection::open(&other).unwrap();
     db.execute_batch("CREATE TABLE notes (x)").unwrap();
     drop(db);
     let error = Database::open(&other, 1).unwrap_err();
     assert!(error.to_string().contains("another program"), "{error}");
-    // Of a later version.
+    // A file of a later version.
     let later = folder.path().join("later.db");
     drop(Database::open(&later, 1).unwrap());
     let db = Connection::open(&later).unwrap();
@@ -336,7 +336,7 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
             "{error}"
         );
     }
-    // Where nothing can be written.
+    // A folder that does not exist.
     let error = Database::open(&folder.path().join("no/such/folder.db"), 1).unwrap_err();
     assert!(error.may_pass(), "{error}");
 }
@@ -449,7 +449,7 @@ fn a_backup_is_whole_and_replaces_nothing() {
 fn a_game_belongs_to_the_day_on_which_it_ended() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
-    // Begun at 1000 s and over 6 s later, midnight between.
+    // Begun at 1000 s and over 6 s later, with midnight between.
     keep(&mut disk, &game("abcdefgh", 1000, "Nuke"));
     assert_eq!(disk.day(0, 1_003_000).unwrap(), Day::default());
     let day = disk.day(1_003_000, 2_000_000).unwrap();
@@ -469,7 +469,7 @@ fn a_look_waits_for_nobody_who_writes() {
     other
         .execute_batch("BEGIN IMMEDIATE; DELETE FROM game")
         .unwrap();
-    // Anyone who wanted to write would be refused after a while.
+    // A blocked writer would give up after a while.
     assert_eq!(disk.day(0, Millis::MAX).unwrap().speeds[0].wins, 1);
     assert_eq!(disk.unfinished(0).unwrap().len(), 1);
     assert_eq!(disk.next_unreviewed(0).unwrap(), None);
@@ -485,7 +485,7 @@ fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
         .collect();
     disk.commit(&entries).unwrap();
     let other = Connection::open(&path).unwrap();
-    // What the log holds can be merged while someone looks at a line.
+    // The log can be merged while a reader looks at a line.
     let merged = || {
         other.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| {
             Ok(row.get::<_, i64>(0)? == 0)

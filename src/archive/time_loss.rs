@@ -1,43 +1,42 @@
-//! Why a game that was lost on the clock was lost: what the record and the events around it tell.
+//! Why we lost a game on time, from its record and the events around its end.
 //!
-//! Pure. It names the first cause that the evidence bears out and says what the evidence is; where
-//! there is none it says that too.
+//! Pure. Names the first cause with evidence, and the evidence.
 
 use serde::Serialize;
 
 use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
 use crate::lichess::EndpointClass;
 
-/// After this little time on the clock a flag is no one's accident.
+/// With no more time left than this, a loss on time needs no further cause.
 const SCRAMBLE: Millis = 3_000;
-/// An event this long before the last move still matters.
+/// How long before the last move an event still matters.
 const AROUND: Millis = 5_000;
 
-/// What a game was lost through.
+/// The cause of a loss on time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// No one was there: the bot did not run, or did not know of the game.
+    /// The bot did not run, or did not know of the game.
     Away,
     /// The game's stream or the account's was lost.
     Stream,
-    /// The opponent's last move came late to us.
+    /// The opponent's last move reached us late.
     Delivery,
-    /// The server would not take our move.
+    /// The server refused our move.
     Refused,
     /// The search did not answer in time.
     Search,
-    /// The first move was never made.
+    /// We never made our first move.
     NoStart,
     /// There was hardly any time left.
     Scramble,
-    /// One move took most of the time that was left.
+    /// One move took most of the remaining time.
     Overspent,
     Unknown,
 }
 
 impl Cause {
-    /// A few words for it.
+    /// A short name of the cause.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Away => "not there",
@@ -53,21 +52,20 @@ impl Cause {
     }
 }
 
-/// A game lost on the clock and why.
+/// A game lost on time, with the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TimeLoss {
     pub id: String,
     pub at: Millis,
     pub opponent: String,
     pub plies: usize,
-    /// What our clock showed after our last move.
+    /// Our clock after our last move.
     pub clock: Option<Millis>,
-    /// What it was lost through.
     pub cause: Cause,
     pub evidence: String,
 }
 
-/// Why a game was lost on the clock; none if it was not.
+/// Finds the cause; `None` if we did not lose the game on time.
 pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> {
     let ending = game.ending.as_ref()?;
     let us = game.us?;
@@ -87,16 +85,16 @@ pub fn time_loss(game: &GameRecord, events: &[EventRecord]) -> Option<TimeLoss> 
     })
 }
 
-/// The last moments of a game.
+/// The end of a game.
 struct FinalMoments<'g> {
     game: &'g GameRecord,
     ended: Millis,
     ours: Vec<&'g MoveRecord>,
-    /// What our clock showed after the last of them.
+    /// Our clock after the last of them.
     clock: Option<Millis>,
-    /// When we saw the opponent's last move.
+    /// When the bot saw the opponent's last move.
     seen: Option<Millis>,
-    /// What happened from shortly before that on.
+    /// Events from shortly before that on.
     events: Vec<&'g EventRecord>,
 }
 
@@ -134,7 +132,7 @@ impl<'g> FinalMoments<'g> {
             .unwrap_or_else(|| (Cause::Unknown, "nothing unusual on record".to_owned()))
     }
 
-    /// What can be told from when things were seen.
+    /// Causes that follow from when the bot saw things.
     fn absence(&self) -> Option<(Cause, String)> {
         if self.game.origin == super::record::Origin::Imported {
             return None;
@@ -150,7 +148,7 @@ impl<'g> FinalMoments<'g> {
         None
     }
 
-    /// What was written down when it happened.
+    /// Causes that events recorded.
     fn trouble(&self) -> Option<(Cause, String)> {
         let said = |event: &EventRecord| {
             let before = self.ended.saturating_sub(event.at);
@@ -169,7 +167,7 @@ impl<'g> FinalMoments<'g> {
         None
     }
 
-    /// What the clocks tell.
+    /// Causes that the clocks show.
     fn clocks(&self) -> Option<(Cause, String)> {
         if self.ours.is_empty() {
             return Some((Cause::NoStart, "we made no move".to_owned()));
@@ -215,8 +213,8 @@ impl<'g> FinalMoments<'g> {
     }
 }
 
-/// Whether a move was refused for the rate: calls of other kinds are noted behind their word, and
-/// cost no time.
+/// Whether an event is a refused move. Refusals of other calls begin with their endpoint class;
+/// they cost no time.
 fn is_move_refused(event: &EventRecord) -> bool {
     let word = event.text.split(':').next();
     let mut others = EndpointClass::ALL
@@ -225,7 +223,7 @@ fn is_move_refused(event: &EventRecord) -> bool {
     event.kind == "limited" && others.all(|scope| word != Some(scope.as_str()))
 }
 
-/// Seconds with a tenth.
+/// Seconds with one decimal.
 fn tenths(time: Millis) -> String {
     format!("{}.{}", time / 1000, time % 1000 / 100)
 }
@@ -236,7 +234,7 @@ mod tests {
     use crate::archive::record::{EndingRecord, Origin};
     use crate::lichess::{Side, Status};
 
-    /// A game that we lost on the clock at 100 s as White, our clock showing this after each move.
+    /// A game that we lost on time at 100 s as White, with this on our clock after each move.
     fn lost(clock: Millis) -> GameRecord {
         let made = |uci: &str, at, clock| MoveRecord {
             at: Some(at),

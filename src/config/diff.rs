@@ -7,8 +7,7 @@ use std::fmt;
 
 use toml::{Table, Value};
 
-use super::keys::SECTIONS;
-use super::settings::Config;
+use super::settings::{Config, SECTIONS};
 
 /// One key whose value differs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, Fault};
-use super::keys::{self, Key, SECTIONS, Section, Takes};
-use super::settings::{Config, Data, Lichess};
+use super::keys::{Key, Section, Takes};
+use super::settings::{self, Config, Data, Lichess, SECTIONS};
 use super::suggestion::nearest;
 use super::validation::{Setting, contradiction};
 use crate::engine::CLASSICAL;
@@ -170,7 +170,9 @@ impl Source<'_> {
             let typed = name.get_ref().as_ref();
             if let Some(key) = section.and_then(|section| section.key(typed)) {
                 self.check_value(section.map(Section::title), key, value)?;
-            } else if let Some(inner) = keys::within(path).find(|inner| inner.split().1 == typed) {
+            } else if let Some(inner) =
+                settings::within(path).find(|inner| inner.split().1 == typed)
+            {
                 self.check_section(inner, name, value)?;
             } else if value.get_ref().is_table() && section.is_none_or(has_sections) {
                 return Err(self.unknown_section(path, name));
@@ -225,9 +227,9 @@ impl Source<'_> {
 
     fn unknown_section(&self, within: &str, name: &Name<'_>) -> Fault {
         let typed = name.get_ref();
-        let siblings = || keys::within(within).map(|section| section.split().1);
+        let siblings = || settings::within(within).map(|section| section.split().1);
         let near = nearest(typed, siblings())
-            .and_then(|near| keys::within(within).find(|section| section.split().1 == near));
+            .and_then(|near| settings::within(within).find(|section| section.split().1 == near));
         let what = match near {
             Some(section) => format!("unknown section; did you mean {}?", section.title()),
             None => format!("unknown section; {}", name_sections(within)),
@@ -295,7 +297,7 @@ impl Source<'_> {
         else {
             return Ok(());
         };
-        let title = keys::section(setting.section).map(Section::title);
+        let title = settings::section(setting.section).map(Section::title);
         let key = format!("{} {}", title.unwrap_or_default(), setting.key);
         Err(self.fault(place(&setting).unwrap_or_default(), key, what))
     }
@@ -308,11 +310,11 @@ fn looks_secret(text: &str) -> bool {
 }
 
 fn has_sections(section: &Section) -> bool {
-    keys::within(section.path).next().is_some()
+    settings::within(section.path).next().is_some()
 }
 
 fn name_sections(within: &str) -> String {
-    let titles: Vec<String> = keys::within(within).map(Section::title).collect();
+    let titles: Vec<String> = settings::within(within).map(Section::title).collect();
     format!("the sections are {}", titles.join(", "))
 }
 

@@ -16,11 +16,11 @@ mod values;
 
 pub use diff::Changed;
 pub use error::{ConfigError, Fault};
-pub use keys::{Key, SECTIONS, Section, Takes};
+pub use keys::{Key, Section, Takes};
 pub use settings::{
     AlertFormat, Alerts, Archive, Arena, Challenge, Chat, Clock, ColorWish, Config, Correspondence,
     Data, Draw, Engine, Format, Game, Guard, Level, Lichess, Limits, Log, Matchmaking, Panel,
-    Prefer, Profile, Resign, ShutdownRules, Takeback, Variety, Visitors,
+    Prefer, Profile, Resign, SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
     ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, is_offered, may_be_rated,

@@ -1,5 +1,8 @@
 //! Finds the known word that a mistyped one probably means.
 
+/// Counts letters added, dropped, changed or swapped with their neighbour.
+use strsim::osa_distance as distance;
+
 /// The nearest candidate, if it is near enough to suggest.
 pub(super) fn nearest<'a>(
     typed: &str,
@@ -13,27 +16,6 @@ pub(super) fn nearest<'a>(
         .filter(|(far, _)| *far <= bound)
         .min_by_key(|(far, _)| *far)
         .map(|(_, candidate)| candidate)
-}
-
-/// Letters added, dropped, changed or swapped with their neighbour between two words.
-fn distance(one: &str, other: &str) -> usize {
-    let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().collect();
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=other.len()).collect();
-    for i in 0..one.len() {
-        let mut row = vec![i + 1];
-        for j in 0..other.len() {
-            let change = last[j] + usize::from(one[i] != other[j]);
-            let mut best = change.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && one[i] == other[j - 1] && one[i - 1] == other[j] {
-                best = best.min(before[j - 1] + 1);
-            }
-            row.push(best);
-        }
-        before = std::mem::replace(&mut last, row);
-    }
-    last[other.len()]
 }
 
 #[cfg(test)]

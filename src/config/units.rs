@@ -2,25 +2,14 @@
 //!
 //! TOML has no null, so 0 or an empty text means "not set" where that makes sense.
 
+use serde_with::{As, DurationMilliSeconds, DurationSeconds, NoneAsEmptyString};
+
 /// A time in whole seconds.
-pub(super) mod seconds {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(in crate::config) fn serialize<S: Serializer>(
-        time: &Duration,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.serialize_u64(time.as_secs())
-    }
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Duration, D::Error> {
-        u64::deserialize(input).map(Duration::from_secs)
-    }
-}
+pub(super) type Seconds = As<DurationSeconds<u64>>;
+/// A time in whole milliseconds.
+pub(super) type Millis = As<DurationMilliSeconds<u64>>;
+/// A value written as text, empty for none.
+pub(super) type EmptyIsNone = As<NoneAsEmptyString>;
 
 /// A time in whole minutes.
 pub(super) mod minutes {
@@ -42,26 +31,6 @@ pub(super) mod minutes {
     }
 }
 
-/// A time in whole milliseconds.
-pub(super) mod millis {
-    use std::time::Duration;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(in crate::config) fn serialize<S: Serializer>(
-        time: &Duration,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-    }
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Duration, D::Error> {
-        u64::deserialize(input).map(Duration::from_millis)
-    }
-}
-
 /// A time limit in whole milliseconds, 0 for none.
 pub(super) mod millis_limit {
     use std::time::Duration;
@@ -73,13 +42,13 @@ pub(super) mod millis_limit {
         time: &Option<Duration>,
         out: S,
     ) -> Result<S::Ok, S::Error> {
-        super::millis::serialize(&time.unwrap_or_default(), out)
+        super::Millis::serialize(&time.unwrap_or_default(), out)
     }
 
     pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
         input: D,
     ) -> Result<Option<Duration>, D::Error> {
-        super::millis::deserialize(input).map(|time| (!time.is_zero()).then_some(time))
+        super::Millis::deserialize(input).map(|time: Duration| (!time.is_zero()).then_some(time))
     }
 }
 
@@ -105,51 +74,6 @@ pub(super) mod limit {
         input: D,
     ) -> Result<Option<NonZeroU64>, D::Error> {
         u64::deserialize(input).map(NonZeroU64::new)
-    }
-}
-
-/// A text, empty for none.
-pub(super) mod text {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
-    pub(in crate::config) fn serialize<S: Serializer>(
-        text: &Option<String>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.serialize_str(text.as_deref().unwrap_or_default())
-    }
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Option<String>, D::Error> {
-        String::deserialize(input).map(|text| Some(text).filter(|text| !text.is_empty()))
-    }
-}
-
-/// An address and a port, an empty text for none.
-pub(super) mod address {
-    use std::net::SocketAddr;
-
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
-    pub(in crate::config) fn serialize<S: Serializer>(
-        address: &Option<SocketAddr>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        out.serialize_str(&address.map_or_else(String::new, |address| address.to_string()))
-    }
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Option<SocketAddr>, D::Error> {
-        let text = String::deserialize(input)?;
-        if text.is_empty() {
-            return Ok(None);
-        }
-        text.parse().map(Some).map_err(D::Error::custom)
     }
 }
 

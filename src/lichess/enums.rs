@@ -174,6 +174,12 @@ words! {
     }
 }
 
+impl Default for Speed {
+    fn default() -> Self {
+        Self::Unknown
+    }
+}
+
 /// The moves of an average game, as the server estimates durations.
 const ESTIMATED_MOVES: u32 = 40;
 

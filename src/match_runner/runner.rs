@@ -5,11 +5,14 @@
 //! therefore the same each time, and quick games have no louder voice than slow ones.
 
 use std::collections::BTreeMap;
+use std::hash::Hasher as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
+
+use fnv::FnvHasher;
 
 use super::error::MatchError;
 use super::journal::{Heading, Journal};
@@ -107,9 +110,10 @@ impl Match {
 
     /// What a journal of this match begins with.
     fn heading(&self) -> Result<Heading, MatchError> {
-        let mut openings = Digest::new();
+        // FNV-1a tells contents apart.
+        let mut openings = FnvHasher::default();
         for opening in &self.openings {
-            openings.add(opening.position.fen().as_bytes());
+            openings.write(opening.position.fen().as_bytes());
         }
         let mut heading = Heading::new();
         let mut put = |name: &str, value: serde_json::Value| {
@@ -118,40 +122,22 @@ impl Match {
         put("megaton_match", 1.into());
         for (name, player) in ["a", "b"].into_iter().zip(&self.players) {
             put(name, player.to_string().into());
-            let mut digest = Digest::new();
+            let mut digest = FnvHasher::default();
             for path in player.files() {
                 let bytes = std::fs::read(&path).map_err(MatchError::file(&path))?;
-                digest.add(&bytes);
+                digest.write(&bytes);
             }
-            put(&format!("{name}_files"), digest.to_string().into());
+            put(
+                &format!("{name}_files"),
+                format!("{:016x}", digest.finish()).into(),
+            );
         }
         put("limit", self.allowance.to_string().into());
-        put("openings", openings.to_string().into());
+        put("openings", format!("{:016x}", openings.finish()).into());
         put("seed", self.seed.into());
         put("adjudication", self.adjudicates.into());
         put("longest_game", self.most_plies.into());
         Ok(heading)
-    }
-}
-
-/// A number that tells contents apart (FNV-1a).
-struct Digest(u64);
-
-impl Digest {
-    const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
-impl std::fmt::Display for Digest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:016x}", self.0)
     }
 }
 

@@ -1,158 +1,22 @@
-//! The format of a file of ours in `SQLite`: which program it belongs to, and the steps from each
-//! format to the next.
+//! What the two `SQLite` files, the bot's state and the archive, have in common.
 //!
-//! A step is never changed once it is out; what it made is changed by a later step. Each runs in one
-//! transaction with the note that it ran, so that a file is always of one format or the next. Nothing
-//! here looks at what a table holds, and a file of another program is never touched.
+//! This module opens a file, checks and migrates it, and runs its writer thread. It knows no table
+//! and never touches a file of another program or of a later version.
+//!
+//! * `schema`: the file's format and the migration steps; `database`: open, check, transactions
+//! * `worker`: the thread that owns a file; `row`: writing one row
+//! * `error`: errors in the operator's words; `timestamp`: times that survive a restart
 
-use rusqlite::{Connection, TransactionBehavior};
+mod database;
+mod error;
+mod row;
+mod schema;
+mod timestamp;
+mod worker;
 
-/// The formats of one kind of file.
-#[derive(Clone, Copy, Debug)]
-pub struct Schema {
-    /// Tells such files from those of other programs.
-    pub application: i32,
-    /// The steps in order, each in SQL; a file of format n has been through the first n.
-    pub steps: &'static [&'static str],
-}
-
-/// What a file is, before anything is changed in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Nothing has been written to it.
-    Empty,
-    /// Ours, of this format.
-    Ours(u32),
-    Foreign,
-}
-
-impl Schema {
-    /// The latest format known.
-    pub const fn known(&self) -> u32 {
-        self.steps.len() as u32
-    }
-
-    /// Looks what a file is.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn format(&self, db: &Connection) -> rusqlite::Result<Format> {
-        let tables: u32 =
-            db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
-        if tables == 0 {
-            return Ok(Format::Empty);
-        }
-        let application: i32 = db.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-        if application != self.application {
-            return Ok(Format::Foreign);
-        }
-        let version = db.query_row("SELECT max(version) FROM schema", [], |row| row.get(0))?;
-        Ok(Format::Ours(version))
-    }
-
-    /// Takes a file through the steps that it has not been through; `now` is noted with each, in
-    /// milliseconds since 1970. Another process may do the same at the same time: each step looks
-    /// again. A foreign file is left as it is.
-    ///
-    /// # Errors
-    /// When a step fails; the file is of the format before it.
-    pub fn migrate(&self, db: &mut Connection, now: i64) -> rusqlite::Result<()> {
-        loop {
-            let step = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = match self.format(&step)? {
-                Format::Ours(version) => version as usize,
-                Format::Empty => 0,
-                Format::Foreign => return Ok(()),
-            };
-            let Some(sql) = self.steps.get(done) else {
-                return Ok(());
-            };
-            if done == 0 {
-                step.execute_batch(
-                    "CREATE TABLE schema (version INTEGER PRIMARY KEY, at INTEGER NOT NULL)",
-                )?;
-                step.pragma_update(None, "application_id", self.application)?;
-            }
-            step.execute_batch(sql)?;
-            step.execute(
-                "INSERT INTO schema (version, at) VALUES (?1, ?2)",
-                (done as u32 + 1, now),
-            )?;
-            step.commit()?;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STEPS: &[&str] = &[
-        "CREATE TABLE a (x INTEGER)",
-        "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 7",
-        "CREATE TABLE b (z INTEGER)",
-    ];
-
-    fn schema(steps: &'static [&'static str]) -> Schema {
-        Schema {
-            application: 77,
-            steps,
-        }
-    }
-
-    fn versions(db: &Connection) -> Vec<u32> {
-        let mut rows = db
-            .prepare("SELECT version FROM schema ORDER BY version")
-            .unwrap();
-        let rows = rows.query_map([], |row| row.get(0)).unwrap();
-        rows.map(Result::unwrap).collect()
-    }
-
-    #[test]
-    fn a_file_goes_from_any_format_to_the_last_and_keeps_its_rows() {
-        let last = schema(STEPS);
-        for from in 0..=3 {
-            let mut db = Connection::open_in_memory().unwrap();
-            schema(&STEPS[..from]).migrate(&mut db, 5).unwrap();
-            let expected = if from == 0 {
-                Format::Empty
-            } else {
-                db.execute("INSERT INTO a (x) VALUES (1)", []).unwrap();
-                Format::Ours(from as u32)
-            };
-            assert_eq!(last.format(&db).unwrap(), expected);
-            last.migrate(&mut db, 6).unwrap();
-            assert_eq!(last.format(&db).unwrap(), Format::Ours(last.known()));
-            assert_eq!(versions(&db), [1, 2, 3], "from {from}");
-            let kept: Option<i64> = db
-                .query_row("SELECT max(y) FROM a", [], |row| row.get(0))
-                .unwrap();
-            assert_eq!(kept, (from > 0).then_some(7));
-        }
-    }
-
-    #[test]
-    fn a_step_that_fails_leaves_the_format_before_it() {
-        let mut db = Connection::open_in_memory().unwrap();
-        let broken = schema(&[
-            "CREATE TABLE a (x INTEGER)",
-            "CREATE TABLE b (y); CREATE TABLE a (x)",
-        ]);
-        broken.migrate(&mut db, 5).unwrap_err();
-        assert_eq!(broken.format(&db).unwrap(), Format::Ours(1));
-        assert!(
-            db.prepare("SELECT * FROM b").is_err(),
-            "half a step is undone"
-        );
-    }
-
-    #[test]
-    fn the_files_of_other_programs_are_told_apart_and_left_alone() {
-        let mut db = Connection::open_in_memory().unwrap();
-        db.execute_batch("CREATE TABLE theirs (x)").unwrap();
-        let ours = schema(STEPS);
-        assert_eq!(ours.format(&db).unwrap(), Format::Foreign);
-        ours.migrate(&mut db, 5).unwrap();
-        assert!(db.prepare("SELECT * FROM schema").is_err());
-    }
-}
+pub use database::Database;
+pub use error::Error;
+pub use row::{Column, replace, upsert};
+pub use schema::{FileKind, Format, Schema};
+pub use timestamp::Timestamp;
+pub use worker::Worker;

@@ -1,62 +1,63 @@
-//! What is kept from one run to the next, as plain data.
+//! The state from one run to the next, as plain data.
 //!
-//! A row here is a row on disk. Nothing decides and nothing computes: `bot::memory` does.
+//! A row here is a row on disk. Decisions belong to `bot::state`.
 
 use std::time::Duration;
 
-use super::timestamp::Timestamp;
-use crate::lichess::{GameId, Side, Status, UserId};
+use strum::{EnumString, IntoStaticStr};
 
-/// Everything that was kept, as it is read when the bot starts.
+use crate::lichess::{GameId, Side, Status, UserId};
+use crate::sqlite::Timestamp;
+
+/// The state, as read when the bot starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// Bot games and credits of the last day.
     pub spends: Vec<QuotaUse>,
-    /// What was learned about the server's limits.
+    /// Learned limits of the server.
     pub limits: Vec<Limit>,
-    /// Who or what rests, by key.
+    /// Cooldowns by key.
     pub cooldowns: Vec<(String, Cooldown)>,
-    /// One row an opponent.
+    /// One row per opponent.
     pub opponents: Vec<OpponentRow>,
-    /// The games of the last days and the last two of each opponent, oldest first.
+    /// Games of the last days and the last two of each opponent, oldest first.
     pub results: Vec<FinishedGame>,
-    /// Who was met when, oldest first.
+    /// Interactions, oldest first.
     pub encounters: Vec<Interaction>,
-    /// What was said and granted in single games.
+    /// Chat, takebacks and draw offers of single games.
     pub games: Vec<(GameId, Timestamp, GameMemory)>,
     pub guards: Vec<GuardRow>,
-    /// Notes of any kind, by key.
+    /// Notes by key.
     pub notes: Vec<(String, String)>,
 }
 
-/// One thing to be kept, or to be kept no longer.
+/// A row to write, or to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Something was spent; the same key replaces.
+    /// Something was spent; replaces the one with the same key.
     Spend(QuotaUse),
     /// It was not spent after all.
     Unspend(String),
-    /// A limit of the server.
     Limit(Limit),
-    /// A rest, or its end.
+    /// A cooldown, or its end.
     Cooldown(String, Option<Cooldown>),
-    /// What is known of an opponent.
+    /// The totals of an opponent.
     Opponent(OpponentRow),
-    /// A finished game; the same id replaces.
+    /// A finished game; replaces the one with the same id.
     Result(FinishedGame),
     Encounter(Interaction),
-    /// What was said and granted in a game.
+    /// Chat, takebacks and draw offers of a game.
     Game(GameId, Timestamp, GameMemory),
     /// The rating guard's count for one scope.
     Guard(GuardRow),
     /// A note, or its end.
     Note(String, Option<String>),
-    /// What is no longer needed at this moment may go.
+    /// Rows that are too old at this moment are deleted.
     Prune(Timestamp),
 }
 
 impl Change {
-    /// What the change is about: a later one about the same thing makes this one needless.
+    /// What the change is about: a later change about the same supersedes it.
     pub(super) fn subject(&self) -> (u8, String) {
         match self {
             Self::Spend(spend) => (0, spend.key.clone()),
@@ -74,10 +75,10 @@ impl Change {
     }
 }
 
-/// A bot game or some challenge credits.
+/// A bot game, or some challenge credits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaUse {
-    /// The game's or challenge's id, or a name of our own until there is one.
+    /// The id of the game or challenge, or a name of our own until there is one.
     pub key: String,
     pub at: Timestamp,
     pub what: QuotaUseKind,
@@ -86,25 +87,32 @@ pub struct QuotaUse {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaUseKind {
-    /// A game against a bot, set aside or begun.
+    /// A game against a bot, reserved or begun.
     Game {
-        /// Who asked for it.
+        /// The side that initiated it.
         origin: Origin,
         /// Whether it has begun.
         begun: bool,
     },
-    /// So many challenge credits.
+    /// Challenge credits.
     Credits(u32),
 }
 
-/// Who asked for a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The side that initiated a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Origin {
     Incoming,
     Outgoing,
 }
 
-/// A span of time that began at a known moment; the beginning tells when a clock was set back.
+impl Origin {
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// A span of time. Its start reveals a clock that was set back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
     pub at: Timestamp,
@@ -120,7 +128,7 @@ impl TimeSpan {
         }
     }
 
-    /// Whether it lasts at `now`.
+    /// Whether the span is not over at `now`.
     pub fn holds(&self, now: Timestamp) -> bool {
         now < self.until
     }
@@ -135,20 +143,20 @@ impl TimeSpan {
     }
 }
 
-/// What was learned about a limit of the server.
+/// What is known of a limit of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     pub name: LimitName,
-    /// The number, if the server told another one than assumed, and when.
+    /// The number, if the server reported another than the default, and when.
     pub learned: Option<(u32, Timestamp)>,
-    /// Nothing more until then.
+    /// Exhausted until then.
     pub closed: Option<TimeSpan>,
-    /// Refusals in a row without a wait advised.
+    /// Consecutive refusals without an advised wait.
     pub strikes: u32,
 }
 
 impl Limit {
-    /// Nothing is known yet.
+    /// The default: nothing learned.
     pub fn unknown(name: LimitName) -> Self {
         Self {
             name,
@@ -159,50 +167,40 @@ impl Limit {
     }
 }
 
-/// A limit that the ledger minds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A daily limit of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum LimitName {
-    /// Games between bots a day.
+    /// Games between bots per day.
     BotGames,
     Credits,
 }
 
 impl LimitName {
-    /// As it stands on disk.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::BotGames => "bot_games",
-            Self::Credits => "credits",
-        }
-    }
-
-    /// The limit of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::BotGames, Self::Credits]
-            .into_iter()
-            .find(|limit| limit.as_str() == name)
+        self.into()
     }
 }
 
-/// A rest after something did not work.
+/// A pause after a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cooldown {
     pub span: TimeSpan,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub failures: u32,
     pub reason: Option<String>,
 }
 
-/// What is known of one opponent.
+/// The totals of one opponent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpponentRow {
     pub id: UserId,
     pub wins: u32,
     pub draws: u32,
     pub losses: u32,
-    /// Rematches in a row.
+    /// Consecutive rematches.
     pub rematches: u32,
-    /// Their own limit of bot games is spent.
+    /// Their own limit of bot games is exhausted.
     pub spent: Option<TimeSpan>,
     pub seen: Timestamp,
 }
@@ -221,36 +219,34 @@ impl OpponentRow {
     }
 }
 
-/// A game that is over.
+/// A finished game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedGame {
     pub game: GameId,
-    /// Against whom; none for anonymous players.
+    /// `None` for anonymous players.
     pub opponent: Option<UserId>,
-    /// Whether that is a bot.
     pub is_bot: bool,
-    /// Whether ratings were at stake.
     pub rated: bool,
     pub color: Option<Side>,
     pub winner: Option<Side>,
-    /// The server's word for how it ended.
+    /// The status word of the server.
     pub status: String,
     pub plies: u32,
-    /// The first twenty half-moves in UCI, spaces between.
+    /// The first twenty plies in UCI, separated by spaces.
     pub opening: String,
-    /// What it did to our rating, once told.
+    /// The change of our rating, once known.
     pub rating_diff: Option<i32>,
     pub at: Timestamp,
 }
 
 impl FinishedGame {
-    /// Whether both sides moved, we were one of them, and it has a result.
+    /// Whether both sides moved, we played, and the game has a result.
     pub fn counts(&self) -> bool {
         let status = Status::from_word(&self.status);
         self.plies >= 2 && self.color.is_some() && status.has_result(self.winner)
     }
 
-    /// How it went for us.
+    /// The result for us.
     pub fn result(&self) -> GameResult {
         match (self.winner, self.color) {
             (None, _) => GameResult::Draw,
@@ -260,7 +256,7 @@ impl FinishedGame {
     }
 }
 
-/// How a game went for us.
+/// The result for us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GameResult {
     Win,
@@ -270,17 +266,17 @@ pub enum GameResult {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interaction {
-    /// The challenge or game.
+    /// The id of the challenge or game.
     pub id: String,
     pub kind: InteractionKind,
     pub opponent: UserId,
-    /// Whether that is a bot.
     pub is_bot: bool,
     pub at: Timestamp,
 }
 
-/// What happened when someone was met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What happened with an opponent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum InteractionKind {
     /// We accepted their challenge.
     Accepted,
@@ -290,24 +286,12 @@ pub enum InteractionKind {
 }
 
 impl InteractionKind {
-    /// As it stands on disk.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Started => "started",
-            Self::NoShow => "no_show",
-        }
-    }
-
-    /// The kind of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Accepted, Self::Started, Self::NoShow]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
+        self.into()
     }
 }
 
-/// What was said and granted in one game.
+/// Messages sent, and offers granted, in one game.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a line that was said or not"
@@ -317,14 +301,14 @@ pub struct GameMemory {
     /// The opponent was greeted.
     pub greeted: bool,
     pub greeted_spectators: bool,
-    /// The opponent heard our goodbye.
+    /// The opponent got our goodbye.
     pub parted: bool,
     pub parted_spectators: bool,
     pub takebacks: u32,
     pub draw_offers: u32,
 }
 
-/// Whom the rating guard counts losses to.
+/// The opponents whose wins the rating guard counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum GuardScope {
     All,
@@ -332,7 +316,7 @@ pub enum GuardScope {
 }
 
 impl GuardScope {
-    /// As it stands on disk; no account has an asterisk for a name.
+    /// The scope on disk; no account is named `*`.
     pub fn as_str(&self) -> &str {
         match self {
             Self::All => "*",
@@ -352,17 +336,16 @@ impl GuardScope {
 /// The rating guard's count for one scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardRow {
-    /// Whom it is about.
     pub scope: GuardScope,
-    /// Rated losses in a row.
+    /// Consecutive rated losses.
     pub losses: u32,
-    /// Games before this no longer count: a rest came after them.
+    /// Games before this do not count: a pause came after them.
     pub from: Timestamp,
-    /// No rated games meanwhile.
+    /// Rated games are paused.
     pub rest: Option<RatedPause>,
 }
 
-/// A rest from rated games.
+/// A pause of rated games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RatedPause {
     pub span: TimeSpan,

@@ -1,6 +1,6 @@
-//! One process a data folder: a lock that the system lets go of when its holder dies.
+//! One process per data folder: a lock that the system releases when its holder dies.
 //!
-//! The file stays behind on purpose, and says who held it last; only the lock on it counts.
+//! The file stays behind on purpose and names its last holder; only the lock on it counts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
@@ -9,20 +9,20 @@ use std::path::Path;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::error::StoreError;
+use crate::sqlite::Error;
 
 const LOCK_FILE: &str = "lock";
 
-/// The folder is ours as long as this lives.
+/// Holds the folder until dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the folder, which is made if need be.
-    pub(super) fn take(folder: &Path) -> Result<Self, StoreError> {
-        let unusable = |reason: String| StoreError::Folder {
+    /// Locks the folder, which is created if missing.
+    pub(super) fn take(folder: &Path) -> Result<Self, Error> {
+        let unusable = |reason: String| Error::Folder {
             path: folder.to_owned(),
             reason,
         };
@@ -37,14 +37,14 @@ impl Lock {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
-                return Err(StoreError::Locked {
+                return Err(Error::Locked {
                     path: folder.to_owned(),
                     pid: holder(&mut file),
                 });
             }
             Err(error) => return Err(unusable(format!("{LOCK_FILE}: {error}"))),
         }
-        // On a full disk the number may not fit; the lock holds all the same.
+        // The number may not fit on a full disk; the lock holds all the same.
         if let Err(error) = sign(&mut file) {
             tracing::warn!(%error, "cannot write our process number into the lock file");
         }
@@ -58,7 +58,7 @@ fn sign(file: &mut File) -> std::io::Result<()> {
     writeln!(file, "{}", std::process::id())
 }
 
-/// Who holds it, as far as the file tells. The holder may be just about to write its number.
+/// The holder, if the file names it: the process may be about to write its number.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     match file.take(32).read_to_string(&mut text) {
@@ -81,7 +81,7 @@ mod tests {
         let pid = Some(std::process::id());
         assert_eq!(
             refused,
-            StoreError::Locked {
+            Error::Locked {
                 path: path.clone(),
                 pid
             }
@@ -112,7 +112,7 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         let refused = Lock::take(&file.join("data")).unwrap_err();
-        assert!(matches!(&refused, StoreError::Folder { .. }), "{refused}");
+        assert!(matches!(&refused, Error::Folder { .. }), "{refused}");
         assert!(refused.to_string().contains("file/data"), "{refused}");
     }
 }

@@ -1,209 +1,224 @@
-//! The handle, and the thread that owns the file.
+//! The handle, and the commits of the thread that owns the file.
 //!
-//! Changes wait in memory, the latest about each thing; the thread takes them all and keeps them in
-//! one transaction. What cannot be kept now waits on, and is said once.
+//! Changes wait in memory, only the latest about each subject; the thread writes all of them in one
+//! transaction. Changes that cannot be written now wait for the next attempt.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::future::Future;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::data::{Change, State};
-use super::disk::{Backend, Database};
-use super::error::StoreError;
 use super::lock::Lock;
-use super::timestamp::Timestamp;
+use super::tables;
+use crate::sqlite::{Database, Error, FileKind, Timestamp, Worker};
 
 /// The file in the data folder.
 const FILE: &str = "state.db";
-/// Things that may wait to be kept; about more than these nothing new is taken.
+/// How the file is opened.
+static KIND: FileKind = FileKind {
+    schema: tables::SCHEMA,
+    exclusive: true,
+    durable: true,
+    shrinks: false,
+    // An operator may look at the file with another program.
+    busy: Duration::from_secs(2),
+    log_size: 4 << 20,
+    checked: u64::MAX,
+    name: "a file of this program",
+    backup: "copy",
+    fresh: "start with empty state (today's bot games are then counted from 0)",
+    newer: "give this one another [data] folder",
+};
+/// Subjects that may wait to be written; changes about any others are dropped.
 const MOST_WAITING: usize = 50_000;
-/// How often a file that cannot be written is tried.
+/// Pause between two attempts at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
-/// The longest that anyone waits for the disk.
+/// Maximum time that a caller waits for the disk.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 type Subject = (u8, String);
-type Waiter = oneshot::Sender<Result<(), StoreError>>;
 
-/// Where changes go. Clones write to the same place; the last one that goes sees to it that
+/// Takes changes to the state. Clones write to the same file; the last one to be dropped waits until
 /// everything is on disk.
 #[derive(Clone, Debug)]
 pub struct Store(Option<Arc<Handle>>);
 
 #[derive(Debug)]
 struct Handle {
-    desk: Arc<Shared>,
-    trouble: watch::Receiver<Option<StoreError>>,
-    /// The longest that anyone waits for the disk.
+    waiting: Arc<Mutex<Batch>>,
+    worker: Worker<Committer>,
+    trouble: watch::Receiver<Option<Error>>,
+    /// Maximum time that a caller waits for the disk.
     patience: Duration,
     _lock: Option<Lock>,
 }
 
-/// What handles and thread share.
-#[derive(Debug, Default)]
-struct Shared {
-    tray: Mutex<Batch>,
-    changed: Condvar,
-}
-
-/// What waits to be kept.
+/// Changes that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     changes: HashMap<Subject, Change>,
-    waiters: Vec<Waiter>,
     dropped: u64,
-    closing: bool,
-    closed: bool,
+}
+
+/// Where a batch of changes goes.
+pub(super) trait Backend: Debug + Send {
+    /// Writes all of them, or none.
+    fn commit(&mut self, changes: &[Change]) -> Result<(), Error>;
+}
+
+impl Backend for Database {
+    fn commit(&mut self, changes: &[Change]) -> Result<(), Error> {
+        self.write(|batch| {
+            changes
+                .iter()
+                .try_for_each(|change| tables::write(batch, change))
+        })
+        .map_err(|error| match error {
+            Error::Failed { path, reason } | Error::Damaged { path, reason, .. } => {
+                Error::Unwritable { path, reason }
+            }
+            other => other,
+        })
+    }
+}
+
+/// Opens the file and reads the state in it.
+pub(super) fn open(path: &Path, now: Timestamp) -> Result<(Database, State), Error> {
+    let opened = Database::open(&KIND, path, now).and_then(|db| {
+        let state = db.ask(|db| tables::read(db, now))?;
+        Ok((db, state))
+    });
+    opened.map_err(|error| match error {
+        Error::Failed { path, reason } => Error::Folder { path, reason },
+        other => other,
+    })
 }
 
 impl Store {
-    /// Nothing is kept beyond this run.
+    /// A store that forgets everything at the end of this run.
     pub fn nowhere() -> (Self, State) {
         (Self(None), State::default())
     }
 
-    /// The state kept in `folder`, which is made if need be and locked for this process.
+    /// Opens the state kept in `folder`, which is created if missing and locked for this process.
     ///
     /// # Errors
-    /// When the folder cannot be used, is in use, or holds what this program cannot read.
-    pub fn open(folder: &Path) -> Result<(Self, State), StoreError> {
+    /// When the folder cannot be used, is in use, or holds a file that this program cannot read.
+    pub fn open(folder: &Path) -> Result<(Self, State), Error> {
         let lock = Lock::take(folder)?;
-        let now = Timestamp::from(SystemTime::now());
-        let (disk, kept) = Database::open(&folder.join(FILE), now)?;
-        let store =
-            Self::start(disk, Some(lock), LONGEST_WAIT).map_err(|error| StoreError::Folder {
-                path: folder.to_owned(),
-                reason: format!("no thread for it: {error}"),
-            })?;
-        Ok((store, kept))
+        let (db, state) = open(&folder.join(FILE), Timestamp::now())?;
+        let store = Self::start(db, Some(lock), LONGEST_WAIT).map_err(|error| Error::Folder {
+            path: folder.to_owned(),
+            reason: format!("no thread for it: {error}"),
+        })?;
+        Ok((store, state))
     }
 
     pub(super) fn start(
-        sink: impl Backend + 'static,
+        backend: impl Backend + 'static,
         lock: Option<Lock>,
         patience: Duration,
     ) -> std::io::Result<Self> {
-        let desk = Arc::new(Shared::default());
-        let (say, trouble) = watch::channel(None);
-        let clerk = Writer {
-            desk: Arc::clone(&desk),
-            sink: Box::new(sink),
-            say,
+        let waiting = Arc::new(Mutex::default());
+        let (announce, trouble) = watch::channel(None);
+        let committer = Committer {
+            waiting: Arc::clone(&waiting),
+            backend: Box::new(backend),
+            trouble: announce,
         };
-        thread::Builder::new()
-            .name("store".into())
-            .spawn(move || clerk.run())?;
+        let worker = Worker::start("store", committer, RETRY, Committer::retry)?;
         Ok(Self(Some(Arc::new(Handle {
-            desk,
+            waiting,
+            worker,
             trouble,
             patience,
             _lock: lock,
         }))))
     }
 
-    /// Keeps a change soon. Never waits.
+    /// Writes a change soon. Never waits.
     pub fn write(&self, change: Change) {
         self.write_all([change]);
     }
 
-    /// Keeps changes soon, all in one go. Never waits.
+    /// Writes changes soon, in one transaction. Never waits.
     pub fn write_all(&self, changes: impl IntoIterator<Item = Change>) {
-        if let Some(handle) = &self.0 {
-            let mut tray = handle.desk.tray();
-            let before = tray.changes.len();
-            for change in changes {
-                tray.put(change);
-            }
-            if before == 0 && !tray.changes.is_empty() {
-                handle.desk.changed.notify_all();
-            }
+        let Some(handle) = &self.0 else {
+            return;
+        };
+        let mut waiting = lock(&handle.waiting);
+        let was_empty = waiting.changes.is_empty();
+        for change in changes {
+            waiting.put(change);
+        }
+        if was_empty && !waiting.changes.is_empty() {
+            handle.worker.send(Committer::commit_soon);
         }
     }
 
-    /// Keeps a change and all before it. What comes back is done once they are on disk, or after a
-    /// few seconds if the disk does not answer.
+    /// Writes a change and all before it. The future is ready once they are on disk, or after a few
+    /// seconds if the disk does not answer.
     ///
     /// # Errors
-    /// When they cannot be kept now; it is tried again later all the same.
+    /// When they cannot be written now; the store tries again later all the same.
     pub fn write_through(
         &self,
         change: Change,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        self.hand_in(Some(change))
+    ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
+        if let Some(handle) = &self.0 {
+            lock(&handle.waiting).put(change);
+        }
+        self.flush()
     }
 
-    /// Done once everything handed in so far is on disk.
+    /// Ready once everything handed in so far is on disk.
     ///
     /// # Errors
-    /// When it cannot be kept now.
-    pub fn flush(&self) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        self.hand_in(None)
-    }
-
-    fn hand_in(
-        &self,
-        change: Option<Change>,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send + 'static {
-        let kept = self.0.as_ref().map(|handle| {
-            let (waiter, kept) = oneshot::channel();
-            let mut tray = handle.desk.tray();
-            if let Some(change) = change {
-                tray.put(change);
-            }
-            tray.waiters.push(waiter);
-            handle.desk.changed.notify_all();
-            (kept, handle.patience)
-        });
+    /// When it cannot be written now.
+    pub fn flush(&self) -> impl Future<Output = Result<(), Error>> + Send + 'static {
+        let written = self
+            .0
+            .as_ref()
+            .map(|handle| (handle.worker.ask(Committer::commit), handle.patience));
         async move {
-            let Some((kept, patience)) = kept else {
+            let Some((written, patience)) = written else {
                 return Ok(());
             };
-            match tokio::time::timeout(patience, kept).await {
-                Ok(Ok(outcome)) => outcome,
-                Ok(Err(_)) => Err(StoreError::Closed),
-                Err(_) => Err(StoreError::Slow(patience.as_secs())),
+            match tokio::time::timeout(patience, written).await {
+                Ok(outcome) => outcome.unwrap_or(Err(Error::Closed)),
+                Err(_) => Err(Error::Slow(patience.as_secs())),
             }
         }
     }
 
-    /// Why nothing can be kept at present, if so.
-    pub fn trouble(&self) -> Option<StoreError> {
-        let handle = self.0.as_ref()?;
-        handle.trouble.borrow().clone()
+    /// Why nothing can be written at present, if so.
+    pub fn trouble(&self) -> Option<Error> {
+        self.troubles()?.borrow().clone()
     }
 
-    /// The same for anyone who wants to be told of changes; none where nothing is kept anyway.
-    pub fn troubles(&self) -> Option<watch::Receiver<Option<StoreError>>> {
+    /// Watches `trouble`; `None` where nothing is kept.
+    pub fn troubles(&self) -> Option<watch::Receiver<Option<Error>>> {
         self.0.as_ref().map(|handle| handle.trouble.clone())
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let mut tray = self.desk.tray();
-        tray.closing = true;
-        self.desk.changed.notify_all();
-        // The file is closed before the lock is let go of, unless the disk hangs.
-        let _ = self
-            .desk
-            .changed
-            .wait_timeout_while(tray, self.patience, |tray| !tray.closed);
+        // The file is closed before the folder's lock is released, unless the disk hangs.
+        self.worker.close(self.patience);
     }
 }
 
-impl Shared {
-    fn tray(&self) -> MutexGuard<'_, Batch> {
-        self.tray.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock(waiting: &Mutex<Batch>) -> MutexGuard<'_, Batch> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Batch {
-    /// About how many things something waits.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         self.changes.len()
@@ -218,7 +233,7 @@ impl Batch {
         self.changes.insert(subject, change);
     }
 
-    /// Changes that could not be kept come back, unless there is newer word of the same thing.
+    /// Takes back changes that could not be written, unless there are newer ones about the same.
     pub(super) fn put_back(&mut self, changes: Vec<Change>) {
         for change in changes {
             self.changes.entry(change.subject()).or_insert(change);
@@ -226,85 +241,71 @@ impl Batch {
     }
 }
 
-/// The thread at the file.
-struct Writer {
-    desk: Arc<Shared>,
-    sink: Box<dyn Backend>,
-    say: watch::Sender<Option<StoreError>>,
+/// Writes the batches, on the thread that owns the file.
+#[derive(Debug)]
+struct Committer {
+    waiting: Arc<Mutex<Batch>>,
+    backend: Box<dyn Backend>,
+    trouble: watch::Sender<Option<Error>>,
 }
 
-impl Writer {
-    fn run(mut self) {
-        while let Some((changes, waiters)) = self.next() {
-            let outcome = self.sink.commit(&changes);
-            if outcome.is_err() {
-                self.desk.tray().put_back(changes);
-            }
-            self.report(outcome.clone().err());
-            for waiter in waiters {
-                // Anyone who does not wait any more is not told.
-                let _ = waiter.send(outcome.clone());
-            }
+impl Committer {
+    /// Writes what waits, unless the last attempt failed.
+    fn commit_soon(&mut self) {
+        if self.trouble.borrow().is_none() {
+            let _ = self.commit();
         }
-        self.last_try();
-        let desk = Arc::clone(&self.desk);
-        // Closes the file.
-        drop(self);
-        desk.tray().closed = true;
-        desk.changed.notify_all();
     }
 
-    /// What to keep next; none once all is done.
-    fn next(&self) -> Option<(Vec<Change>, Vec<Waiter>)> {
-        let mut tray = self.desk.tray();
-        let mut in_trouble = self.say.borrow().is_some();
-        loop {
-            let asked = !tray.waiters.is_empty();
-            if asked || (!tray.changes.is_empty() && !in_trouble) {
-                break;
-            }
-            if tray.closing {
-                return None;
-            }
-            let (next, timeout) = self
-                .desk
-                .changed
-                .wait_timeout(tray, RETRY)
-                .unwrap_or_else(PoisonError::into_inner);
-            tray = next;
-            in_trouble &= !timeout.timed_out();
+    /// Writes what still waits after a failed attempt.
+    fn retry(&mut self) {
+        if !lock(&self.waiting).changes.is_empty() {
+            let _ = self.commit();
         }
-        let changes = std::mem::take(&mut tray.changes).into_values().collect();
-        Some((changes, std::mem::take(&mut tray.waiters)))
     }
 
-    /// Before the file is closed: what could not be kept until now.
-    fn last_try(&mut self) {
-        let changes = std::mem::take(&mut self.desk.tray().changes);
+    fn commit(&mut self) -> Result<(), Error> {
+        let outcome = self.commit_batch();
+        self.report(outcome.clone().err());
+        outcome
+    }
+
+    fn commit_batch(&mut self) -> Result<(), Error> {
+        let changes = std::mem::take(&mut lock(&self.waiting).changes);
         let changes: Vec<Change> = changes.into_values().collect();
-        if changes.is_empty() {
-            return;
+        let outcome = self.backend.commit(&changes);
+        if outcome.is_err() {
+            lock(&self.waiting).put_back(changes);
         }
-        if let Err(error) = self.sink.commit(&changes) {
-            tracing::error!(%error, lost = changes.len(), "state is lost");
-        }
+        outcome
     }
 
-    /// Says it when the file can no longer be written, and when it can again.
-    fn report(&self, trouble: Option<StoreError>) {
-        let before = self.say.borrow().is_some();
+    /// Announces that the file can no longer be written, and that it can be again.
+    fn report(&self, trouble: Option<Error>) {
+        let before = self.trouble.borrow().is_some();
         match &trouble {
             Some(error) if !before => {
                 tracing::debug!(%error, "state is kept in memory only until this is fixed");
             }
             None if before => {
-                let dropped = std::mem::take(&mut self.desk.tray().dropped);
+                let dropped = std::mem::take(&mut lock(&self.waiting).dropped);
                 tracing::info!(dropped, "state can be written again");
             }
             _ => {}
         }
         if before || trouble.is_some() {
-            self.say.send_replace(trouble);
+            self.trouble.send_replace(trouble);
+        }
+    }
+}
+
+impl Drop for Committer {
+    fn drop(&mut self) {
+        let lost = lock(&self.waiting).changes.len();
+        if lost > 0
+            && let Err(error) = self.commit_batch()
+        {
+            tracing::error!(%error, lost, "state is lost");
         }
     }
 }

@@ -9,12 +9,11 @@ use super::data::{
     Change, Cooldown, FinishedGame, GameMemory, GuardRow, GuardScope, Interaction, InteractionKind,
     Limit, LimitName, OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause, State, TimeSpan,
 };
-use super::disk::{Backend, Database};
-use super::error::StoreError;
-use super::timestamp::Timestamp;
-use super::{Store, rows, schema};
+use super::store::{Backend, open as open_file};
+use super::tables::{self, SCHEMA};
+use super::{Store, StoreError, Timestamp};
 use crate::lichess::{GameId, Side, Status, UserId};
-use crate::sqlite::{Format, Schema};
+use crate::sqlite::{Database, Format, Schema};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -228,32 +227,32 @@ const ROWS: &str = "
 
 #[test]
 fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
-    let known = schema::SCHEMA.known();
+    let known = SCHEMA.known();
     for format in 1..=known {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("state.db");
         let mut db = rusqlite::Connection::open(&file).unwrap();
         let old = Schema {
-            steps: &schema::SCHEMA.steps[..format as usize],
-            ..schema::SCHEMA
+            steps: &SCHEMA.steps[..format as usize],
+            ..SCHEMA
         };
-        old.migrate(&mut db, 5).unwrap();
+        old.migrate(&mut db, Timestamp::from_millis(5)).unwrap();
         db.execute_batch(ROWS).unwrap();
         drop(db);
         for start in ["the first", "the next"] {
             assert_eq!(open(folder.path()), everything().1, "{format}, {start}");
         }
         let db = rusqlite::Connection::open(&file).unwrap();
-        let found = schema::SCHEMA.format(&db).unwrap();
+        let found = SCHEMA.format(&db).unwrap();
         assert_eq!(found, Format::Ours(known));
     }
 }
 
 #[test]
 fn a_step_that_is_out_is_never_changed() {
-    // Files out there have been through these very steps; the next one gets a number of its own.
+    // Existing files went through these steps; a later change gets a step of its own.
     let out: [u32; 1] = [0x2ab1_6060];
-    let steps = schema::SCHEMA.steps.iter();
+    let steps = SCHEMA.steps.iter();
     let found: Vec<u32> = steps.map(|step| crc32fast::hash(step.as_bytes())).collect();
     assert_eq!(found[..out.len()], out);
 }
@@ -263,7 +262,7 @@ fn a_later_format_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     drop(Store::open(folder.path()).unwrap());
     let file = folder.path().join("state.db");
-    let later = schema::SCHEMA.known() + 1;
+    let later = SCHEMA.known() + 1;
     let db = rusqlite::Connection::open(&file).unwrap();
     db.execute("INSERT INTO schema (version, at) VALUES (?1, 0)", [later])
         .unwrap();
@@ -297,12 +296,10 @@ fn a_file_that_is_not_ours_is_refused_and_left_alone() {
     }
 }
 
-/// A folder whose last transactions are in the log only, as after a kill; both files.
+/// Both files of a folder whose last transactions are only in the log, as after a kill.
 fn killed(writes: usize) -> (Vec<u8>, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
-    let mut disk = Database::open(&folder.path().join("state.db"), now())
-        .unwrap()
-        .0;
+    let mut disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     for write in 0..writes {
         disk.commit(&[note(&format!("{write:04}"), "written")])
             .unwrap();
@@ -393,7 +390,7 @@ fn a_row_counts_where_its_record_does() {
         let mut drawn = game(1, "foe", now());
         drawn.status = status.as_str().to_owned();
         drawn.winner = None;
-        let excluded = rows::LAST_GAMES.contains(&format!("'{status}'"));
+        let excluded = tables::LAST_GAMES.contains(&format!("'{status}'"));
         assert_eq!(drawn.counts(), !excluded, "{status}");
     }
 }
@@ -401,9 +398,7 @@ fn a_row_counts_where_its_record_does() {
 #[test]
 fn old_results_go_but_the_last_two_of_each_opponent_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let mut disk = Database::open(&folder.path().join("state.db"), now())
-        .unwrap()
-        .0;
+    let mut disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     let mut changes: Vec<Change> = (0..10)
         .map(|n| Change::Result(game(n, "foe", now().before(DAY * (100 - n as u32)))))
         .collect();
@@ -415,9 +410,7 @@ fn old_results_go_but_the_last_two_of_each_opponent_stay() {
     disk.commit(&changes).unwrap();
     disk.commit(&[Change::Prune(now())]).unwrap();
     drop(disk);
-    let kept = Database::open(&folder.path().join("state.db"), now())
-        .unwrap()
-        .1;
+    let kept = open_file(&folder.path().join("state.db"), now()).unwrap().1;
     let ids: Vec<_> = kept
         .results
         .iter()
@@ -429,14 +422,12 @@ fn old_results_go_but_the_last_two_of_each_opponent_stay() {
 #[test]
 fn a_clock_years_ahead_does_not_cost_everything() {
     let folder = tempfile::tempdir().unwrap();
-    let mut disk = Database::open(&folder.path().join("state.db"), now())
-        .unwrap()
-        .0;
+    let mut disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     let games = (0..10).map(|n| Change::Result(game(n, "foe", now().before(DAY * n as u32))));
     disk.commit(&games.collect::<Vec<_>>()).unwrap();
     disk.commit(&[Change::Prune(now() + DAY * 3650)]).unwrap();
     drop(disk);
-    let kept = Database::open(&folder.path().join("state.db"), now().before(DAY * 30))
+    let kept = open_file(&folder.path().join("state.db"), now().before(DAY * 30))
         .unwrap()
         .1;
     assert_eq!(kept.results.len(), 10);
@@ -456,7 +447,8 @@ fn a_rating_told_later_is_added_to_its_game() {
     assert_eq!(open(folder.path()).results[0].rating_diff, Some(5));
 }
 
-/// A file on a disk that has room for what is there and no more, until told otherwise.
+/// A file on a disk without free space, until told otherwise.
+#[derive(Debug)]
 struct Full {
     disk: Database,
     room: mpsc::Receiver<()>,
@@ -474,9 +466,7 @@ impl Backend for Full {
 #[tokio::test]
 async fn a_full_disk_is_said_and_what_waited_is_kept_once_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
-    let disk = Database::open(&folder.path().join("state.db"), now())
-        .unwrap()
-        .0;
+    let disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     disk.limit(disk.pages());
     let (free, room) = mpsc::channel();
     let store = Store::start(Full { disk, room }, None, DAY).unwrap();
@@ -498,6 +488,7 @@ async fn a_full_disk_is_said_and_what_waited_is_kept_once_there_is_room() {
 }
 
 /// A disk that never answers.
+#[derive(Debug)]
 struct Hung(mpsc::Receiver<()>);
 
 impl Backend for Hung {

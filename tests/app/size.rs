@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
 const MOST_LINES: [(&str, usize); 17] = [
-    ("archive", 4380),
+    ("archive", 3910),
     ("bot", 17_020),
     ("cli", 7280),
-    ("config", 2640),
+    ("config", 1870),
     ("engine", 6180),
     ("http_common", 140),
     ("lichess", 4450),
@@ -20,8 +20,8 @@ const MOST_LINES: [(&str, usize); 17] = [
     ("panel", 4650),
     ("practice", 10_730),
     ("rules", 3140),
-    ("sqlite", 60),
-    ("store", 1320),
+    ("sqlite", 510),
+    ("store", 980),
     ("tablebase", 430),
     ("training", 2720),
     ("uci", 820),
@@ -176,7 +176,11 @@ fn a_name_belongs_to_few_types() {
                 None => line,
             };
             for kind in ["struct ", "enum ", "trait "] {
-                let Some(rest) = line.strip_prefix(kind) else {
+                // A variable of a macro is not a name.
+                let Some(rest) = line
+                    .strip_prefix(kind)
+                    .filter(|rest| !rest.starts_with('$'))
+                else {
                     continue;
                 };
                 let end = rest

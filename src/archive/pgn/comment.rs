@@ -1,19 +1,19 @@
-//! What the comment after a move says: the clock, the time used, the score with its depth.
+//! The comment after a move: clock, time used, score and depth.
 //!
-//! The commands are those of Lichess (`%clk`, `%eval`) and of most viewers (`%emt`). Scores in PGN
-//! are White's, those of a record the mover's.
+//! The commands are those of Lichess (`%clk`, `%eval`) and of most viewers (`%emt`). PGN scores are
+//! from White's view, those of a record from the mover's.
 
 use std::fmt::Write as _;
 
 use crate::archive::record::{Millis, MoveRecord, ScoreRecord, Source};
 use crate::lichess::Side;
 
-/// The deepest search and the widest score that a comment is believed.
+/// Limits of depth and score beyond which a comment is not believed.
 const DEEPEST: u32 = 255;
 const WIDEST: f64 = 320.0;
 const LONGEST_MATE: i32 = 500;
 
-/// The comment after a move of `mover`, braces included; empty where there is nothing to say.
+/// The comment after a move of `mover`, with braces; empty if there is nothing to tell.
 pub(super) fn comment(made: &MoveRecord, mover: Side) -> String {
     let mut said = Vec::new();
     if let Some(score) = made.score {
@@ -40,7 +40,7 @@ pub(super) fn comment(made: &MoveRecord, mover: Side) -> String {
     format!("{{ {} }}", said.join(" "))
 }
 
-/// What a comment says about a move of `mover`.
+/// Reads the comment after a move of `mover`.
 pub(super) fn understand(comment: &str, mover: Side, made: &mut MoveRecord) {
     let mut rest = comment;
     let mut words = String::new();
@@ -59,14 +59,10 @@ pub(super) fn understand(comment: &str, mover: Side, made: &mut MoveRecord) {
         }
     }
     words.push_str(rest);
-    let words = words.trim();
-    let known = Source::ALL
-        .into_iter()
-        .find(|source| source.as_str() == words);
-    made.source = match known {
-        Some(source) => source,
-        None if made.depth.is_some() => Source::Engine,
-        None => made.source,
+    made.source = match words.trim().parse() {
+        Ok(source) => source,
+        Err(_) if made.depth.is_some() => Source::Engine,
+        Err(_) => made.source,
     };
 }
 
@@ -104,7 +100,7 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
     }
 }
 
-/// `0:02:57`, with a fraction where there is one.
+/// `0:02:57`, with a fraction if there is one.
 pub(super) fn clock_text(time: Millis) -> String {
     let seconds = time / 1000;
     let mut text = format!(

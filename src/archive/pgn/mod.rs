@@ -16,4 +16,5 @@ mod tests;
 mod write;
 
 pub use read::{PgnFault, PgnGames};
+pub(super) use write::board;
 pub use write::{PgnOptions, pgn, pgn_reviewed, write_tag, write_words};

@@ -1,31 +1,33 @@
-//! PGN as records: what is whole is taken, what is not is named with its line.
+//! PGN to records: accepts whole games and names the line of broken ones.
 //!
-//! The moves are checked by the rules, so that nothing comes out that cannot have been played. Words
-//! that mean nothing make the game suspect: it is left out rather than guessed at.
+//! The rules check the moves, so no impossible game passes. An unknown word makes a game suspect:
+//! the reader skips the game rather than guess.
 
+use std::hash::Hasher as _;
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 
-use pgn_reader::{KnownOutcome, Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
+use fnv::FnvHasher;
+use pgn_reader::{Outcome, RawComment, RawTag, Reader, SanPlus, Visitor};
 use thiserror::Error;
 
 use super::comment::understand;
 use super::split::{PgnChunk, PgnChunks};
-use super::tags::{GameResult, Tags};
+use super::tags::{Tags, winner_of};
 use crate::archive::record::{GameRecord, Millis, MoveRecord, TimeControlRecord};
 use crate::lichess::{Side, Status};
 use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
 
-/// Lichess plays no longer games.
+/// Longest game on Lichess, in plies.
 const MOST_PLIES: usize = 600;
 
-/// Why a piece of a file is no game that can be kept.
+/// Why a piece of a file is not a valid game.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PgnFault {
-    /// A game of another kind, which is no one's mistake.
+    /// A game of another variant, which is not an error.
     #[error("line {line}: {variant} is played here, not atomic chess")]
     Foreign { line: u64, variant: String },
-    /// It is no whole game.
+    /// An incomplete or invalid game.
     #[error("line {line}{}: {what}", game.as_ref().map(|game| format!(", game {game}")).unwrap_or_default())]
     Broken {
         line: u64,
@@ -40,7 +42,6 @@ pub enum PgnFault {
 pub struct PgnGames<R>(PgnChunks<R>);
 
 impl<R: BufRead> PgnGames<R> {
-    /// The games that a source holds.
     pub fn new(source: R) -> Self {
         Self(PgnChunks::new(source))
     }
@@ -67,10 +68,10 @@ impl<R: BufRead> Iterator for PgnGames<R> {
     }
 }
 
-/// A game of which all is well.
+/// Reads one game.
 fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
     let mut archiver = RecordBuilder::default();
-    // The reader fails on tags that do not end; of a slice it reads everything.
+    // `pgn-reader` fails on tags that do not end; it reads the whole slice.
     let outcome = Reader::build(text)
         .set_supported_tag_line_length(4096)
         .set_supported_comment_length(4096)
@@ -103,13 +104,13 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
     archiver.finish(text).map_err(broken)
 }
 
-/// Writes a record while a game is read to it.
+/// Builds a record while `pgn-reader` reads a game.
 #[derive(Debug, Default)]
 struct RecordBuilder {
     tags: Tags,
     board: Game,
     moves: Vec<MoveRecord>,
-    result: Option<GameResult>,
+    result: Option<Outcome>,
     fault: Option<String>,
 }
 
@@ -166,13 +167,7 @@ impl Visitor for RecordBuilder {
         if self.result.is_some() {
             return self.give_up("it ends twice".to_owned());
         }
-        self.result = Some(match outcome {
-            Outcome::Known(KnownOutcome::Decisive { winner }) => {
-                GameResult::Won(winner.fold_wb(Side::White, Side::Black))
-            }
-            Outcome::Known(KnownOutcome::Draw) => GameResult::Drawn,
-            Outcome::Unknown => GameResult::None,
-        });
+        self.result = Some(outcome);
         ControlFlow::Continue(())
     }
 
@@ -185,7 +180,7 @@ impl RecordBuilder {
         ControlFlow::Break(())
     }
 
-    /// What is played, if that is not atomic chess from the usual place.
+    /// The variant or the start, unless it is atomic chess from the usual position.
     fn foreign(&self) -> Option<String> {
         let variant = self.tags.get("Variant").unwrap_or("Standard");
         if !variant.eq_ignore_ascii_case("atomic") {
@@ -201,7 +196,7 @@ impl RecordBuilder {
         (!same(start, &usual)).then(|| "atomic chess from another position".to_owned())
     }
 
-    /// The record, if the game is whole.
+    /// The record, if the game is complete.
     fn finish(self, text: &[u8]) -> Result<GameRecord, String> {
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -214,42 +209,35 @@ impl RecordBuilder {
         let Some(result) = self.result else {
             return Err("cut off: no result after its moves".to_owned());
         };
-        let told = match self.tags.get("Result") {
-            Some("1-0") => Some(GameResult::Won(Side::White)),
-            Some("0-1") => Some(GameResult::Won(Side::Black)),
-            Some("1/2-1/2") => Some(GameResult::Drawn),
-            Some("*") => Some(GameResult::None),
-            _ => None,
-        };
-        if told.is_some_and(|told| told != result) {
+        let told = self.tags.get("Result").and_then(|told| told.parse().ok());
+        if told.is_some_and(|told: Outcome| told != result) {
             return Err("its last word is not the result in its tags".to_owned());
         }
         let on_board = on_board(&self.board);
         if let Some((status, winner)) = on_board
             && status != Status::Draw
-            && result != winner.map_or(GameResult::Drawn, GameResult::Won)
+            && (result.is_unknown() || winner_of(result) != winner)
         {
             return Err("its result is not what the board shows".to_owned());
         }
         let mut game = self.tags.record();
-        let ending = self.tags.ending(result, on_board.map(|(status, _)| status));
         game.id = match self.tags.id() {
             Some(id) => id.to_owned(),
             None => made_up_id(&self.tags, &self.moves, text),
         };
         game.moves = self.moves;
         spend(&mut game);
-        game.ending = ending.map(|ending| {
-            let took: Millis = game.moves.iter().filter_map(|made| made.spent).sum();
-            let at = self.tags.ended();
-            ending.at(at.unwrap_or_else(|| game.began().saturating_add(took)))
-        });
+        let took: Millis = game.moves.iter().filter_map(|made| made.spent).sum();
+        let ended = self.tags.ended();
+        let ended = ended.unwrap_or_else(|| game.began().saturating_add(took));
+        let status = on_board.map(|(status, _)| status);
+        game.ending = self.tags.ending(result, status, ended);
         Ok(game)
     }
 }
 
-/// How the game ended on the board, if it did so by itself; draws by repetition and the like may be
-/// left unclaimed.
+/// The end of the game on the board, if it has one; a draw by repetition and the like need not be
+/// claimed.
 fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
     let side = |color| match color {
         Color::White => Side::White,
@@ -268,7 +256,7 @@ fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
     })
 }
 
-/// What each move took off its clock, where the clocks tell and no one else did.
+/// Computes the time spent on each move from the clocks, where it is not given.
 fn spend(game: &mut GameRecord) {
     let TimeControlRecord::Clock { increment, .. } = game.control else {
         return;
@@ -281,40 +269,30 @@ fn spend(game: &mut GameRecord) {
     }
 }
 
-/// An id for a game of a server that gives none: the same game gets the same one.
+/// An id for a game of a server without ids; the same for the same game.
 fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
-    let mut sum = Fnv1a::new();
+    // The id must be the same on every machine and in every version.
+    let mut hash = FnvHasher::default();
+    let mut add = |bytes: &[u8]| {
+        hash.write(bytes);
+        hash.write_u8(0xff);
+    };
     for name in [
         "White", "Black", "UTCDate", "Date", "UTCTime", "Round", "Site",
     ] {
-        sum.take(tags.get(name).unwrap_or_default().as_bytes());
+        add(tags.get(name).unwrap_or_default().as_bytes());
     }
     for made in moves {
-        sum.take(made.uci.as_bytes());
+        add(made.uci.as_bytes());
     }
     if moves.is_empty() {
-        sum.take(text);
+        add(text);
     }
-    format!("pgn{:016x}", sum.0)
+    format!("pgn{:016x}", hash.finish())
 }
 
-/// Fowler, Noll and Vo's sum (FNV-1a): the same on every machine and in every version.
-struct Fnv1a(u64);
-
-impl Fnv1a {
-    const fn new() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        for byte in bytes.iter().chain(&[0xff]) {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
-/// The first word among the moves that is neither a move nor anything else that PGN has. The reader
-/// passes over such words in silence.
+/// The first word among the moves that is neither a move nor any other PGN token. `pgn-reader`
+/// skips such words silently.
 fn stray_word(text: &[u8], archiver: &RecordBuilder) -> Option<String> {
     if archiver.fault.is_some() {
         return None;
@@ -362,7 +340,7 @@ fn is_move_text(word: &str) -> bool {
     } else {
         unnumbered.trim_start_matches('.')
     };
-    // A bare number, or dots alone.
+    // A bare number, or only dots.
     let body = body.trim_end_matches(['!', '?']);
     body.is_empty() || castles || body.parse::<SanPlus>().is_ok()
 }

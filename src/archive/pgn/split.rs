@@ -1,18 +1,18 @@
-//! A file of PGN in single games, each with the line it begins at.
+//! Splits a PGN file into single games, each with its first line.
 //!
-//! Knows only lines: tags, moves, blank ones. Whatever a file holds, no more than one game's share of
-//! it is in memory, and a game restarts at every tag that follows something else, if only a blank
-//! line: tags without moves never lend their names to the moves of the next game.
+//! Knows only lines: tags, moves, blank ones. Holds at most one game in memory. Every tag after
+//! anything else, even after a blank line, begins a new game: so tags without moves never apply to
+//! the moves of the next game.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
-/// No game of 600 half-moves with every comment is longer.
+/// No game of 600 plies with all comments is longer, in bytes.
 const LONGEST: usize = 1 << 18;
 
 /// A piece of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PgnChunk {
-    /// What looks like a game.
+    /// Text with the shape of a game.
     Game {
         /// The line of its first tag.
         line: u64,
@@ -22,16 +22,16 @@ pub(super) enum PgnChunk {
     },
     /// Text that belongs to no game.
     Loose { line: u64 },
-    /// More than any game takes, with no tag in between.
+    /// More than any game needs, without a tag in between.
     Endless { line: u64 },
 }
 
-/// Where the reading is.
+/// The state of the splitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadPosition {
     Between,
     Tags,
-    /// Behind the blank line that ends them.
+    /// After the blank line that ends the tags.
     AfterTags,
     Moves {
         in_comment: bool,
@@ -57,7 +57,7 @@ impl<R: BufRead> PgnChunks<R> {
         }
     }
 
-    /// The next piece; none at the end of the file.
+    /// The next piece; `None` at the end of the file.
     pub(super) fn next(&mut self) -> io::Result<Option<PgnChunk>> {
         let mut place = ReadPosition::Between;
         let (mut first, mut moves) = (0, 0);
@@ -117,35 +117,19 @@ impl<R: BufRead> PgnChunks<R> {
         })
     }
 
-    /// The next line without its end; of one that is longer than any game the rest is dropped.
+    /// The next line without its end, cut off if longer than any game.
     fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         if let Some(line) = self.kept.take() {
             self.lines += 1;
             return Ok(Some(line));
         }
         let mut line = Vec::new();
-        let mut any = false;
-        loop {
-            let ready = match self.source.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                ready => ready?,
-            };
-            if ready.is_empty() {
-                break;
-            }
-            any = true;
-            let end = ready.iter().position(|byte| *byte == b'\n');
-            let part = &ready[..end.unwrap_or(ready.len())];
-            let room = (LONGEST + 1).saturating_sub(line.len());
-            line.extend_from_slice(&part[..part.len().min(room)]);
-            let used = part.len() + usize::from(end.is_some());
-            self.source.consume(used);
-            if end.is_some() {
-                break;
-            }
-        }
-        if !any {
-            return Ok(None);
+        let mut start = (&mut self.source).take(LONGEST as u64 + 1);
+        start.read_until(b'\n', &mut line)?;
+        match line.last() {
+            None => return Ok(None),
+            Some(b'\n') => drop(line.pop()),
+            Some(_) => drop(self.source.skip_until(b'\n')?),
         }
         self.lines += 1;
         if self.lines == 1 && line.starts_with(b"\xef\xbb\xbf") {
@@ -155,7 +139,7 @@ impl<R: BufRead> PgnChunks<R> {
     }
 }
 
-/// Whether a line is a tag: `[Name "`. A comment broken over lines may begin with a bracket too.
+/// Whether a line is a tag: `[Name "`. A line of a comment may begin with a bracket too.
 fn is_tag(line: &[u8]) -> bool {
     let Some(line) = line.trim_ascii_start().strip_prefix(b"[") else {
         return false;

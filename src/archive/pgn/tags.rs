@@ -1,13 +1,14 @@
-//! What stands above a game: its tags, from a record and back into one.
+//! The tags of a game, from a record and back.
 //!
-//! The names are those of Lichess' own exports, so that either program reads the other's; three are
-//! ours (`Status`, `UTCEndDate`, `UTCEndTime`) and no one minds them.
+//! The names are those of Lichess exports, so that either program reads the files of the other.
+//! Three are ours (`Status`, `UTCEndDate`, `UTCEndTime`); other readers ignore them.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
-use super::write::PgnOptions;
+use pgn_reader::{KnownOutcome, Outcome};
+
 use crate::archive::dates;
 use crate::archive::record::{
     EndingRecord, GameRecord, Millis, Origin, PlayerRecord, TimeControlRecord,
@@ -15,14 +16,14 @@ use crate::archive::record::{
 use crate::lichess::{Side, Speed, Status, speed_of};
 
 const DAY_SECONDS: u64 = 24 * 3600;
-/// No one's name is longer.
+/// Longest name, in characters.
 const LONGEST_NAME: usize = 60;
-/// Ratings beyond are no ratings.
+/// Plausible ratings.
 const RATINGS: std::ops::RangeInclusive<i32> = 0..=5000;
 
 /// The tags of a record, in order.
-pub(super) fn of_record(game: &GameRecord, options: &PgnOptions) -> Vec<(&'static str, String)> {
-    let site = options.site.trim_end_matches('/');
+pub(super) fn of_record(game: &GameRecord, site: &str) -> Vec<(&'static str, String)> {
+    let site = site.trim_end_matches('/');
     let began = game.began();
     let mode = if game.rated { "rated" } else { "casual" };
     let event = match &game.tournament {
@@ -95,7 +96,7 @@ fn control(control: TimeControlRecord) -> String {
     }
 }
 
-/// How it ended, in the words that Lichess has for it.
+/// The `Termination` of a game, as Lichess words it.
 fn termination(game: &GameRecord) -> &'static str {
     let status = game.ending.as_ref().map(|ending| ending.status);
     match status {
@@ -108,16 +109,16 @@ fn termination(game: &GameRecord) -> &'static str {
     }
 }
 
-/// The tags above a game, as they were read.
+/// The tags read above a game.
 #[derive(Debug, Default)]
 pub(super) struct Tags {
     values: BTreeMap<String, String>,
-    /// A name that stands there twice: these may be the tags of two games.
+    /// A name that appears twice: the tags of two games may be mixed.
     twice: Option<String>,
 }
 
 impl Tags {
-    /// One more; of two with one name the first counts.
+    /// Adds a tag; of two with one name the first counts.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         let clean: String = value
             .chars()
@@ -132,12 +133,11 @@ impl Tags {
         }
     }
 
-    /// A name that more than one tag has.
     pub(super) fn twice(&self) -> Option<&str> {
         self.twice.as_deref()
     }
 
-    /// The value of a tag, where it says something.
+    /// The value of a tag, unless it means unknown.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let value = self.values.get(name)?.trim();
         (!matches!(value, "" | "?" | "-")).then_some(value)
@@ -165,7 +165,7 @@ impl Tags {
         dates::of_tags(self.get("UTCEndDate")?, self.get("UTCEndTime"))
     }
 
-    /// A record with all that stands above the moves.
+    /// A record of everything but the moves.
     pub(super) fn record(&self) -> GameRecord {
         let control = self.control();
         let event = self.get("Event").unwrap_or_default().to_ascii_lowercase();
@@ -218,7 +218,7 @@ impl Tags {
     }
 
     fn control(&self) -> TimeControlRecord {
-        // A dash means days or no limit: no one knows which.
+        // A dash means days per move or no limit; both are common.
         let Some(text) = self.get("TimeControl") else {
             return TimeControlRecord::Unknown;
         };
@@ -241,13 +241,15 @@ impl Tags {
         }
     }
 
-    /// How it ended: by its own words where they are known, else by what Lichess tells and what the
-    /// board shows.
-    pub(super) fn ending(&self, result: GameResult, on_board: Option<Status>) -> Option<Ended> {
-        let winner = match result {
-            GameResult::Won(side) => Some(side),
-            GameResult::Drawn | GameResult::None => None,
-        };
+    /// The end of the game: by our own tag if there is one, else by the tags of Lichess and the
+    /// board.
+    pub(super) fn ending(
+        &self,
+        result: Outcome,
+        on_board: Option<Status>,
+        at: Millis,
+    ) -> Option<EndingRecord> {
+        let winner = winner_of(result);
         let told = self.get("Status").map(Status::from_word);
         let status = match (told, self.get("Termination")) {
             (Some(status), _) if status != Status::Unknown => status,
@@ -257,41 +259,22 @@ impl Tags {
             (_, Some("Rules infraction")) => Status::Cheat,
             _ => match (on_board, result) {
                 (Some(status), _) => status,
-                (None, GameResult::Won(_)) => Status::Resign,
-                (None, GameResult::Drawn) => Status::Draw,
-                (None, GameResult::None) => return None,
+                (None, Outcome::Known(KnownOutcome::Decisive { .. })) => Status::Resign,
+                (None, Outcome::Known(KnownOutcome::Draw)) => Status::Draw,
+                (None, Outcome::Unknown) => return None,
             },
         };
-        (!status.is_playing()).then_some(Ended { status, winner })
+        (!status.is_playing()).then_some(EndingRecord { status, winner, at })
     }
 }
 
-/// What the last word of a game says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum GameResult {
-    Won(Side),
-    Drawn,
-    None,
+/// The winner that a result names.
+pub(super) fn winner_of(result: Outcome) -> Option<Side> {
+    let winner = result.winner();
+    winner.map(|winner| winner.fold_wb(Side::White, Side::Black))
 }
 
-/// How a game ended, without the moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) status: Status,
-    pub(super) winner: Option<Side>,
-}
-
-impl Ended {
-    pub(super) fn at(self, at: Millis) -> EndingRecord {
-        EndingRecord {
-            status: self.status,
-            winner: self.winner,
-            at,
-        }
-    }
-}
-
-/// The speed class that Lichess gives a time control: by the time that forty moves may take.
+/// The speed class of a time control on Lichess.
 fn speed(control: TimeControlRecord) -> Speed {
     match control {
         TimeControlRecord::Clock { initial, increment } => speed_of(
@@ -364,8 +347,7 @@ mod tests {
 
     #[test]
     fn how_it_ended_is_told_by_the_tags_or_by_the_board() {
-        use GameResult::{Drawn, None as Open, Won};
-        let white = Won(Side::White);
+        let (white, drawn, open) = ("1-0", "1/2-1/2", "*");
         let rows = [
             (
                 "Normal",
@@ -374,26 +356,28 @@ mod tests {
                 Some(Status::VariantEnd),
             ),
             ("Normal", white, None, Some(Status::Resign)),
-            ("Normal", Drawn, None, Some(Status::Draw)),
+            ("Normal", drawn, None, Some(Status::Draw)),
             (
                 "Normal",
-                Drawn,
+                drawn,
                 Some(Status::Stalemate),
                 Some(Status::Stalemate),
             ),
             ("Time forfeit", white, None, Some(Status::OutOfTime)),
-            ("Time forfeit", Drawn, None, Some(Status::OutOfTime)),
-            ("Abandoned", Open, None, Some(Status::Aborted)),
+            ("Time forfeit", drawn, None, Some(Status::OutOfTime)),
+            ("Abandoned", open, None, Some(Status::Aborted)),
             ("Rules infraction", white, None, Some(Status::Cheat)),
-            ("Unterminated", Open, None, None),
-            ("?", Open, None, None),
+            ("Unterminated", open, None, None),
+            ("?", open, None, None),
         ];
         for (told, result, on_board, expected) in rows {
-            let ended = tags(&[("Termination", told)]).ending(result, on_board);
+            let ended = tags(&[("Termination", told)]).ending(result.parse().unwrap(), on_board, 0);
             assert_eq!(ended.map(|ended| ended.status), expected, "{told}");
         }
         let own = tags(&[("Status", "noStart"), ("Termination", "Abandoned")]);
-        let ended = own.ending(Open, None).map(|ended| ended.status);
+        let ended = own
+            .ending(Outcome::Unknown, None, 0)
+            .map(|ended| ended.status);
         assert_eq!(ended, Some(Status::NoStart));
     }
 }

@@ -1,4 +1,4 @@
-//! PGN out and in again: by our own reader, by shakmaty's, and with all kinds of garbage in between.
+//! PGN written and read again: by our reader, by `shakmaty`, and with garbage in between.
 
 use std::ops::ControlFlow;
 
@@ -14,7 +14,7 @@ use crate::archive::review::{Mistake, ReviewRecord};
 use crate::archive::tests::game;
 use crate::lichess::{Side, Speed, Status};
 
-/// A game as Lichess exports it, with its computer's scores.
+/// A game as Lichess exports it, with its engine's scores.
 const LICHESS: &str = r#"[Event "rated atomic game"]
 [Site "https://lichess.org/q7ZxVt2B"]
 [Date "2026.11.21"]
@@ -97,7 +97,7 @@ fn what_we_write_we_read_again() {
         let written = game("abcdefgh", 1_795_266_359, "Nuke");
         let mut read = one(&pgn(&written, &options)).unwrap();
         let mut expected = written.clone();
-        // What PGN has no place for.
+        // PGN cannot express these.
         expected.us = None;
         expected.origin = Origin::Imported;
         expected.joined = expected.created.unwrap();
@@ -122,7 +122,7 @@ fn what_we_write_we_read_again() {
     }
 }
 
-/// A second look at the game of these tests.
+/// A review of the game in these tests.
 fn review() -> ReviewRecord {
     ReviewRecord {
         game: "abcdefgh".to_owned(),
@@ -159,7 +159,7 @@ fn a_marked_losing_move_is_read_as_the_move_that_was_played() {
     assert_eq!(judge.marks, 1);
 }
 
-/// Replays a game by the rules of shakmaty's atomic chess.
+/// Replays a game by the rules of `shakmaty`.
 #[derive(Default)]
 struct Judge {
     variant: String,
@@ -314,7 +314,7 @@ fn the_tags_of_one_game_never_stand_above_the_moves_of_another() {
         "{fault}"
     );
     assert_eq!(read[1].as_ref().unwrap().id, "q7ZxVt2B");
-    // Without a blank line between them no one can tell whose moves these are.
+    // Without a blank line the owner of the moves is ambiguous.
     let joined = format!("{}\n{LICHESS}", lost_its_moves.trim_end());
     let fault = one(&joined).unwrap_err();
     assert!(fault.contains("stands there twice"), "{fault}");
@@ -365,7 +365,7 @@ proptest! {
         text.splice(at..at, bytes);
         let read = all(&text);
         prop_assert!(!read.is_empty());
-        // Whatever it did, it is a game by the rules.
+        // Every accepted game is legal.
         for game in read.into_iter().flatten() {
             let text = pgn(&game, &PgnOptions::default());
             prop_assert!(!text.contains("breaks off"));

@@ -1,6 +1,6 @@
-//! A record as PGN.
+//! Records to PGN.
 //!
-//! A record whose moves do not fit the rules ends where they stop fitting: what is left says so.
+//! A record with an illegal move ends before it, with a note.
 
 use crate::archive::record::{GameRecord, MoveRecord};
 use crate::archive::review::{Mistake, ReviewRecord};
@@ -9,19 +9,19 @@ use crate::rules::{Game, Move, Position};
 use super::comment::comment;
 use super::tags;
 
-/// Where a line is broken, between words.
+/// Maximum line length.
 const WIDTH: usize = 100;
-/// The sign of PGN for a very poor move.
+/// The annotation glyph of a blunder.
 const BLUNDER: &str = "$4";
 
-/// What a PGN is to hold.
+/// What a PGN contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PgnOptions {
-    /// The address of the server, for links to the games.
+    /// The URL of the server, for links to the games.
     pub site: String,
-    /// Clocks, scores and sources behind the moves, and what a second look found.
+    /// Clocks, scores and sources after the moves, and the finding of the review.
     pub comments: bool,
-    /// The lines that the search expected, where another reply came.
+    /// The line that the search expected, where the opponent replied otherwise.
     pub lines: bool,
 }
 
@@ -35,13 +35,12 @@ impl Default for PgnOptions {
     }
 }
 
-/// A game as PGN, with a blank line after it.
+/// Writes a game, followed by a blank line.
 pub fn pgn(game: &GameRecord, options: &PgnOptions) -> String {
     pgn_reviewed(game, None, options)
 }
 
-/// The same with what a second look at it found: the losing move is marked, and the line that was
-/// better stands beside it.
+/// Writes a game with its review: a mark at the losing move, and the better line as a variation.
 pub fn pgn_reviewed(
     game: &GameRecord,
     review: Option<&ReviewRecord>,
@@ -50,7 +49,7 @@ pub fn pgn_reviewed(
     let mistake = review.and_then(|review| review.mistake.as_ref());
     let mistake = mistake.filter(|_| options.comments);
     let mut text = String::with_capacity(1024 + 64 * game.moves.len());
-    for (name, value) in tags::of_record(game, options) {
+    for (name, value) in tags::of_record(game, &options.site) {
         write_tag(&mut text, name, &value);
     }
     text.push('\n');
@@ -60,7 +59,7 @@ pub fn pgn_reviewed(
     text
 }
 
-/// One tag on a line of its own; letters that would break it are left out.
+/// Writes one tag on a line of its own, without control characters.
 pub fn write_tag(text: &mut String, name: &str, value: &str) {
     text.push('[');
     text.push_str(name);
@@ -74,7 +73,7 @@ pub fn write_tag(text: &mut String, name: &str, value: &str) {
     text.push_str("\"]\n");
 }
 
-/// The words of the moves in lines that are not too long, with a blank line after them.
+/// Writes the move text in lines of limited length, followed by a blank line.
 pub fn write_words(text: &mut String, words: &[String]) {
     let mut column = 0;
     for word in words {
@@ -91,8 +90,8 @@ pub fn write_words(text: &mut String, words: &[String]) {
     text.push_str("\n\n");
 }
 
-/// The board that a game begins on.
-pub(super) fn board(game: &GameRecord) -> Option<Game> {
+/// The board at the start of a game.
+pub(in crate::archive) fn board(game: &GameRecord) -> Option<Game> {
     let start = match &game.initial_fen {
         Some(fen) => Position::from_fen(fen).ok()?,
         None => Position::default(),
@@ -100,14 +99,14 @@ pub(super) fn board(game: &GameRecord) -> Option<Game> {
     Some(Game::from_position(start))
 }
 
-/// The moves in words; a comment is one, so that no line begins with its bracket.
+/// The move text in words. A comment is one word, so that no line begins with its bracket.
 fn moves(game: &GameRecord, mistake: Option<&Mistake>, options: &PgnOptions) -> Vec<String> {
     let mut words = Vec::with_capacity(2 * game.moves.len() + 1);
     let Some(mut board) = board(game) else {
         words.push("{ the start position is unknown }".to_owned());
         return words;
     };
-    // After a comment or a variation the number of Black's move is said again.
+    // After a comment or a variation, Black's move number is repeated.
     let mut numbered = false;
     for (ply, made) in game.moves.iter().enumerate() {
         let before = *board.position();
@@ -150,7 +149,7 @@ fn number(position: &Position, always: bool) -> Option<String> {
     }
 }
 
-/// The line that the search behind the move before expected, if it was not this reply.
+/// The line that the search of the previous move expected, if the reply was another.
 fn expected(before: &Position, earlier: &MoveRecord, reply: &MoveRecord) -> Option<Vec<String>> {
     let mut line = earlier.line.split_ascii_whitespace();
     if line.next()? != earlier.uci {
@@ -163,13 +162,13 @@ fn expected(before: &Position, earlier: &MoveRecord, reply: &MoveRecord) -> Opti
     variation(before, line, |position, uci| position.parse_uci(uci).ok())
 }
 
-/// What should have been played instead, and what would have followed.
+/// The better move and its line.
 fn better(before: &Position, mistake: &Mistake) -> Option<Vec<String>> {
     let line = mistake.line.iter().map(String::as_str);
     variation(before, line, |position, san| position.parse_san(san).ok())
 }
 
-/// A line in brackets, as far as it is legal.
+/// A line in parentheses, up to the first illegal move.
 fn variation<'l>(
     before: &Position,
     line: impl IntoIterator<Item = &'l str>,
@@ -297,7 +296,7 @@ mod tests {
             let text = pgn_reviewed(&game(), Some(review), options);
             text.split_once("\n\n").unwrap().1.replace('\n', " ")
         };
-        // As far as the line is legal.
+        // The variation ends before the first illegal move.
         let marked = told(&review("a5"), &options);
         assert!(
             marked.contains(" 2... a5 $4 (2... f6 3. Nxh7) 3. Nxf7# { "),

@@ -1,4 +1,4 @@
-//! Files of every earlier format, as the programs of their time wrote them, in the hands of this one.
+//! Files of every earlier format, opened by this version.
 
 use std::path::Path;
 
@@ -14,11 +14,12 @@ use crate::archive::{
 use crate::lichess::{Side, Speed, Status};
 use crate::sqlite::{Format, Schema};
 
-/// When the old file was made, and when this program opens it.
-const THEN: i64 = 5;
+/// When the old file was created, and when this version opens it.
+const THEN: u64 = 5;
 const NOW: u64 = 77;
 
-/// The rows of a file of the first format: three games, won, lost and running, and what else there is.
+/// The rows of a file of the first format: three games, won, lost and running, and the other
+/// tables.
 const ROWS: &str = "
     INSERT INTO game (
         n, id, began, created, joined, ended, us,
@@ -58,7 +59,7 @@ const ROWS: &str = "
         (1003000, 'stream', 'lost: reset', 'won00001'), (1004000, 'start', 'megaton 0.1.0', NULL);
 ";
 
-/// What came with the second format; whether a look was given up is not said in it.
+/// The rows added by the second format, which does not tell whether a review was given up.
 const REVIEW: &str = r#"
     INSERT INTO review (game, at, data) VALUES (
         'lost0002', 2100000,
@@ -66,7 +67,7 @@ const REVIEW: &str = r#"
     );
 "#;
 
-/// The same rows as this program knows them.
+/// The same rows as records of this version.
 fn games() -> [GameRecord; 3] {
     let won = game("won00001", 1000, "Nuke");
     let mut lost = game("lost0002", 2000, "Nuke");
@@ -167,7 +168,8 @@ fn write_old(path: &Path, format: usize) {
         steps: &SCHEMA.steps[..format],
         ..SCHEMA
     };
-    old.migrate(&mut db, THEN).unwrap();
+    old.migrate(&mut db, crate::sqlite::Timestamp::from_millis(THEN))
+        .unwrap();
     db.execute_batch(ROWS).unwrap();
     if format >= 2 {
         db.execute_batch(REVIEW).unwrap();
@@ -186,7 +188,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
         let (_folder, path) = ground();
         write_old(&path, format as usize);
         if format < known {
-            // Who only reads leaves it to a program that writes.
+            // A reader leaves the migration to a writer.
             let error = ArchiveReader::open(&path).unwrap_err();
             assert!(
                 matches!(error, ArchiveError::Older { found, .. } if found == format),
@@ -214,7 +216,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
         assert_eq!(next.is_some(), kept.is_none(), "from format {format}");
         as_if_written_today(&reader);
 
-        // It continues, and a game that goes takes with it what belongs to it.
+        // The bot goes on with the file, and deleting a game deletes what belongs to it.
         keep(&mut disk, &game("new00004", 4000, "Blast"));
         keep(&mut disk, &games()[0]);
         assert_eq!(count(&other, "SELECT count(*) FROM game"), 4);
@@ -230,7 +232,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
     }
 }
 
-/// What is asked of it is answered as it is where the same was written by this program.
+/// Queries on it return the same as on a file that this version wrote.
 fn as_if_written_today(taken_over: &ArchiveReader) {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, NOW).unwrap();
@@ -269,7 +271,7 @@ fn as_if_written_today(taken_over: &ArchiveReader) {
 
 #[test]
 fn a_step_that_is_out_is_never_changed() {
-    // Files out there have been through these very steps; the next one gets a number of its own.
+    // Existing files went through these steps; a later change gets a step of its own.
     let out: [u32; 5] = [
         0xd795_988f,
         0xdd63_8fd9,

@@ -4,6 +4,8 @@
 //! It only chooses among moves that the search has scored: it costs no time, never gives away a win, and
 //! never more than the operator allows.
 
+use std::hash::Hasher as _;
+
 use super::machine::GameMachine;
 use super::move_list::PlayedMoves;
 use crate::engine::{Ranked, Score, SearchResult, StopReason};
@@ -133,11 +135,10 @@ impl GameMachine {
     }
 
     fn chance(&self) -> fastrand::Rng {
-        let id = self.params.game.as_str().bytes();
-        // FNV: stable from build to build.
-        let hash = id.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        fastrand::Rng::with_seed(self.past_lines.seed ^ hash ^ ((self.ply() as u64) << 48))
+        // FNV-1a: stable from build to build.
+        let mut hash = fnv::FnvHasher::default();
+        hash.write(self.params.game.as_str().as_bytes());
+        let seed = self.past_lines.seed ^ hash.finish() ^ ((self.ply() as u64) << 48);
+        fastrand::Rng::with_seed(seed)
     }
 }

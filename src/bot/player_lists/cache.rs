@@ -5,6 +5,7 @@
 //! none.
 
 use std::fs;
+use std::hash::Hasher as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -61,9 +62,9 @@ impl ListCache {
 /// A number for a file name (FNV-1a). URLs with the same number overwrite each other's file, and
 /// the one without a copy is fetched.
 fn number(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use megaton::archive::dates;
 
-use super::place::{ArchiveArgs, now};
+use super::place::ArchiveArgs;
 use crate::cli::failure::Failure;
 
 /// Copy the archive to a file while the bot runs
@@ -28,7 +28,8 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
     let (reader, _) = args.archive.open()?;
     let to = if args.to.is_dir() {
-        args.to.join(format!("games-{}.db", dates::date(now())))
+        args.to
+            .join(format!("games-{}.db", dates::date(dates::now())))
     } else {
         args.to.clone()
     };

@@ -5,7 +5,6 @@ use megaton::archive::{Filter, Millis, OPENING_PLIES, Outcome, ResultFilter, dat
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::Game;
 
-use super::place::now;
 use crate::cli::failure::Failure;
 
 /// Which games; what is not said does not matter.
@@ -152,7 +151,7 @@ pub(super) fn when(option: &str, text: Option<&String>) -> Result<Option<Millis>
     let Some(text) = text else {
         return Ok(None);
     };
-    let moment = dates::moment(text, now());
+    let moment = dates::moment(text, dates::now());
     moment.map(Some).ok_or_else(|| {
         Failure::setup(format!(
             "{option} {text:?}: use a date (2026-11-21), a minute (\"2026-11-21 13:05\"), or how \

@@ -1,6 +1,6 @@
 //! `megaton games`: what was played, as a table, as JSON or as CSV.
 
-use megaton::archive::{GameLine, Outcome, PlayerRecord, dates, of_outcome};
+use megaton::archive::{GameLine, Outcome, PlayerRecord, dates};
 use megaton::lichess::Side;
 use serde::Serialize;
 
@@ -111,7 +111,7 @@ impl<'g> GameRow<'g> {
             id: &game.id,
             began: dates::stamp(game.began()),
             ended: ending.map(|ending| dates::stamp(ending.at)),
-            result: line.result.map(of_outcome),
+            result: line.result.map(Outcome::as_str),
             us: game.us,
             opponent: opponent.map_or("", |player| player.name.as_str()),
             opponent_title: opponent.and_then(|player| player.title.as_deref()),

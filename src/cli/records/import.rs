@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use megaton::archive::{
-    ArchiveEntry, ArchiveReader, Database, GameRecord, Merge, Millis, PgnFault, PgnGames, merge,
-    side_of,
+    ArchiveEntry, ArchiveReader, Database, GameRecord, Merge, Millis, PgnFault, PgnGames, dates,
+    merge, side_of,
 };
 
-use super::place::{ArchiveArgs, now};
+use super::place::ArchiveArgs;
 use crate::cli::failure::Failure;
 
 /// Games written at a time, so that a running bot writes in between.
@@ -102,7 +102,7 @@ impl Target {
             fs::create_dir_all(folder)
                 .map_err(|error| Failure::setup(format!("{}: {error}", folder.display())))?;
         }
-        Ok(Self::Archive(Database::open(path, now())?))
+        Ok(Self::Archive(Database::open(path, dates::now())?))
     }
 
     /// What is known of a game.

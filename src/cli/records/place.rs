@@ -1,9 +1,8 @@
 //! Where the archive is, and what it means when it cannot be used.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use megaton::archive::{ArchiveError, ArchiveReader, FILE_NAME, Millis};
+use megaton::archive::{ArchiveError, ArchiveReader, FILE_NAME};
 
 use crate::cli::failure::Failure;
 use crate::cli::setup::ConfigArgs;
@@ -58,12 +57,4 @@ impl From<ArchiveError> for Failure {
             Self::Setup(error.into())
         }
     }
-}
-
-/// The time.
-pub(super) fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
-    })
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use megaton::archive::{Database, Prune, dates};
 
 use super::filters::when;
-use super::place::{ArchiveArgs, now};
+use super::place::ArchiveArgs;
 use crate::cli::failure::Failure;
 use crate::cli::prompt;
 
@@ -56,7 +56,7 @@ pub(in crate::cli) fn execute(args: &Args) -> Result<(), Failure> {
         args.yes,
     )?;
     drop(reader);
-    let mut disk = Database::open(&place.path, now())?;
+    let mut disk = Database::open(&place.path, dates::now())?;
     let kind = if args.details {
         Prune::Details
     } else {

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// A tournament to join: `ID` or `ID:team`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct ArenaId {
     /// The id in the tournament's URL.
     pub id: String,
@@ -50,20 +49,6 @@ impl fmt::Display for ArenaId {
         self.team
             .as_ref()
             .map_or(Ok(()), |team| write!(f, ":{team}"))
-    }
-}
-
-impl TryFrom<String> for ArenaId {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<ArenaId> for String {
-    fn from(arena: ArenaId) -> Self {
-        arena.to_string()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// Prefix of an entry that is a file.
 const FILE: &str = "file:";
@@ -12,8 +12,7 @@ const FILE: &str = "file:";
 const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// One entry of a list of accounts.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
 pub enum Entry {
     /// One account, as it was typed.
     Name(String),
@@ -90,20 +89,6 @@ impl fmt::Display for Entry {
             Self::Name(text) | Self::Url(text) => f.write_str(text),
             Self::File(path) => write!(f, "{FILE}{}", path.display()),
         }
-    }
-}
-
-impl TryFrom<String> for Entry {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Entry> for String {
-    fn from(entry: Entry) -> Self {
-        entry.to_string()
     }
 }
 

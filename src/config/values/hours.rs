@@ -3,15 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// The format, for error messages.
 const SHAPE: &str = "hours are written FROM-TO from 0 to 24 in UTC, such as \"8-22\", \"22-6\" or \
                      \"0-6, 20-24\"";
 
 /// A set of hours of the day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct Hours {
     /// The text of the config.
     text: String,
@@ -73,20 +72,6 @@ fn bits(span: &str) -> Option<u32> {
 impl fmt::Display for Hours {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl TryFrom<String> for Hours {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Hours> for String {
-    fn from(hours: Hours) -> Self {
-        hours.text
     }
 }
 

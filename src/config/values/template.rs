@@ -115,7 +115,7 @@ mod tests {
                 .unwrap()
                 .contains("{oponent} is not a placeholder")
         );
-        assert!(fault("{opponent").unwrap().contains("lacks"));
+        assert!(fault("{opponent").unwrap().contains("has no }"));
         assert!(fault("two\nlines").unwrap().contains("one line"));
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use crate::lichess::{Speed, estimate, speed_of};
 
@@ -16,8 +16,7 @@ const SHORT_BASES: [u64; 6] = [0, 15, 30, 45, 60, 90];
 const LONGEST_BASE: u64 = 10_800;
 
 /// A rule for time controls: a whole speed, or one exact control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub enum TimeRule {
     /// Every control of a speed.
     Speed(Speed),
@@ -99,20 +98,6 @@ impl fmt::Display for TimeRule {
                 }
             }
         }
-    }
-}
-
-impl TryFrom<String> for TimeRule {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<TimeRule> for String {
-    fn from(rule: TimeRule) -> Self {
-        rule.to_string()
     }
 }
 

@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::fs;
+use std::hash::Hasher as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -425,9 +426,9 @@ fn body(parts: &Parts) -> Vec<u8> {
 
 /// FNV-1a in 64 bits: enough to notice damage, and to tell nets apart.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {

@@ -21,11 +21,11 @@ use tokio::sync::{Semaphore, oneshot};
 use super::app_state::AppState;
 use super::auth::refusal;
 use super::dto::{FullGame, GameSummary};
-use super::live_updates::now;
 use super::replay::Replay;
 use crate::archive::{
     ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Opponent, Order,
-    Outcome, PgnOptions, RatedGame, ResultFilter, ReviewRecord, follow, opponents_of, pgn_reviewed,
+    Outcome, PgnOptions, RatedGame, ResultFilter, ReviewRecord, dates, follow, opponents_of,
+    pgn_reviewed,
 };
 use crate::lichess::{Side, Speed};
 
@@ -313,7 +313,7 @@ async fn whole(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveErr
             Some(live),
             None,
             &sources.server,
-            now(),
+            dates::now(),
         );
         return Ok(Some(whole));
     }
@@ -323,7 +323,14 @@ async fn whole(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveErr
     let review = review(site, id).await;
     let review = review.as_ref().map(Into::into);
     let replay = Replay::of(&record);
-    let whole = FullGame::of(&record, &replay, None, review, &sources.server, now());
+    let whole = FullGame::of(
+        &record,
+        &replay,
+        None,
+        review,
+        &sources.server,
+        dates::now(),
+    );
     Ok(Some(whole))
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
@@ -16,7 +16,7 @@ use super::app_state::AppState;
 use super::dto::ChallengeDto;
 use super::game_queries;
 use super::view_state::{History, Section, ViewBuilder, ViewState};
-use crate::archive::{GameRecord, Millis};
+use crate::archive::{GameRecord, Millis, dates};
 
 /// Least time between two pictures.
 const BEAT: Duration = Duration::from_millis(120);
@@ -30,13 +30,6 @@ const LONGEST_REST: Duration = Duration::from_secs(30);
 const MOST_CHALLENGES: usize = 40;
 const MOST_EVENTS: usize = 80;
 const MOST_RECENT: usize = 20;
-
-pub(super) fn now() -> Millis {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
-    })
-}
 
 /// Where pictures appear, and who looks at them.
 #[derive(Debug)]
@@ -180,7 +173,12 @@ fn paint(
     if let Some(status) = sources.watch.status() {
         builder.put(Section::Status, &*status);
     }
-    builder.put_games(event_log.running(), event_log.recent(), watched, now());
+    builder.put_games(
+        event_log.running(),
+        event_log.recent(),
+        watched,
+        dates::now(),
+    );
     let challenges = event_log.challenges(MOST_CHALLENGES);
     let challenges: Vec<ChallengeDto> = challenges.iter().map(|it| (&**it).into()).collect();
     builder.put(Section::Challenges, &challenges);

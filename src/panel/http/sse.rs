@@ -18,8 +18,9 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::app_state::AppState;
 use super::auth::refusal;
-use super::live_updates::{Viewer, now};
+use super::live_updates::Viewer;
 use super::view_state::{Section, ViewState, framed};
+use crate::archive::dates;
 
 /// After so much silence a comment is sent, so that no one on the way gives the stream up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -94,7 +95,7 @@ impl OpenStream {
     /// The next piece of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         if std::mem::take(&mut self.fresh) {
-            return Some(framed("hello", &json!({ "now": now() })));
+            return Some(framed("hello", &json!({ "now": dates::now() })));
         }
         loop {
             let view = Arc::clone(&self.pictures.borrow_and_update());

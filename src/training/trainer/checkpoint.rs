@@ -4,6 +4,7 @@
 //! little-endian floats, then a hash of it all.
 
 use std::fs;
+use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -135,9 +136,9 @@ impl Checkpoint {
 
 /// FNV-1a in 64 bits: enough to notice damage.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -1,19 +1,26 @@
-//! A moment of the calendar that survives restarts: milliseconds since 1970, UTC.
+//! A point in time that survives restarts: milliseconds since 1970, UTC.
 //!
-//! Data only: nothing here reads a clock. Unlike an `Instant` it can go backwards when someone
-//! sets the clock, so no arithmetic on it may underflow.
+//! Unlike an `Instant` it can go backwards when an operator sets the clock, so no arithmetic on it
+//! may underflow.
 
 use std::fmt;
 use std::ops::Add;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rusqlite::ToSql;
+use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use time::OffsetDateTime;
 
-/// A moment of the calendar, in milliseconds.
+/// A point in time, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
+    /// The present time of the system's clock.
+    pub fn now() -> Self {
+        SystemTime::now().into()
+    }
+
     /// So many milliseconds after 1970 began.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
@@ -24,18 +31,18 @@ impl Timestamp {
         self.0
     }
 
-    /// From `earlier` to this moment; zero if it is the other way round.
+    /// The time from `earlier` to this moment; zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// This moment, so much earlier.
+    /// The moment so much earlier.
     #[must_use]
     pub fn before(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(millis(by)))
     }
 
-    /// The date, year first, as file names bear it.
+    /// The date in UTC: `2026-11-21`.
     pub fn date(self) -> String {
         let seconds = i64::try_from(self.0 / 1000).unwrap_or(i64::MAX);
         let date = OffsetDateTime::from_unix_timestamp(seconds).ok();
@@ -68,8 +75,22 @@ impl From<Timestamp> for SystemTime {
     }
 }
 
+impl ToSql for Timestamp {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())
+    }
+}
+
+impl FromSql for Timestamp {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value
+            .as_i64()
+            .map(|millis| Self(millis.max(0).unsigned_abs()))
+    }
+}
+
 impl fmt::Display for Timestamp {
-    /// The time of the day in UTC: `21:40`.
+    /// The time of day in UTC: `21:40`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let minutes = self.0 / 60_000;
         write!(f, "{:02}:{:02}", minutes / 60 % 24, minutes % 60)
