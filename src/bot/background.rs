@@ -5,17 +5,20 @@
 //! They only raise and clear alerts. A part that panics restarts by itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::alerts::{AlertKind, Alerts};
+use super::event_log::EventLog;
 use super::game::task::BotContext;
 use super::player_lists::{ListRefresher, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;
 use super::state::BotState;
 use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
+use crate::lichess::Client;
 use crate::store::StoreError;
 
 /// Starts all background tasks; they end when the returned set is dropped.
@@ -114,4 +117,35 @@ async fn mind_archive(alarms: Alerts, mut troubles: watch::Receiver<Option<Strin
             return;
         }
     }
+}
+
+// Logs the 429s of all API calls, whichever part of the bot made them.
+//
+// Logs the first at once. While they continue it sums them and logs ever more rarely, so that a
+// storm of 429s cannot push other events out of the log. No call waits for it.
+
+/// Event kind in the event log.
+const KIND: &str = "limited";
+/// In a long storm, log once per this many of the first pauses.
+const SELDOM: u32 = 4;
+
+/// Runs as long as the bot: logs at once, then not before `pause` has passed.
+pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Duration) {
+    loop {
+        client.limited().await;
+        let mut rest = pause;
+        while write_now(client, event_log) {
+            tokio::time::sleep(rest).await;
+            rest = (rest * 2).min(pause * SELDOM);
+        }
+    }
+}
+
+/// Logs all unlogged 429s; false if there are none.
+pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
+    let limited = client.take_limited();
+    for it in &limited {
+        event_log.note(KIND, it.to_string(), it.game.as_ref());
+    }
+    !limited.is_empty()
 }

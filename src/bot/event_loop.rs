@@ -14,25 +14,25 @@ use tokio_util::task::JoinMap;
 use tracing::Instrument;
 
 use super::account::AccountState;
+use super::account::ShutdownStep;
 use super::account_check::{self, AccountCheck};
 use super::alerts::{AlertKind, Alerts};
 use super::api_queue::ApiQueue;
 use super::backfill::{MissedGame, replayed};
 use super::background::{self, say_rests, say_tripped};
-use super::blocklist::Blocklist;
 use super::chat::{ChatQueue, ChatTask};
 use super::control::CommandReceiver;
-use super::eval_cache::EvalCache;
 use super::event::{AcceptOutcome, AccountEffect, AccountEvent};
 use super::event_stream::{AccountStream, AccountStreamEvent};
 use super::events::BotEvent;
+use super::game::EvalCache;
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::{BotContext, play};
 use super::game::{Ending, GameParams, ResumeState};
+use super::player_lists::Blocklist;
 use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
 use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
-use super::shutdown::ShutdownStep;
 use super::sleep_until;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 

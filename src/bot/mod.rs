@@ -25,44 +25,39 @@
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
 //! * `supervisor`: restarts a task that panicked; `instance_lock`: one process per account
 
-use std::time::Instant;
-
-pub mod arena;
-pub mod chat;
-pub mod game;
-pub mod matchmaking;
-
 mod account;
 mod account_check;
 mod alerts;
 mod api_queue;
 mod archiver;
+pub mod arena;
 mod backfill;
 mod background;
-mod blocklist;
 mod challenge_policy;
+pub mod chat;
 mod commands;
 mod control;
-mod eval_cache;
 mod event;
 mod event_log;
 mod event_loop;
 mod event_stream;
 mod events;
+pub mod game;
 mod game_registry;
-mod instance_lock;
+pub mod matchmaking;
 mod player_lists;
 mod quota;
-mod rate_limit_log;
 mod rating_guard;
 mod run;
 mod settings;
-mod shutdown;
 mod state;
 mod status;
 mod supervised_stream;
 mod supervisor;
 
+use std::time::Instant;
+
+pub use self::game::move_overhead::{ClockKind, ClockState};
 pub use account::{AccountState, OpponentKind};
 pub use account_check::{AccountReport, Finding, findings};
 pub use alerts::{AlertKind, Alerts};
@@ -77,7 +72,6 @@ pub use control::{
 pub use event::{AcceptOutcome, AccountEffect, AccountEvent, Decline, JoinOutcome, NotCreated};
 pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
 pub use events::{BotEvent, EventBus};
-pub use game::clock::{ClockKind, ClockState};
 pub use game::move_overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
 pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::accepted::AcceptedChallenge;
-use super::challenge_queue::QueuedChallenge;
+use super::AccountState;
+use super::slots::AcceptedChallenge;
 use super::slots::OpponentKind;
-use super::state::AccountState;
+use super::slots::QueuedChallenge;
 use crate::bot::challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
     judge_challenge,

@@ -12,15 +12,590 @@
 //! * `correspondence`: correspondence games, visited when it is the bot's turn
 //! * `accepted`, `challenge_queue`, `slots`: the data behind them
 
-mod accepted;
-mod challenge_queue;
 mod correspondence;
 mod incoming;
-mod outgoing_challenge;
-mod own_challenges;
+mod outgoing;
 mod running_games;
 mod slots;
-mod state;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use self::correspondence::CorrespondenceGames;
+use self::outgoing::OutgoingChallenge;
+use self::running_games::ExcessGames;
+use self::slots::{AcceptedChallenges, ActiveGames, ChallengeQueue, SlotLimits, SlotUsage};
+use crate::bot::arena::{ArenaSchedule, Eligibility};
+use crate::bot::backfill::Backfill;
+use crate::bot::challenge_policy::Availability;
+use crate::bot::event::{AccountEffect, AccountEvent};
+use crate::bot::matchmaking::Matchmaker;
+use crate::bot::player_lists::PlayerLists;
+use crate::bot::settings::{BotTiming, Settings};
+use crate::bot::state::BotState;
+use crate::lichess::{Account, Event, GameId, GameInfo, JoinOptions, UserId};
 
 pub use slots::OpponentKind;
-pub use state::AccountState;
+
+// The account state and its event handling.
+//
+// Receives the time and events, and returns the effects in order. Has no socket, clock or task, so
+// lists of events can test it.
+
+/// The state of the account as far as games are concerned.
+#[derive(Debug)]
+pub struct AccountState {
+    me: UserId,
+    settings: Arc<Settings>,
+    lists: Arc<PlayerLists>,
+    timing: BotTiming,
+    state: BotState,
+    rating: Option<i32>,
+    accepted: AcceptedChallenges,
+    queue: ChallengeQueue,
+    games: ActiveGames,
+    correspondence: CorrespondenceGames,
+    outgoing: Option<OutgoingChallenge>,
+    excess: ExcessGames,
+    matchmaker: Matchmaker,
+    arenas: ArenaSchedule,
+    backfill: Backfill,
+    /// Key of the bot's own challenge in the quota.
+    spent: Option<String>,
+    /// Games with a game task, also one from before the event loop restarted.
+    tasks: BTreeSet<GameId>,
+    /// When to fetch the list of running games next.
+    list_at: Option<Instant>,
+    /// When the last lines of the event stream came.
+    lines: VecDeque<Instant>,
+    /// When the list call in progress was made.
+    list_asked: Option<Instant>,
+    /// Games that ended since then: a list on its way may still show them.
+    ended: Vec<GameId>,
+    shutdown: ShutdownState,
+    paused: bool,
+    alarm: bool,
+}
+
+impl AccountState {
+    /// An empty account state, beside what `state` remembers of earlier runs; `second` is the length
+    /// of a server second.
+    pub fn new(
+        account: &Account,
+        settings: Arc<Settings>,
+        timing: BotTiming,
+        second: Duration,
+        state: BotState,
+    ) -> Self {
+        let (me, now) = (account.id.clone(), Instant::now());
+        let rules = Arc::new(settings.matchmaking.clone());
+        let arenas = ArenaSchedule::new(
+            Arc::new(settings.arena.clone()),
+            Eligibility::of(account, SystemTime::now()),
+            second,
+            fastrand::u64(..),
+            now,
+        );
+        Self {
+            matchmaker: Matchmaker::new(me.clone(), rules, fastrand::u64(..), now),
+            arenas,
+            backfill: Backfill::new(&timing),
+            me,
+            lists: Arc::new(PlayerLists::named(&settings.challenge)),
+            settings,
+            timing,
+            state,
+            rating: account.atomic().and_then(|perf| perf.rating),
+            accepted: AcceptedChallenges::default(),
+            queue: ChallengeQueue::default(),
+            games: ActiveGames::default(),
+            correspondence: CorrespondenceGames::default(),
+            outgoing: None,
+            excess: ExcessGames::default(),
+            spent: None,
+            tasks: BTreeSet::new(),
+            list_at: None,
+            lines: VecDeque::new(),
+            list_asked: None,
+            ended: Vec::new(),
+            shutdown: ShutdownState::default(),
+            paused: false,
+            alarm: false,
+        }
+    }
+
+    /// A replacement after a panic of the event loop: game tasks, pause and shutdown go on, all else
+    /// begins anew.
+    #[must_use]
+    pub fn restarted(&self, account: &Account, second: Duration) -> Self {
+        let (settings, state) = (Arc::clone(&self.settings), self.state.clone());
+        Self {
+            lists: Arc::clone(&self.lists),
+            tasks: self.tasks.clone(),
+            shutdown: self.shutdown,
+            paused: self.paused,
+            ..Self::new(account, settings, self.timing, second, state)
+        }
+    }
+
+    /// Slots taken: games, accepted challenges, and the bot's own challenge.
+    pub fn taken(&self) -> usize {
+        self.tally().all
+    }
+
+    /// Slots taken by bots.
+    pub fn taken_by_bots(&self) -> usize {
+        self.tally().bots
+    }
+
+    pub fn running(&self) -> usize {
+        self.games.ids().count()
+    }
+
+    /// Correspondence games, whichever side is to move.
+    pub fn correspondence(&self) -> usize {
+        self.correspondence.len()
+    }
+
+    /// Whether the bot plays this game, or would if it were its turn.
+    pub fn plays(&self, game: &GameId) -> bool {
+        self.tasks.contains(game) || self.correspondence.contains(game)
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Whether shutdown has begun.
+    pub fn is_draining(&self) -> bool {
+        self.shutdown.has_begun()
+    }
+
+    /// The bot's atomic rating, if known.
+    pub fn rating(&self) -> Option<i32> {
+        self.rating
+    }
+
+    /// Challenges queued for a slot.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether nothing runs or is about to. Correspondence games count only while a game task runs.
+    pub fn is_empty(&self) -> bool {
+        self.games.is_empty()
+            && !self.correspondence.is_visited()
+            && self.accepted.is_empty()
+            && self.outgoing.is_none()
+            && self.excess.is_empty()
+    }
+
+    /// When the next [`AccountEvent::Tick`] is due.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let outgoing = self
+            .outgoing
+            .as_ref()
+            .and_then(OutgoingChallenge::next_timeout);
+        [
+            self.list_at,
+            self.accepted.next_timeout(),
+            self.queue.next_timeout(),
+            self.excess.next_timeout(),
+            outgoing,
+            self.matchmaker.next_timeout(),
+            self.arenas.next_timeout(),
+            self.backfill.next_timeout(),
+            self.shutdown.next_timeout(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Handles an event and returns the effects in order: arenas first, then challenges and games,
+    /// then matchmaking, which gets the slots that are left.
+    pub fn handle(&mut self, event: &AccountEvent, now: Instant) -> Vec<AccountEffect> {
+        let mut out = Vec::new();
+        self.set_rules(event, now, &mut out);
+        let wall = SystemTime::from(self.state.now());
+        out.extend(self.arenas.handle(event, now, wall));
+        self.handle_own(event, now, &mut out);
+        self.fill_slots(now, &mut out);
+        self.visit_parked(now, &mut out);
+        self.matchmake(event, now, &mut out);
+        self.look_up_missed(now, &mut out);
+        for effect in &out {
+            if let AccountEffect::Play(game) = effect {
+                self.tasks.insert(game.id.clone());
+            }
+        }
+        out
+    }
+
+    /// Handles new settings, and whatever opens or closes the bot to new games.
+    fn set_rules(&mut self, event: &AccountEvent, now: Instant, out: &mut Vec<AccountEffect>) {
+        match event {
+            AccountEvent::Settings(settings) => {
+                self.settings = Arc::clone(settings);
+                let rules = Arc::new(settings.matchmaking.clone());
+                self.matchmaker.set_rules(rules);
+                let rules = Arc::new(settings.arena.clone());
+                return self.arenas.set_rules(rules, now);
+            }
+            AccountEvent::Lists(lists) => {
+                self.lists = Arc::clone(lists);
+                return;
+            }
+            AccountEvent::Pause => self.paused = true,
+            AccountEvent::Resume => self.paused = false,
+            AccountEvent::Alarm(alarm) => self.alarm = *alarm,
+            AccountEvent::Drain => self.shutdown.begin(self.settings.shutdown.drain, now),
+            _ => return,
+        }
+        let open = !self.is_closed();
+        let effects = self.matchmaker.set_open(open);
+        self.run_matchmaking(effects, now, out);
+        out.extend(self.arenas.set_open(open, now));
+        if !open {
+            self.cancel_outgoing(out);
+        }
+    }
+
+    fn handle_own(&mut self, event: &AccountEvent, now: Instant, out: &mut Vec<AccountEffect>) {
+        match event {
+            AccountEvent::Opened => self.ask_for_list(now, out),
+            AccountEvent::Away => {
+                self.ask_for_list(now, out);
+                out.push(AccountEffect::Waiting);
+            }
+            AccountEvent::Event(event) => {
+                self.note_line(now);
+                self.event(event, now, out);
+            }
+            AccountEvent::Waiting(challenges) => {
+                for challenge in challenges {
+                    self.challenged(challenge, None, now, out);
+                }
+            }
+            AccountEvent::Running(games) => {
+                self.compare(games, now, out);
+                self.find_missed(games, now);
+            }
+            AccountEvent::NoList => self.list_at = now.checked_add(self.timing.again * 2),
+            AccountEvent::Accepted { id, answer } => self.accepted(id, answer, now, out),
+            AccountEvent::Canceled { id, answer } => self.canceled(id, answer, now, out),
+            AccountEvent::Aborted { game, answer } => self.aborted(game, answer, now, out),
+            AccountEvent::Left { game, seen } => self.left(game, *seen, now),
+            AccountEvent::Parked(game) => {
+                self.tasks.remove(game);
+                self.correspondence.waits(game);
+            }
+            AccountEvent::Standstill { game, stands } => self.games.stand(game, *stands),
+            AccountEvent::Tick => self.tick(now, out),
+            AccountEvent::Exported { game, answer } => {
+                let me = &self.me;
+                self.backfill
+                    .exported(game, answer, me, &self.state, now, out);
+            }
+            // The other events are matchmaking's or the arenas'.
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &Event, now: Instant, out: &mut Vec<AccountEffect>) {
+        match event {
+            Event::GameStart(game) => {
+                self.learn_rating(game);
+                self.started(game, now, out);
+            }
+            Event::GameFinish(game) => {
+                self.learn_rating(game);
+                // Only this event carries the rating change.
+                if let Some(ours) = game.rating_diff {
+                    out.push(AccountEffect::RatingChanged {
+                        game: game.id.clone(),
+                        ours,
+                        theirs: game.opponent.rating_diff,
+                    });
+                }
+                self.finished(game, now, out);
+            }
+            Event::Challenge { challenge, compat } => self.challenged(challenge, *compat, now, out),
+            Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
+                self.withdrawn(&challenge.id);
+            }
+            Event::Unknown { .. } => {}
+        }
+    }
+
+    /// Reads the bot's rating from the start of a game and the rating change from its end.
+    fn learn_rating(&mut self, game: &GameInfo) {
+        if let Some(rating) = game.rating {
+            let rating = rating.saturating_add(game.rating_diff.unwrap_or(0));
+            self.rating = Some(rating);
+            self.arenas.set_rating(rating);
+        }
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        let until = now + self.timing.accepted;
+        for accepted in self.accepted.due(now, until) {
+            out.push(accepted.accept());
+        }
+        let grace = now + self.timing.again * 2;
+        let (gone, expired) = self.accepted.expire(now, grace);
+        for accepted in &gone {
+            self.release_game(accepted);
+        }
+        self.tick_outgoing(now, out);
+        self.tick_surplus(now, out);
+        if expired || self.list_at.is_some_and(|at| at <= now) {
+            self.ask_for_list(now, out);
+        }
+    }
+
+    /// Visits correspondence games where it is the bot's turn. They can wait when the daily quota
+    /// is spent.
+    fn visit_parked(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        if !self.is_draining() {
+            out.extend(self.correspondence.next_visits(now));
+        }
+    }
+
+    /// Whether the bot accepts nothing new at all.
+    fn is_closed(&self) -> bool {
+        self.is_draining() || self.paused || self.alarm
+    }
+
+    fn plan(&self) -> SlotLimits {
+        SlotLimits {
+            all: self.settings.challenge.concurrency,
+            for_humans: self.settings.challenge.reserved_for_humans,
+        }
+    }
+
+    fn tally(&self) -> SlotUsage {
+        let mut tally = SlotUsage::default();
+        self.games.count(&mut tally);
+        self.accepted.count(&mut tally);
+        if let Some(outgoing) = &self.outgoing {
+            outgoing.count(&mut tally);
+        }
+        tally
+    }
+
+    /// Whether another game with an opponent of this kind may begin.
+    fn availability(&self, kind: OpponentKind) -> Availability {
+        if self.is_draining() {
+            Availability::Draining
+        } else if self.alarm {
+            Availability::Alarm
+        } else if self.paused {
+            Availability::Paused
+        } else if kind.is_bot() && !self.state.may_accept_bot().is_granted() {
+            Availability::BotsSpent
+        } else if self.plan().room(kind, self.tally()) == 0 {
+            Availability::Full
+        } else {
+            Availability::Open
+        }
+    }
+
+    /// The next step of the shutdown; `idle`: no call is in progress.
+    pub(in crate::bot) fn shutdown_step(
+        &mut self,
+        idle: bool,
+        fresh: impl FnOnce() -> Vec<GameId>,
+        now: Instant,
+    ) -> ShutdownStep {
+        let idle = idle && self.is_empty();
+        self.shutdown.step(idle, fresh, self.timing.again, now)
+    }
+
+    /// A game neither in the complete list of running games nor played here ended unseen.
+    fn find_missed(&mut self, games: &[GameInfo], now: Instant) {
+        if !Self::is_complete_list(games) {
+            return;
+        }
+        let running: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
+        let mut missing = self.state.open_games();
+        missing.extend(self.state.untold_ratings());
+        missing.retain(|open| {
+            let game = &open.game;
+            !running.contains(game) && !self.tracks(game) && !self.tasks.contains(game)
+        });
+        self.backfill.set(missing, now);
+    }
+
+    fn look_up_missed(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+        let game = self.backfill.next(&self.state, now);
+        out.extend(game.map(AccountEffect::Export));
+    }
+
+    /// Joins an arena by command; `None` while joins are not allowed.
+    pub fn join_arena(
+        &mut self,
+        id: &str,
+        options: JoinOptions,
+        now: Instant,
+    ) -> Option<Vec<AccountEffect>> {
+        self.arenas.join(id, options, now)
+    }
+
+    /// Leaves an arena by command; `None` if it was neither joined nor planned.
+    pub fn leave_arena(&mut self, id: &str) -> Option<Vec<AccountEffect>> {
+        self.arenas.leave(id)
+    }
+
+    /// Every planned or joined arena, in words.
+    pub fn describe_arenas(&self) -> Vec<String> {
+        self.arenas.describe()
+    }
+}
+
+// How the bot ends: it plays on for a while, aborts games that have barely started, and leaves the
+// rest on the server for the next start.
+//
+// Pure: the current time is an argument.
+
+/// State of the shutdown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ShutdownState {
+    #[default]
+    No,
+    /// Plays on until then; without a limit, to the end of every game.
+    Draining {
+        /// When draining must end.
+        until: Option<Instant>,
+    },
+    /// Aborting games; ends afterwards, whatever the outcome.
+    CallingOff {
+        /// When to stop waiting for the aborts.
+        until: Instant,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ShutdownStep {
+    Wait,
+    CallOff(Vec<GameId>),
+    /// End; leave running games on the server.
+    End,
+}
+
+impl ShutdownState {
+    /// Begins draining for at most `limit`; a limit beyond the clock's range is none. No effect if
+    /// draining.
+    pub(super) fn begin(&mut self, limit: Duration, now: Instant) {
+        if *self == Self::No {
+            *self = Self::Draining {
+                until: now.checked_add(limit),
+            };
+        }
+    }
+
+    /// Whether shutdown has begun.
+    pub(super) fn has_begun(self) -> bool {
+        self != Self::No
+    }
+
+    /// When to call [`ShutdownState::step`].
+    pub(super) fn next_timeout(self) -> Option<Instant> {
+        match self {
+            Self::No => None,
+            Self::Draining { until } => until,
+            Self::CallingOff { until } => Some(until),
+        }
+    }
+
+    /// The next step. `idle`: no game runs and no call is in progress; `fresh`: games to abort,
+    /// within `patience`.
+    pub(super) fn step(
+        &mut self,
+        idle: bool,
+        fresh: impl FnOnce() -> Vec<GameId>,
+        patience: Duration,
+        now: Instant,
+    ) -> ShutdownStep {
+        match *self {
+            Self::No => ShutdownStep::Wait,
+            _ if idle => ShutdownStep::End,
+            Self::Draining { until } if until.is_some_and(|until| until <= now) => {
+                let fresh = fresh();
+                if fresh.is_empty() {
+                    return ShutdownStep::End;
+                }
+                *self = Self::CallingOff {
+                    until: now + patience,
+                };
+                ShutdownStep::CallOff(fresh)
+            }
+            Self::CallingOff { until } if until <= now => ShutdownStep::End,
+            Self::Draining { .. } | Self::CallingOff { .. } => ShutdownStep::Wait,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(300);
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    fn game() -> Vec<GameId> {
+        vec![GameId::new("q7ZxVt2B")]
+    }
+
+    #[test]
+    fn it_ends_when_the_last_game_is_over() {
+        let now = Instant::now();
+        let mut shutdown = ShutdownState::default();
+        assert_eq!(shutdown.step(true, game, PATIENCE, now), ShutdownStep::Wait);
+        shutdown.begin(LIMIT, now);
+        assert_eq!(
+            shutdown.step(false, game, PATIENCE, now),
+            ShutdownStep::Wait
+        );
+        assert_eq!(shutdown.step(true, game, PATIENCE, now), ShutdownStep::End);
+    }
+
+    #[test]
+    fn at_the_limit_fresh_games_are_aborted_and_the_rest_is_left() {
+        let now = Instant::now();
+        let mut shutdown = ShutdownState::default();
+        shutdown.begin(LIMIT, now);
+        shutdown.begin(LIMIT * 9, now);
+        assert_eq!(
+            shutdown.next_timeout(),
+            Some(now + LIMIT),
+            "it cannot be put off"
+        );
+        let late = now + LIMIT;
+        let step = shutdown.step(false, game, PATIENCE, late);
+        assert_eq!(step, ShutdownStep::CallOff(game()));
+        assert_eq!(
+            shutdown.step(false, game, PATIENCE, late),
+            ShutdownStep::Wait
+        );
+        assert_eq!(shutdown.next_timeout(), Some(late + PATIENCE));
+        let step = shutdown.step(false, game, PATIENCE, late + PATIENCE);
+        assert_eq!(step, ShutdownStep::End);
+    }
+
+    #[test]
+    fn without_fresh_games_it_ends_at_the_limit() {
+        let now = Instant::now();
+        let mut shutdown = ShutdownState::default();
+        shutdown.begin(Duration::ZERO, now);
+        assert_eq!(
+            shutdown.step(false, Vec::new, PATIENCE, now),
+            ShutdownStep::End
+        );
+        let mut patient = ShutdownState::default();
+        patient.begin(Duration::MAX, now);
+        assert_eq!(patient.next_timeout(), None);
+        assert_eq!(patient.step(false, game, PATIENCE, now), ShutdownStep::Wait);
+    }
+}

@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::accepted::AcceptedChallenge;
+use super::AccountState;
 use super::correspondence::is_parked;
+use super::slots::AcceptedChallenge;
 use super::slots::{ActiveGame, OpponentKind};
-use super::state::AccountState;
 use crate::bot::event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::bot::state::StartedGame;

@@ -8,9 +8,8 @@
 //! * `blunder_search`: which move cost the game; pure
 //! * `reviewer`: runs its searches in idle time
 
-mod blunder_search;
+mod analysis;
 mod maintenance;
-mod reviewer;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -24,14 +23,15 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub use self::maintenance::MaintenanceRules;
-pub use self::reviewer::AnalysisRules;
 use self::writer::ArchiveWriter;
 use super::event_log::{EventLog, epoch, millis};
 use super::supervisor::restart_on_panic;
 use crate::archive::{Millis, Writer};
 use crate::config;
 use crate::engine::Pool;
+
+pub use self::analysis::AnalysisRules;
+pub use self::maintenance::MaintenanceRules;
 
 /// Maximum wait at start for the file's games in progress.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ impl Archiver {
             side_tasks.spawn(restart_on_panic("game reviewer", rules.revive, move || {
                 again();
                 let (writer, event_log, pool) = parts.clone();
-                reviewer::review(writer, event_log, pool, review.clone())
+                analysis::review(writer, event_log, pool, review.clone())
             }));
         }
         Ok(Self {

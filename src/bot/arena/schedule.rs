@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::eligibility::{Eligibility, admits, suits};
+use super::{Eligibility, admits, suits};
 use crate::bot::event::{AccountEffect, AccountEvent, JoinOutcome};
 use crate::config;
 use crate::lichess::{Arena, Event, GameId, GameInfo, JoinOptions, Side, Status};

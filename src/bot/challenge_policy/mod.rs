@@ -8,14 +8,166 @@
 //! * `opponent`, `variant`, `time_control`, `rate_limits`: the rules by subject
 //! * `context`: the state of the bot that a decision depends on
 
-mod context;
 mod opponent;
-mod rate_limits;
 mod rule;
 mod time_control;
 mod variant;
-mod verdict;
 
-pub use context::{Availability, ChallengeContext, OpponentHistory};
+use self::variant::RuleScope;
+use crate::bot::player_lists::PlayerLists;
+use crate::config;
+use crate::lichess::{Challenge, ChallengeStatus, Compat, DeclineReason, Player, UserId};
+
 pub use rule::{ChallengeRule, Violation};
-pub use verdict::{Decision, PolicyVerdict, judge_challenge};
+
+// Judges a challenge: asks all rules and decides by their violations.
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    Accept,
+    /// Decline with the reason sent to the challenger.
+    Decline(DeclineReason),
+    /// Not ours to answer: sent by the bot itself, for another account, or no longer open.
+    Ignore,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyVerdict {
+    pub decision: Decision,
+    /// Every violation, the decisive one first.
+    pub violations: Vec<Violation>,
+}
+
+impl PolicyVerdict {
+    /// The decisive violation; none if the challenge is accepted.
+    pub fn decided_by(&self) -> Option<&Violation> {
+        self.violations.first()
+    }
+
+    /// Whether the lack of a free slot is the only violation.
+    pub fn wants_only_a_seat(&self) -> bool {
+        self.decided_by().map(|first| first.rule) == Some(ChallengeRule::NoSeat)
+    }
+
+    fn ignored(rule: ChallengeRule) -> Self {
+        Self {
+            decision: Decision::Ignore,
+            violations: vec![Violation::new(rule, DeclineReason::Generic, "")],
+        }
+    }
+
+    fn of(mut violations: Vec<Violation>) -> Self {
+        violations.sort_by_key(|violation| violation.rule);
+        let decision = match violations.first() {
+            None => Decision::Accept,
+            Some(first) if first.rule.is_about_time() => {
+                let about_time = violations.iter().filter(|o| o.rule.is_about_time());
+                Decision::Decline(time_control::together(about_time.map(|o| o.reason)))
+            }
+            Some(first) => Decision::Decline(first.reason),
+        };
+        Self {
+            decision,
+            violations,
+        }
+    }
+}
+
+pub fn judge_challenge(
+    challenge: &Challenge,
+    compat: Option<Compat>,
+    rules: &config::Challenge,
+    context: &ChallengeContext<'_>,
+) -> PolicyVerdict {
+    if let Some(rule) = none_of_our_business(challenge, context) {
+        return PolicyVerdict::ignored(rule);
+    }
+    let challenger = challenge.challenger.as_ref();
+    let rules = rules.rules_for(challenger.is_some_and(Player::is_bot));
+    let id = challenger.and_then(|player| player.id.as_ref());
+    let scope = if id.is_some_and(|id| context.lists.welcomes(id)) {
+        RuleScope::Necessary
+    } else {
+        RuleScope::All
+    };
+    let mut out = Vec::new();
+    opponent::blocked(challenger, context, &mut out);
+    if scope == RuleScope::All {
+        opponent::violations(challenge, rules, context, &mut out);
+        opponent::rate_limit_violations(challenge, rules, context.past, &mut out);
+    }
+    variant::violations(challenge, compat, rules, context, scope, &mut out);
+    time_control::violations(challenge.time_control, rules, scope, &mut out);
+    out.extend(opponent::availability(context));
+    PolicyVerdict::of(out)
+}
+
+/// The bot's own challenges come back as events, and so do answered ones.
+fn none_of_our_business(
+    challenge: &Challenge,
+    context: &ChallengeContext<'_>,
+) -> Option<ChallengeRule> {
+    let is_me = |player: &Option<Player>| {
+        let id = player.as_ref().and_then(|player| player.id.as_ref());
+        id == Some(context.me)
+    };
+    if is_me(&challenge.challenger) {
+        return Some(ChallengeRule::OurOwn);
+    }
+    if challenge.dest_user.is_some() && !is_me(&challenge.dest_user) {
+        return Some(ChallengeRule::NotForUs);
+    }
+    (challenge.status != ChallengeStatus::Created).then_some(ChallengeRule::Closed)
+}
+
+// The state of the bot that a decision depends on.
+//
+// Data only, gathered by the account state: the policy keeps no state of its own.
+
+/// The bot's state at the moment a challenge is judged.
+#[derive(Clone, Debug)]
+pub struct ChallengeContext<'a> {
+    pub me: &'a UserId,
+    /// The bot's atomic rating, if it has one.
+    pub rating: Option<i32>,
+    pub lists: &'a PlayerLists,
+    /// Recent history with this challenger.
+    pub past: OpponentHistory,
+    /// Whether rated games against this challenger are paused.
+    pub rated_rests: bool,
+    /// Whether a game against this kind of challenger may start.
+    pub open: Availability,
+}
+
+/// Recent history with one challenger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpponentHistory {
+    /// Games with them in progress or about to start.
+    pub at_once: u32,
+    /// Their challenges accepted within the configured window.
+    pub lately: u32,
+    /// Consecutive rematches so far.
+    pub rematches: u32,
+    /// Games with them in the last 24 hours.
+    pub today: u32,
+    /// Games with all opponents of their kind in the last 24 hours.
+    pub kind_today: u32,
+    /// Whether they are on cooldown for repeatedly not making the first move.
+    pub rests: bool,
+}
+
+/// Whether another game may start against an opponent of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    Open,
+    /// Every slot open to this kind is taken.
+    Full,
+    /// The daily bot games are used up, or accepting bots is on cooldown.
+    BotsSpent,
+    /// The bot is shutting down.
+    Draining,
+    /// Paused by the operator.
+    Paused,
+    /// An alert needs the operator.
+    Alarm,
+}

@@ -1,6 +1,6 @@
 //! Rules about the game: variant, start position, mode, colour, special rules.
 
-use super::context::ChallengeContext;
+use super::ChallengeContext;
 use super::rule::{ChallengeRule, Violation};
 use crate::config::{ColorWish, Visitors, may_be_rated};
 use crate::lichess::{Challenge, ColorChoice, Compat, DeclineReason, Side, TimeControl, Variant};

@@ -3,12 +3,11 @@
 //! Pure. The bot greets and says goodbye once per game, across restarts too: [`ChatState`] holds
 //! what was already sent. It sends nothing before its first move is on the server's list.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::commands::{ChatCommand, ChatSender, answer};
-use super::message::{ChatMessage, MessageKind, OutcomeSender, sendable};
-use super::reply_limit::ReplyLimit;
+use super::{ChatMessage, MessageKind, OutcomeSender, sendable};
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::settings::Settings;
 use crate::config::{Template, Words};
@@ -218,6 +217,194 @@ impl Conversation {
     }
 }
 
+// Chat commands and their answers.
+//
+// Only the few commands listed here are answered; any other line is conversation. Evaluations are
+// for spectators, never for the opponent.
+
+/// The prefix of a command.
+const MARK: char = '!';
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChatCommand {
+    Help,
+    Name,
+    /// The engine's evaluation; spectators only.
+    Eval,
+    Clock,
+    /// The score of past games against the opponent.
+    Stats,
+    Ping,
+}
+
+impl ChatCommand {
+    /// The command in a line, if any, in any letter case.
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let word = line.trim_start().strip_prefix(MARK)?;
+        let word = word.split_whitespace().next()?;
+        let known = [
+            ("help", Self::Help),
+            ("commands", Self::Help),
+            ("name", Self::Name),
+            ("eval", Self::Eval),
+            ("clock", Self::Clock),
+            ("stats", Self::Stats),
+            ("ping", Self::Ping),
+        ];
+        known
+            .into_iter()
+            .find(|(name, _)| word.eq_ignore_ascii_case(name))
+            .map(|(_, command)| command)
+    }
+}
+
+/// Who sent a command, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ChatSender {
+    /// The room of the command, and of the answer.
+    pub(super) room: Room,
+    /// Whether the sender is the opponent.
+    pub(super) plays: bool,
+}
+
+impl ChatSender {
+    fn may_see_evals(self) -> bool {
+        self.room == Room::Spectator && !self.plays
+    }
+}
+
+pub(super) fn answer(
+    command: ChatCommand,
+    sender: ChatSender,
+    about: &Players,
+    facts: &GameFacts,
+) -> String {
+    match command {
+        ChatCommand::Help if sender.may_see_evals() => {
+            "I answer !name, !eval, !clock, !stats and !ping.".to_owned()
+        }
+        ChatCommand::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
+        ChatCommand::Name => format!(
+            "I am {}, playing atomic chess with {} {}.",
+            about.me, about.engine, about.version
+        ),
+        ChatCommand::Eval if sender.may_see_evals() => eval(about.us, facts),
+        ChatCommand::Eval => "I keep my opinion to myself while we play.".to_owned(),
+        ChatCommand::Clock => clocks(facts),
+        ChatCommand::Stats => stats(&about.opponent, facts),
+        ChatCommand::Ping => "Pong!".to_owned(),
+    }
+}
+
+/// The last score from White's point of view.
+fn eval(us: Side, facts: &GameFacts) -> String {
+    let Some(opinion) = facts.opinion else {
+        return "I have not thought about this game yet.".to_owned();
+    };
+    let sign = if us == Side::White { 1 } else { -1 };
+    let score = match opinion.score {
+        Score::Cp(score) => format!("{:+.2}", f64::from(score.saturating_mul(sign)) / 100.0),
+        // Mate in 0 is a lost game, and a zero carries no sign.
+        Score::Mate(0) if us == Side::White => "#-0".to_owned(),
+        Score::Mate(0) => "#0".to_owned(),
+        Score::Mate(moves) => format!("#{}", moves.saturating_mul(sign)),
+    };
+    format!(
+        "{score} for White at depth {} (move {}).",
+        opinion.depth,
+        opinion.ply / 2 + 1
+    )
+}
+
+fn clocks(facts: &GameFacts) -> String {
+    match (facts.clocks.white, facts.clocks.black) {
+        (Some(white), Some(black)) => {
+            format!(
+                "White has {}, Black has {}.",
+                minutes(white),
+                minutes(black)
+            )
+        }
+        _ => "No clock has run yet.".to_owned(),
+    }
+}
+
+/// Clock format: `1:05`, below ten seconds `0:07.3`, above an hour `1:02:05`.
+fn minutes(left: Duration) -> String {
+    let seconds = left.as_secs();
+    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{rest:02}")
+    } else if seconds < 10 {
+        format!("0:{rest:02}.{}", left.subsec_millis() / 100)
+    } else {
+        format!("{minutes}:{rest:02}")
+    }
+}
+
+fn stats(opponent: &str, facts: &GameFacts) -> String {
+    let Some(tally) = facts.tally else {
+        return format!("I remember no games against {opponent}.");
+    };
+    let (wins, draws, losses) = (tally.wins, tally.draws, tally.losses);
+    match wins.saturating_add(draws).saturating_add(losses) {
+        0 => format!("This is our first game, {opponent}."),
+        games => format!(
+            "Against {opponent} I have {} from {games}: won {wins}, drawn {draws}, lost {losses}.",
+            points(wins, draws)
+        ),
+    }
+}
+
+fn points(wins: u32, draws: u32) -> String {
+    let points = f64::from(wins) + f64::from(draws) / 2.0;
+    format!("{points}")
+}
+
+// Limits how often the bot answers one user, and everyone in one game.
+//
+// Questions above the limit get no reply at all, or a flood would be answered with a flood.
+
+/// Answers to one user per window.
+const MOST_A_USER: usize = 4;
+/// Answers in one game per window.
+const MOST_A_GAME: usize = 10;
+/// Length of the window, in pauses between two messages.
+const PAUSES: u32 = 20;
+/// The shortest pause assumed.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The answers in one game within the window.
+#[derive(Debug)]
+pub(super) struct ReplyLimit {
+    window: Duration,
+    answers: VecDeque<(Instant, UserId)>,
+}
+
+impl ReplyLimit {
+    pub(super) fn new(pause: Duration) -> Self {
+        Self {
+            window: pause.max(LEAST_PAUSE) * PAUSES,
+            answers: VecDeque::new(),
+        }
+    }
+
+    /// Whether to answer this user now; if so, counts the answer.
+    pub(super) fn admits(&mut self, user: &UserId, now: Instant) -> bool {
+        let window = self.window;
+        let is_old = |at: Instant| now.saturating_duration_since(at) >= window;
+        while self.answers.front().is_some_and(|(at, _)| is_old(*at)) {
+            self.answers.pop_front();
+        }
+        let theirs = self.answers.iter().filter(|(_, who)| who == user).count();
+        let admitted = theirs < MOST_A_USER && self.answers.len() < MOST_A_GAME;
+        if admitted {
+            self.answers.push_back((now, user.clone()));
+        }
+        admitted
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,5 +574,178 @@ mod tests {
         let now = Instant::now();
         let answers = (0..500).filter(|_| talk.handle_event(&line, || None, now).is_some());
         assert_eq!(answers.count(), 4);
+    }
+}
+
+#[cfg(test)]
+mod commands_tests {
+    use super::*;
+    use crate::bot::chat::conversation::{EngineEval, ScoreTally};
+    use crate::lichess::BySide;
+
+    fn about() -> Players {
+        Players::between(
+            "x".repeat(30).as_str(),
+            "y".repeat(30).as_str(),
+            Side::Black,
+        )
+    }
+
+    const SPECTATOR: ChatSender = ChatSender {
+        room: Room::Spectator,
+        plays: false,
+    };
+    const OPPONENT: ChatSender = ChatSender {
+        room: Room::Player,
+        plays: true,
+    };
+
+    #[test]
+    fn a_command_is_one_known_word_in_any_letter_case() {
+        let rows = [
+            ("!help", Some(ChatCommand::Help)),
+            ("  !HeLp me", Some(ChatCommand::Help)),
+            ("!commands", Some(ChatCommand::Help)),
+            ("!EVAL", Some(ChatCommand::Eval)),
+            ("!ping!", None),
+            ("help", None),
+            ("! help", Some(ChatCommand::Help)),
+            ("!", None),
+            ("", None),
+            ("say !help", None),
+            ("!helpme", None),
+            ("!$(reboot)", None),
+        ];
+        for (line, command) in rows {
+            assert_eq!(ChatCommand::read(line), command, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_opponent_gets_no_eval_in_any_room() {
+        let facts = GameFacts {
+            opinion: Some(EngineEval {
+                score: Score::Cp(123),
+                depth: 17,
+                ply: 20,
+            }),
+            ..GameFacts::default()
+        };
+        let reply = |sender| answer(ChatCommand::Eval, sender, &about(), &facts);
+        assert_eq!(reply(SPECTATOR), "-1.23 for White at depth 17 (move 11).");
+        for sender in [
+            OPPONENT,
+            ChatSender {
+                room: Room::Spectator,
+                plays: true,
+            },
+            ChatSender {
+                room: Room::Player,
+                plays: false,
+            },
+        ] {
+            assert!(!reply(sender).contains("1.23"), "{sender:?}");
+            assert!(!answer(ChatCommand::Help, sender, &about(), &facts).contains("eval"));
+        }
+    }
+
+    #[test]
+    fn clocks_are_formatted_like_clocks() {
+        let ms = Duration::from_millis;
+        let rows = [
+            (0, "0:00.0"),
+            (7349, "0:07.3"),
+            (65_000, "1:05"),
+            (3_725_000, "1:02:05"),
+        ];
+        for (left, text) in rows {
+            assert_eq!(minutes(ms(left)), text);
+        }
+        assert_eq!(clocks(&GameFacts::default()), "No clock has run yet.");
+    }
+
+    #[test]
+    fn every_answer_fits_a_line_with_the_longest_names_and_numbers() {
+        let facts = GameFacts {
+            opinion: Some(EngineEval {
+                score: Score::Mate(i32::MIN),
+                depth: u32::MAX,
+                ply: usize::MAX,
+            }),
+            clocks: BySide {
+                white: Some(Duration::MAX),
+                black: Some(Duration::MAX),
+            },
+            tally: Some(ScoreTally {
+                wins: 99_999,
+                draws: 99_999,
+                losses: 99_999,
+            }),
+        };
+        for command in [
+            ChatCommand::Help,
+            ChatCommand::Name,
+            ChatCommand::Eval,
+            ChatCommand::Clock,
+            ChatCommand::Stats,
+            ChatCommand::Ping,
+        ] {
+            for sender in [SPECTATOR, OPPONENT] {
+                let text = answer(command, sender, &about(), &facts);
+                assert!(text.chars().count() <= 140, "{text}");
+                assert!(!text.starts_with(MARK), "bots must not answer each other");
+            }
+        }
+    }
+
+    #[test]
+    fn stats_count_half_points() {
+        let facts = |tally| GameFacts {
+            tally,
+            ..GameFacts::default()
+        };
+        let tally = ScoreTally {
+            wins: 3,
+            draws: 1,
+            losses: 2,
+        };
+        let text = stats("blastcap", &facts(Some(tally)));
+        assert_eq!(
+            text,
+            "Against blastcap I have 3.5 from 6: won 3, drawn 1, lost 2."
+        );
+        let first = stats("blastcap", &facts(Some(ScoreTally::default())));
+        assert_eq!(first, "This is our first game, blastcap.");
+        assert!(stats("blastcap", &facts(None)).contains("remember no games"));
+    }
+}
+
+#[cfg(test)]
+mod reply_limit_tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_limited_per_user_and_per_game() {
+        let mut reply_limit = ReplyLimit::new(Duration::from_secs(3));
+        let now = Instant::now();
+        let mut asked = |name: &str, at| {
+            let user = UserId::new(name);
+            (0..100).filter(|_| reply_limit.admits(&user, at)).count()
+        };
+        assert_eq!(asked("a", now), 4);
+        assert_eq!(asked("b", now), 4);
+        assert_eq!(asked("c", now), 2, "the game's ten");
+        assert_eq!(asked("d", now + Duration::from_secs(59)), 0);
+        assert_eq!(asked("a", now + Duration::from_secs(60)), 4);
+    }
+
+    #[test]
+    fn a_thousand_users_cost_no_memory() {
+        let mut reply_limit = ReplyLimit::new(Duration::ZERO);
+        let now = Instant::now();
+        for n in 0..1000 {
+            reply_limit.admits(&UserId::new(&format!("user{n}")), now);
+        }
+        assert!(reply_limit.answers.len() <= MOST_A_GAME);
     }
 }

@@ -9,17 +9,182 @@
 //! * `reply_limit`: limits how often anyone is answered
 //! * `message`: one message; `queue`: their order; `sender`: the task that sends them
 
-mod commands;
 mod conversation;
-mod message;
-mod queue;
-mod reply_limit;
 mod sender;
 
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+use crate::config::LONGEST_LINE;
+use crate::lichess::{GameId, Room};
+
 pub use conversation::{ChatState, Conversation, Players, ScoreTally};
-pub use message::{
-    ChatError, ChatMessage, MessageKind, OutcomeReceiver, OutcomeSender, SendOutcome,
-};
 pub use sender::{ChatQueue, ChatTask};
 
-pub(super) use message::loggable;
+// One chat message, and the sanitizing of text before it is sent or logged.
+//
+// Lichess accepts at most 140 characters on a single line.
+
+/// Longest untrusted text in the log, in characters.
+const LOGGED: usize = 200;
+
+/// A message to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatMessage {
+    pub game: GameId,
+    pub room: Room,
+    pub text: String,
+    pub kind: MessageKind,
+    /// Minimum time between two messages in this game.
+    pub pause: Duration,
+    /// Receives the outcome of the send.
+    pub outcome_sender: OutcomeSender,
+}
+
+/// Reports the outcome of a message; usually no one listens. It is not part of the message: any two
+/// are equal.
+#[derive(Clone, Debug, Default)]
+pub struct OutcomeSender(Option<mpsc::Sender<Result<(), String>>>);
+
+impl PartialEq for OutcomeSender {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for OutcomeSender {}
+
+impl OutcomeSender {
+    /// A sender and the receiver of its outcome.
+    pub(super) fn outcome_receiver() -> (Self, OutcomeReceiver) {
+        let (sender, receiver) = mpsc::channel(1);
+        (Self(Some(sender)), OutcomeReceiver(receiver))
+    }
+
+    /// Reports the outcome to the receiver, if there is one.
+    pub(super) fn tell(&self, outcome: Result<(), String>) {
+        if let Some(sender) = &self.0 {
+            // The receiver may be gone.
+            let _ = sender.try_send(outcome);
+        }
+    }
+}
+
+/// Receives the outcome of a queued message.
+#[derive(Debug)]
+pub struct OutcomeReceiver(mpsc::Receiver<Result<(), String>>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// Sent: the server accepted it.
+    Said,
+    /// The server refused it; holds the error.
+    Refused(String),
+    /// Dropped: the queue was full, or it waited too long.
+    Dropped,
+    /// Still in the queue.
+    Waits,
+}
+
+impl OutcomeReceiver {
+    /// Waits for the outcome for up to `most`.
+    pub async fn within(mut self, most: Duration) -> SendOutcome {
+        match tokio::time::timeout(most, self.0.recv()).await {
+            Ok(Some(Ok(()))) => SendOutcome::Said,
+            Ok(Some(Err(why))) => SendOutcome::Refused(why),
+            Ok(None) => SendOutcome::Dropped,
+            Err(_) => SendOutcome::Waits,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageKind {
+    Greeting,
+    Goodbye,
+    Answer,
+    Operator,
+}
+
+/// Why an operator's message is rejected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChatError {
+    #[error("the message is empty")]
+    Empty,
+    #[error("the message has {0} characters; Lichess takes at most {LONGEST_LINE}")]
+    TooLong(usize),
+    #[error("control characters are not allowed in chat")]
+    NotALine,
+    /// The queue is full, or its task has ended.
+    #[error("the chat queue is full")]
+    Full,
+}
+
+/// An operator's message, trimmed, if it can be sent.
+/// | # Errors
+/// Why it cannot.
+pub(super) fn checked(text: &str) -> Result<&str, ChatError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(ChatError::Empty);
+    }
+    if text.chars().any(char::is_control) {
+        return Err(ChatError::NotALine);
+    }
+    let length = text.chars().count();
+    if length > LONGEST_LINE {
+        return Err(ChatError::TooLong(length));
+    }
+    Ok(text)
+}
+
+/// A message fit to send: one line, short enough, without control characters that a name may
+/// contain. None if nothing is left.
+pub(super) fn sendable(text: &str) -> Option<String> {
+    let plain: String = text
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(LONGEST_LINE)
+        .collect();
+    let plain = plain.trim();
+    (!plain.is_empty()).then(|| plain.to_owned())
+}
+
+/// Untrusted text for the log: escaped and shortened.
+pub(in crate::bot) fn loggable(text: &str) -> String {
+    let short: String = text.chars().take(LOGGED).collect();
+    short.escape_debug().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operators_message_is_measured_in_characters() {
+        assert_eq!(checked("  hello  "), Ok("hello"));
+        assert_eq!(checked("\n "), Err(ChatError::Empty));
+        assert_eq!(checked("a\u{7}b"), Err(ChatError::NotALine));
+        assert!(checked(&"é".repeat(140)).is_ok());
+        assert_eq!(checked(&"é".repeat(141)), Err(ChatError::TooLong(141)));
+    }
+
+    #[test]
+    fn a_sent_message_is_one_short_line() {
+        assert_eq!(sendable("a\r\nb\u{0}").as_deref(), Some("ab"));
+        assert_eq!(sendable(&"é".repeat(500)).unwrap().chars().count(), 140);
+        assert_eq!(sendable(" \u{1b} "), None);
+    }
+
+    #[test]
+    fn untrusted_text_is_escaped_in_the_log() {
+        let logged = loggable("\u{1b}[2J\u{202e}gnp\nERROR all is lost");
+        assert!(
+            logged.chars().all(|c| !c.is_control() && c != '\u{202e}'),
+            "{logged}"
+        );
+        assert!(loggable(&"x".repeat(10_000)).len() <= LOGGED);
+    }
+}

@@ -3,5 +3,466 @@
 //! * `account`: commands about the account: pause, drain, challenge, status
 //! * `game`: commands about one game, challenge or opponent: abort, resign, cancel, block
 
-pub(in crate::bot) mod account;
-pub(in crate::bot) mod game;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::bot::chat::{OutcomeReceiver, SendOutcome, loggable};
+use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
+use crate::bot::event::AccountEvent;
+use crate::bot::event_log::EventLog;
+use crate::bot::event_loop::EventLoop;
+use crate::bot::player_lists::PlayerLists;
+use crate::bot::settings::Settings;
+use crate::bot::state::StateRules;
+use crate::bot::status::{
+    BotPhase, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status,
+};
+use crate::config::ColorWish;
+use crate::lichess::{ChallengeId, Client, ColorChoice, Error, GameId, JoinOptions, Room};
+
+// Operator commands to the event loop.
+//
+// Each gets an immediate reply; slow work starts in the background and the reply says so.
+
+/// How long to wait for the chat queue before replying that the message is queued.
+const SPEECH: Duration = Duration::from_secs(5);
+
+impl EventLoop {
+    /// Runs a command and replies to it.
+    pub(in crate::bot) fn order(&mut self, order: Envelope) {
+        let reply = match &order.command {
+            Command::Say(game, room, text) => match self.say(game, *room, text) {
+                Ok(outcome_receiver) => {
+                    let event_log = self.context.listeners.event_log().clone();
+                    tokio::spawn(report(event_log, order, outcome_receiver));
+                    return;
+                }
+                Err(reply) => reply,
+            },
+            Command::Abort(game) => {
+                let game = game.clone();
+                return self.end(order, game, GameCommand::Aborted);
+            }
+            Command::Resign(game) => {
+                let game = game.clone();
+                return self.end(order, game, GameCommand::Resigned);
+            }
+            Command::Status => Reply::Status(Box::new(self.status())),
+            Command::Pause => self.pause(),
+            Command::Resume => self.resume(),
+            Command::Drain => self.drain(),
+            Command::Reload(settings) => self.reload(settings),
+            Command::Challenge(wish) => self.challenge(wish),
+            Command::Rechallenge => self.rechallenge(),
+            Command::Cancel(id) => self.cancel(id.as_ref()),
+            Command::Block(user) => self.block(user, true),
+            Command::Unblock(user) => self.block(user, false),
+            Command::Matchmaking(on) => self.matchmake(*on),
+            Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
+            Command::LeaveArena(id) => self.leave_arena(id),
+        };
+        note(self.context.listeners.event_log(), &order, &reply);
+        order.answer(reply);
+    }
+
+    fn pause(&mut self) -> Reply {
+        if self.account_state.is_draining() {
+            return Reply::refused("already shutting down");
+        }
+        self.take_in(&AccountEvent::Pause);
+        Reply::done("paused: challenges are declined, games in progress continue")
+    }
+
+    fn resume(&mut self) -> Reply {
+        if self.account_state.is_draining() {
+            return Reply::refused("shutting down, which cannot be undone: start the bot again");
+        }
+        self.take_in(&AccountEvent::Resume);
+        if self.context.alarms.stop() {
+            return Reply::done(
+                "resumed, but an alert keeps the bot from accepting games: see `status`",
+            );
+        }
+        Reply::done("accepting challenges again")
+    }
+
+    /// Accepts nothing new and ends after the last game, or at the limit.
+    pub(in crate::bot) fn drain(&mut self) -> Reply {
+        let limit = self.context.settings.shutdown.drain;
+        self.take_in(&AccountEvent::Drain);
+        let games = match self.context.listeners.registry().len() {
+            0 => return Reply::done("shutting down: no games in progress"),
+            1 => "one game".to_owned(),
+            games => format!("{games} games"),
+        };
+        let limit = limit.as_secs();
+        Reply::done(format!(
+            "shutting down: {games} in progress, at most {limit} s more"
+        ))
+    }
+
+    /// New settings for what comes next; games in progress keep theirs.
+    fn reload(&mut self, settings: &Arc<Settings>) -> Reply {
+        self.context.settings = Arc::clone(settings);
+        let rules = StateRules::from(&**settings);
+        self.context.state.set_rules(rules);
+        // No receiver: there are no lists to fetch.
+        let _ = self.rules.send(Arc::clone(settings));
+        self.take_in(&AccountEvent::Settings(Arc::clone(settings)));
+        Reply::done("reloaded")
+    }
+
+    fn challenge(&mut self, wish: &ChallengeSpec) -> Reply {
+        let color = wish.color.map(|color| match color {
+            ColorWish::Any => ColorChoice::Random,
+            ColorWish::White => ColorChoice::White,
+            ColorWish::Black => ColorChoice::Black,
+        });
+        let taken =
+            self.account_state
+                .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
+        match taken {
+            Ok(()) => {
+                self.take_in(&AccountEvent::Tick);
+                Reply::done(format!(
+                    "challenging {} as soon as a slot is free",
+                    wish.user
+                ))
+            }
+            Err(error) => Reply::refused(error.to_string()),
+        }
+    }
+
+    fn rechallenge(&mut self) -> Reply {
+        match self.account_state.rechallenge() {
+            Ok(user) => {
+                self.take_in(&AccountEvent::Tick);
+                Reply::done(format!(
+                    "challenging {user} again as soon as a slot is free"
+                ))
+            }
+            Err(error) => Reply::refused(error.to_string()),
+        }
+    }
+
+    fn matchmake(&mut self, on: bool) -> Reply {
+        let mut settings = Settings::clone(&self.context.settings);
+        if on && settings.matchmaking.profile.is_empty() {
+            return Reply::refused("the config has no [[matchmaking.profile]]");
+        }
+        settings.matchmaking.enabled = on;
+        self.reload(&Arc::new(settings));
+        Reply::done(if on {
+            "matchmaking on until the config is reloaded"
+        } else {
+            "matchmaking off until the config is reloaded"
+        })
+    }
+
+    fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
+        // An alert may be active that the arena schedule has not seen yet.
+        let joining = (!self.context.alarms.stop())
+            .then(|| {
+                let now = Instant::now();
+                self.account_state.join_arena(id, entrance.clone(), now)
+            })
+            .flatten();
+        if let Some(effects) = joining {
+            self.run_effects(effects);
+            return Reply::done(format!(
+                "joining {id} shortly before it starts; `status` shows the outcome"
+            ));
+        }
+        let why = if self.account_state.is_draining() {
+            "shutting down"
+        } else if self.account_state.is_paused() {
+            "paused"
+        } else {
+            "an alert keeps the bot from accepting games: see `status`"
+        };
+        Reply::refused(format!("not joining {id}: {why}"))
+    }
+
+    fn leave_arena(&mut self, id: &str) -> Reply {
+        if let Some(effects) = self.account_state.leave_arena(id) {
+            self.run_effects(effects);
+            Reply::done(format!(
+                "leaving {id}; a game in progress is played to its end"
+            ))
+        } else {
+            Reply::refused(format!("no arena {id} is joined or planned"))
+        }
+    }
+
+    /// Passes a message to the chat queue.
+    fn say(&self, game: &GameId, room: Room, text: &str) -> Result<OutcomeReceiver, Reply> {
+        if !self.account_state.plays(game) {
+            return Err(Reply::refused(format!(
+                "no game {game} in progress: see `status`"
+            )));
+        }
+        let said = self.context.chat_queue.say(game.clone(), room, text);
+        said.map_err(|error| Reply::refused(error.to_string()))
+    }
+
+    fn quota(&self) -> QuotaStatus {
+        let budget = self.context.state.budget();
+        QuotaStatus {
+            bot_games: budget.incoming + budget.outgoing,
+            bot_games_limit: budget.games,
+            credits: budget.credits_spent,
+            credits_limit: budget.credits,
+            forecast: budget.forecast.to_string(),
+        }
+    }
+
+    pub(in crate::bot) fn status(&self) -> Status {
+        let state = if self.account_state.is_draining() {
+            BotPhase::Draining
+        } else if self.context.alarms.stop() {
+            BotPhase::Alarmed
+        } else if self.account_state.is_paused() {
+            BotPhase::Paused
+        } else {
+            BotPhase::Playing
+        };
+        let challenge = &self.context.settings.challenge;
+        let latency = self.context.estimator.latency();
+        let learned = u64::try_from(latency.learned.as_millis()).unwrap_or(u64::MAX);
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            account: Some(self.name.clone()),
+            state,
+            uptime: self.begun.elapsed().as_secs(),
+            stream: self.account_stream.status(),
+            seats: SlotStatus {
+                all: challenge.concurrency,
+                taken: self.account_state.taken(),
+                for_humans: challenge.reserved_for_humans,
+            },
+            games: self.context.listeners.registry().games(),
+            correspondence: self.account_state.correspondence(),
+            waiting: self.account_state.waiting(),
+            quota: Some(self.quota()),
+            matchmaking: MatchmakingStatus {
+                enabled: self.context.settings.matchmaking.enabled,
+                doing: self.account_state.describe_matchmaking(),
+                challenge: self.account_state.outgoing().map(ToString::to_string),
+            },
+            arenas: self.account_state.describe_arenas(),
+            overhead: (latency.moves > 0).then_some(learned),
+            alarms: self.context.alarms.lines(),
+            blocked: self.blocked.users().map(ToString::to_string).collect(),
+            rating: self.account_state.rating(),
+            accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
+            sources: Some(SourcesStatus::of(
+                &self.context.pool,
+                &self.list_states.borrow(),
+            )),
+        }
+    }
+}
+
+/// Replies to a say command once the message's outcome is known.
+async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeReceiver) {
+    let reply = match outcome_receiver.within(SPEECH).await {
+        SendOutcome::Said => Reply::done("said"),
+        SendOutcome::Waits => Reply::done("queued; dropped if it waits too long"),
+        SendOutcome::Refused(why) => Reply::refused(format!("not sent: {why}")),
+        SendOutcome::Dropped => {
+            Reply::refused("not sent: the chat queue is full, or the bot is shutting down")
+        }
+    };
+    note(&event_log, &order, &reply);
+    order.answer(reply);
+}
+
+/// Logs a command and its outcome; queries are not logged.
+pub(in crate::bot) fn note(event_log: &EventLog, order: &Envelope, reply: &Reply) {
+    let Envelope { command, via, .. } = order;
+    let Some(said) = command.describe() else {
+        return;
+    };
+    match reply {
+        Reply::Done(what) => {
+            tracing::info!(command = said, via, what, "operator command");
+            event_log.note(
+                "operator",
+                format!("{said}: {what} (by {via})"),
+                command.game(),
+            );
+        }
+        Reply::Refused(why) => {
+            tracing::info!(command = said, via, why, "operator command refused");
+            event_log.note(
+                "operator",
+                format!("{said}: refused, {why} (by {via})"),
+                command.game(),
+            );
+        }
+        Reply::Status(_) => {}
+    }
+}
+
+// Operator commands on games, challenges and opponents: abort, resign, cancel, block.
+//
+// The server decides about a game: the reply is its answer. The game task sees the end on its
+// stream, as any other end.
+
+/// How often to make a call that gets no answer.
+const TRIES: u32 = 3;
+
+/// How to end a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::bot) enum GameCommand {
+    Aborted,
+    Resigned,
+}
+
+impl GameCommand {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Aborted => "aborted",
+            Self::Resigned => "resigned",
+        }
+    }
+}
+
+impl EventLoop {
+    /// Ends a game; the reply follows the server's answer.
+    pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
+        if !self.account_state.plays(&game) {
+            let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
+            note(self.context.listeners.event_log(), &order, &reply);
+            order.answer(reply);
+            return;
+        }
+        let event_log = self.context.listeners.event_log().clone();
+        let client = self.context.client.clone();
+        tokio::spawn(async move {
+            let reply = run_effect(&client, &game, end).await;
+            note(&event_log, &order, &reply);
+            order.answer(reply);
+        });
+    }
+
+    /// Withdraws the bot's own challenge; without an id every open or queued one.
+    pub(in crate::bot) fn cancel(&mut self, id: Option<&ChallengeId>) -> Reply {
+        let ours = self.account_state.outgoing().cloned();
+        if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
+            return Reply::refused(format!("challenge {id} is not open: see `status`"));
+        }
+        let asking = self.account_state.is_asking();
+        let (dropped, effects) = self.account_state.recall(Instant::now());
+        self.run_effects(effects);
+        self.take_in(&AccountEvent::Tick);
+        match (asking, dropped) {
+            (false, 0) => Reply::refused("no challenge is open or queued"),
+            (false, 1) => Reply::done("queued challenge dropped"),
+            (false, many) => Reply::done(format!("{many} queued challenges dropped")),
+            (true, 0) => Reply::done("withdrawing the challenge"),
+            (true, _) => Reply::done("withdrawing the challenge; queued ones dropped"),
+        }
+    }
+
+    /// Blocks or unblocks an account.
+    pub(in crate::bot) fn block(&mut self, name: &str, blocks: bool) -> Reply {
+        let state = self.context.state.clone();
+        let changed = if blocks {
+            self.blocked.add(name, &state)
+        } else {
+            self.blocked.remove(name, &state)
+        };
+        let user = match changed {
+            Ok(user) => user,
+            Err(error) => return Reply::refused(format!("{name}: {error}")),
+        };
+        let lists = self.known_lists();
+        self.take_in(&AccountEvent::Lists(lists));
+        Reply::done(if blocks {
+            format!("{user} is blocked: its challenges are declined; a game in progress continues")
+        } else {
+            format!("{user} is no longer blocked by command")
+        })
+    }
+
+    /// The player lists, including accounts blocked by command.
+    pub(in crate::bot) fn known_lists(&mut self) -> Arc<PlayerLists> {
+        let lists = Arc::clone(&self.lists.borrow_and_update());
+        Arc::new(lists.and_blocked(self.blocked.users()))
+    }
+}
+
+async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
+    let mut outcome = Ok(());
+    for _ in 0..TRIES {
+        outcome = match end {
+            GameCommand::Aborted => client.abort(game).await,
+            GameCommand::Resigned => client.resign(game).await,
+        };
+        if !outcome.as_ref().is_err_and(Error::is_transient) {
+            break;
+        }
+    }
+    let end = end.as_str();
+    match outcome {
+        Ok(()) => Reply::done(format!("{game} is {end}")),
+        Err(error) => Reply::refused(format!("{game} is not {end}: {error}")),
+    }
+}
+
+impl Command {
+    /// The game that the command concerns, if any.
+    pub(in crate::bot) fn game(&self) -> Option<&GameId> {
+        match self {
+            Self::Abort(game) | Self::Resign(game) | Self::Say(game, ..) => Some(game),
+            _ => None,
+        }
+    }
+
+    /// A short description for the log, without secrets; `None` if it changes nothing.
+    pub(in crate::bot) fn describe(&self) -> Option<String> {
+        Some(match self {
+            Self::Status => return None,
+            Self::Pause => "pause".to_owned(),
+            Self::Resume => "resume".to_owned(),
+            Self::Drain => "drain".to_owned(),
+            Self::Reload(_) => "reload".to_owned(),
+            Self::Challenge(wish) => {
+                let what = wish.what.as_deref().unwrap_or_default();
+                format!("challenge {} {what}", wish.user)
+                    .trim_end()
+                    .to_owned()
+            }
+            Self::Rechallenge => "rechallenge".to_owned(),
+            Self::Cancel(None) => "cancel".to_owned(),
+            Self::Cancel(Some(id)) => format!("cancel {id}"),
+            Self::Abort(game) => format!("abort {game}"),
+            Self::Resign(game) => format!("resign {game}"),
+            Self::Block(user) => format!("block {user}"),
+            Self::Unblock(user) => format!("unblock {user}"),
+            Self::Matchmaking(true) => "matchmaking on".to_owned(),
+            Self::Matchmaking(false) => "matchmaking off".to_owned(),
+            Self::JoinArena(id, _) => format!("join {id}"),
+            Self::LeaveArena(id) => format!("leave {id}"),
+            Self::Say(game, room, text) => format!("say {game} {room} \"{}\"", loggable(text)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::JoinOptions;
+
+    #[test]
+    fn no_description_contains_a_password() {
+        let entrance = JoinOptions {
+            password: Some("sesame".to_owned()),
+            ..JoinOptions::default()
+        };
+        let command = Command::JoinArena("aBcD1234".to_owned(), entrance);
+        assert_eq!(command.describe().as_deref(), Some("join aBcD1234"));
+        assert_eq!(Command::Status.describe(), None);
+    }
+}

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::event::CallOutcome;
-use crate::bot::game::clock::{ClockKind, ClockState};
+use super::move_overhead::{ClockKind, ClockState};
 use crate::bot::settings::BotTiming;
 
 /// Consecutive calls that may fail before a call gets more time.

@@ -7,20 +7,22 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::event::{Anomaly, Ending, GameEffect, GameInput, MovePlayed, Notification, RequestId};
+use super::event::{
+    Anomaly, Ending, GameEffect, GameInput, GameParams, GameSetup, LastState, MovePlayed,
+    Notification, RequestId, UnconfirmedMove,
+};
 use super::move_list::{MoveListChange, PlayedMoves};
+use super::move_overhead::{ClockKind, ClockState};
 use super::opening_variety::PastLines;
-use super::params::{GameParams, GameSetup, LastState, UnconfirmedMove};
 use super::pending_move::PendingMove;
-use super::policy::{Glance, Manners};
-use super::ponder::Pondering;
-use super::watchdog::Watchdog;
-use crate::bot::game::clock::{ClockKind, ClockState};
+use super::policy::{Glance, Policies};
 use crate::bot::game::move_overhead::Latency;
+use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::engine::SearchResult;
-use crate::lichess::{GameFull, GameState, Side, Variant};
-use crate::rules::{Game, Move, Position};
+use crate::lichess::{GameFull, GameState, Side, Status, Variant};
+use crate::rules::{Game, Move, Position, RepetitionRule};
+use crate::store::{FinishedGame, Timestamp};
 
 /// Consecutive refusals to open the stream after which the game is given up.
 const MOST_REFUSALS: u32 = 4;
@@ -36,7 +38,7 @@ pub struct GameMachine {
     pub(super) setup: Option<GameSetup>,
     pub(super) shown: Option<LastState>,
     pub(super) pending: Option<PendingMove>,
-    pub(super) policies: Manners,
+    pub(super) policies: Policies,
     pub(super) last_ticket: RequestId,
     pub(super) pondering: Option<Pondering>,
     pub(super) latency: Latency,
@@ -65,7 +67,7 @@ impl GameMachine {
     ) -> Self {
         Self {
             unconfirmed,
-            policies: Manners::new(params.past),
+            policies: Policies::new(params.past),
             params,
             settings,
             timing,
@@ -459,5 +461,299 @@ impl GameMachine {
             plies: self.move_list.ply(),
             fen: self.move_list.game().position().fen(),
         }));
+    }
+}
+
+// Pondering: searching on the opponent's time, if enabled.
+//
+// Only after the first moves, only with a clock, only the expected reply, and never a position that ends
+// the game. It uses cores that running clocks leave idle and stops when another move is played.
+
+/// A search on a position that is not on the board yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pondering {
+    request_id: RequestId,
+    /// The expected reply, and its ply.
+    reply: Move,
+    ply: usize,
+}
+
+impl GameMachine {
+    /// Called on the opponent's turn with the expected reply.
+    pub(super) fn start_pondering(
+        &mut self,
+        reply: Option<Move>,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        let ply = self.move_list.ply();
+        let (Some(reply), Some(reading)) = (reply, self.reading()) else {
+            return;
+        };
+        if !self.settings.ponder || ply < FIRST_PLIES || !goes_on(self.move_list.game(), reply) {
+            return;
+        }
+        let limits = ponder(&reading, &self.latency, &self.settings, &self.timing, now);
+        let Some(limits) = limits else { return };
+        let request_id = self.next_ticket();
+        self.pondering = Some(Pondering {
+            request_id,
+            reply,
+            ply,
+        });
+        out.push(GameEffect::Ponder {
+            request_id,
+            reply,
+            limits,
+        });
+    }
+
+    /// The id of the search that pondered on the current position, if any.
+    pub(super) fn ponder_hit(&mut self) -> Option<RequestId> {
+        let pondering = self.pondering.take()?;
+        let moves = self.move_list.game().moves();
+        let is_hit = moves.len() == pondering.ply + 1 && moves.last() == Some(&pondering.reply);
+        is_hit.then_some(pondering.request_id)
+    }
+
+    /// Drops a ponder search that has become useless.
+    pub(super) fn stop_pondering(&mut self, out: &mut Vec<GameEffect>) {
+        if self.pondering.take().is_some() {
+            out.push(GameEffect::StopThinking);
+        }
+    }
+}
+
+/// Whether the reply is legal and leaves the bot a choice to think about.
+fn goes_on(game: &Game, reply: Move) -> bool {
+    if !game.position().is_legal(reply) {
+        return false;
+    }
+    let mut after = game.clone();
+    after.push(reply);
+    let over = after.outcome(RepetitionRule::Threefold).is_some();
+    !over && after.position().legal_moves().len() > 1
+}
+
+// What to remember of a finished game. Plain data; storing it is the caller's job.
+
+/// The half-moves that the server compares to detect a repeated game.
+pub const OPENING: usize = 20;
+
+impl GameMachine {
+    /// The finished game, to be stored; none if its end was not seen.
+    pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
+        let status = ending.status.filter(|status| Status::is_over(*status))?;
+        let setup = self.setup.as_ref();
+        let opening = self.move_list.game().moves().iter().take(OPENING);
+        let opening: Vec<String> = opening.map(ToString::to_string).collect();
+        Some(FinishedGame {
+            game: ending.game.clone(),
+            opponent: setup.and_then(|setup| setup.opponent_id.clone()),
+            is_bot: setup.is_some_and(|setup| setup.opponent_is_bot),
+            rated: setup.is_some_and(|setup| setup.rated),
+            color: ending.us,
+            winner: ending.winner,
+            status: status.as_str().to_owned(),
+            plies: u32::try_from(ending.plies).unwrap_or(u32::MAX),
+            opening: opening.join(" "),
+            rating_diff: None,
+            at,
+        })
+    }
+}
+
+// Watches a waiting game: reopens a stream that went quiet, checks the clock, keeps the connection warm.
+//
+// It never touches a pending move, except a plan that the clock has overtaken.
+
+/// How far a clock may differ from its expected value: latency and rounding.
+const CLOCK_SLACK: Duration = Duration::from_millis(250);
+/// The part of our clock that a lost line may cost.
+const MISSED_PART: u32 = 3;
+/// Limits how rare the checks of an unreadable list become.
+const MOST_LOOKS: u32 = 12;
+
+/// When to check for what.
+#[derive(Debug, Default)]
+pub(super) struct Watchdog {
+    /// When to check for missed lines.
+    look_at: Option<Instant>,
+    /// Number of consecutive unreadable lists.
+    unread: u32,
+    /// When to warm the connection.
+    warm_at: Option<Instant>,
+}
+
+impl Watchdog {
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        [self.look_at, self.warm_at].into_iter().flatten().min()
+    }
+
+    /// Called when a list was read: nothing was missed so far.
+    pub(super) fn rest(&mut self) {
+        self.look_at = None;
+        self.unread = 0;
+    }
+
+    /// Called when a move is sent: it keeps its connection warm itself.
+    pub(super) fn rest_warming(&mut self) {
+        self.warm_at = None;
+    }
+}
+
+impl GameMachine {
+    pub(super) fn left_at(&self, now: Instant) -> Option<Duration> {
+        self.reading()?.left_at(now)
+    }
+
+    /// Checks our clock on a state without a new move. It may show more, if time was added; less,
+    /// if the host was suspended or the server restarted.
+    pub(super) fn check_clock(
+        &mut self,
+        expected: Option<Duration>,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        let (Some(expected), Some(left)) = (expected, self.left_at(now)) else {
+            return;
+        };
+        let gone = expected.saturating_sub(left);
+        if self.is_our_turn() && gone > CLOCK_SLACK {
+            out.push(GameEffect::Note(Anomaly::ClockFell { gone }));
+            self.tighten(now);
+        }
+    }
+
+    /// On the opponent's turn: checks for missed lines once their time must be up, and before a
+    /// lost line could cost much of our time, for then our clock runs.
+    pub(super) fn watch_opponent(&mut self, now: Instant) {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+            return;
+        };
+        let left = if self.move_list.ply() < FIRST_PLIES {
+            shown.state.expiration.map(|expiration| expiration.left())
+        } else {
+            let left = shown.state.time(setup.us.other());
+            left.filter(|_| setup.clocked)
+        };
+        if let Some(left) = left {
+            let mut wait = left.saturating_add(self.timing.again);
+            let limited = shown.state.expiration.is_some();
+            if let Some(ours) = self.left_at(now).filter(|_| !limited) {
+                wait = wait.min((ours / MISSED_PART).max(self.timing.again / 2));
+            }
+            self.look_after(wait, now);
+        }
+        self.keep_warm(now);
+    }
+
+    /// Whether the opponent still has time: then silence is normal.
+    fn is_early_look(&self, now: Instant) -> bool {
+        let theirs = self.setup.as_ref().zip(self.shown.as_ref());
+        let left = theirs.and_then(|(setup, shown)| shown.state.time(setup.us.other()));
+        let gone = self
+            .shown
+            .as_ref()
+            .map(|shown| now.saturating_duration_since(shown.at));
+        !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
+    }
+
+    /// In games with a clock, each move must find a warm connection, however long either side
+    /// thinks: a forced move has no time to connect. Most of these requests cost no call: the
+    /// client pings only a connection that has been idle for some time, and all games share it.
+    pub(super) fn keep_warm(&mut self, now: Instant) {
+        let kind = self.reading().map(|reading| reading.kind);
+        let clocked = kind.is_some_and(|kind| kind != ClockKind::Unclocked);
+        let due = self.watch.warm_at.unwrap_or(now + self.timing.warm);
+        self.watch.warm_at = clocked.then_some(due);
+    }
+
+    /// Schedules a check for missed lines, at the latest after `wait`.
+    pub(super) fn look_after(&mut self, wait: Duration, now: Instant) {
+        let at = now.checked_add(wait);
+        self.watch.look_at = [self.watch.look_at, at].into_iter().flatten().min();
+    }
+
+    /// Schedules another check after an unreadable list, ever later.
+    pub(super) fn look_again(&mut self, now: Instant) {
+        self.watch.unread += 1;
+        self.look_after(self.timing.again * self.watch.unread.min(MOST_LOOKS), now);
+    }
+
+    pub(super) fn watch_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        if self.watch.warm_at.is_some_and(|at| at <= now) {
+            self.watch.warm_at = Some(now + self.timing.warm);
+            out.push(GameEffect::Warm);
+        }
+        if self.watch.look_at.is_some_and(|at| at <= now) {
+            self.watch.look_at = None;
+            if !self.is_early_look(now) {
+                out.push(GameEffect::Note(Anomaly::Stale));
+            }
+            out.push(GameEffect::Reopen);
+            // If even the opening brings nothing, check again.
+            self.look_after(self.timing.again * 2, now);
+        }
+    }
+}
+
+// A legal move without a search, for when the engine has none in time.
+//
+// Sound rather than good: it wins at once if possible, avoids losing at once if possible, and is
+// always legal. Looking two plies ahead takes a few microseconds.
+
+/// A legal move outside `barred`, or a barred one if there is no other. None if there is no legal
+/// move at all.
+pub fn fallback_move(position: &Position, barred: &[Move]) -> Option<Move> {
+    let legal = position.legal_moves();
+    let allowed = || legal.iter().copied().filter(|mv| !barred.contains(mv));
+    allowed()
+        .find(|&mv| wins(position, mv))
+        .or_else(|| allowed().find(|&mv| is_quiet_and_safe(position, mv)))
+        .or_else(|| allowed().find(|&mv| !position.play(mv).can_explode()))
+        .or_else(|| allowed().next())
+        .or_else(|| legal.first().copied())
+}
+
+fn wins(position: &Position, mv: Move) -> bool {
+    position.explodes_king(mv)
+}
+
+/// Whether it leaves the opponent no explosion and loses nothing by capturing.
+fn is_quiet_and_safe(position: &Position, mv: Move) -> bool {
+    let after = position.play(mv);
+    !position.is_capture(mv)
+        && !after.can_explode()
+        && after.outcome().is_none()
+        && !after
+            .legal_moves()
+            .iter()
+            .any(|&reply| after.is_capture(reply) && after.blast(reply).count() >= 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_win_is_taken() {
+        let position = Position::from_fen("4k3/3r4/8/8/8/8/8/3QK3 w - - 0 1").unwrap();
+        assert_eq!(fallback_move(&position, &[]).unwrap().to_string(), "d1d7");
+    }
+
+    #[test]
+    fn barred_moves_are_the_last_resort() {
+        let position = Position::default();
+        let legal = position.legal_moves();
+        let barred = &legal[..legal.len() - 1];
+        assert_eq!(fallback_move(&position, barred), legal.last().copied());
+        assert!(fallback_move(&position, &legal).is_some());
+    }
+
+    #[test]
+    fn there_is_no_fallback_without_a_king() {
+        let position = Position::from_fen("8/8/8/8/8/8/8/3QK3 w - - 0 1");
+        assert!(position.is_ok_and(|position| fallback_move(&position, &[]).is_none()));
     }
 }

@@ -24,34 +24,27 @@
 //! * `recorder`: writes to the event log; `chat`: the game's chat
 
 pub(in crate::bot) mod chat;
-pub(in crate::bot) mod clock;
 mod delivery_policy;
 mod event;
-mod fallback_move;
 mod machine;
-mod move_delivery;
 mod move_list;
 pub(in crate::bot) mod move_overhead;
 mod opening_variety;
-mod params;
 mod pending_move;
 mod policy;
-mod ponder;
-pub(in crate::bot) mod recorder;
 pub(in crate::bot) mod stream;
-mod summary;
 pub(in crate::bot) mod task;
 pub(in crate::bot) mod time_budget;
-mod watchdog;
 
+pub use self::event::{GameParams, GameSetup, ResumeState, UnconfirmedMove};
+pub use self::machine::OPENING;
+pub use self::machine::fallback_move;
 pub use delivery_policy::{AfterReopen, FailureHistory, NextStep, next_step};
 pub use event::{
     Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameRequest, MovePlayed,
     Notification, Persist, RequestId,
 };
-pub use fallback_move::fallback_move;
 pub use machine::GameMachine;
 pub use move_list::{IllegalMove, MoveListChange, PlayedMoves};
-pub use params::{GameParams, GameSetup, ResumeState, UnconfirmedMove};
+pub(super) use policy::EvalCache;
 pub use policy::EvalHistory;
-pub use summary::OPENING;

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::bot::game::clock::{ClockKind, ClockState};
+use super::move_overhead::{ClockKind, ClockState};
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::settings::{BotTiming, SearchLimits, Settings};
 use crate::config;

@@ -1,11 +1,12 @@
 //! A challenge to be sent: opponent and terms. Plain data.
 
+use std::time::Duration;
+
+use crate::bot::quota::ChallengeTarget;
 use crate::config::Profile;
 use crate::lichess::{
     ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant, speed_of,
 };
-
-use crate::bot::quota::ChallengeTarget;
 
 /// Origin of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,119 @@ impl ChallengeRequest {
     }
 }
 
+// Challenges by command: one challenge to one user.
+//
+// A manual challenge bypasses hours, ratings, idle time, cooldowns and the spreading of games over
+// the day; never slots, the daily quota or the server's limits.
+
+/// Manual challenges that may wait.
+pub(super) const MOST_ORDERS: usize = 8;
+
+/// A challenge that the operator requested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ManualChallenge {
+    pub user: UserId,
+    pub profile: Profile,
+    pub color: ColorChoice,
+}
+
+/// Why a manual challenge is rejected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManualChallengeError {
+    #[error("that is the bot's own account")]
+    Ourselves,
+    #[error("{0:?} is no account name: 2 to 30 letters, digits, _ and -")]
+    NoName(String),
+    /// The config has no such profile.
+    #[error("no profile is called {0:?}: there are {1}")]
+    UnknownProfile(String, String),
+    /// Lichess does not offer that clock.
+    #[error("{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2")]
+    BadClock(String),
+    /// Too many are queued.
+    #[error("{MOST_ORDERS} challenges are queued already")]
+    TooMany,
+    /// There is no last opponent.
+    #[error("no opponent has been challenged yet")]
+    NoOpponent,
+    /// The bot accepts nothing new.
+    #[error("the bot accepts no new games")]
+    Closed,
+}
+
+impl ManualChallenge {
+    /// A challenge to a user; `what` is a profile of the config or a clock such as `3+2`, by
+    /// default the first profile.
+    ///
+    /// # Errors
+    /// When `what` is neither.
+    pub fn new(
+        user: &str,
+        what: Option<&str>,
+        profiles: &[Profile],
+    ) -> Result<Self, ManualChallengeError> {
+        let user =
+            UserId::typed(user).ok_or_else(|| ManualChallengeError::NoName(user.to_owned()))?;
+        let first = profiles.first().cloned().unwrap_or_default();
+        let profile = match what {
+            None => first,
+            Some(word) => match profiles
+                .iter()
+                .find(|it| it.name.eq_ignore_ascii_case(word))
+            {
+                Some(profile) => profile.clone(),
+                None if word.starts_with(|c: char| c.is_ascii_digit()) => {
+                    let (base, increment) = clock(word)
+                        .ok_or_else(|| ManualChallengeError::BadClock(word.to_owned()))?;
+                    Profile {
+                        name: word.to_owned(),
+                        base,
+                        increment,
+                        ..first
+                    }
+                }
+                None => {
+                    let names: Vec<_> = profiles.iter().map(|it| it.name.as_str()).collect();
+                    return Err(ManualChallengeError::UnknownProfile(
+                        word.to_owned(),
+                        names.join(", "),
+                    ));
+                }
+            },
+        };
+        Ok(Self {
+            user,
+            profile,
+            color: ColorChoice::Random,
+        })
+    }
+
+    /// Rated or casual, if not as the profile has it.
+    #[must_use]
+    pub fn rated(mut self, rated: Option<bool>) -> Self {
+        self.profile.rated = rated.unwrap_or(self.profile.rated);
+        self
+    }
+
+    #[must_use]
+    pub fn with_color(mut self, color: Option<ColorChoice>) -> Self {
+        self.color = color.unwrap_or(self.color);
+        self
+    }
+}
+
+/// Minutes and seconds, such as `3+2` or `0.5+0`; `None` for a clock that bots cannot play.
+fn clock(text: &str) -> Option<(Duration, Duration)> {
+    let (minutes, seconds) = text.split_once('+')?;
+    let minutes: f64 = minutes.parse().ok().filter(|m| (0.0..=180.0).contains(m))?;
+    let seconds: u64 = seconds.parse().ok().filter(|s| *s <= 60)?;
+    let base = (minutes * 60.0).round() as u64;
+    let known = base.is_multiple_of(60) || [15, 30, 45, 90].contains(&base);
+    let (base, increment) = (Duration::from_secs(base), Duration::from_secs(seconds));
+    let fast = speed_of(base, increment) == crate::lichess::Speed::UltraBullet;
+    (known && !fast).then_some((base, increment))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -100,5 +214,51 @@ mod tests {
         assert_eq!((options.rated, options.credits), (true, 5));
         assert_eq!(offer.turned().color, ColorChoice::Black);
         assert_eq!(offer.turned().turned(), offer);
+    }
+}
+
+#[cfg(test)]
+mod manual_challenge_tests {
+    use super::*;
+
+    fn order(what: Option<&str>) -> Result<(u64, u64), String> {
+        let slow = Profile {
+            name: "Slow".to_owned(),
+            base: Duration::from_secs(900),
+            ..Profile::default()
+        };
+        ManualChallenge::new("NukeEngine", what, &[Profile::default(), slow])
+            .map(|it| (it.profile.base.as_secs(), it.profile.increment.as_secs()))
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_manual_challenge_names_a_profile_or_a_clock_or_nothing() {
+        assert_eq!(order(None), Ok((180, 2)));
+        assert_eq!(order(Some("slow")), Ok((900, 2)));
+        assert_eq!(order(Some("1+1")), Ok((60, 1)));
+        assert_eq!(order(Some("0.5+0")), Ok((30, 0)));
+        assert_eq!(order(Some("0+2")), Ok((0, 2)));
+    }
+
+    #[test]
+    fn an_invalid_account_name_is_rejected() {
+        let error = ManualChallenge::new("nuke engine", None, &[])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("\"nuke engine\" is no account name"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_word_that_is_neither_profile_nor_clock_is_quoted_in_the_error() {
+        assert!(order(Some("fast")).unwrap_err().contains("blitz, Slow"));
+        for bad in [
+            "3", "3+", "3+61", "181+0", "0+0", "0.25+0", "0.7+1", "1e9+1",
+        ] {
+            assert!(order(Some(bad)).unwrap_err().contains("no clock"), "{bad}");
+        }
     }
 }

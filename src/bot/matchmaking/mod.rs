@@ -13,17 +13,15 @@
 //! * `context`: what the matchmaker sees of the account, and what it wants done
 
 mod challenge_request;
-mod context;
 mod cooldown;
-mod manual_challenge;
 mod matchmaker;
 mod online_bots;
 mod opponent_selection;
 mod outcome;
 
+pub use self::challenge_request::{ManualChallenge, ManualChallengeError};
+pub use self::matchmaker::{Directory, MatchContext, MatchmakingEffect};
 pub use challenge_request::{ChallengeRequest, Initiator};
-pub use context::{Directory, MatchContext, MatchmakingEffect};
 pub use cooldown::{AttemptOutcome, Cooldown, all_keys, keys, lesson};
-pub use manual_challenge::{ManualChallenge, ManualChallengeError};
 pub use matchmaker::Matchmaker;
 pub use online_bots::{Candidate, OnlineBots};

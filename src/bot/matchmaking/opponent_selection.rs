@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::challenge_request::{ChallengeRequest, Initiator};
-use super::context::{MatchContext, MatchmakingEffect};
 use super::cooldown::keys;
 use super::matchmaker::{AttemptState, GamePair, Matchmaker};
+use super::matchmaker::{MatchContext, MatchmakingEffect};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::Profile;
 use crate::lichess::{Account, ColorChoice, Presence, UserId, speed_of};

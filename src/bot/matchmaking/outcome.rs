@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::challenge_request::{ChallengeRequest, Initiator};
-use super::context::{MatchContext, MatchmakingEffect};
 use super::cooldown::{AttemptOutcome, lesson};
 use super::matchmaker::{AttemptState, GamePair, Matchmaker};
+use super::matchmaker::{MatchContext, MatchmakingEffect};
 use crate::bot::event::NotCreated;
 use crate::lichess::{
     Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,

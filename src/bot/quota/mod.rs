@@ -8,14 +8,495 @@
 //! * `pace`: spreads outgoing games over the day
 //! * `forecast`: how long the budget lasts
 
-mod forecast;
-mod observed_limits;
-mod pace;
 mod rules;
 #[cfg(test)]
 mod tests;
-mod usage;
 
-pub use forecast::Forecast;
+use std::time::Duration;
+
+use self::rules::{DAY, earliest, forecast};
+use crate::lichess::UserId;
+use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, QuotaUseKind, TimeSpan, Timestamp};
+
+pub use self::rules::Forecast;
 pub use rules::{Budget, ChallengeTarget, Denied, Permit, QuotaRules};
-pub use usage::Quota;
+
+// Games against bots and challenge credits: granted, spent, and returned.
+//
+// Games are counted over a rolling day, which never exceeds what the server counts in a window of
+// its own; a wait named by the server overrides any count.
+
+/// A reserved game that has not started after this time will never start.
+const LONGEST_WAIT: Duration = Duration::from_secs(4 * 3600);
+/// Uses are forgotten shortly after their day.
+const FORGET: Duration = Duration::from_secs(25 * 3600);
+const MINUTE: Duration = Duration::from_secs(60);
+/// Challenge credits per minute.
+const CREDITS_A_MINUTE: u32 = 25;
+
+#[derive(Clone, Debug)]
+pub struct Quota {
+    rules: QuotaRules,
+    /// Sorted in chronological order.
+    pub(super) spends: Vec<QuotaUse>,
+    pub(super) games: Limit,
+    pub(super) credits: Limit,
+    /// Since when every bot game of the account is recorded here.
+    pub(super) since: Timestamp,
+    newest: Timestamp,
+}
+
+impl Quota {
+    /// The stored quota, recording since `since`.
+    pub fn new(
+        rules: QuotaRules,
+        spends: Vec<QuotaUse>,
+        limits: &[Limit],
+        since: Timestamp,
+    ) -> Self {
+        let kept = |name| {
+            let kept = limits.iter().find(|limit| limit.name == name);
+            kept.cloned().unwrap_or_else(|| Limit::unknown(name))
+        };
+        let mut quota = Self {
+            rules,
+            spends,
+            games: kept(LimitName::BotGames),
+            credits: kept(LimitName::Credits),
+            since,
+            newest: Timestamp::default(),
+        };
+        quota.spends.sort_by_key(|spend| spend.at);
+        quota.newest = quota.latest_stamp();
+        quota
+    }
+
+    /// Replaces the assumptions; learned limits stay.
+    pub fn set_rules(&mut self, rules: QuotaRules) {
+        self.rules = rules;
+    }
+
+    fn latest_stamp(&self) -> Timestamp {
+        let spends = self.spends.iter().map(|spend| spend.at);
+        let closed = [&self.games, &self.credits].map(|limit| limit.closed.map(|span| span.at));
+        let latest = spends.chain(closed.into_iter().flatten()).max();
+        latest.unwrap_or_default()
+    }
+
+    /// Must be called with the current time before anything else: forgets old uses and, after the
+    /// clock was set back, moves future timestamps to now.
+    pub fn notice(&mut self, now: Timestamp) -> Vec<Change> {
+        let mut changes = Vec::new();
+        if now < self.newest {
+            self.set_back(now, &mut changes);
+        }
+        self.newest = now;
+        let old = self
+            .spends
+            .partition_point(|spend| spend.at + FORGET <= now);
+        if old > 0 {
+            self.spends.drain(..old);
+            changes.push(Change::Prune(now));
+        }
+        changes
+    }
+
+    fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
+        self.since = self.since.min(now);
+        for spend in self.spends.iter_mut().filter(|spend| spend.at > now) {
+            spend.at = now;
+            changes.push(Change::Spend(spend.clone()));
+        }
+        for limit in [&mut self.games, &mut self.credits] {
+            let closed = limit.closed.map(|span| span.not_after(now));
+            let learned = limit.learned.map(|(most, at)| (most, at.min(now)));
+            if (closed, learned) != (limit.closed, limit.learned) {
+                (limit.closed, limit.learned) = (closed, learned);
+                changes.push(Change::Limit(limit.clone()));
+            }
+        }
+    }
+
+    /// Bot games per day, as far as known.
+    pub fn most_games(&self, now: Timestamp) -> u32 {
+        most(&self.games, self.rules.bot_games, now)
+    }
+
+    fn most_credits(&self, now: Timestamp) -> u32 {
+        most(&self.credits, self.rules.challenge_credits, now)
+    }
+
+    /// The most games that may be outgoing, given the number of incoming ones.
+    fn outgoing_share(&self, now: Timestamp) -> u32 {
+        let most = self.most_games(now);
+        let kept = u64::from(most) * u64::from(self.rules.incoming_share.min(100));
+        // Rounded in favour of incoming games.
+        most - u32::try_from(kept.div_ceil(100)).unwrap_or(most).min(most)
+    }
+
+    /// When the games of the last day were started or reserved, in order.
+    pub(super) fn games(&self, now: Timestamp, wanted: impl Fn(Origin) -> bool) -> Vec<Timestamp> {
+        let counted = |spend: &&QuotaUse| match spend.what {
+            QuotaUseKind::Game { origin, begun } => {
+                let lasts = if begun { DAY } else { LONGEST_WAIT };
+                wanted(origin) && spend.at + lasts > now
+            }
+            QuotaUseKind::Credits(_) => false,
+        };
+        self.spends
+            .iter()
+            .filter(counted)
+            .map(|spend| spend.at)
+            .collect()
+    }
+
+    /// Whether another bot's challenge may be accepted. Only the server's own limit counts: an
+    /// assumed one would turn away opponents that the server allows.
+    pub fn may_accept(&self, now: Timestamp) -> Permit {
+        match self.within_the_day(now) {
+            Permit::Later {
+                denied: Denied::BotGames,
+                ..
+            } if believed(&self.games, now).is_none() => Permit::Granted,
+            permission => permission,
+        }
+    }
+
+    /// Whether the daily limit, learned or assumed, allows one more game.
+    pub(super) fn within_the_day(&self, now: Timestamp) -> Permit {
+        if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
+            return later(span.until, Denied::Closed);
+        }
+        let begun = self.games(now, |_| true);
+        match freed(&begun, self.most_games(now), now) {
+            Some(at) => later(at, Denied::BotGames),
+            None => Permit::Granted,
+        }
+    }
+
+    /// Whether the bot may start one more game itself.
+    pub fn may_begin(&self, now: Timestamp) -> Permit {
+        let allowed = self.within_the_day(now);
+        if !allowed.is_granted() {
+            return allowed;
+        }
+        let outgoing = self.games(now, |origin| origin == Origin::Outgoing);
+        let incoming = self.games(now, |origin| origin == Origin::Incoming).len() as u32;
+        let share = self.outgoing_share(now);
+        // Incoming games beyond their share have reduced ours.
+        let left = share.min(self.most_games(now).saturating_sub(incoming));
+        if let Some(at) = freed(&outgoing, left, now) {
+            return later(at, Denied::KeptForIncoming);
+        }
+        match earliest(share, &outgoing, now) {
+            Some(at) if at <= now => Permit::Granted,
+            Some(at) => later(at, Denied::Pace),
+            None => later(now + DAY, Denied::KeptForIncoming),
+        }
+    }
+
+    /// Whether a challenge may be made now. Pacing ([`Denied::Pace`]) is reported only if nothing
+    /// else denies it, since an operator's command overrides it.
+    pub fn may_challenge(&self, target: ChallengeTarget, now: Timestamp) -> Permit {
+        if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
+            return later(span.until, Denied::Closed);
+        }
+        let price = target.credits();
+        for (window, most, denied) in [
+            (MINUTE, CREDITS_A_MINUTE, Denied::CreditsAMinute),
+            (DAY, self.most_credits(now), Denied::Credits),
+        ] {
+            if let Some(at) = self.credits_free(price, window, most, now) {
+                return later(at, denied);
+            }
+        }
+        if target == ChallengeTarget::Bot {
+            return self.may_begin(now);
+        }
+        Permit::Granted
+    }
+
+    /// When `price` credits become free within a window; none if they already are.
+    fn credits_free(
+        &self,
+        price: u32,
+        window: Duration,
+        most: u32,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let mut spent: Vec<(Timestamp, u32)> = self.credits_in(window, now).collect();
+        let mut sum: u32 = spent.iter().map(|(_, credits)| credits).sum();
+        if price == 0 || sum + price <= most {
+            return None;
+        }
+        for (at, credits) in spent.drain(..) {
+            sum -= credits;
+            if sum + price <= most {
+                return Some(at + window);
+            }
+        }
+        Some(now + window)
+    }
+
+    fn credits_in(
+        &self,
+        window: Duration,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (Timestamp, u32)> {
+        self.spends
+            .iter()
+            .filter_map(move |spend| match spend.what {
+                QuotaUseKind::Credits(credits) if spend.at + window > now => {
+                    Some((spend.at, credits))
+                }
+                _ => None,
+            })
+    }
+
+    /// Reserves a game against a bot under a key. Must be on disk before the call that asks for it.
+    pub fn hold_game(
+        &mut self,
+        key: &str,
+        origin: Origin,
+        opponent: Option<UserId>,
+        now: Timestamp,
+    ) -> Change {
+        // The game may have begun before an acceptance that is sent again.
+        let begun = |spend: &&QuotaUse| {
+            spend.key == key && matches!(spend.what, QuotaUseKind::Game { begun: true, .. })
+        };
+        if let Some(spend) = self.spends.iter().find(begun) {
+            return Change::Spend(spend.clone());
+        }
+        self.put(QuotaUse {
+            key: key.to_owned(),
+            at: now,
+            what: QuotaUseKind::Game {
+                origin,
+                begun: false,
+            },
+            opponent,
+        })
+    }
+
+    /// Spends the credits of a challenge about to be made; none if it is free.
+    pub fn spend_credits(
+        &mut self,
+        target: ChallengeTarget,
+        opponent: Option<UserId>,
+        now: Timestamp,
+    ) -> Option<Change> {
+        let credits = target.credits();
+        (credits > 0).then(|| {
+            self.put(QuotaUse {
+                key: self.unused_key(now),
+                at: now,
+                what: QuotaUseKind::Credits(credits),
+                opponent,
+            })
+        })
+    }
+
+    /// A key unused so far, by records from before a restart too.
+    fn unused_key(&self, now: Timestamp) -> String {
+        let key = |n: usize| format!("credits {} {n}", now.as_millis());
+        let is_unused = |key: &String| self.spends.iter().all(|spend| spend.key != *key);
+        // Among one more key than there are uses, one is free.
+        let mut keys = (0..=self.spends.len()).map(key);
+        keys.find(is_unused).unwrap_or_default()
+    }
+
+    /// A game against a bot has started under this key; `origin` applies if it was not reserved.
+    pub fn begin_game(
+        &mut self,
+        key: &str,
+        origin: Origin,
+        opponent: Option<UserId>,
+        now: Timestamp,
+    ) -> Option<Change> {
+        let held = self.spends.iter().find(|spend| spend.key == key);
+        let origin = match held.map(|spend| spend.what) {
+            Some(QuotaUseKind::Game { begun: true, .. }) => return None,
+            Some(QuotaUseKind::Game { origin, .. }) => origin,
+            _ => origin,
+        };
+        Some(self.put(QuotaUse {
+            key: key.to_owned(),
+            at: now,
+            what: QuotaUseKind::Game {
+                origin,
+                begun: true,
+            },
+            opponent,
+        }))
+    }
+
+    /// The key of a game reserved for this opponent, if any.
+    pub fn held_for(&self, opponent: &UserId) -> Option<&str> {
+        let held = self.spends.iter().find(|spend| {
+            matches!(spend.what, QuotaUseKind::Game { begun: false, .. })
+                && spend.opponent.as_ref() == Some(opponent)
+        });
+        held.map(|spend| spend.key.as_str())
+    }
+
+    /// Returns an unused reservation. A started game stays spent.
+    pub fn release(&mut self, key: &str) -> Option<Change> {
+        let index = self.spends.iter().position(|spend| {
+            spend.key == key && matches!(spend.what, QuotaUseKind::Game { begun: false, .. })
+        })?;
+        self.spends.remove(index);
+        Some(Change::Unspend(key.to_owned()))
+    }
+
+    /// Moves a reservation to the id assigned by the server.
+    pub fn rename(&mut self, old: &str, new: &str) -> Vec<Change> {
+        let Some(spend) = self.spends.iter_mut().find(|spend| spend.key == old) else {
+            return Vec::new();
+        };
+        new.clone_into(&mut spend.key);
+        vec![
+            Change::Spend(spend.clone()),
+            Change::Unspend(old.to_owned()),
+        ]
+    }
+
+    fn put(&mut self, spend: QuotaUse) -> Change {
+        self.spends.retain(|other| other.key != spend.key);
+        let after = self.spends.partition_point(|other| other.at <= spend.at);
+        self.newest = self.newest.max(spend.at);
+        self.spends.insert(after, spend.clone());
+        Change::Spend(spend)
+    }
+
+    /// How long the bot games last at the recent rate.
+    pub fn forecast(&self, now: Timestamp) -> Forecast {
+        match self.may_accept(now) {
+            Permit::Later { at, .. } => Forecast::SpentUntil(at),
+            Permit::Granted => forecast(self.most_games(now), &self.games(now, |_| true), now),
+        }
+    }
+
+    /// The state of the budget.
+    pub fn budget(&self, now: Timestamp) -> Budget {
+        let count = |wanted| self.games(now, |origin| origin == wanted).len() as u32;
+        Budget {
+            games: self.most_games(now),
+            incoming: count(Origin::Incoming),
+            outgoing: count(Origin::Outgoing),
+            outgoing_share: self.outgoing_share(now),
+            credits: self.most_credits(now),
+            credits_spent: self.credits_in(DAY, now).map(|(_, credits)| credits).sum(),
+            closed_until: self
+                .games
+                .closed
+                .filter(|span| span.holds(now))
+                .map(|span| span.until),
+            forecast: self.forecast(now),
+        }
+    }
+}
+
+fn later(at: Timestamp, denied: Denied) -> Permit {
+    Permit::Later { at, denied }
+}
+
+/// When one more game fits, each of these counting for a day; none if now.
+fn freed(begun: &[Timestamp], most: u32, now: Timestamp) -> Option<Timestamp> {
+    let over = (begun.len() + 1).checked_sub(most as usize)?;
+    let last = over.checked_sub(1)?;
+    Some(begun.get(last).map_or(now + DAY, |&at| at + DAY))
+}
+
+// Learns the server's limits from its answers.
+//
+// The bot keeps to a wait named by the server. It believes a limit that the server named, or that
+// was counted at a refusal, for a while, then tries the configured one again.
+
+/// How long a learned limit is believed; then the configured one is tried again.
+const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Added to a wait named by the server, whose seconds are truncated.
+const MARGIN: Duration = Duration::from_secs(2);
+/// Daily limits from here on are not believed.
+const MOST_BELIEVED: u32 = 100_000;
+/// Longest wait that is believed.
+const LONGEST_CLOSURE: Duration = Duration::from_secs(48 * 3600);
+/// The first cooldown after a refusal without a wait; it doubles up to the longest.
+const FIRST_REST: Duration = Duration::from_secs(60);
+const LONGEST_REST: Duration = Duration::from_secs(3600);
+
+impl Quota {
+    /// Learns from a started game beyond the learned limit: the server allows more.
+    pub fn learn_from_begun(&mut self, now: Timestamp) -> Option<Change> {
+        let learned = believed(&self.games, now)?;
+        let begun = |spend: &&QuotaUse| {
+            matches!(spend.what, QuotaUseKind::Game { begun: true, .. }) && spend.at + DAY > now
+        };
+        let begun = self.spends.iter().filter(begun).count() as u32;
+        (begun > learned).then(|| {
+            self.games.learned = Some((begun, now));
+            Change::Limit(self.games.clone())
+        })
+    }
+
+    /// The server refused a bot game, perhaps with a wait and its limit.
+    pub fn games_refused(
+        &mut self,
+        wait: Option<Duration>,
+        said: Option<u32>,
+        now: Timestamp,
+    ) -> Change {
+        let assumed = self.most_games(now);
+        let told = said.filter(|said| (1..MOST_BELIEVED).contains(said));
+        if let Some(number) = told.or_else(|| self.counted_limit(assumed, now))
+            && believed(&self.games, now) != Some(number)
+        {
+            self.games.learned = Some((number, now));
+        }
+        close(&mut self.games, wait, now);
+        Change::Limit(self.games.clone())
+    }
+
+    /// The number counted when the server refused: its limit, unless the server may have counted
+    /// games of another program or from before this quota.
+    fn counted_limit(&self, assumed: u32, now: Timestamp) -> Option<u32> {
+        let counted = self.games(now, |_| true).len() as u32;
+        let whole_day = self.since + DAY <= now;
+        (whole_day && counted >= assumed / 2 && counted > 0).then_some(counted)
+    }
+
+    /// The server refused a challenge: too many.
+    pub fn credits_refused(&mut self, wait: Option<Duration>, now: Timestamp) -> Change {
+        close(&mut self.credits, wait, now);
+        Change::Limit(self.credits.clone())
+    }
+
+    /// The server accepted a challenge.
+    pub fn credits_served(&mut self) -> Option<Change> {
+        let had = std::mem::take(&mut self.credits.strikes);
+        (had > 0).then(|| Change::Limit(self.credits.clone()))
+    }
+}
+
+/// The limit in force: the learned one while it is believed, else the assumed one.
+pub(super) fn most(limit: &Limit, assumed: u32, now: Timestamp) -> u32 {
+    believed(limit, now).unwrap_or(assumed)
+}
+
+/// The learned limit while it is believed.
+pub(super) fn believed(limit: &Limit, now: Timestamp) -> Option<u32> {
+    let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
+    learned.map(|(most, _)| most)
+}
+
+pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Timestamp) {
+    let rest = if let Some(wait) = wait {
+        limit.strikes = 0;
+        wait.min(LONGEST_CLOSURE) + MARGIN
+    } else {
+        limit.strikes += 1;
+        let doubled = 2_u32.saturating_pow(limit.strikes.min(16) - 1);
+        FIRST_REST.saturating_mul(doubled).min(LONGEST_REST)
+    };
+    limit.closed = Some(TimeSpan::new(now, rest));
+}

@@ -10,16 +10,635 @@
 //! * `indexed_queue`: events in order and by key
 //! * `quota_use`: quota use, reserved before the call that spends it
 
-mod bot_state;
-mod indexed_queue;
-mod latency_history;
 mod opponents;
 mod quota_use;
 #[cfg(test)]
 mod tests;
-mod unfinished_games;
 
-pub use bot_state::{BotState, StateRules, WallClock};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use self::opponents::Opponents;
+use crate::bot::quota::{Quota, QuotaRules};
+use crate::bot::rating_guard::{Pause, RatingGuard, RatingGuardRules};
+use crate::bot::settings::Settings;
+use crate::lichess::{ChallengeId, GameId, UserId};
+use crate::store::{
+    Change, Cooldown, FinishedGame, GameMemory, GuardScope, Interaction, InteractionKind,
+    RatedPause, State, Store, TimeSpan, Timestamp,
+};
+
 pub use opponents::{KnownGame, OpponentRecord, StartedGame};
 pub use quota_use::QuotaCall;
-pub use unfinished_games::UnfinishedGame;
+
+// The shared handle of the bot's persistent state.
+
+/// How long a game's chat and takeback state is kept.
+const GAMES_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long an old cooldown affects the length of the next one.
+const COOLDOWNS_KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
+/// How often old state is pruned.
+const PRUNE_EVERY: Duration = Duration::from_secs(3600);
+/// A clock that goes back by less is being slewed, not set.
+const STEERED: Duration = Duration::from_secs(2);
+/// Note key: when the quota began.
+const SINCE: &str = "ledger.since";
+
+/// Returns the wall-clock time.
+pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// The operator's rules that concern the state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateRules {
+    pub quota: QuotaRules,
+    pub guard: RatingGuardRules,
+}
+
+impl From<&Settings> for StateRules {
+    fn from(settings: &Settings) -> Self {
+        let (limits, guard) = (&settings.limits, &settings.guard);
+        Self {
+            quota: QuotaRules {
+                bot_games: limits.bot_games,
+                challenge_credits: limits.challenge_credits,
+                incoming_share: limits.incoming_share,
+            },
+            guard: RatingGuardRules {
+                opponent_losses: guard.opponent_losses,
+                losses: guard.losses,
+                points: guard.points,
+                rest: guard.rest,
+            },
+        }
+    }
+}
+
+/// The bot's persistent state. Clones share it.
+#[derive(Clone)]
+pub struct BotState {
+    inner: Arc<Mutex<Inner>>,
+    store: Store,
+    clock: WallClock,
+}
+
+impl fmt::Debug for BotState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BotState").finish_non_exhaustive()
+    }
+}
+
+/// The state behind the lock.
+pub(super) struct Inner {
+    pub(super) quota: Quota,
+    opponents: Opponents,
+    guard: RatingGuard,
+    cooldowns: BTreeMap<String, Cooldown>,
+    games: HashMap<GameId, (Timestamp, GameMemory)>,
+    pub(super) notes: BTreeMap<String, String>,
+    pub(super) costs: LatencyHistory,
+    newest: Timestamp,
+    pruned: Timestamp,
+    pub(super) named: u64,
+}
+
+impl BotState {
+    /// The state of an earlier run, written through to `store`.
+    pub fn new(store: Store, kept: State, rules: StateRules) -> Self {
+        Self::with_clock(store, kept, rules, Arc::new(SystemTime::now))
+    }
+
+    /// A state that is not persisted.
+    pub fn nowhere() -> Self {
+        let (store, kept) = Store::nowhere();
+        Self::new(store, kept, StateRules::default())
+    }
+
+    /// The state of an earlier run, with a given clock.
+    pub fn with_clock(store: Store, kept: State, rules: StateRules, clock: WallClock) -> Self {
+        let now = Timestamp::from(clock());
+        let inner = Inner::new(kept, rules, now);
+        let state = Self {
+            inner: Arc::new(Mutex::new(inner)),
+            store,
+            clock,
+        };
+        // Handles a clock that was set back between runs, and stores the start of a new quota.
+        state.change(|inner, now, changes| {
+            if !inner.notes.contains_key(SINCE) {
+                let since = now.as_millis().to_string();
+                inner.notes.insert(SINCE.into(), since.clone());
+                changes.push(Change::Note(SINCE.into(), Some(since)));
+            }
+        });
+        state
+    }
+
+    pub fn set_rules(&self, rules: StateRules) {
+        let mut inner = self.lock();
+        inner.quota.set_rules(rules.quota);
+        inner.guard.set_rules(rules.guard);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from((self.clock)())
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Before shutdown: waits until every change is on disk or has failed.
+    pub async fn settle(&self) {
+        if let Err(error) = self.store.flush().await {
+            tracing::error!(%error, "the latest state changes are lost");
+        }
+    }
+
+    /// Done once every change so far is on disk, or cannot get there now: then the bot continues with
+    /// the state in memory, and the store raises the alert.
+    pub async fn saved(&self) {
+        if let Err(error) = self.store.flush().await {
+            tracing::debug!(%error, "kept in memory only");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Timestamp) -> T) -> T {
+        self.change(|inner, now, _| look(inner, now))
+    }
+
+    /// Changes the state and persists the change soon.
+    pub(super) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>) -> T,
+    ) -> T {
+        let now = self.now();
+        let mut inner = self.lock();
+        let mut changes = inner.notice(now);
+        let outcome = change(&mut inner, now, &mut changes);
+        // Queued under the lock, so that the order on disk is the order here.
+        self.keep(changes);
+        outcome
+    }
+
+    fn keep(&self, changes: Vec<Change>) {
+        if !changes.is_empty() {
+            self.store.write_all(changes);
+        }
+    }
+
+    pub fn opponent(&self, id: &UserId) -> OpponentRecord {
+        self.look(|inner, now| inner.opponents.record(id, now))
+    }
+
+    /// Number of `opponent`'s challenges accepted within the given time, up to a week.
+    pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
+        let kind = InteractionKind::Accepted;
+        self.look(|inner, now| inner.opponents.met(opponent, kind, within, now))
+    }
+
+    /// Games started in the last 24 hours, with bots or with humans.
+    pub fn games_today(&self, with_bots: bool) -> u32 {
+        self.look(|inner, now| inner.opponents.games_today(with_bots, now))
+    }
+
+    /// How long the bot has known that a game is in progress.
+    pub fn known_for(&self, game: &GameId) -> Option<Duration> {
+        self.look(|inner, now| Some(now.since(inner.opponents.begun(game)?)))
+    }
+
+    /// Records an accepted challenge.
+    pub fn accepted(&self, challenge: &ChallengeId, opponent: &UserId, is_bot: bool) {
+        self.meet(
+            challenge.as_str(),
+            InteractionKind::Accepted,
+            opponent,
+            is_bot,
+        );
+    }
+
+    /// Records that an opponent never made the first move of a game.
+    pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) {
+        self.meet(game.as_str(), InteractionKind::NoShow, opponent, is_bot);
+    }
+
+    fn meet(&self, id: &str, kind: InteractionKind, opponent: &UserId, is_bot: bool) {
+        self.change(|inner, now, changes| {
+            let met = Interaction {
+                id: id.to_owned(),
+                kind,
+                opponent: opponent.clone(),
+                is_bot,
+                at: now,
+            };
+            inner.opponents.meet(met, changes);
+        });
+    }
+
+    /// Records a finished game; returns the pauses set by the rating guard.
+    pub fn finished(&self, game: FinishedGame) -> Vec<Pause> {
+        self.change(|inner, now, changes| {
+            inner.close(&game.game, changes);
+            let Some(game) = inner.opponents.finished(game, changes) else {
+                return Vec::new();
+            };
+            let news = inner.guard.finished(&game, now);
+            changes.extend(news.changes);
+            news.pause
+        })
+    }
+
+    /// Records the rating change that the server reported for a game.
+    pub fn rated(&self, game: &GameId, diff: i32) -> Vec<Pause> {
+        self.change(|inner, now, changes| {
+            let Some(game) = inner.opponents.rated(game, diff, changes) else {
+                return Vec::new();
+            };
+            let opponent = game.opponent.as_ref();
+            let news = inner.guard.rated(&game.game, opponent, diff, now);
+            changes.extend(news.changes);
+            news.pause
+        })
+    }
+
+    /// Why rated games with this opponent are paused, if they are; without an opponent, why all
+    /// rated games are.
+    pub fn rated_rest(&self, opponent: Option<&UserId>) -> Option<RatedPause> {
+        self.look(|inner, now| inner.guard.rest(opponent, now).cloned())
+    }
+
+    /// Every pause set by the rating guard.
+    pub fn rated_rests(&self) -> Vec<(GuardScope, RatedPause)> {
+        self.look(|inner, now| inner.guard.rests(now))
+    }
+
+    /// The chat and takeback state of a game.
+    pub fn game(&self, id: &GameId) -> GameMemory {
+        let inner = self.lock();
+        let game = inner.games.get(id).map(|(_, game)| game.clone());
+        game.unwrap_or_default()
+    }
+
+    /// Updates the chat and takeback state of a game.
+    pub fn update_game(&self, id: &GameId, update: impl FnOnce(&mut GameMemory)) {
+        self.change(|inner, now, changes| changes.push(inner.update_game(id, now, update)));
+    }
+
+    /// The last cooldown under a key, over or not: its failures count for the next one.
+    pub fn cooldown(&self, key: &str) -> Option<Cooldown> {
+        self.look(|inner, _| inner.cooldowns.get(key).cloned())
+    }
+
+    /// When the current cooldown of a key ends.
+    pub fn resting(&self, key: &str) -> Option<Timestamp> {
+        self.look(|inner, now| {
+            let span = inner.cooldowns.get(key)?.span;
+            span.holds(now).then_some(span.until)
+        })
+    }
+
+    /// All current cooldowns whose key has this prefix.
+    pub fn cooldowns(&self, prefix: &str) -> Vec<(String, Cooldown)> {
+        self.look(|inner, now| {
+            let keys = inner.cooldowns.range(prefix.to_owned()..);
+            keys.take_while(|(key, _)| key.starts_with(prefix))
+                .filter(|(_, cooldown)| cooldown.span.holds(now))
+                .map(|(key, cooldown)| (key.clone(), cooldown.clone()))
+                .collect()
+        })
+    }
+
+    /// Starts a cooldown of `first`, doubled for each failure in a row up to `most`.
+    pub fn cool(
+        &self,
+        key: &str,
+        first: Duration,
+        most: Duration,
+        reason: Option<&str>,
+    ) -> Cooldown {
+        self.change(|inner, now, changes| {
+            let before = inner.cooldowns.get(key).map_or(0, |rest| rest.failures);
+            let doubled = first.saturating_mul(2_u32.saturating_pow(before.min(24)));
+            let cooldown = Cooldown {
+                span: TimeSpan::new(now, doubled.min(most)),
+                failures: before.saturating_add(1),
+                reason: reason.map(str::to_owned),
+            };
+            inner.cooldowns.insert(key.to_owned(), cooldown.clone());
+            changes.push(Change::Cooldown(key.to_owned(), Some(cooldown.clone())));
+            cooldown
+        })
+    }
+
+    /// Ends a cooldown and forgets its failures.
+    pub fn clear_cooldown(&self, key: &str) {
+        self.change(|inner, _, changes| {
+            if inner.cooldowns.remove(key).is_some() {
+                changes.push(Change::Cooldown(key.to_owned(), None));
+            }
+        });
+    }
+
+    pub fn note(&self, key: &str) -> Option<String> {
+        self.lock().notes.get(key).cloned()
+    }
+
+    /// Sets or removes the note under a key.
+    pub fn set_note(&self, key: &str, note: Option<String>) {
+        self.change(|inner, _, changes| {
+            let before = match note.clone() {
+                Some(note) => inner.notes.insert(key.to_owned(), note),
+                None => inner.notes.remove(key),
+            };
+            if before != note {
+                changes.push(Change::Note(key.to_owned(), note));
+            }
+        });
+    }
+}
+
+impl Inner {
+    fn new(kept: State, rules: StateRules, now: Timestamp) -> Self {
+        let notes: BTreeMap<_, _> = kept.notes.iter().cloned().collect();
+        let since = notes.get(SINCE).and_then(|note| note.parse().ok());
+        let since = since.map_or(now, Timestamp::from_millis);
+        let costs = notes.get(NOTE).map(|note| LatencyHistory::read(note));
+        let opponents = Opponents::new(&kept);
+        let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since);
+        let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
+        let newest = rests.chain([opponents.latest()]).max().unwrap_or_default();
+        Self {
+            quota,
+            guard: RatingGuard::new(rules.guard, kept.guards, &kept.results),
+            opponents,
+            cooldowns: kept.cooldowns.into_iter().collect(),
+            games: kept
+                .games
+                .into_iter()
+                .map(|(id, at, game)| (id, (at, game)))
+                .collect(),
+            notes,
+            costs: costs.unwrap_or_default(),
+            newest,
+            pruned: Timestamp::default(),
+            named: 0,
+        }
+    }
+
+    /// Called before every read or change: handles clock changes and prunes.
+    fn notice(&mut self, now: Timestamp) -> Vec<Change> {
+        let mut changes = self.quota.notice(now);
+        if now + STEERED < self.newest {
+            tracing::warn!(
+                back = ?self.newest.since(now),
+                "system clock set back: future timestamps count as now"
+            );
+            self.set_back(now, &mut changes);
+            self.newest = now;
+        }
+        self.newest = self.newest.max(now);
+        if now.since(self.pruned) >= PRUNE_EVERY || now < self.pruned {
+            self.pruned = now;
+            self.prune(now);
+            changes.push(Change::Prune(now));
+        }
+        changes
+    }
+
+    fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
+        self.opponents.set_back(now, changes);
+        changes.extend(self.guard.set_back(now));
+        for (key, rest) in &mut self.cooldowns {
+            if rest.span.at > now {
+                rest.span = rest.span.not_after(now);
+                changes.push(Change::Cooldown(key.clone(), Some(rest.clone())));
+            }
+        }
+    }
+
+    fn prune(&mut self, now: Timestamp) {
+        self.opponents.prune(now);
+        self.games.retain(|_, (at, _)| *at + GAMES_KEPT > now);
+        self.cooldowns
+            .retain(|_, rest| rest.span.until + COOLDOWNS_KEPT > now);
+    }
+
+    fn update_game(
+        &mut self,
+        id: &GameId,
+        now: Timestamp,
+        update: impl FnOnce(&mut GameMemory),
+    ) -> Change {
+        let (at, game) = self.games.entry(id.clone()).or_default();
+        *at = now;
+        update(game);
+        Change::Game(id.clone(), now, game.clone())
+    }
+}
+
+// The overhead of the bot's last moves, stored for the next start.
+//
+// A few moves, each with its time: an old cost says nothing about today's connection. They are
+// only a starting point, soon outvoted by new moves.
+
+/// Moves stored. Few, so that a connection that got worse meanwhile is believed after two moves.
+const KEPT: usize = 32;
+/// How long a cost stays relevant.
+const LIFE: Duration = Duration::from_secs(48 * 3600);
+/// The minimum time between two writes.
+const PAUSE: Duration = Duration::from_secs(60);
+/// Note key of the stored costs.
+pub(super) const NOTE: &str = "overhead.costs";
+
+#[derive(Debug, Default)]
+pub(super) struct LatencyHistory {
+    last: VecDeque<(Timestamp, Duration)>,
+    written: Timestamp,
+}
+
+impl LatencyHistory {
+    /// Parses a note; unreadable entries are skipped.
+    pub(super) fn read(note: &str) -> Self {
+        let read = |entry: &str| {
+            let (at, cost) = entry.split_once(':')?;
+            let at = Timestamp::from_millis(at.parse().ok()?);
+            Some((at, Duration::from_millis(cost.parse().ok()?)))
+        };
+        let entries: Vec<_> = note.split_ascii_whitespace().filter_map(read).collect();
+        let excess = entries.len().saturating_sub(KEPT);
+        Self {
+            last: entries.into_iter().skip(excess).collect(),
+            written: Timestamp::default(),
+        }
+    }
+
+    /// Adds a cost; returns the note to store when a write is due.
+    fn push(&mut self, now: Timestamp, cost: Duration) -> Option<String> {
+        self.last.push_back((now, cost));
+        while self.last.len() > KEPT {
+            self.last.pop_front();
+        }
+        if now.since(self.written) < PAUSE && now >= self.written {
+            return None;
+        }
+        self.written = now;
+        let entry =
+            |(at, cost): &(Timestamp, Duration)| format!("{}:{}", at.as_millis(), cost.as_millis());
+        let entries: Vec<String> = self.last.iter().map(entry).collect();
+        Some(entries.join(" "))
+    }
+
+    fn recent(&self, now: Timestamp) -> Vec<Duration> {
+        let recent = self.last.iter().filter(|(at, _)| now.since(*at) < LIFE);
+        recent.map(|(_, cost)| *cost).collect()
+    }
+}
+
+impl BotState {
+    /// The costs of the last moves, of this run and earlier ones, oldest first.
+    pub fn move_costs(&self) -> Vec<Duration> {
+        self.look(|inner, now| inner.costs.recent(now))
+    }
+
+    /// Adds the overhead of one of the bot's moves.
+    pub fn move_cost(&self, cost: Duration) {
+        self.change(|inner, now, changes| {
+            if let Some(note) = inner.costs.push(now, cost) {
+                inner.notes.insert(NOTE.to_owned(), note.clone());
+                changes.push(Change::Note(NOTE.to_owned(), Some(note)));
+            }
+        });
+    }
+}
+
+// Games whose end is not counted yet, kept across restarts.
+//
+// One note per game, set when the bot agrees to it or it starts, and removed in the transaction
+// that counts its end: a kill in between leaves both or neither. Other modules decide when to look
+// such games up.
+
+/// Key prefix of these notes.
+const OPEN: &str = "open ";
+
+/// A game whose end is not counted yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedGame {
+    pub game: GameId,
+    /// When the bot first heard of it.
+    pub since: Timestamp,
+}
+
+impl BotState {
+    /// The game may start from now on, and end unseen.
+    pub fn expect_game(&self, game: &GameId) {
+        self.change(|inner, now, changes| inner.open(game, now, changes));
+    }
+
+    /// Drops a game that never started, or that cannot be looked up.
+    pub fn give_game_up(&self, game: &GameId) {
+        self.change(|inner, _, changes| inner.close(game, changes));
+    }
+
+    /// Whether a game's end is not counted yet.
+    pub fn is_open(&self, game: &GameId) -> bool {
+        self.look(|inner, _| inner.notes.contains_key(&key(game)))
+    }
+
+    /// Games whose end is not counted yet, the oldest first.
+    pub fn open_games(&self) -> Vec<UnfinishedGame> {
+        let mut open: Vec<UnfinishedGame> = self.look(|inner, _| {
+            let notes = inner.notes.range(OPEN.to_owned()..);
+            notes
+                .map_while(|(key, since)| {
+                    let game = GameId::new(key.strip_prefix(OPEN)?);
+                    let since = Timestamp::from_millis(since.parse().unwrap_or(0));
+                    Some(UnfinishedGame { game, since })
+                })
+                .collect()
+        });
+        open.sort_by_key(|open| open.since);
+        open
+    }
+
+    /// Rated games of the last day with a counted end but no rating change: the event stream
+    /// reports it once, so it can be lost.
+    pub fn untold_ratings(&self) -> Vec<UnfinishedGame> {
+        self.look(|inner, now| inner.opponents.untold_ratings(now))
+    }
+
+    pub fn lacks_rating(&self, game: &GameId) -> bool {
+        self.look(|inner, now| inner.opponents.lacks_rating(game, now))
+    }
+}
+
+impl Inner {
+    /// Adds a note for a game, unless it exists or the end is already counted.
+    pub(super) fn open(&mut self, game: &GameId, now: Timestamp, changes: &mut Vec<Change>) {
+        let key = key(game);
+        if self.notes.contains_key(&key) || self.opponents.has_counted(game) {
+            return;
+        }
+        let note = now.as_millis().to_string();
+        self.notes.insert(key.clone(), note.clone());
+        changes.push(Change::Note(key, Some(note)));
+    }
+
+    /// Removes the note of a game.
+    pub(super) fn close(&mut self, game: &GameId, changes: &mut Vec<Change>) {
+        let key = key(game);
+        if self.notes.remove(&key).is_some() {
+            changes.push(Change::Note(key, None));
+        }
+    }
+}
+
+fn key(game: &GameId) -> String {
+    format!("{OPEN}{game}")
+}
+
+#[cfg(test)]
+mod latency_tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_note_restores_its_costs_except_old_ones() {
+        let mut costs = LatencyHistory::default();
+        let begun = Timestamp::from_millis(1_800_000_000_000);
+        for n in 0..100 {
+            costs.push(begun, ms(n));
+        }
+        let later = begun + Duration::from_secs(3600);
+        let note = costs.push(later, ms(700)).expect("it is time");
+        let read = LatencyHistory::read(&note);
+        let recent = read.recent(later);
+        assert_eq!((recent.len(), recent[31]), (KEPT, ms(700)));
+        assert_eq!(read.recent(begun + LIFE), [ms(700)]);
+        assert!(read.recent(later + LIFE).is_empty());
+    }
+
+    #[test]
+    fn it_is_not_written_for_every_move() {
+        let mut costs = LatencyHistory::default();
+        let begun = Timestamp::from_millis(1_800_000_000_000);
+        assert!(costs.push(begun, ms(1)).is_some());
+        assert!(costs.push(begun + ms(59_000), ms(1)).is_none());
+        assert!(costs.push(begun + PAUSE, ms(1)).is_some());
+        // A clock that was set back does not stop the writes.
+        assert!(costs.push(begun, ms(1)).is_some());
+    }
+
+    #[test]
+    fn an_invalid_note_is_harmless() {
+        let read = LatencyHistory::read("x 1:2:3 :: -1:5 99999999999999999999:1 7: 5:6");
+        assert_eq!(read.last.len(), 1);
+    }
+}

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use super::bot_state::{BotState, Inner};
 use super::opponents::StartedGame;
+use super::{BotState, Inner};
 use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit};
 use crate::lichess::{ChallengeId, Error, UserId};
 use crate::store::{Change, Origin, TimeSpan, Timestamp};

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Glance;
+use super::common::Glance;
 use crate::bot::game::event::GameRequest;
 use crate::bot::game::event::{CallOutcome, GameEffect, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};

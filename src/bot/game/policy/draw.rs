@@ -8,8 +8,8 @@
 
 use std::time::Instant;
 
-use super::Glance;
-use super::retry::Retry;
+use super::common::Glance;
+use super::common::Retry;
 use crate::bot::game::event::{CallOutcome, DrawOffer, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;

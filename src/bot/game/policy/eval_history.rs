@@ -4,10 +4,13 @@
 //! A move without a search does not count towards a draw, and it ends a streak of lost ones: the
 //! bot never resigns on a guess. A ply counts once, however often its move was chosen anew.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::bot::game::machine::GameMachine;
 use crate::engine::{Score, SearchResult, StopReason};
+use crate::lichess::GameId;
 
 /// This far below level, in centipawns, a draw is a gift.
 const GIFT: i64 = 150;
@@ -99,4 +102,51 @@ impl GameMachine {
 
 fn longer(row: u32, more: bool) -> u32 {
     if more { row.saturating_add(1) } else { 0 }
+}
+
+// Without the cache, the streaks of level or lost moves would never exceed one in a correspondence game,
+// whose task ends after each of the bot's moves. In memory only: a new process starts afresh.
+
+/// Maximum games; reaching it clears the cache, which drops games that ended without a task.
+const MOST: usize = 1000;
+
+/// Evaluation histories by game. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(in crate::bot) struct EvalCache(Arc<Mutex<BTreeMap<GameId, EvalHistory>>>);
+
+impl EvalCache {
+    /// Stores the history when a game task ends.
+    pub(in crate::bot) fn put(&self, game: &GameId, history: EvalHistory) {
+        let mut kept = self.lock();
+        if kept.len() >= MOST {
+            kept.clear();
+        }
+        kept.insert(game.clone(), history);
+    }
+
+    /// Takes the history for a new game task; empty for an unknown game.
+    pub(in crate::bot) fn take(&self, game: &GameId) -> EvalHistory {
+        self.lock().remove(game).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<GameId, EvalHistory>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_that_ended_elsewhere_do_not_pile_up() {
+        let cache = EvalCache::default();
+        for number in 0..3 * MOST {
+            cache.put(&GameId::new(number.to_string()), EvalHistory::default());
+        }
+        assert!(cache.lock().len() <= MOST);
+        let last = GameId::new((3 * MOST - 1).to_string());
+        assert_eq!(cache.take(&last), EvalHistory::default());
+        assert!(!cache.lock().contains_key(&last), "taken once");
+    }
 }

@@ -9,34 +9,32 @@
 //! * `resign`: resigning lost games
 //! * `opponent_gone`: claiming a win or draw from an absent opponent
 //! * `abort`: opponents who never make their first move
-//! * `stalled_game`: games in which nothing happens any more
-//! * `unsupported_game`: games of another variant
-//! * `retry`: repeats a request that was lost, a few times
+//! * `stalled_game`: games in which nothing happens any more, and games of another variant
+//! * `common`: the state just read, and retries of lost requests
 
 mod abort;
+mod common;
 mod draw;
 mod eval_history;
 mod opponent_gone;
 mod resign;
-mod retry;
 mod stalled_game;
 mod takeback;
-mod unsupported_game;
 
 use std::time::{Duration, Instant};
 
 use self::abort::AbortPolicy;
+pub(in crate::bot::game) use self::common::Glance;
 use self::draw::DrawPolicy;
+pub(in crate::bot) use self::eval_history::EvalCache;
 pub use self::eval_history::EvalHistory;
 use self::opponent_gone::OpponentAbsence;
 use self::resign::ResignPolicy;
-use self::stalled_game::StalledGame;
+use self::stalled_game::{StalledGame, UnsupportedGame};
 use self::takeback::TakebackPolicy;
-use self::unsupported_game::UnsupportedGame;
-use super::event::{CallOutcome, GameEffect, GameRequest};
+use super::event::{CallOutcome, GameEffect, GameRequest, ResumeState};
 use super::machine::{FIRST_PLIES, GameMachine};
 use super::move_list::MoveListChange;
-use super::params::ResumeState;
 use crate::lichess::Side;
 use crate::rules::Color;
 
@@ -44,7 +42,7 @@ use crate::rules::Color;
 const INCREMENT_HELPS: u32 = 6;
 
 #[derive(Debug)]
-pub(in crate::bot::game) struct Manners {
+pub(in crate::bot::game) struct Policies {
     eval_history: EvalHistory,
     draws: DrawPolicy,
     takebacks: TakebackPolicy,
@@ -55,17 +53,7 @@ pub(in crate::bot::game) struct Manners {
     refusal: Option<UnsupportedGame>,
 }
 
-/// A state just read, as far as policies need it.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::bot::game) struct Glance {
-    /// How it changed the list.
-    pub(in crate::bot::game) change: MoveListChange,
-    /// It came with an opening: several things may have happened since the last state.
-    pub(in crate::bot::game) opened: bool,
-    pub(in crate::bot::game) now: Instant,
-}
-
-impl Manners {
+impl Policies {
     /// Continues from the stored state of this game.
     pub(in crate::bot::game) fn new(past: ResumeState) -> Self {
         Self {

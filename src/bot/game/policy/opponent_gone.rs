@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use super::retry::limited;
+use super::common::limited;
 use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::retry::Retry;
+use super::common::Retry;
 use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::rules::{Outcome, Position};

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::retry::Retry;
+use super::common::Retry;
 use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::GameMachine;
 

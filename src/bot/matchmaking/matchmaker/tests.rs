@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::*;
+use proptest::prelude::*;
+
+use super::{Directory, *};
 use crate::bot::matchmaking::challenge_request::Initiator;
-use crate::bot::matchmaking::context::Directory;
 use crate::bot::matchmaking::cooldown::all_keys;
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::bot::state::{BotState, StateRules};
@@ -15,10 +16,6 @@ use crate::lichess::{
     Account, Challenge, ChallengeStatus, ColorChoice, Event, GameId, Perf, Player, Presence,
 };
 use crate::store::{Store, Timestamp};
-
-mod anything;
-mod listing;
-mod orders;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const START: Timestamp = Timestamp::from_millis(1_700_000_000_000);
@@ -618,4 +615,247 @@ fn profiles_are_drawn_by_weight_and_hour() {
         drawn.contains_key("morning") && !drawn.contains_key("never"),
         "{drawn:?}"
     );
+}
+
+// Matchmaking under arbitrary events in any order: its invariants still hold.
+
+#[derive(Clone, Debug)]
+enum Step {
+    Pass(u64),
+    Answer(u8),
+    Seats(usize, usize),
+    Order,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..400_u64).prop_map(Step::Pass),
+        6 => (0..14_u8).prop_map(Step::Answer),
+        1 => (0..2_usize, 0..3_usize).prop_map(|(spare, games)| Step::Seats(spare, games)),
+        1 => Just(Step::Order),
+    ]
+}
+
+/// One of the answers that may come at any time, expected or not.
+fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> AccountEvent {
+    let ours = challenge("c", last);
+    match kind {
+        0 => AccountEvent::BotsListed(accounts(&world.bots)),
+        1 => AccountEvent::BotsNotListed(None),
+        2 => AccountEvent::UsersNotSeen,
+        3 => AccountEvent::Created(Box::new(ours)),
+        4 => AccountEvent::NotCreated(NotCreated::Lost),
+        5 => AccountEvent::NotCreated(NotCreated::Refused("no".to_owned())),
+        6 => AccountEvent::NotCreated(NotCreated::Limited(MINUTE)),
+        7 => AccountEvent::Outgoing(Some(vec![ours])),
+        8 => AccountEvent::Outgoing(None),
+        9 => AccountEvent::ChallengeDone(ChallengeStatus::Declined),
+        10 => AccountEvent::ChallengeDone(ChallengeStatus::Accepted),
+        11 => AccountEvent::Event(Event::ChallengeDeclined(Box::new(ours))),
+        12 => AccountEvent::Event(Event::GameStart(Box::new(game("c", &last.to)))),
+        _ => AccountEvent::UsersSeen(
+            world
+                .bots
+                .iter()
+                .map(|(name, _)| Presence {
+                    id: user(name),
+                    title: None,
+                    online: true,
+                    playing: false,
+                })
+                .collect(),
+        ),
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_two_challenges_come_within_the_spacing_nor_without_a_slot(
+        steps in proptest::collection::vec(step(), 1..300),
+    ) {
+        let mut world = World::enabled();
+        let mut last = ChallengeRequest {
+            to: user("near"),
+            target: ChallengeTarget::Bot,
+            profile: Profile::default(),
+            color: ColorChoice::White,
+            origin: Initiator::Rules,
+        };
+        let mut asked: Option<Duration> = None;
+        for step in steps {
+            let seats = world.spare;
+            let effects = match step {
+                Step::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
+                Step::Answer(kind) => {
+                    let received = answer(&world, kind, &last);
+                    world.handle(&received)
+                }
+                Step::Seats(spare, games) => {
+                    (world.spare, world.games) = (spare, games);
+                    world.held = world.held && spare == 0;
+                    world.handle(&AccountEvent::Tick)
+                }
+                Step::Order => {
+                    let order = ManualChallenge::new("boss", None, &[]).unwrap();
+                    let _ = world.matchmaker.order(order);
+                    world.handle(&AccountEvent::Tick)
+                }
+            };
+            for effect in effects {
+                if let MatchmakingEffect::Create(offer) = effect {
+                    prop_assert!(seats > 0);
+                    if let Some(before) = asked.replace(world.passed) {
+                        prop_assert!(world.passed >= before + MINUTE);
+                    }
+                    last = *offer;
+                }
+            }
+            if let Some(at) = world.matchmaker.next_timeout() {
+                // Waking it at its timeout makes progress; it never requests a needless wake-up.
+                let until = at.saturating_duration_since(world.begun + world.passed);
+                prop_assert!(until <= Duration::from_secs(2 * 3600));
+            }
+        }
+    }
+}
+
+// How often the bot fetches the list of online bots.
+
+/// When the list was fetched within this time, if every challenge fails.
+fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
+    let mut asked = Vec::new();
+    let end = world.passed + time;
+    while world.passed < end {
+        let mut effects = world.pass(Duration::from_secs(10));
+        loop {
+            if effects == [MatchmakingEffect::List] {
+                asked.push(world.passed);
+            }
+            match world.answer(&effects) {
+                Some(next) => effects = next,
+                None => break,
+            }
+        }
+        if let [MatchmakingEffect::Create(_)] = effects.as_slice() {
+            world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
+            (world.held, world.spare) = (false, 1);
+        }
+    }
+    asked
+}
+
+#[test]
+fn the_online_bots_are_fetched_at_most_every_half_hour() {
+    let mut world = World::enabled();
+    let asked = askings(&mut world, MINUTE * 240);
+    let apart = |pair: &[Duration]| pair[0] + MINUTE * 30 <= pair[1];
+    assert!(asked.len() >= 2 && asked.windows(2).all(apart), "{asked:?}");
+}
+
+#[test]
+fn with_no_candidate_left_they_are_fetched_every_ten_minutes_at_most() {
+    let mut world = World::enabled();
+    world.bots.clear();
+    let asked = askings(&mut world, MINUTE * 240);
+    let apart = |pair: &[Duration]| pair[0] + MINUTE * 10 <= pair[1];
+    assert!(asked.len() >= 2 && asked.windows(2).all(apart), "{asked:?}");
+}
+
+// Manual challenges: sent, waiting, or rejected with a reason.
+
+#[test]
+fn a_manual_challenge_ignores_idle_time_but_not_slots() {
+    let mut world = World::new(Matchmaking::default());
+    let order = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
+    world.matchmaker.order(order("Someone")).unwrap();
+    world.spare = 0;
+    assert!(!world.offers_within(MINUTE * 10));
+    (world.spare, world.games) = (1, 3);
+    let offer = world.next_offer();
+    assert_eq!(
+        (offer.to.as_str(), offer.origin),
+        ("someone", Initiator::Operator)
+    );
+    world.accept(&offer);
+    assert!(
+        !world.offers_within(MINUTE * 60),
+        "a manual challenge is for one game"
+    );
+    assert_eq!(world.matchmaker.rechallenge(), Ok(user("someone")));
+    assert_eq!(world.next_offer().to, user("someone"));
+    assert_eq!(
+        world.matchmaker.order(order("MEGATON")),
+        Err(ManualChallengeError::Ourselves)
+    );
+}
+
+#[test]
+fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
+    let mut world = World::new(Matchmaking::default());
+    let order = || ManualChallenge::new("Someone", None, &[]).unwrap();
+    let someone = || user("someone");
+    let unasked = |why: &str| MatchmakingEffect::Unasked(someone(), why.to_owned());
+    let seen = |online| {
+        AccountEvent::UsersSeen(vec![Presence {
+            id: someone(),
+            title: None,
+            online,
+            playing: false,
+        }])
+    };
+    for (received, why) in [
+        (AccountEvent::UsersSeen(Vec::new()), "no such account"),
+        (seen(false), "not online"),
+    ] {
+        world.matchmaker.order(order()).unwrap();
+        assert_eq!(
+            world.pass(MINUTE),
+            [MatchmakingEffect::Look(vec![someone()])]
+        );
+        assert_eq!(world.handle(&received), [unasked(why)]);
+        assert!(!world.offers_within(MINUTE * 10), "{why}");
+    }
+    world.matchmaker.order(order()).unwrap();
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    world.spare = 0;
+    assert_eq!(world.handle(&seen(true)), []);
+    world.spare = 1;
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    assert_eq!(world.handle(&seen(false)).len(), 1);
+    let later = START + world.passed + MINUTE * 60;
+    world.directory.barred = Some((later, Denied::BotGames));
+    world.matchmaker.order(order()).unwrap();
+    assert_eq!(world.matchmaker.describe(), "waiting to challenge someone");
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    let spent = unasked("daily limit of bot games reached");
+    assert_eq!(world.handle(&seen(true)), [spent]);
+    world.directory.barred = Some((later, Denied::Pace));
+    world.matchmaker.order(order()).unwrap();
+    assert_eq!(
+        world.pass(MINUTE),
+        [MatchmakingEffect::Look(vec![someone()])]
+    );
+    assert!(matches!(
+        world.handle(&seen(true))[..],
+        [MatchmakingEffect::Create(_)]
+    ));
+    let refused = NotCreated::Refused("refused with status 400: friends only".to_owned());
+    let said = unasked("refused with status 400: friends only");
+    assert_eq!(
+        world.handle(&AccountEvent::NotCreated(refused)),
+        [said, MatchmakingEffect::Release]
+    );
+    world.directory.barred = None;
+    world.matchmaker.order(order()).unwrap();
+    let dropped = unasked("no new games accepted");
+    assert_eq!(world.matchmaker.set_open(false), [dropped]);
 }

@@ -1,4 +1,4 @@
-//! Repeats a lost request a few times, as long as it makes sense.
+//! Shared by the policies: the state just read, and how a lost request is repeated a few times.
 //!
 //! Only for requests that are safe to repeat. The owner decides whether it still makes sense, and
 //! drops the [`Retry`] once it does not.
@@ -6,10 +6,21 @@
 use std::time::{Duration, Instant};
 
 use crate::bot::game::event::CallOutcome;
+use crate::bot::game::move_list::MoveListChange;
 use crate::bot::settings::BotTiming;
 
 /// Maximum number of attempts.
 const MOST_TRIES: u32 = 4;
+
+/// A state just read, as far as policies need it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::bot::game) struct Glance {
+    /// How it changed the list.
+    pub(in crate::bot::game) change: MoveListChange,
+    /// It came with an opening: several things may have happened since the last state.
+    pub(in crate::bot::game) opened: bool,
+    pub(in crate::bot::game) now: Instant,
+}
 
 /// The state of one request.
 #[derive(Clone, Copy, Debug, Default)]
