@@ -12,13 +12,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use strum::{Display, VariantNames};
 
-use super::keys::{Key, Section, Takes, whole};
+use super::keys::Takes::{
+    self, Address, Arenas, Choice, Entries, Flag, Folders, Hosts, Line, Text, Times,
+};
+use super::keys::{Key, Section, whole};
 use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
 use super::values::{ArenaId, Entry, Hours, TimeRule};
-use Takes::{
-    Address as ADDRESS, Arenas as ARENAS, Entries as ENTRIES, Flag as FLAG, Folders as FOLDERS,
-    Hosts as HOSTS, Hours as HOURS, Line as LINE, Times as TIMES,
-};
 
 const BASE: (i64, i64) = (0, 10_800);
 const INCREMENT: (i64, i64) = (0, 180);
@@ -63,14 +62,14 @@ sections! {
     Lichess {
         /// URL of the server, without a path.
         url: String =
-            "https://lichess.org".to_owned(), Takes::Text("a URL such as \"https://lichess.org\"");
+            "https://lichess.org".to_owned(), Text("a URL such as \"https://lichess.org\"");
         /// File that holds only the API token; `LICHESS_BOT_TOKEN` takes precedence. A relative path in a
         /// config file starts at that file's folder.
         token_file: Option<PathBuf> as "path" =
-            None, Takes::Text("the path of a file with the API token, in quotes");
+            None, Text("the path of a file with the API token, in quotes");
         /// How Lichess staff reach the operator, sent with every request.
         contact: Option<String> as "EmptyIsNone" =
-            None, Takes::Text("an email address or link in quotes, at most 100 plain characters");
+            None, Text("an email address or link in quotes, at most 100 plain characters");
     }
 
     /// `[data]`: files of the bot.
@@ -78,10 +77,10 @@ sections! {
         /// Folder with a subfolder for each server; none stores nothing. A relative path in a config file
         /// starts at that file's folder.
         folder: Option<PathBuf> as "path" =
-            Some("data".into()), Takes::Text("the path of a folder in quotes, \"\" for none");
+            Some("data".into()), Text("the path of a folder in quotes, \"\" for none");
         /// The control socket in the server's subfolder; none opens no socket.
         socket: Option<PathBuf> as "path" =
-            Some("control.sock".into()), Takes::Text("the name of a file in quotes, \"\" for none");
+            Some("control.sock".into()), Text("the name of a file in quotes, \"\" for none");
     }
 
     /// `[engine]`: resources and limits of the engine.
@@ -94,12 +93,12 @@ sections! {
         /// at that file's folder.
         eval_file: Option<PathBuf> as "path" =
             None,
-            Takes::Text("the path of a net in quotes, \"classical\", or \"\" for the default");
+            Text("the path of a net in quotes, \"classical\", or \"\" for the default");
         /// Folders with atomic Syzygy tablebases. A relative path in a config file starts at that file's
         /// folder.
-        syzygy_path: Vec<PathBuf> = Vec::new(), FOLDERS;
+        syzygy_path: Vec<PathBuf> = Vec::new(), Folders;
         /// Search on the opponent's time on cores that no other game needs.
-        ponder: bool = false, FLAG;
+        ponder: bool = false, Flag;
         /// For tests: node limit per move.
         nodes: Option<NonZeroU64> as "limit" =
             None, whole((0, i64::MAX), "nodes per move (0: no limit)");
@@ -121,12 +120,12 @@ sections! {
         /// Challenges that may wait at the same time.
         queue_places: usize = 16, whole((0, 100), "places");
         /// Accounts whose challenges are declined.
-        block: Vec<Entry> = Vec::new(), ENTRIES;
+        block: Vec<Entry> = Vec::new(), Entries;
         /// If not empty, only these accounts may challenge.
-        allow: Vec<Entry> = Vec::new(), ENTRIES;
+        allow: Vec<Entry> = Vec::new(), Entries;
         /// Accounts that bypass the rules of mode, time, rating and repetition, and the allow list; never
         /// the block list.
-        welcome: Vec<Entry> = Vec::new(), ENTRIES;
+        welcome: Vec<Entry> = Vec::new(), Entries;
         /// The rules for humans.
         humans: Visitors = Visitors::default();
         /// The rules for bots.
@@ -136,9 +135,9 @@ sections! {
     /// `[challenge.humans]` and `[challenge.bots]`: the rules for one kind of challenger.
     Visitors {
         /// Accept them at all.
-        accept: bool = true, FLAG;
-        rated: bool = true, FLAG;
-        casual: bool = true, FLAG;
+        accept: bool = true, Flag;
+        rated: bool = true, Flag;
+        casual: bool = true, Flag;
         /// Minimum initial time.
         min_base: Duration as "Seconds" = Duration::ZERO, whole(BASE, "seconds");
         /// Maximum initial time.
@@ -148,12 +147,12 @@ sections! {
         /// Maximum increment.
         max_increment: Duration as "Seconds" = Duration::from_secs(60), whole(INCREMENT, "seconds");
         /// If not empty, only these.
-        times: Vec<TimeRule> = Vec::new(), TIMES;
+        times: Vec<TimeRule> = Vec::new(), Times;
         /// Longest game as Lichess estimates it: base and forty increments.
         max_duration: Duration as "minutes" =
             Duration::from_secs(180 * 60), whole((1, 600), "minutes");
         /// Accept bullet only with an increment.
-        bullet_needs_increment: bool = false, FLAG;
+        bullet_needs_increment: bool = false, Flag;
         /// Minimum rating of the challenger.
         min_rating: u32 = 0, whole(RATING, "points");
         /// Maximum rating of the challenger.
@@ -161,13 +160,13 @@ sections! {
         /// Maximum difference to our rating.
         max_rating_difference: u32 = 4000, whole(RATING, "points");
         /// Accept challengers with a provisional rating.
-        provisional: bool = true, FLAG;
+        provisional: bool = true, Flag;
         /// Our colour.
-        color: ColorWish = ColorWish::Any, Takes::Choice(ColorWish::VARIANTS);
+        color: ColorWish = ColorWish::Any, Choice(ColorWish::VARIANTS);
         /// Accept correspondence games.
-        correspondence: bool = false, FLAG;
+        correspondence: bool = false, Flag;
         /// Accept games without a time limit.
-        unlimited: bool = false, FLAG;
+        unlimited: bool = false, Flag;
         /// Minimum days per move.
         min_days: u32 = 1, whole((1, 14), "days");
         /// Maximum days per move.
@@ -198,19 +197,19 @@ sections! {
     /// `[matchmaking]`: challenges that the bot sends.
     Matchmaking {
         /// Challenge other bots at all.
-        enabled: bool = false, FLAG;
+        enabled: bool = false, Flag;
         /// Time without a game before the first attempt.
         idle: Duration as "Seconds" = Duration::from_secs(300), whole((0, 86_400), "seconds");
         /// Minimum time between two attempts.
         spacing: Duration as "Seconds" = Duration::from_secs(60), whole((30, 86_400), "seconds");
         /// Continue while games run.
-        during_games: bool = false, FLAG;
+        during_games: bool = false, Flag;
         /// Time before the bot withdraws an unanswered challenge.
         timeout: Duration as "Seconds" = Duration::from_secs(20), whole((5, 60), "seconds");
         /// Order among suitable opponents.
-        prefer: Prefer = Prefer::Nearest, Takes::Choice(Prefer::VARIANTS);
+        prefer: Prefer = Prefer::Nearest, Choice(Prefer::VARIANTS);
         /// Two games with each opponent, one with each colour.
-        color_pairs: bool = true, FLAG;
+        color_pairs: bool = true, Flag;
         /// Cooldown of an opponent after a first decline; doubles with each further one.
         cooldown: Duration as "Seconds" = Duration::from_secs(3600), whole((60, YEAR), "seconds");
         /// Maximum of that cooldown.
@@ -219,7 +218,7 @@ sections! {
         /// Minimum number of atomic games of an opponent.
         min_games: u32 = 1, whole(COUNT, "games");
         /// Accounts never challenged, besides those that are blocked.
-        avoid: Vec<Entry> = Vec::new(), ENTRIES;
+        avoid: Vec<Entry> = Vec::new(), Entries;
         /// Kinds of games to offer.
         profile: Vec<Profile> = vec![Profile::default()];
     }
@@ -228,12 +227,12 @@ sections! {
     Profile {
         /// Its name in commands and in the log.
         name: String =
-            "blitz".to_owned(), Takes::Text("a name of letters, digits, _ and -, in quotes");
+            "blitz".to_owned(), Text("a name of letters, digits, _ and -, in quotes");
         /// Initial time.
         base: Duration as "Seconds" = Duration::from_secs(180), whole(BASE, "seconds");
         /// Increment per move.
         increment: Duration as "Seconds" = Duration::from_secs(2), whole((0, 60), "seconds");
-        rated: bool = true, FLAG;
+        rated: bool = true, Flag;
         /// Its frequency relative to the other profiles.
         weight: u32 = 1, whole((1, 1000), "parts");
         /// Minimum rating of the opponent.
@@ -243,15 +242,15 @@ sections! {
         /// Maximum difference to our rating.
         max_rating_difference: u32 = 600, whole(RATING, "points");
         /// Hours of the day, in UTC.
-        hours: Hours = Hours::always(), HOURS;
+        hours: Hours = Hours::always(), Takes::Hours;
     }
 
     /// `[arena]`: tournaments that the bot joins.
     Arena {
         /// Join every atomic arena that admits bots and fits the rules below.
-        auto: bool = false, FLAG;
+        auto: bool = false, Flag;
         /// Join these, whatever the rules below.
-        ids: Vec<ArenaId> = Vec::new(), ARENAS;
+        ids: Vec<ArenaId> = Vec::new(), Arenas;
         /// Minimum initial time.
         min_base: Duration as "Seconds" = Duration::from_secs(60), whole(BASE, "seconds");
         /// Maximum initial time.
@@ -260,11 +259,11 @@ sections! {
         min_increment: Duration as "Seconds" = Duration::ZERO, whole(INCREMENT, "seconds");
         /// Maximum increment.
         max_increment: Duration as "Seconds" = Duration::from_secs(5), whole(INCREMENT, "seconds");
-        rated_only: bool = true, FLAG;
+        rated_only: bool = true, Flag;
         /// Concurrent arenas.
         most: u32 = 1, whole((1, 10), "arenas");
         /// Hours of the day, in UTC.
-        hours: Hours = Hours::always(), HOURS;
+        hours: Hours = Hours::always(), Takes::Hours;
     }
 
     /// `[clock]`: move overhead and reserve.
@@ -282,7 +281,7 @@ sections! {
         reserve_least: Duration as "Millis" =
             Duration::from_millis(150), whole((0, 10_000), "milliseconds");
         /// Spend a human's time on moves against humans.
-        human_pace: bool = false, FLAG;
+        human_pace: bool = false, Flag;
     }
 
     /// `[correspondence]`: games with days per move, or without a limit.
@@ -308,13 +307,13 @@ sections! {
     /// `[draw]`: draws that the bot accepts and offers.
     Draw {
         /// Accept draws that humans offer.
-        accept_humans: bool = true, FLAG;
+        accept_humans: bool = true, Flag;
         /// Accept draws that bots offer.
-        accept_bots: bool = true, FLAG;
+        accept_bots: bool = true, Flag;
         /// Offer draws to humans.
-        offer_humans: bool = false, FLAG;
+        offer_humans: bool = false, Flag;
         /// Offer draws to bots.
-        offer_bots: bool = false, FLAG;
+        offer_bots: bool = false, Flag;
         /// A position is level when its score is at most this far from zero, in centipawns.
         score: u32 = 15, whole((0, 1000), "centipawns");
         /// Consecutive own moves with a level score.
@@ -327,7 +326,7 @@ sections! {
     /// `[resign]`: when the bot resigns.
     Resign {
         /// Resign lost games at all.
-        enabled: bool = false, FLAG;
+        enabled: bool = false, Flag;
         /// A position is lost when its score is this far below zero, in centipawns.
         score: u32 = 1500, whole((100, 20_000), "centipawns");
         /// Consecutive own moves with a lost score.
@@ -346,20 +345,20 @@ sections! {
 
     /// `[chat]`: messages of the bot. Each text is a template, see [`crate::config::Template`].
     Chat {
-        humans: bool = true, FLAG;
-        bots: bool = false, FLAG;
+        humans: bool = true, Flag;
+        bots: bool = false, Flag;
         /// To the opponent at the start; empty for none.
         greeting: String =
             "Good luck, {opponent}! I am {me}, an atomic engine. Type !help for commands.".to_owned(),
-            LINE;
+            Line;
         /// To the opponent at the end.
-        goodbye: String = "Good game, {opponent}!".to_owned(), LINE;
+        goodbye: String = "Good game, {opponent}!".to_owned(), Line;
         /// To the spectators at the start.
-        spectator_greeting: String = String::new(), LINE;
+        spectator_greeting: String = String::new(), Line;
         /// To the spectators at the end.
-        spectator_goodbye: String = String::new(), LINE;
+        spectator_goodbye: String = String::new(), Line;
         /// Answer commands such as `!help`.
-        commands: bool = true, FLAG;
+        commands: bool = true, Flag;
         /// Minimum time between two messages in a game.
         pause: Duration as "Seconds" = Duration::from_secs(3), whole((1, 600), "seconds");
     }
@@ -367,7 +366,7 @@ sections! {
     /// `[variety]`: how rated games against a bot deviate from the lines of the last ones.
     Variety {
         /// Deviate from them at all.
-        enabled: bool = true, FLAG;
+        enabled: bool = true, Flag;
         plies: u32 = 20, whole((0, 20), "plies");
         /// Centipawns that another move may cost.
         loss: u32 = 25, whole((0, 1000), "centipawns");
@@ -397,14 +396,14 @@ sections! {
     Panel {
         /// Address and port; none serves no page.
         listen: Option<SocketAddr> as "EmptyIsNone" =
-            Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8650))), ADDRESS;
+            Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8650))), Address;
         /// File with the password for commands over HTTP, and for every request from another machine or
         /// through a proxy. A relative path in a config file starts at that file's folder.
         token_file: Option<PathBuf> as "path" =
-            None, Takes::Text("the path of a file with a password, in quotes");
+            None, Text("the path of a file with a password, in quotes");
         /// Further host names of the page, besides `localhost` and the listen address. Requests for these
         /// need the password.
-        hosts: Vec<String> = Vec::new(), HOSTS;
+        hosts: Vec<String> = Vec::new(), Hosts;
     }
 
     /// `[alerts]`: messages to a webhook.
@@ -412,8 +411,8 @@ sections! {
         /// File that holds only the URL, since most are secrets; `MEGATON_WEBHOOK` takes precedence. A
         /// relative path in a config file starts at that file's folder.
         webhook_file: Option<PathBuf> as "path" =
-            None, Takes::Text("the path of a file with the webhook URL, in quotes");
-        format: AlertFormat = AlertFormat::Json, Takes::Choice(AlertFormat::VARIANTS);
+            None, Text("the path of a file with the webhook URL, in quotes");
+        format: AlertFormat = AlertFormat::Json, Choice(AlertFormat::VARIANTS);
         /// Maximum messages per hour.
         per_hour: usize = 12, whole((1, 1000), "messages per hour");
         /// Time without an event stream before a message.
@@ -423,7 +422,7 @@ sections! {
     /// `[archive]`: stored games, challenges and events.
     Archive {
         /// Whether to archive at all; the bot's state does not depend on it.
-        keep: bool = true, FLAG;
+        keep: bool = true, Flag;
         /// Days to keep games.
         games: u32 = 36_500, whole((1, 36_500), "days");
         /// Days to keep the engine's analysis of their moves.
@@ -431,7 +430,7 @@ sections! {
         /// Days to keep challenges and events.
         events: u32 = 365, whole((1, 36_500), "days");
         /// Analyse lost and drawn games while idle.
-        review: bool = true, FLAG;
+        review: bool = true, Flag;
         /// Search time for each of their positions.
         review_time: Duration as "Millis" =
             Duration::from_secs(1), whole((10, 600_000), "milliseconds per position");
@@ -439,8 +438,8 @@ sections! {
 
     /// `[log]`: level and format of the log.
     Log {
-        level: Level = Level::Info, Takes::Choice(Level::VARIANTS);
-        format: Format = Format::Text, Takes::Choice(Format::VARIANTS);
+        level: Level = Level::Info, Choice(Level::VARIANTS);
+        format: Format = Format::Text, Choice(Format::VARIANTS);
     }
 }
 

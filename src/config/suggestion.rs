@@ -1,6 +1,6 @@
 //! Finds the known word that a mistyped one probably means.
 
-/// Counts letters added, dropped, changed or swapped with their neighbour.
+// Counts letters added, dropped, changed or swapped with their neighbour.
 use strsim::osa_distance as distance;
 
 /// The nearest candidate, if it is near enough to suggest.
