@@ -1,7 +1,7 @@
-//! Arenas as the tournament list and the page of one show them.
+//! Arenas, in the tournament list and alone.
 //!
-//! The two differ: times are numbers here and text there, a variant an object here and a word there. A fact
-//! about entry that is not stated stays unknown.
+//! The two forms differ: in the list times are numbers and the variant is an object; alone, both are text. A
+//! condition of entry that the server does not state stays unknown.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,7 +21,7 @@ use super::lenient_json::{Count, from_epoch_ms, is_present, seconds};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arena {
-    /// The eight letters of its address.
+    /// The eight letters of its URL.
     pub id: String,
     /// Its name, for people.
     #[serde(rename = "fullName|id")]
@@ -127,7 +127,7 @@ fn iso(text: &str) -> Option<SystemTime> {
     Some(from_epoch_ms(seconds * 1000))
 }
 
-/// The tournaments of the moment.
+/// The arenas of the tournament page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Arenas {
     /// Not started yet.

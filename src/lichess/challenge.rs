@@ -1,4 +1,4 @@
-//! Challenges: as received, and as requested.
+//! Challenges, received and requested.
 
 use std::time::Duration;
 
@@ -49,18 +49,18 @@ pub struct Challenge {
     pub dest_user: Option<Player>,
     #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
-    /// Whether ratings are at stake. The server may turn a yes into a no: read it in each answer.
+    /// Whether the game is rated. The server may turn a requested rated game into a casual one.
     pub rated: bool,
     pub speed: Speed,
     #[serde(deserialize_with = "or_default")]
     pub time_control: TimeControl,
-    /// The colour the challenger chose for themself.
+    /// The colour the challenger asks for.
     pub color: ColorChoice,
-    /// The colour the challenger gets; ours is the other one.
+    /// The colour the challenger gets.
     pub final_color: Option<Side>,
-    /// Which way it goes; told in answers to calls only.
+    /// Only in responses to calls.
     pub direction: Option<Direction>,
-    /// A start position other than the usual one.
+    /// A start position other than the standard one.
     pub initial_fen: Option<String>,
     /// The game this is a rematch of.
     pub rematch_of: Option<GameId>,
@@ -139,24 +139,22 @@ pub(super) struct CreatedChallenge {
     pub(super) challenge: Challenge,
 }
 
-/// What is asked of a user we challenge.
+/// The terms of an outgoing challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeOptions {
     pub rated: bool,
-    /// The clock; `Unknown` asks for none, like `Unlimited`.
+    /// `Unknown` asks for no clock, like `Unlimited`.
     pub time_control: TimeControl,
-    /// The colour we want.
     pub color: ColorChoice,
-    /// What is to be played.
     pub variant: Variant,
-    /// Special rules; refused when the other side is a bot.
+    /// Special rules; the server refuses them against a bot.
     pub rules: Vec<String>,
-    /// What it costs of the server's allowance: 1 where a bot is challenged, 5 for a person.
+    /// The cost in the server's credits: 1 for a bot, 5 for a human.
     pub credits: u32,
 }
 
 impl Default for ChallengeOptions {
-    /// Casual atomic, 3+2, colours as they fall.
+    /// Casual atomic, 3+2, random colour.
     fn default() -> Self {
         Self {
             rated: false,
@@ -173,7 +171,7 @@ impl Default for ChallengeOptions {
 }
 
 impl ChallengeOptions {
-    /// The fields of the form that makes the challenge.
+    /// The fields of the form.
     pub(super) fn form(&self) -> Vec<(&'static str, String)> {
         let mut form = vec![
             ("rated", self.rated.to_string()),

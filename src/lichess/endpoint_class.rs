@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use strum::{EnumCount, IntoStaticStr, VariantArray};
 
+use super::rate_window::Rate;
 use super::timing::Timing;
 
 /// Classes of calls, each with its own limits on the server; the most urgent first.
@@ -54,13 +55,6 @@ pub(super) enum Admission {
     InTurn,
     /// At once within its limits, or not at all.
     NowOrNever,
-}
-
-/// At most `most` credits in any `span`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rate {
-    pub(super) most: u32,
-    pub(super) span: Duration,
 }
 
 impl EndpointClass {

@@ -1,6 +1,6 @@
 //! The enumerations of the protocol, each with a variant for unknown words, and speeds of clocks.
 //!
-//! Matching ignores case (decline reasons are sent in camel case and come back in lower case). An unknown
+//! Matching ignores case: decline reasons go out in camel case and come back in lower case. An unknown
 //! word is never an error.
 
 use std::time::Duration;
@@ -55,7 +55,7 @@ words! {
         Mate = 30,
         Resign = 31,
         Stalemate = 32,
-        /// A player left and the other claimed.
+        /// A player left and the other claimed the win.
         Timeout = 33,
         /// Agreement, repetition, fifty moves, dead position or ply cap.
         Draw = 34,
@@ -67,9 +67,9 @@ words! {
         Cheat = 36,
         /// The first move did not come in time.
         NoStart = 37,
-        /// Finished in a way no one recorded.
+        /// Finished in a way that Lichess did not record.
         UnknownFinish = 38,
-        /// A draw claimed by a side whose opponent cannot win.
+        /// A draw claimed because the opponent cannot win.
         InsufficientMaterialClaim = 39,
         /// The variant's own ending: in atomic, a king exploded.
         VariantEnd = 60,
@@ -87,16 +87,16 @@ impl Status {
         !self.is_playing()
     }
 
-    /// How games end whose loser lost by time: a flag fell, or a player was gone for too long.
+    /// The ends by time: a flag fell, or a player was gone for too long.
     pub const TIME_FORFEITS: [Self; 2] = [Self::OutOfTime, Self::Timeout];
 
-    /// Whether it is one of those; drawn where the other side could not have won.
+    /// Whether time ended the game, which is drawn if the other side could not have won.
     pub fn is_time_forfeit(self) -> bool {
         Self::TIME_FORFEITS.contains(&self)
     }
 
-    /// Whether a game that ended so, won by this side or by no one, has a result. What was called off
-    /// has none, nor has what ended in a way that no one knows, unless someone won it.
+    /// Whether a game with this end and `winner` has a result. An aborted game and one with an unknown
+    /// end have none unless there is a winner.
     pub const fn has_result(self, winner: Option<Side>) -> bool {
         let open = self.is_playing()
             || matches!(
@@ -126,10 +126,10 @@ words! {
     }
 }
 
-/// The moves of an average game, as the server estimates durations.
+/// The moves of an average game in the server's estimate.
 const ESTIMATED_MOVES: u32 = 40;
 
-/// How long a game lasts by the server's estimate: forty moves of each side.
+/// The duration of a game in the server's estimate: forty moves by each side.
 pub fn estimate(base: Duration, increment: Duration) -> Duration {
     base.saturating_add(increment.saturating_mul(ESTIMATED_MOVES))
 }
@@ -166,14 +166,13 @@ words! {
     }
 }
 
-/// White or black. There is no third word: anything else does not fit.
+/// White or black; any other word is malformed.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, IntoStaticStr,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Side {
-    /// The side that moves first.
     White,
     Black,
 }
@@ -218,11 +217,10 @@ impl<T> BySide<T> {
 }
 
 words! {
-    /// The colour a challenger chose for themself.
+    /// The colour the challenger asks for.
     ColorChoice {
         White,
         Black,
-        /// Left to the server.
         Random,
     }
 }
@@ -261,7 +259,7 @@ words! {
         /// Waiting for an answer.
         #[default]
         Created,
-        /// Its creator stopped pinging; it can still be accepted for hours.
+        /// Its creator is offline; it can still be accepted for hours.
         Offline,
         Canceled,
         Declined,

@@ -69,7 +69,7 @@ fn challenge<'de, D: Deserializer<'de>>(line: D) -> Result<Box<Challenge>, D::Er
     Line::deserialize(line).map(|line| line.challenge)
 }
 
-/// Through which interfaces a game may be played.
+/// The interfaces through which a game may be played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Compat {
     #[serde(deserialize_with = "required")]
@@ -78,23 +78,22 @@ pub struct Compat {
     pub board: bool,
 }
 
-/// A game as the event stream and the list of running games show it.
+/// A game in the event stream and in the list of running games.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GameInfo {
-    /// Its public id. The private one is never kept.
+    /// The public id. The bot never keeps the private one.
     #[serde(rename = "gameId|id")]
     pub id: GameId,
     pub color: Option<Side>,
-    /// Where the game came from: `friend`, `ai`, `arena` …
+    /// The origin of the game: `friend`, `ai`, `arena` …
     pub source: Option<String>,
-    /// Where it stands; absent in some lists.
+    /// Absent in some lists.
     #[serde(rename = "status.name|status.id|status")]
     pub status: Option<Status>,
     #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     pub speed: Speed,
-    /// Whether ratings are at stake.
     pub rated: bool,
     /// Whether we have moved.
     pub has_moved: bool,
@@ -107,17 +106,17 @@ pub struct GameInfo {
     pub time_left: Option<Duration>,
     /// Our rating when the game began.
     pub rating: Option<i32>,
-    /// What the game did to our rating; absent where it did not count.
+    /// The effect of the game on our rating; absent in unrated games.
     pub rating_diff: Option<i32>,
     /// The arena it belongs to.
     #[serde(rename = "tournamentId")]
     pub tournament: Option<String>,
     pub winner: Option<Side>,
-    /// Whether we may play it here; unknown in lists.
+    /// Unknown in lists.
     pub compat: Option<Compat>,
 }
 
-/// The games of the account that are running now.
+/// The running games of the account.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Playing {
     /// The games, most urgent first.

@@ -1,7 +1,7 @@
-//! A game as its export shows it, for games that ended unseen.
+//! Exported games, for games that ended while the bot was not looking.
 //!
-//! It differs from the streams: the variant is a bare key, moves are in SAN, and a player's account is one
-//! level deeper. Never for play: the last moves of a running game are withheld.
+//! An export differs from the streams: the variant is a bare key, moves are in SAN, and a player's account is
+//! one level deeper. It is not for play: the server withholds the last moves of a running game.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,14 +21,12 @@ pub struct ExportedGame {
     #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     pub speed: Speed,
-    /// Whether ratings were at stake.
     pub rated: bool,
     /// The clock; none in correspondence and unlimited games.
     #[serde(deserialize_with = "clock_in_seconds")]
     pub clock: Option<ClockSetting>,
     /// Days a move, in correspondence games.
     pub days_per_turn: Option<u32>,
-    /// How it stands or how it ended.
     #[serde(rename = "status.name|status.id|status")]
     pub status: Option<Status>,
     pub winner: Option<Side>,
@@ -37,7 +35,7 @@ pub struct ExportedGame {
     /// The moves in SAN, separated by spaces.
     #[serde(deserialize_with = "or_default")]
     pub moves: String,
-    /// Where it began, unless at the usual place.
+    /// The start position, unless it is the standard one.
     pub initial_fen: Option<String>,
     #[serde(deserialize_with = "epoch_ms")]
     pub created_at: Option<SystemTime>,

@@ -1,7 +1,7 @@
 //! The stream of one game: its events.
 //!
-//! Moves stay text: this module does not know the rules. The move list is always whole, it can shrink, and a
-//! state need not contain a new move.
+//! Moves stay text: this module does not know the rules. The move list is always complete, it can shrink, and
+//! a state need not contain a new move.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,17 +14,17 @@ use super::lenient_json::{
 };
 use super::player::Player;
 
-/// What the server writes for the clock of a game without one, in milliseconds.
+/// The remaining milliseconds that the server sends for a game without a clock.
 const UNLIMITED_MS: u64 = 2_147_483_647;
 
 /// One line of a game's stream.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GameEvent {
-    /// The whole game: the first line of every opening.
+    /// The whole game: the first line of every stream.
     #[serde(rename = "gameFull")]
     Full(Box<GameFull>),
-    /// The game as it stands now.
+    /// The current state of the game.
     #[serde(rename = "gameState")]
     State(Box<GameState>),
     #[serde(rename = "chatLine")]
@@ -49,7 +49,7 @@ impl GameEvent {
     }
 }
 
-/// A game from its first line on.
+/// A game with its terms and its current state.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GameFull {
@@ -57,7 +57,6 @@ pub struct GameFull {
     #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     pub speed: Speed,
-    /// Whether ratings are at stake.
     pub rated: bool,
     #[serde(deserialize_with = "epoch_ms")]
     pub created_at: Option<SystemTime>,
@@ -65,7 +64,7 @@ pub struct GameFull {
     pub white: Player,
     #[serde(deserialize_with = "or_default")]
     pub black: Player,
-    /// The start position; `"startpos"` for the usual one.
+    /// The start position; `"startpos"` for the standard one.
     pub initial_fen: Option<String>,
     /// The clock; none in correspondence and unlimited games.
     pub clock: Option<ClockSetting>,
@@ -78,7 +77,6 @@ pub struct GameFull {
 }
 
 impl GameFull {
-    /// The player of one side.
     pub fn player(&self, side: Side) -> &Player {
         match side {
             Side::White => &self.white,
@@ -86,7 +84,7 @@ impl GameFull {
         }
     }
 
-    /// Whether the game begins from the usual position.
+    /// Whether the game begins from the standard position.
     pub fn starts_as_usual(&self) -> bool {
         matches!(self.initial_fen.as_deref(), None | Some("startpos"))
     }
@@ -108,7 +106,7 @@ fn exact_ms<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
     u64::deserialize(value).map(Duration::from_millis)
 }
 
-/// A game as it stands.
+/// The current state of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GameState {
     /// All moves from the start, in UCI with single spaces, castling as king takes rook.
@@ -131,39 +129,33 @@ pub struct GameState {
     /// Which side proposes a takeback.
     #[serde(rename = "wtakeback,btakeback")]
     pub takeback: BySide<bool>,
-    /// How long the first move may still take, where that is limited.
+    /// The time limit of the first move, if there is one.
     pub expiration: Option<Expiration>,
-    /// The game that follows as a rematch.
     pub rematch: Option<GameId>,
 }
 
 impl GameState {
-    /// The moves one by one; nothing at all before the first.
     pub fn move_list(&self) -> impl Iterator<Item = &str> {
         self.moves.split_ascii_whitespace()
     }
 
-    /// How many moves have been made.
+    /// The number of moves so far.
     pub fn ply(&self) -> usize {
         self.move_list().count()
     }
 
-    /// The remaining time of one side.
     pub fn time(&self, side: Side) -> Option<Duration> {
         *self.time.of(side)
     }
 
-    /// The increment of one side.
     pub fn increment(&self, side: Side) -> Duration {
         *self.increment.of(side)
     }
 
-    /// Whether one side offers a draw.
     pub fn offers_draw(&self, side: Side) -> bool {
         *self.draw_offer.of(side)
     }
 
-    /// Whether one side proposes to take back.
     pub fn proposes_takeback(&self, side: Side) -> bool {
         *self.takeback.of(side)
     }
@@ -195,7 +187,7 @@ pub struct Expiration {
 }
 
 impl Expiration {
-    /// What is left, counted from the arrival of the line.
+    /// The time left from the arrival of the line on.
     pub fn left(&self) -> Duration {
         self.to_move.saturating_sub(self.idle)
     }
@@ -210,7 +202,7 @@ fn ms_or_zero<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error>
     Ok(Duration::from_millis(ms.map_or(0, |Count(ms)| ms)))
 }
 
-/// A line of chat. Foreign text: never to a shell, a format string or a log unescaped.
+/// A line of chat. Untrusted text: never pass it unescaped to a shell, a format string or a log.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ChatLine {
     #[serde(deserialize_with = "or_default")]
@@ -221,7 +213,7 @@ pub struct ChatLine {
     pub text: String,
 }
 
-/// Whether the opponent is there. Void after some twelve seconds without a repetition.
+/// Whether the opponent is present. Outdated after about twelve seconds without a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct OpponentGone {
     /// Away, or back again.

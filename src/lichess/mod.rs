@@ -4,8 +4,8 @@
 //! caller's job.
 //!
 //! * `endpoints`: one method per call; `client`, `request`, `response`, `connect`
-//! * `rate_limiter`: admits calls and handles 429, by the pure `scheduler`; `endpoint_class`: which
-//!   calls share a limit; `rate_limit_log`, `call_stats`: refused and counted calls
+//! * `rate_limiter`: admits calls and handles 429, by the pure `scheduler`; `endpoint_class`,
+//!   `rate_window`: limits and which calls share them; `rate_limit_log`, `call_stats`: refused and counted calls
 //! * `stream`, `line_reader`: live streams; `disconnect`: why one ended; `backoff`: when to reopen it
 //! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, which
 //!   `lenient_json` reads; `warn_once`: logs unknown JSON once
@@ -33,6 +33,7 @@ mod line_reader;
 mod player;
 mod rate_limit_log;
 mod rate_limiter;
+mod rate_window;
 mod request;
 mod response;
 mod scheduler;
@@ -43,7 +44,7 @@ mod user_agent;
 mod warn_once;
 
 pub use arena::{Arena, Arenas, EntryConditions};
-pub use backoff::{EventBackoff, GameBackoff, OpeningBudget, PollFallback};
+pub use backoff::{EventBackoff, GameBackoff, PollFallback};
 pub use call_stats::{CallResult, CallStats};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};

@@ -1,6 +1,6 @@
 //! Players of a game, both ends of a challenge, and our account.
 //!
-//! Compare ids, never names: a name may carry a title in front.
+//! Compare ids, never names: a name may start with a title.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -14,12 +14,12 @@ use super::lenient_json::{epoch_ms, or_default};
 /// The title prefix some events put before a name.
 const BOT_PREFIX: &str = "BOT ";
 
-/// A player as games and challenges show one. An anonymous player has nothing; the server's own
-/// engine has a level only.
+/// A player of a game or a challenge. An anonymous player has no field set; the server's own engine only
+/// has a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "PlayerFields")]
 pub struct Player {
-    /// Who it is; none for anonymous players and the server's engine.
+    /// None for anonymous players and the server's engine.
     pub id: Option<UserId>,
     /// The name for display, without a title.
     pub name: Option<String>,
@@ -27,13 +27,11 @@ pub struct Player {
     pub title: Option<String>,
     /// The rating in the perf at hand.
     pub rating: Option<i32>,
-    /// Whether that rating is provisional.
     pub provisional: bool,
-    /// How the game changed the rating, where that is told.
+    /// The effect of the game on the rating, where known.
     pub rating_diff: Option<i32>,
     /// The level of the server's own engine.
     pub ai_level: Option<u8>,
-    /// Whether the user is online, where that is told.
     pub online: bool,
     /// Quality of the user's connection, 1 (bad) to 4 (good).
     pub lag: Option<u8>,
@@ -50,7 +48,7 @@ impl Player {
         self.ai_level.is_some()
     }
 
-    /// A name to show for anyone, the nameless too.
+    /// A name to show for any player.
     pub fn display_name(&self) -> String {
         match (&self.name, &self.id, self.ai_level) {
             (Some(name), _, _) => name.clone(),
@@ -130,12 +128,12 @@ pub struct Perf {
 #[serde(rename_all = "camelCase")]
 pub struct Account {
     pub id: UserId,
-    /// The name as its owner writes it.
+    /// The name in its owner's spelling.
     #[serde(rename = "username|id")]
     pub username: String,
     /// `"BOT"` once the account is a bot's.
     pub title: Option<String>,
-    /// Ratings by perf key. A key is absent where nothing has been played.
+    /// Ratings by perf key; absent where the user has not played.
     pub perfs: HashMap<String, Perf>,
     /// The number of all games ever played.
     #[serde(rename = "count.all")]
@@ -145,7 +143,7 @@ pub struct Account {
     /// The text of the profile, where there is one.
     #[serde(rename = "profile.bio")]
     pub bio: Option<String>,
-    /// Whether the account has been closed.
+    /// Whether the account is closed.
     pub disabled: bool,
     /// Whether the account is marked for breaking the terms.
     pub tos_violation: bool,
@@ -157,13 +155,13 @@ impl Account {
         self.title.as_deref() == Some("BOT")
     }
 
-    /// The rating in atomic, once any has been played.
+    /// The rating in atomic, if the user has played any.
     pub fn atomic(&self) -> Option<&Perf> {
         self.perfs.get("atomic")
     }
 }
 
-/// Where a user is at the moment.
+/// Whether a user is online and playing.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Presence {
     pub id: UserId,
@@ -188,7 +186,7 @@ fn is_playing<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     Ok(playing.is_some_and(|playing| playing != Value::Bool(false)))
 }
 
-/// What a token is worth.
+/// The owner and rights of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct TokenInfo {
     /// The owner.

@@ -1,8 +1,8 @@
 //! Live streams: typed, timestamped records until a disconnect.
 //!
-//! A blank line is only a sign of life. JSON that does not fit our types is skipped and logged once, since a
-//! reopened stream would only bring it again. Everything else that goes wrong is a typed disconnect;
-//! reopening is the caller's job.
+//! A blank line is only a sign of life. The stream skips JSON that does not fit our types and logs it once,
+//! since a reopened stream would only repeat it. Every other failure is a typed disconnect; reopening is the
+//! caller's job.
 
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
@@ -191,33 +191,33 @@ impl<T: Record> RecordStream<T> {
         }
     }
 
-    /// The record as one of ours, if it fits; complaints go to the log.
+    /// The typed record, if it fits; logs what does not.
     fn typed(&self, record: &RawValue) -> Option<T> {
-        tracing::trace!(stream = %self.subject, record = %without_secrets(record.get()), "heard");
+        tracing::trace!(stream = %self.subject, record = %without_secrets(record.get()), "received");
         match T::read(record.get()) {
             Ok(read) => {
                 for mismatch in &read.dropped {
-                    self.complain(mismatch, "ignoring a malformed field");
+                    self.warn(mismatch, "ignoring a malformed field");
                 }
                 if let Some(kind) = read.value.unknown_kind() {
                     let mismatch = JsonMismatch {
                         path: "type".into(),
                         reason: excerpt(kind, EXCERPT_CHARS),
                     };
-                    self.complain(&mismatch, "ignoring an unknown record type");
+                    self.warn(&mismatch, "ignoring an unknown record type");
                 }
                 Some(read.value)
             }
             Err(mismatch) => {
-                self.complain(&mismatch, "skipping a malformed record");
+                self.warn(&mismatch, "skipping a malformed record");
                 None
             }
         }
     }
 
-    fn complain(&self, mismatch: &JsonMismatch, what: &str) {
-        let complaint = format!("{} {what} {mismatch}", self.subject);
-        if !self.warnings.is_new(complaint) {
+    fn warn(&self, mismatch: &JsonMismatch, what: &str) {
+        let warning = format!("{} {what} {mismatch}", self.subject);
+        if !self.warnings.is_new(warning) {
             return;
         }
         let stats = self.stats.look();
