@@ -1,191 +1,138 @@
-//! Arenas as the tournament list and the page of one show them.
+//! Arenas, in the tournament list and alone.
 //!
-//! The two differ: times are numbers here and text there, a variant an object here and a word there. A fact
-//! about entry that is not stated stays unknown.
+//! The two forms differ: in the list times are numbers and the variant is an object; alone, both are text. A
+//! condition of entry that the server does not state stays unknown.
 
 use std::time::{Duration, SystemTime};
 
-use super::challenge::variant;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Iso8601;
+
 use super::enums::Variant;
-use super::lenient_json::{FromObject, JsonMismatch, Object};
-use super::player::from_epoch_ms;
+use super::lenient_json::{Count, from_epoch_ms, is_present, seconds};
 
 /// A tournament in the arena mode.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "flags as they stand on the wire"
 )]
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Arena {
-    /// The eight letters of its address.
+    /// The eight letters of its URL.
     pub id: String,
     /// Its name, for people.
+    #[serde(rename = "fullName|id")]
     pub name: String,
+    #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     /// Time on the clock at the start.
+    #[serde(rename = "clock.limit", deserialize_with = "seconds")]
     pub base: Option<Duration>,
-    /// Time added a move.
+    /// Time added after each move.
+    #[serde(rename = "clock.increment", deserialize_with = "seconds")]
     pub increment: Option<Duration>,
     pub rated: bool,
-    /// Whether bots may play; not told means no.
+    /// Whether bots may play; no where the server does not say.
     pub bots_allowed: bool,
+    #[serde(deserialize_with = "starts_at")]
     pub starts_at: Option<SystemTime>,
-    /// How long until then, as the server counted when it answered.
+    /// Time until the start, as of the server's answer.
+    #[serde(rename = "secondsToStart", deserialize_with = "seconds")]
     pub to_start: Option<Duration>,
-    /// How long until its end, likewise; told while it runs.
+    /// Time until the end, likewise; only while the arena runs.
+    #[serde(rename = "secondsToFinish", deserialize_with = "seconds")]
     pub to_end: Option<Duration>,
-    /// How long it lasts.
+    #[serde(rename = "minutes", deserialize_with = "minutes")]
     pub length: Option<Duration>,
+    #[serde(rename = ".status", deserialize_with = "is_finished")]
     pub is_finished: bool,
-    /// No one is paired any more.
+    /// The server makes no more pairings.
     pub pairings_closed: bool,
-    /// It begins from a position of its own.
+    /// Games start from a position of the arena's own.
+    #[serde(rename = "position", deserialize_with = "is_present")]
     pub from_position: bool,
-    /// It asks for a password.
+    /// Entry requires a password.
+    #[serde(rename = "private")]
     pub is_private: bool,
-    /// Who may come in.
+    #[serde(rename = ".entry")]
     pub entry: EntryConditions,
 }
 
-/// Who may come into an arena, as far as it is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The conditions of entry to an arena, as far as the server states them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct EntryConditions {
+    #[serde(rename = "minRating.rating|minRating")]
     pub min_rating: Option<i32>,
+    #[serde(rename = "maxRating.rating|maxRating")]
     pub max_rating: Option<i32>,
-    /// Rated games that one must have played.
+    /// Rated games the player must have played.
+    #[serde(rename = "minRatedGames.nb|minRatedGames")]
     pub min_rated_games: Option<u32>,
-    /// Days that the account must exist.
+    /// Days since the account was created.
+    #[serde(rename = "minAccountAgeInDays")]
     pub min_account_age: Option<u32>,
-    /// Titled players only; a bot is none.
+    /// Titled players only; a bot does not count as one.
     pub only_titled: bool,
     /// Members of this team only.
+    #[serde(rename = "teamMember")]
     pub team: Option<String>,
-    /// Teams play against each other, and one must play for one of these.
+    /// In a team battle, the teams to choose from.
+    #[serde(rename = "teamBattle.teams")]
     pub teams: Vec<String>,
-    /// Only users that are named may come in.
+    /// Only users on a list may enter.
+    #[serde(rename = "allowList", deserialize_with = "is_present")]
     pub by_list: bool,
-    /// What the server says of us: told to who asks with a token.
+    /// Whether our account may enter, where the server says so: it does to a request with a token.
+    #[serde(rename = "verdicts.accepted")]
     pub accepted: Option<bool>,
 }
 
-impl FromObject for Arena {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: String = object.required("id")?;
-        let name: Option<String> = object.optional("fullName");
-        let clock = object.object("clock");
-        let seconds = |key: &str| {
-            let count = clock.as_ref().and_then(|clock| clock.count(key));
-            count.map(Duration::from_secs)
-        };
-        let minutes = object.count("minutes");
-        let status = object.count("status");
-        Ok(Self {
-            name: name.unwrap_or_else(|| id.clone()),
-            id,
-            variant: variant(object),
-            base: seconds("limit"),
-            increment: seconds("increment"),
-            rated: object.flag("rated"),
-            bots_allowed: object.flag("botsAllowed"),
-            starts_at: starts_at(object),
-            to_start: object.count("secondsToStart").map(Duration::from_secs),
-            to_end: object.count("secondsToFinish").map(Duration::from_secs),
-            length: minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60))),
-            is_finished: object.flag("isFinished") || status.is_some_and(|status| status >= 30),
-            pairings_closed: object.flag("pairingsClosed"),
-            from_position: object.raw("position").is_some(),
-            is_private: object.flag("private"),
-            entry: EntryConditions::from_object(object)?,
-        })
+/// A flag in one form of an arena, a number in the other.
+fn is_finished<'de, D: Deserializer<'de>>(arena: D) -> Result<bool, D::Error> {
+    /// The lowest status of an arena that is over.
+    const FINISHED: u64 = 30;
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Stage {
+        is_finished: bool,
+        status: Option<Count>,
+    }
+    let stage = Stage::deserialize(arena)?;
+    Ok(stage.is_finished || stage.status.is_some_and(|Count(status)| status >= FINISHED))
+}
+
+fn minutes<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Duration>, D::Error> {
+    let minutes: Option<Count> = Option::deserialize(value)?;
+    Ok(minutes.map(|Count(minutes)| Duration::from_secs(minutes.saturating_mul(60))))
+}
+
+/// The start: milliseconds since 1970, or a date as text.
+fn starts_at<'de, D: Deserializer<'de>>(value: D) -> Result<Option<SystemTime>, D::Error> {
+    match Option::deserialize(value)? {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(iso(&text)),
+        Some(Value::Number(ms)) => Ok(ms.as_f64().map(|ms| from_epoch_ms(ms as u64))),
+        Some(_) => Err(serde::de::Error::custom("neither a number nor a date")),
     }
 }
 
-impl FromObject for EntryConditions {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let battle = object.object("teamBattle");
-        let verdicts = object.object("verdicts");
-        Ok(Self {
-            min_rating: within(object, "minRating", "rating"),
-            max_rating: within(object, "maxRating", "rating"),
-            min_rated_games: within(object, "minRatedGames", "nb"),
-            min_account_age: object.small("minAccountAgeInDays"),
-            only_titled: object.flag("onlyTitled"),
-            team: object.optional("teamMember"),
-            teams: battle
-                .and_then(|battle| battle.optional("teams"))
-                .unwrap_or_default(),
-            by_list: object.raw("allowList").is_some(),
-            accepted: verdicts.and_then(|verdicts| verdicts.optional("accepted")),
-        })
-    }
-}
-
-/// A number that stands bare or inside an object.
-fn within<T: TryFrom<i64>>(object: &Object<'_>, key: &str, inner: &str) -> Option<T> {
-    if object.raw(key)?.starts_with('{') {
-        object.object(key)?.small(inner)
-    } else {
-        object.small(key)
-    }
-}
-
-/// The beginning: milliseconds since 1970, or the text of a date.
-fn starts_at(object: &Object<'_>) -> Option<SystemTime> {
-    if object.raw("startsAt")?.starts_with('"') {
-        let text: String = object.optional("startsAt")?;
-        return iso(&text);
-    }
-    object.count("startsAt").map(from_epoch_ms)
-}
-
-/// A moment such as `2026-08-22T18:00:00.000Z`. A fraction of a second does not matter here, and
-/// the server always counts in UTC.
+/// A moment such as `2026-08-22T18:00:00.000Z`.
 fn iso(text: &str) -> Option<SystemTime> {
-    let (date, time) = text.split_once('T')?;
-    let mut date = date.split('-').map(str::parse::<i64>);
-    let (year, month, day) = (date.next()?.ok()?, date.next()?.ok()?, date.next()?.ok()?);
-    let time = time.trim_end_matches('Z');
-    let time = time.split_once('.').map_or(time, |(whole, _)| whole);
-    let mut time = time.split(':').map(str::parse::<i64>);
-    let (hour, minute, second) = (
-        time.next()?.ok()?,
-        time.next()?.ok()?,
-        time.next().and_then(Result::ok).unwrap_or(0),
-    );
-    let plausible = (1970..10_000).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && (0..24).contains(&hour)
-        && (0..60).contains(&minute)
-        && (0..61).contains(&second);
-    let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
-    plausible.then(|| from_epoch_ms(u64::try_from(seconds).unwrap_or(0) * 1000))
+    let moment = OffsetDateTime::parse(text, &Iso8601::PARSING).ok()?;
+    let seconds = u64::try_from(moment.unix_timestamp()).ok()?;
+    Some(from_epoch_ms(seconds * 1000))
 }
 
-/// Days from 1970 on, by the rules of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March on, so that the odd day of a leap year comes last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
-/// The tournaments of the moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The arenas of the tournament page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Arenas {
-    /// Those that will begin.
+    /// Not started yet.
     pub created: Vec<Arena>,
     pub started: Vec<Arena>,
-}
-
-impl FromObject for Arenas {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        Ok(Self {
-            created: object.list("created"),
-            started: object.list("started"),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,38 +1,35 @@
-//! Counts calls by kind and outcome. Nothing decides by these counters.
+//! Counts calls by class and outcome. No decision depends on these counters.
+
+use strum::{EnumCount, IntoStaticStr, VariantArray};
 
 use super::endpoint_class::EndpointClass;
 use super::error::Error;
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumCount, IntoStaticStr, VariantArray)]
+#[strum(const_into_str)]
 pub enum CallResult {
+    #[strum(serialize = "2xx")]
     Done,
-    /// Refused: a status of 400 and up that is no limit.
+    /// A status from 400 to 499 other than a rate limit.
+    #[strum(serialize = "4xx")]
     Refused,
+    #[strum(serialize = "429")]
     Limited,
-    /// The server failed: a status of 500 and up, or an answer that is none.
+    /// A status of 500 and up, or a response outside the protocol.
+    #[strum(serialize = "5xx")]
     Failed,
+    /// No response.
+    #[strum(serialize = "none")]
     Lost,
 }
 
 impl CallResult {
-    pub const ALL: [Self; 5] = [
-        Self::Done,
-        Self::Refused,
-        Self::Limited,
-        Self::Failed,
-        Self::Lost,
-    ];
+    pub const ALL: [Self; Self::COUNT] = *Self::VARIANTS.first_chunk().expect("all variants");
 
-    /// The word for counters: the class of the status.
+    /// The label for counters: the class of the status.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "2xx",
-            Self::Refused => "4xx",
-            Self::Limited => "429",
-            Self::Failed => "5xx",
-            Self::Lost => "none",
-        }
+        self.into_str()
     }
 }
 
@@ -47,7 +44,7 @@ impl From<&Error> for CallResult {
     }
 }
 
-/// The counters of every kind of call.
+/// The counters of every class of call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallStats {
     sent: [u64; EndpointClass::ALL.len()],
@@ -56,17 +53,17 @@ pub struct CallStats {
 }
 
 impl CallStats {
-    /// Calls of this kind that went out.
+    /// Calls that went out.
     pub fn sent(&self, class: EndpointClass) -> u64 {
         self.sent[class as usize]
     }
 
-    /// Calls of this kind that were not let out and told to wait instead.
+    /// Calls that the rate limiter refused.
     pub fn held(&self, class: EndpointClass) -> u64 {
         self.held[class as usize]
     }
 
-    /// Calls of this kind that ended so.
+    /// Calls with this outcome.
     pub fn ended(&self, class: EndpointClass, outcome: CallResult) -> u64 {
         self.ended[class as usize][outcome as usize]
     }

@@ -1,81 +1,75 @@
-//! Challenges: as received, and as requested.
+//! Challenges, received and requested.
 
 use std::time::Duration;
 
+use serde::{Deserialize, Deserializer};
+
 use super::enums::{ChallengeStatus, ColorChoice, DeclineReason, Direction, Side, Speed, Variant};
 use super::ids::{ChallengeId, GameId};
-use super::lenient_json::{FromObject, JsonMismatch, Lenient, Object, read};
+use super::lenient_json::{JsonMismatch, Lenient, is_present, or_default, read, required_seconds};
 use super::player::Player;
 
 /// How time runs in a challenge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum TimeControl {
     /// A clock for the game.
     Clock {
         /// Time at the start.
+        #[serde(deserialize_with = "required_seconds")]
         limit: Duration,
         /// Time added after each move.
+        #[serde(deserialize_with = "required_seconds")]
         increment: Duration,
     },
     /// Days for each move.
-    Correspondence { days: u32 },
+    Correspondence {
+        #[serde(rename = "daysPerTurn")]
+        days: u32,
+    },
     /// No clock at all.
     Unlimited,
     /// A kind this program does not know.
+    #[default]
     Unknown,
 }
 
-impl FromObject for TimeControl {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let kind: Option<String> = object.optional("type");
-        Ok(match kind.as_deref() {
-            Some("clock") => match (object.count("limit"), object.count("increment")) {
-                (Some(limit), Some(increment)) => Self::Clock {
-                    limit: Duration::from_secs(limit),
-                    increment: Duration::from_secs(increment),
-                },
-                _ => Self::Unknown,
-            },
-            Some("correspondence") => match object.small("daysPerTurn") {
-                Some(days) => Self::Correspondence { days },
-                None => Self::Unknown,
-            },
-            Some("unlimited") => Self::Unlimited,
-            _ => Self::Unknown,
-        })
-    }
-}
-
 /// A challenge, as the stream and the calls show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Challenge {
     /// Its id, normally also that of the game it becomes.
     pub id: ChallengeId,
+    #[serde(deserialize_with = "or_default")]
     pub status: ChallengeStatus,
-    /// Who challenges; none for anonymous players and open challenges.
+    /// None for anonymous players and open challenges.
+    #[serde(deserialize_with = "user")]
     pub challenger: Option<Player>,
+    #[serde(deserialize_with = "user")]
     pub dest_user: Option<Player>,
-    /// What is to be played.
+    #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
-    /// Whether ratings are at stake. The server may turn a yes into a no: read it in each answer.
+    /// Whether the game is rated. The server may turn a requested rated game into a casual one.
     pub rated: bool,
     pub speed: Speed,
+    #[serde(deserialize_with = "or_default")]
     pub time_control: TimeControl,
-    /// The colour the challenger chose for themself.
+    /// The colour the challenger asks for.
     pub color: ColorChoice,
-    /// The colour the challenger gets; ours is the other one.
+    /// The colour the challenger gets.
     pub final_color: Option<Side>,
-    /// Which way it goes; told in answers to calls only.
+    /// Only in responses to calls.
     pub direction: Option<Direction>,
-    /// A start position other than the usual one.
+    /// A start position other than the standard one.
     pub initial_fen: Option<String>,
     /// The game this is a rematch of.
     pub rematch_of: Option<GameId>,
     /// Special rules, by the server's names.
     pub rules: Vec<String>,
-    /// Why it was declined.
+    #[serde(rename = "declineReasonKey")]
     pub decline_reason: Option<DeclineReason>,
-    /// Whether anyone may take it.
+    /// Whether any user may accept it.
+    #[serde(deserialize_with = "is_present")]
     pub open: bool,
 }
 
@@ -89,106 +83,78 @@ impl Challenge {
     }
 }
 
-impl FromObject for Challenge {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: String = object.required("id")?;
-        let rematch_of: Option<String> = object.optional("rematchOf");
-        Ok(Self {
-            id: ChallengeId::new(id),
-            status: object.word("status").unwrap_or(ChallengeStatus::Created),
-            challenger: someone(object, "challenger"),
-            dest_user: someone(object, "destUser"),
-            variant: variant(object),
-            rated: object.flag("rated"),
-            speed: object.word("speed").unwrap_or(Speed::Unknown),
-            time_control: object.nested("timeControl").unwrap_or(TimeControl::Unknown),
-            color: object.word("color").unwrap_or(ColorChoice::Unknown),
-            final_color: object.optional("finalColor"),
-            direction: object.word("direction"),
-            initial_fen: object.optional("initialFen"),
-            rematch_of: rematch_of.map(GameId::new),
-            rules: object.optional("rules").unwrap_or_default(),
-            decline_reason: object.word("declineReasonKey"),
-            open: object.raw("open").is_some(),
-        })
-    }
-}
-
-/// A user object; one without any identity is no one.
-fn someone(object: &Object<'_>, key: &str) -> Option<Player> {
-    let player: Player = object.nested(key)?;
-    (player.id.is_some() || player.is_ai()).then_some(player)
-}
-
-/// The variant key, an object in streams and a bare word in exports.
-pub(super) fn variant(object: &Object<'_>) -> Variant {
-    object
-        .word_within("variant", "key")
-        .unwrap_or(Variant::Unknown)
+/// A user; an object without any identity is none.
+fn user<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Player>, D::Error> {
+    let player: Option<Player> = Option::deserialize(value)?;
+    Ok(player.filter(|player| player.id.is_some() || player.is_ai()))
 }
 
 /// All pending challenges, both ways.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Challenges {
+    #[serde(rename = "in")]
     pub incoming: Vec<Challenge>,
+    #[serde(rename = "out")]
     pub outgoing: Vec<Challenge>,
 }
 
-impl FromObject for Challenges {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        Ok(Self {
-            incoming: object.list("in"),
-            outgoing: object.list("out"),
-        })
-    }
-}
-
-/// News of a challenge of ours that is kept alive.
+/// One line of the stream that keeps an outgoing challenge alive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChallengeUpdate {
-    /// It stands; the first news.
+    /// The server created the challenge; the first line.
     Created(Box<Challenge>),
-    /// It was accepted, declined or cancelled; the last news.
+    /// The challenge was accepted, declined or canceled; the last line.
     Done(ChallengeStatus),
 }
 
-impl FromObject for ChallengeUpdate {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        if object.has("done") {
-            return Ok(Self::Done(object.required("done")?));
-        }
-        let challenge = created(object)?;
-        Ok(Self::Created(Box::new(challenge)))
+impl ChallengeUpdate {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When the line is no object, or neither a challenge nor its end.
+    pub(super) fn from_line(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
+        let Lenient { value, mut dropped } = read::<Ending>(line)?;
+        let value = match (value.done, dropped.pop_if(|_| value.done.is_none())) {
+            (Some(status), _) => Self::Done(status),
+            (None, Some(mismatch)) => return Err(mismatch),
+            (None, None) => {
+                let created: Lenient<CreatedChallenge> = read(line)?;
+                dropped = created.dropped;
+                Self::Created(Box::new(created.value.challenge))
+            }
+        };
+        Ok(Lenient { value, dropped })
     }
 }
 
-/// The challenge in the answer that created it: bare, or wrapped as older servers do.
-pub(super) fn created(object: &Object<'_>) -> Result<Challenge, JsonMismatch> {
-    if object.has("challenge") {
-        object.required_nested("challenge")
-    } else {
-        Challenge::from_object(object)
-    }
+#[derive(Deserialize)]
+struct Ending {
+    done: Option<ChallengeStatus>,
 }
 
-/// What is asked of a user we challenge.
+/// The answer that creates or shows a challenge: bare, or wrapped as older servers do.
+#[derive(Deserialize)]
+pub(super) struct CreatedChallenge {
+    #[serde(rename = "challenge|.")]
+    pub(super) challenge: Challenge,
+}
+
+/// The terms of an outgoing challenge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeOptions {
     pub rated: bool,
-    /// The clock; `Unknown` asks for none, like `Unlimited`.
+    /// `Unknown` asks for no clock, like `Unlimited`.
     pub time_control: TimeControl,
-    /// The colour we want.
     pub color: ColorChoice,
-    /// What is to be played.
     pub variant: Variant,
-    /// Special rules; refused when the other side is a bot.
+    /// Special rules; the server refuses them against a bot.
     pub rules: Vec<String>,
-    /// What it costs of the server's allowance: 1 where a bot is challenged, 5 for a person.
+    /// The cost in the server's credits: 1 for a bot, 5 for a human.
     pub credits: u32,
 }
 
 impl Default for ChallengeOptions {
-    /// Casual atomic, 3+2, colours as they fall.
+    /// Casual atomic, 3+2, random colour.
     fn default() -> Self {
         Self {
             rated: false,
@@ -205,7 +171,7 @@ impl Default for ChallengeOptions {
 }
 
 impl ChallengeOptions {
-    /// The fields of the form that makes the challenge.
+    /// The fields of the form.
     pub(super) fn form(&self) -> Vec<(&'static str, String)> {
         let mut form = vec![
             ("rated", self.rated.to_string()),

@@ -1,8 +1,8 @@
 //! The API client of one account: builds a request, sends it, judges the reply.
 //!
-//! It never retries, with one exception: a 401 that our name in the user agent may have caused is repeated
-//! without the name. A call goes out when the rate limiter permits; a move goes at once; a call that would
-//! wait too long is refused with the wait.
+//! The client never retries, with one exception: after a 401 that our name in the user agent may have
+//! caused, it repeats the call without the name. A call goes out when the rate limiter permits; a move goes
+//! at once; a call that would wait too long fails with the wait.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
 use super::call_stats::{CallResult, CallStats};
@@ -18,7 +20,7 @@ use super::connect::Pools;
 use super::disconnect::Disconnect;
 use super::endpoint_class::EndpointClass;
 use super::error::{self, Error};
-use super::lenient_json::{self, FromObject, JsonMismatch};
+use super::lenient_json::{self, JsonMismatch};
 use super::rate_limit_log::{RateLimitLog, RateLimitedCalls};
 use super::rate_limiter::RateLimiter;
 use super::request::ApiRequest;
@@ -28,56 +30,46 @@ use super::token::Token;
 use super::user_agent::UserAgent;
 use super::warn_once::WarnOnce;
 
-/// What a client is made of.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// Where the server is, `https://lichess.org` in earnest.
+    /// The address of the server, `https://lichess.org` in production.
     pub base_url: String,
-    /// The key to the account.
     pub token: Token,
-    /// How the operator can be reached, shown to the server.
+    /// The operator's contact, sent to the server.
     pub contact: Option<String>,
     pub timing: Timing,
 }
 
-/// Why there can be no client.
+/// Why a client cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The address of the server cannot be used.
     #[error("lichess.url {url:?} cannot be used: {problem}")]
-    BadUrl {
-        url: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The contact cannot stand in a header.
+    BadUrl { url: String, problem: String },
     #[error("the contact {0:?} cannot be sent: only printable ASCII characters can")]
     BadContact(String),
-    /// The connections cannot be set up.
     #[error("cannot set up connections: {0}")]
     Connections(String),
 }
 
 /// The Bot API of one server, for one account. Cheap to clone; clones share everything.
 #[derive(Clone)]
-pub struct Client(Arc<Inner>);
+pub struct Client(pub(super) Arc<Inner>);
 
-struct Inner {
+pub(super) struct Inner {
     base: Url,
     pools: Pools,
-    token: Token,
+    pub(super) token: Token,
     authorization: HeaderValue,
     timing: Timing,
-    agent: UserAgent,
+    pub(super) agent: UserAgent,
     limiter: RateLimiter,
-    warnings: WarnOnce,
-    /// Calls that were refused for the rate.
+    pub(super) warnings: WarnOnce,
     limited: RateLimitLog,
-    /// When the connection of the moves was last used.
+    /// When the connection for moves was last used.
     moves_used: Mutex<Option<Instant>>,
-    /// A call was refused as if the token or the account were not good any more.
+    /// Notified by a refusal that may mean that the token or the account is no longer valid.
     doubted: Notify,
-    /// How often in a row such calls were forbidden, by kind.
+    /// Consecutive 403 responses to such calls, by class.
     forbidden: Mutex<BTreeMap<EndpointClass, u32>>,
 }
 
@@ -108,74 +100,67 @@ impl Client {
         })))
     }
 
-    /// The durations in use.
     pub fn timing(&self) -> &Timing {
         &self.0.timing
     }
 
-    /// How many calls of one kind went out.
+    /// The number of calls of this class that went out.
     pub fn calls(&self, class: EndpointClass) -> u64 {
         self.0.limiter.scheduler().stats().sent(class)
     }
 
-    /// The counters of all kinds of calls.
+    /// The counters of all classes of calls.
     pub fn stats(&self) -> CallStats {
         self.0.limiter.scheduler().stats().clone()
     }
 
-    /// The rest of the pause of one kind of call, if it pauses.
+    /// The rest of the pause of this class of calls, if it pauses.
     pub fn pause(&self, class: EndpointClass) -> Option<Duration> {
         self.0.limiter.scheduler().pause(class, Instant::now())
     }
 
-    /// Waits until the server may have refused a call for the rate.
+    /// Waits until [`Client::take_limited`] may have something to return.
     pub async fn limited(&self) {
         self.0.limited.added().await;
     }
 
-    /// What the server refused for the rate since this was last asked, by kind of call and game.
+    /// The calls refused with 429 since the last call of this method, by class and game.
     pub fn take_limited(&self) -> Vec<RateLimitedCalls> {
         self.0.limited.take()
     }
 
-    /// Waits until a call has been refused as if the token or the account were not good any more.
+    /// Waits for a refusal that may mean that the token or the account is no longer valid.
     pub async fn doubted(&self) {
         self.0.doubted.notified().await;
     }
 
-    /// The kind of call at a game or a challenge that was forbidden (403) most often in a row, and how
-    /// often.
+    /// The class of calls on games and challenges with the most 403 responses in a row, and their
+    /// number.
     pub fn forbidden(&self) -> Option<(EndpointClass, u32)> {
         let forbidden = lock(&self.0.forbidden);
         let most = forbidden.iter().max_by_key(|(_, times)| **times);
         most.map(|(class, times)| (*class, *times))
     }
 
-    /// Counts such calls anew.
+    /// Resets these counts.
     pub fn forget_forbidden(&self) {
         lock(&self.0.forbidden).clear();
     }
 
-    /// The bare token, for the one call that asks about it.
-    pub(super) fn token(&self) -> &str {
-        self.0.token.expose()
-    }
-
-    pub(super) fn agent(&self) -> &UserAgent {
-        &self.0.agent
-    }
-
-    pub(super) fn warnings(&self) -> WarnOnce {
-        self.0.warnings.clone()
-    }
-
-    /// The address of the server.
     pub fn server(&self) -> &str {
         self.0.base.as_str()
     }
 
-    /// The address of a resource; the parts are escaped, whatever they hold.
-    pub(super) fn url(&self, parts: &[&str]) -> Url {
+    pub(super) fn get(&self, class: EndpointClass, parts: &[&str]) -> ApiRequest {
+        ApiRequest::get(class, self.url(parts))
+    }
+
+    pub(super) fn post(&self, class: EndpointClass, parts: &[&str]) -> ApiRequest {
+        ApiRequest::post(class, self.url(parts))
+    }
+
+    /// The address of a resource; escapes the parts.
+    fn url(&self, parts: &[&str]) -> Url {
         let mut url = self.0.base.clone();
         url.path_segments_mut()
             .expect("checked when the client was made")
@@ -184,13 +169,13 @@ impl Client {
         url
     }
 
-    /// How long the connection of the moves has been idle; none if it was never used.
+    /// How long the connection for moves has been idle; none if it was never used.
     pub(super) fn moves_idle(&self) -> Option<Duration> {
         let used = *lock(&self.0.moves_used);
         used.map(|at| at.elapsed())
     }
 
-    /// Notes that the connection of the moves is being used.
+    /// Records a use of the connection for moves.
     pub(super) fn use_moves(&self) {
         *lock(&self.0.moves_used) = Some(Instant::now());
     }
@@ -204,8 +189,8 @@ impl Client {
         }
     }
 
-    /// Sends, once more without our name if that may be what the server objects to. What must not be
-    /// done twice is left to fail: the next call of another kind finds out.
+    /// Sends the call, and repeats it without our name if the server may object to the name. A call
+    /// that must not be repeated fails instead, and the next repeatable one finds out.
     async fn exchange(&self, call: &ApiRequest) -> Result<Response, Error> {
         let (agent, named) = self.0.agent.header();
         let pool = self.pool(call.class);
@@ -256,13 +241,13 @@ impl Client {
         })??;
         let mut body = Body::default();
         let reading = body.read(&mut response, call.limit);
-        // A body that breaks off is judged by what there is of it.
+        // A truncated body is judged by the part that arrived.
         let _ = tokio::time::timeout_at(deadline.into(), reading).await;
         let status = response.status().as_u16();
         judge(status, response.headers(), body, call.is_command)
     }
 
-    /// Opens a stream: a server that says nothing to that is as silent as a stream that says nothing.
+    /// Opens a stream. No response within `time` counts as silence of the stream.
     pub(super) async fn open(
         &self,
         call: ApiRequest,
@@ -295,7 +280,7 @@ impl Client {
         self.settle(&call, outcome).map_err(Disconnect::Unopened)
     }
 
-    /// Tells the rate limiter what came of it, and the caller how long a pause is.
+    /// Reports the outcome to the rate limiter, and completes a 429 with the length of the pause.
     fn settle<T>(&self, call: &ApiRequest, outcome: Result<T, Error>) -> Result<T, Error> {
         let class = call.class;
         let end = outcome
@@ -312,7 +297,7 @@ impl Client {
         let Err(Error::RateLimited { wait, body }) = outcome else {
             return outcome;
         };
-        // That the day's games against bots are used up is no limit on calls of this kind.
+        // The daily limit of games against bots is no limit on calls.
         let wait = if body.is_about_bots() {
             wait
         } else {
@@ -327,7 +312,7 @@ impl Client {
         Err(Error::RateLimited { wait, body })
     }
 
-    /// Whether a call at a game or a challenge was refused as if we were not good for it any more.
+    /// Counts 403 responses, and wakes [`Client::doubted`] for any refusal of the account or token.
     fn note_refusal(&self, class: EndpointClass, error: Option<&Error>) {
         match error {
             None => {
@@ -342,31 +327,63 @@ impl Client {
         }
     }
 
-    /// Makes a call whose answer is one JSON object.
-    pub(super) async fn ask<T: FromObject>(&self, call: ApiRequest) -> Result<T, Error> {
+    /// Makes a call whose response says no more than that it worked.
+    pub(super) async fn command(&self, call: ApiRequest) -> Result<(), Error> {
+        self.call(call.command()).await.map(drop)
+    }
+
+    /// Makes a call whose response is one JSON object.
+    pub(super) async fn ask<T: DeserializeOwned>(&self, call: ApiRequest) -> Result<T, Error> {
         let body = self.call(call).await?;
         self.understand(&body)
     }
 
-    /// Reads an answer that is one JSON object.
-    pub(super) fn understand<T: FromObject>(&self, body: &[u8]) -> Result<T, Error> {
+    /// Makes a call whose response is many objects, one per line or in a JSON array, and skips
+    /// malformed ones.
+    pub(super) async fn ask_many<T: DeserializeOwned>(
+        &self,
+        call: ApiRequest,
+    ) -> Result<Vec<T>, Error> {
+        let body = self.call(call).await?;
+        let text = String::from_utf8_lossy(&body);
+        let entries: Vec<&str> = match serde_json::from_str::<Vec<&RawValue>>(&text) {
+            Ok(entries) => entries.into_iter().map(RawValue::get).collect(),
+            Err(_) => text
+                .lines()
+                .filter(|line| !line.trim().is_empty())
+                .collect(),
+        };
+        let read_entry = |entry: &str| match lenient_json::read::<T>(entry) {
+            Ok(read) => {
+                self.warn_of(&read.dropped);
+                Some(read.value)
+            }
+            Err(mismatch) => {
+                self.warn_of(&[mismatch]);
+                None
+            }
+        };
+        Ok(entries.into_iter().filter_map(read_entry).collect())
+    }
+
+    pub(super) fn understand<T: DeserializeOwned>(&self, body: &[u8]) -> Result<T, Error> {
         let text = std::str::from_utf8(body).map_err(|_| Error::Protocol {
             reason: "the answer is not UTF-8".into(),
         })?;
         let read = lenient_json::read::<T>(text).map_err(|mismatch| Error::Protocol {
             reason: mismatch.to_string(),
         })?;
-        for mismatch in &read.dropped {
-            self.complain(mismatch);
-        }
+        self.warn_of(&read.dropped);
         Ok(read.value)
     }
 
-    /// Logs, once, that a part of an answer was left out.
-    pub(super) fn complain(&self, mismatch: &JsonMismatch) {
-        if self.0.warnings.is_new(format!("answer {mismatch}")) {
-            let (path, reason) = (&mismatch.path, &mismatch.reason);
-            tracing::warn!(%path, %reason, "ignoring a malformed field of a response");
+    /// Logs each malformed part of a response once.
+    fn warn_of(&self, dropped: &[JsonMismatch]) {
+        for mismatch in dropped {
+            if self.0.warnings.is_new(format!("answer {mismatch}")) {
+                let (path, reason) = (&mismatch.path, &mismatch.reason);
+                tracing::warn!(%path, %reason, "ignoring a malformed field of a response");
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Connections: TLS with the platform's roots, HTTP/1.1, no redirects, no delay.
 //!
 //! Streams and other calls share one pool, moves have their own: a chat message can never take the warm
-//! connection from a move. Roots are loaded once, and only if TLS is used.
+//! connection of a move. Root certificates are loaded once, and only for TLS.
 
 use std::sync::Arc;
 
@@ -11,19 +11,17 @@ use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::timing::Timing;
 
-/// What may say where the root certificates are.
+/// The variables that may name the root certificates.
 const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// The two pools of connections.
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
-    /// For moves and the calls that keep their connection warm.
+    /// For moves and for the calls that keep their connection warm.
     pub(super) moves: reqwest::Client,
     pub(super) rest: reqwest::Client,
 }
 
 impl Pools {
-    /// Pools for a server that speaks TLS or, like one on the loopback, does not.
     pub(super) fn new(tls: bool, timing: &Timing) -> Result<Self, reqwest::Error> {
         let config = tls_config(tls);
         let pool = || {
@@ -43,7 +41,7 @@ impl Pools {
     }
 }
 
-/// The TLS that pools share, the memory of earlier sessions included.
+/// The TLS settings that pools share, including the cache of sessions.
 pub(super) fn tls_config(needed: bool) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let roots = if needed {
@@ -60,7 +58,7 @@ pub(super) fn tls_config(needed: bool) -> ClientConfig {
     config
 }
 
-/// The roots the operator's system trusts; those of Mozilla where it has none, as in a slim image.
+/// The roots of the system, or those of Mozilla where it has none, as in a slim image.
 fn roots() -> RootCertStore {
     let mut store = RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();

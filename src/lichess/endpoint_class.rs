@@ -5,23 +5,29 @@
 
 use std::time::Duration;
 
+use strum::{EnumCount, IntoStaticStr, VariantArray};
+
+use super::rate_window::Rate;
 use super::timing::Timing;
 
-/// Kinds of calls, each with limits of its own on the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// Classes of calls, each with its own limits on the server; the most urgent first.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, EnumCount, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum EndpointClass {
     Move,
-    /// The end of a game: abort, resign, draw, take back, claim.
+    /// Abort, resign, draw, takeback, claim.
     Act,
-    /// Opening the stream of a game.
+    /// Opening a game stream.
     GameStream,
     /// Opening the event stream.
     EventStream,
-    /// The list of our running games: what was missed is found there, and its clock may run.
+    /// The list of our running games. A game found only there may have a running clock.
     Playing,
-    /// Accepting a person's challenge or withdrawing one of ours: a seat depends on it.
+    /// Accepting a human's challenge or withdrawing one of ours: a game slot depends on it.
     Answer,
-    /// Accepting a bot's challenge, which the server may refuse while it lets people in.
+    /// Accepting a bot's challenge, which the server may refuse while it still admits humans.
     AcceptBot,
     Decline,
     /// Making challenges; counted in credits.
@@ -30,55 +36,32 @@ pub enum EndpointClass {
     Arena,
     Chat,
     Account,
-    /// Everything else that is only looked up.
+    /// Every other read-only call.
     Lookup,
     /// Joining and leaving teams.
     Team,
-    /// Keeping the connection of the moves warm.
+    /// Keeping the connection for moves warm.
     Warm,
 }
 
-/// How a kind of call is let out.
+/// How the rate limiter admits a class of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// At once, whatever happens.
+    /// At once, in any case.
     AtOnce,
-    /// At once within its limits; beyond them it waits for them alone.
+    /// At once within its own limits; beyond them it waits for nothing else.
     Paced,
-    /// In turn with its like: few under way at once, apart from one another, the most urgent first.
+    /// Through the queue: few at a time, spaced out, the most urgent first.
     InTurn,
-    /// At once or not at all.
+    /// At once within its limits, or not at all.
     NowOrNever,
 }
 
-/// So many in so long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rate {
-    pub(super) most: u32,
-    pub(super) span: Duration,
-}
-
 impl EndpointClass {
-    /// All kinds, the most urgent first.
-    pub const ALL: [Self; 15] = [
-        Self::Move,
-        Self::Act,
-        Self::GameStream,
-        Self::EventStream,
-        Self::Playing,
-        Self::Answer,
-        Self::AcceptBot,
-        Self::Decline,
-        Self::Create,
-        Self::Arena,
-        Self::Chat,
-        Self::Account,
-        Self::Lookup,
-        Self::Team,
-        Self::Warm,
-    ];
+    /// All classes, the most urgent first.
+    pub const ALL: [Self; Self::COUNT] = *Self::VARIANTS.first_chunk().expect("all variants");
 
-    /// Whether every token and account that may play at all may make such calls.
+    /// Whether every token and account that may play may make such calls.
     pub(super) const fn is_play(self) -> bool {
         matches!(
             self,
@@ -92,36 +75,21 @@ impl EndpointClass {
         )
     }
 
-    /// Whether such a call may be sent again without knowing what became of the first: a second
-    /// challenge replaces the first and costs again, a line of chat is said twice.
+    /// Whether such a call may be sent again although the first may have succeeded: a second
+    /// challenge replaces the first and costs credits again, and a chat line would appear twice.
     pub(super) const fn is_repeatable(self) -> bool {
         !matches!(self, Self::Create | Self::Chat)
     }
 
-    /// Whether a pause is enforced here; otherwise it is told and the player of the game decides.
+    /// Whether the rate limiter enforces a pause; otherwise it reports the pause and the game task
+    /// decides.
     pub const fn is_enforced(self) -> bool {
         !matches!(self, Self::Move | Self::Act | Self::GameStream)
     }
 
-    /// The word for logs and counters.
+    /// The label for logs and counters.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Move => "move",
-            Self::Act => "act",
-            Self::GameStream => "game_stream",
-            Self::EventStream => "event_stream",
-            Self::Playing => "playing",
-            Self::Answer => "answer",
-            Self::AcceptBot => "accept_bot",
-            Self::Decline => "decline",
-            Self::Create => "create",
-            Self::Arena => "arena",
-            Self::Chat => "chat",
-            Self::Account => "account",
-            Self::Lookup => "lookup",
-            Self::Team => "team",
-            Self::Warm => "warm",
-        }
+        self.into_str()
     }
 
     pub(super) const fn admission(self) -> Admission {
@@ -144,13 +112,13 @@ impl EndpointClass {
         }
     }
 
-    /// Who goes first among those whose turn it may be; the smallest number does.
+    /// The order in the queue; the smallest number goes first.
     pub(super) const fn rank(self) -> usize {
         self as usize
     }
 
-    /// What may go out in which span. The server counts from the first call of a window; here any
-    /// span of that length counts, so its windows cannot be overdrawn wherever they begin.
+    /// The rates to keep to. The server's windows start at the first call; the bot counts over any
+    /// span of that length and so exceeds no window, wherever it starts.
     pub(super) fn rates(self, timing: &Timing) -> Vec<Rate> {
         let minute = timing.minute;
         let second = minute / 60;
@@ -158,13 +126,13 @@ impl EndpointClass {
         match self {
             Self::Move | Self::Decline => Vec::new(),
             Self::Act => vec![per(60, second * 10)],
-            // No limit is known; a crash with many games must come back at once all the same.
+            // No limit is known, and after a crash many games must resume at once.
             Self::GameStream => vec![per(64, second), per(400, minute)],
             Self::EventStream => {
                 let most = u32::try_from(timing.openings).unwrap_or(u32::MAX);
                 vec![per(most.max(1), timing.opening_window)]
             }
-            // 64 in five seconds, for all users of the server together.
+            // 64 in five seconds, shared by all users of the server.
             Self::Answer | Self::AcceptBot => vec![per(20, second * 5)],
             // 25 credits a minute, 200 a day.
             Self::Create => vec![per(20, minute), per(200, minute * 60 * 24)],
@@ -177,7 +145,7 @@ impl EndpointClass {
         }
     }
 
-    /// How long such a call may wait to be let out; beyond, the caller is told the wait instead.
+    /// How long such a call may wait; beyond that it fails with the wait.
     pub(super) fn patience(self, timing: &Timing) -> Duration {
         let second = timing.minute / 60;
         match self {
@@ -196,7 +164,7 @@ impl EndpointClass {
         }
     }
 
-    /// How many such calls may wait at once.
+    /// The maximum number of waiting calls.
     pub(super) const fn most_waiting(self) -> usize {
         match self {
             Self::Move | Self::Warm => 0,

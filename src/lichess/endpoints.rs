@@ -1,14 +1,17 @@
-//! The endpoints of the Bot API, one method each.
+//! The endpoints of the API, one method each.
 //!
 //! A method only makes the call: pacing is the rate limiter's job, retrying the caller's. The server
-//! answers "ok" to many commands that did nothing; only the streams show what happened.
+//! answers "ok" to many commands that did nothing; only the streams show what happened. A password goes
+//! out in the form of its call and is kept nowhere else.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
-use reqwest::Url;
 use serde_json::value::RawValue;
 
-use super::challenge::{self, Challenge, ChallengeOptions, Challenges};
+use super::arena::{Arena, Arenas};
+use super::challenge::{Challenge, ChallengeOptions, Challenges, CreatedChallenge};
 use super::client::Client;
 use super::disconnect::Disconnect;
 use super::endpoint_class::EndpointClass;
@@ -18,22 +21,22 @@ use super::event::Playing;
 use super::export::ExportedGame;
 use super::game_event::ChatLine;
 use super::ids::{ChallengeId, GameId, UserId};
-use super::lenient_json::{FromObject, JsonMismatch, Object, read};
+use super::lenient_json::{EXCERPT_CHARS, excerpt};
 use super::player::{Account, Presence, TokenInfo};
 use super::request::ApiRequest;
-use super::stream::{ChallengeStream, EventStream, GameStream};
+use super::stream::{ChallengeStream, EventStream, GameStream, Record, RecordStream};
 
-/// Most of the list of bots online that is read.
-const ONLINE_LIMIT: usize = 4 << 20;
+/// The maximum length of a list of bots or tournaments.
+const LIST_LIMIT: usize = 4 << 20;
 
-/// Most games the server lists at once.
+/// The most running games that the server lists.
 const PLAYING_MAX: &str = "50";
 
-/// Most users that can be looked at together.
+/// The most users that one call can ask about.
 const MOST_USERS: usize = 100;
 
-/// Whether a move goes with an offer of a draw. It also accepts one that is pending, and then the
-/// move itself is not played.
+/// Whether a move carries a draw offer. The offer also accepts a pending one, and then the server does
+/// not play the move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OfferDraw {
     #[default]
@@ -41,7 +44,7 @@ pub enum OfferDraw {
     Yes,
 }
 
-/// An answer to what the opponent proposes, or a proposal of our own.
+/// An answer to an offer of the opponent, or an offer of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     Yes,
@@ -57,182 +60,170 @@ impl Reply {
     }
 }
 
+/// What to send when joining an arena.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct JoinOptions {
+    pub password: Option<String>,
+    /// The team to play for.
+    pub team: Option<String>,
+    /// Whether the bot wants to be paired now; the server remembers this for a minute.
+    pub pair_me: bool,
+}
+
+impl fmt::Debug for JoinOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let password = self.password.as_ref().map(|_| "***");
+        f.debug_struct("JoinOptions")
+            .field("password", &password)
+            .field("team", &self.team)
+            .field("pair_me", &self.pair_me)
+            .finish()
+    }
+}
+
 /// The account and its streams.
 impl Client {
-    /// Our account. From now on requests name it in their user agent. At most 30 of these fit into
-    /// five minutes.
+    /// Our account. From now on the user agent names it. At most 30 of these fit into five minutes.
     pub async fn account(&self) -> Result<Account, Error> {
-        let url = self.url(&["api", "account"]);
-        let account: Account = self
-            .ask(ApiRequest::get(EndpointClass::Account, url))
-            .await?;
-        self.agent().learn_name(&account.username);
+        let call = self.get(EndpointClass::Account, &["api", "account"]);
+        let account: Account = self.ask(call).await?;
+        self.0.agent.learn_name(&account.username);
         Ok(account)
     }
 
-    /// Turns the account into a bot's, for good. Only an account without any game can be turned.
+    /// Turns the account into a bot account, for good. Only an account without any game can be turned.
     pub async fn upgrade_to_bot(&self) -> Result<(), Error> {
-        let url = self.url(&["api", "bot", "account", "upgrade"]);
-        self.command(ApiRequest::post(EndpointClass::Account, url))
+        let parts = ["api", "bot", "account", "upgrade"];
+        self.command(self.post(EndpointClass::Account, &parts))
             .await
     }
 
-    /// The games of the account that are running, most urgent first, fifty at most.
+    /// The running games of the account, most urgent first, fifty at most.
     pub async fn playing(&self) -> Result<Playing, Error> {
-        let mut url = self.url(&["api", "account", "playing"]);
-        url.query_pairs_mut().append_pair("nb", PLAYING_MAX);
-        self.ask(ApiRequest::get(EndpointClass::Playing, url)).await
+        let call = self.get(EndpointClass::Playing, &["api", "account", "playing"]);
+        self.ask(call.query("nb", PLAYING_MAX)).await
     }
 
-    /// A game with its moves, how it ended, and what it did to ratings; not for play.
+    /// A game with its moves, its end and its effect on ratings; not for play.
     pub async fn export(&self, game: &GameId) -> Result<ExportedGame, Error> {
-        let mut url = self.url(&["game", "export", game.as_str()]);
-        for needless in ["clocks", "evals", "opening", "division"] {
-            url.query_pairs_mut().append_pair(needless, "false");
-        }
-        self.ask(ApiRequest::get(EndpointClass::Lookup, url)).await
+        let parts = ["game", "export", game.as_str()];
+        let unneeded = ["clocks", "evals", "opening", "division"];
+        let call = self.get(EndpointClass::Lookup, &parts);
+        let call = unneeded
+            .iter()
+            .fold(call, |call, part| call.query(part, "false"));
+        self.ask(call).await
     }
 
-    /// What our token is worth; nothing if the server does not know it.
+    /// What our token allows; none if the server does not know it.
     pub async fn test_token(&self) -> Result<Option<TokenInfo>, Error> {
-        let url = self.url(&["api", "token", "test"]);
-        let call = ApiRequest::post(EndpointClass::Lookup, url).text(self.token());
-        let Tested(info) = self.ask(call).await?;
-        Ok(info)
+        let call = self.post(EndpointClass::Lookup, &["api", "token", "test"]);
+        let body = self.call(call.text(self.0.token.expose())).await?;
+        // The key is the token, so it must not become part of a report.
+        let by_token: Result<HashMap<String, Option<&RawValue>>, _> = serde_json::from_slice(&body);
+        let by_token = by_token.map_err(|error| Error::Protocol {
+            reason: excerpt(&error.to_string(), EXCERPT_CHARS),
+        })?;
+        let info = by_token.into_values().flatten().next();
+        info.map(|info| self.understand(info.get().as_bytes()))
+            .transpose()
     }
 
     /// The bots that are online, `count` at most (the server lists up to 512).
     pub async fn online_bots(&self, count: u32) -> Result<Vec<Account>, Error> {
-        let mut url = self.url(&["api", "bot", "online"]);
-        url.query_pairs_mut().append_pair("nb", &count.to_string());
-        let call = ApiRequest::get(EndpointClass::Lookup, url).many(ONLINE_LIMIT);
-        let body = self.call(call).await?;
-        Ok(self.understand_many(&body))
+        let call = self.get(EndpointClass::Lookup, &["api", "bot", "online"]);
+        let call = call.query("nb", &count.to_string());
+        self.ask_many(call.ndjson().up_to(LIST_LIMIT)).await
     }
 
-    /// Where these users are at the moment, a hundred at most; unknown ones are left out.
+    /// Whether these users are online and playing, a hundred at most; leaves out unknown ones.
     pub async fn presence(&self, users: &[UserId]) -> Result<Vec<Presence>, Error> {
-        let mut url = self.url(&["api", "users", "status"]);
         let ids: Vec<_> = users.iter().take(MOST_USERS).map(UserId::as_str).collect();
-        url.query_pairs_mut().append_pair("ids", &ids.join(","));
-        let body = self
-            .call(ApiRequest::get(EndpointClass::Lookup, url))
-            .await?;
-        Ok(self.understand_many(&body))
+        let call = self.get(EndpointClass::Lookup, &["api", "users", "status"]);
+        self.ask_many(call.query("ids", &ids.join(","))).await
     }
 
-    /// Opens the event stream. Only one lives at a time: this closes any other of the account.
+    /// Opens the event stream. An account has one at a time: this closes any other.
     ///
     /// # Errors
     /// [`Disconnect::Unopened`] with the class of the refusal, or [`Disconnect::Silent`].
     pub async fn events(&self) -> Result<EventStream, Disconnect> {
-        let url = self.url(&["api", "stream", "event"]);
-        let idle = self.timing().event_idle;
-        let call = ApiRequest::get(EndpointClass::EventStream, url).stream();
-        let response = self.open(call, self.timing().call.max(idle)).await?;
-        let subject = "events".to_owned();
-        Ok(EventStream::new(response, idle, subject, self.warnings()))
+        let call = self.get(EndpointClass::EventStream, &["api", "stream", "event"]);
+        let (idle, longest) = (self.timing().event_idle, self.timing().call);
+        self.listen(call, longest.max(idle), idle, "events".to_owned())
+            .await
     }
 
-    /// Opens the stream of a game, whose answer may take as long as `patience`. Only one lives at a
-    /// time for a game.
+    /// Opens the stream of a game and waits up to `patience` for the response. A game has one at a time.
     ///
     /// # Errors
     /// As for [`Client::events`]; `Gone` when there is no such game of ours.
     pub async fn game(&self, game: &GameId, patience: Duration) -> Result<GameStream, Disconnect> {
-        let url = self.url(&["api", "bot", "game", "stream", game.as_str()]);
-        let idle = self.timing().game_idle;
-        let call = ApiRequest::get(EndpointClass::GameStream, url)
-            .about(game)
-            .stream();
-        let response = self.open(call, patience).await?;
-        let subject = game.to_string();
-        Ok(GameStream::new(response, idle, subject, self.warnings()))
+        let parts = ["api", "bot", "game", "stream", game.as_str()];
+        let call = self.get(EndpointClass::GameStream, &parts).about(game);
+        self.listen(call, patience, self.timing().game_idle, game.to_string())
+            .await
     }
 
-    /// Makes sure that the next move finds a warm connection: if it has been idle for some time, a
-    /// small call goes over it. Returns whether one did. The outcome does not matter.
+    async fn listen<T: Record>(
+        &self,
+        call: ApiRequest,
+        patience: Duration,
+        idle: Duration,
+        subject: String,
+    ) -> Result<RecordStream<T>, Disconnect> {
+        let response = self.open(call.ndjson(), patience).await?;
+        let warnings = self.0.warnings.clone();
+        Ok(RecordStream::new(response, idle, subject, warnings))
+    }
+
+    /// Makes sure that the next move finds a warm connection: makes a small call over it if it has been
+    /// idle for some time. Returns whether it did; the outcome of the call does not matter.
     pub async fn warm(&self) -> bool {
         let idle = self.moves_idle();
         if idle.is_some_and(|idle| idle < self.timing().warm_after) {
             return false;
         }
-        // Said beforehand, so that of several games only one warms.
+        // Recorded beforehand, so that of several games only one warms the connection.
         self.use_moves();
-        if let Err(error) = self
-            .call(ApiRequest::get(EndpointClass::Warm, self.smallest()))
-            .await
-        {
+        if let Err(error) = self.call(self.smallest_call()).await {
             tracing::debug!(%error, "warming the connection for moves");
         }
         true
     }
 
-    /// Whether the server answers a small call: over the connection of the moves, which is warm then.
+    /// Whether the server answers a small call over the connection for moves, which is warm then.
     pub async fn ping(&self) -> bool {
         self.use_moves();
-        let outcome = self
-            .call(ApiRequest::get(EndpointClass::Warm, self.smallest()))
-            .await;
-        outcome.is_ok()
+        self.call(self.smallest_call()).await.is_ok()
     }
 
-    /// What costs the server least.
-    fn smallest(&self) -> Url {
-        let mut url = self.url(&["api", "account", "playing"]);
-        url.query_pairs_mut().append_pair("nb", "1");
-        url
-    }
-
-    /// Makes a call whose answer says no more than that it worked.
-    pub(super) async fn command(&self, call: ApiRequest) -> Result<(), Error> {
-        self.call(call.command()).await.map(drop)
-    }
-
-    /// Reads an answer of many objects: one a line, or a JSON array. What does not fit is left out.
-    fn understand_many<T: FromObject>(&self, body: &[u8]) -> Vec<T> {
-        let text = String::from_utf8_lossy(body);
-        let entries: Vec<&str> = match serde_json::from_str::<Vec<&RawValue>>(&text) {
-            Ok(entries) => entries.into_iter().map(RawValue::get).collect(),
-            Err(_) => text
-                .lines()
-                .filter(|line| !line.trim().is_empty())
-                .collect(),
-        };
-        let read_entry = |entry: &str| match read::<T>(entry) {
-            Ok(read) => {
-                read.dropped
-                    .iter()
-                    .for_each(|mismatch| self.complain(mismatch));
-                Some(read.value)
-            }
-            Err(mismatch) => {
-                self.complain(&mismatch);
-                None
-            }
-        };
-        entries.into_iter().filter_map(read_entry).collect()
+    /// The call that costs the server least.
+    fn smallest_call(&self) -> ApiRequest {
+        let call = self.get(EndpointClass::Warm, &["api", "account", "playing"]);
+        call.query("nb", "1")
     }
 }
 
-/// What is done in a game.
+/// Actions in a game.
 impl Client {
-    /// Plays a move, in UCI. A yes is no proof that it counted: the stream is.
+    /// Plays a move, in UCI. Success does not prove that the server played it: the stream does.
     pub async fn make_move(&self, game: &GameId, uci: &str, offer: OfferDraw) -> Result<(), Error> {
-        let mut url = self.url(&["api", "bot", "game", game.as_str(), "move", uci]);
-        if offer == OfferDraw::Yes {
-            url.query_pairs_mut().append_pair("offeringDraw", "true");
-        }
-        self.command(ApiRequest::post(EndpointClass::Move, url).about(game))
-            .await
+        let parts = ["api", "bot", "game", game.as_str(), "move", uci];
+        let call = self.post(EndpointClass::Move, &parts).about(game);
+        self.command(match offer {
+            OfferDraw::Yes => call.query("offeringDraw", "true"),
+            OfferDraw::No => call,
+        })
+        .await
     }
 
-    /// Calls the game off; possible for either side while fewer than two moves have been made.
+    /// Aborts the game; either side may while fewer than two moves have been made.
     pub async fn abort(&self, game: &GameId) -> Result<(), Error> {
         self.act(game, &["abort"]).await
     }
 
-    /// Gives the game up. One that can still be aborted is aborted instead.
+    /// Resigns the game. The server aborts a game that can still be aborted.
     pub async fn resign(&self, game: &GameId) -> Result<(), Error> {
         self.act(game, &["resign"]).await
     }
@@ -242,7 +233,7 @@ impl Client {
         self.act(game, &["draw", reply.word()]).await
     }
 
-    /// Proposes or accepts to take back, or declines it.
+    /// Proposes or accepts a takeback, or declines one.
     pub async fn takeback(&self, game: &GameId, reply: Reply) -> Result<(), Error> {
         self.act(game, &["takeback", reply.word()]).await
     }
@@ -258,151 +249,180 @@ impl Client {
     }
 
     async fn act(&self, game: &GameId, what: &[&str]) -> Result<(), Error> {
-        let mut parts = vec!["api", "bot", "game", game.as_str()];
-        parts.extend(what);
-        let url = self.url(&parts);
-        self.command(ApiRequest::post(EndpointClass::Act, url).about(game))
+        let parts = [&["api", "bot", "game", game.as_str()], what].concat();
+        self.command(self.post(EndpointClass::Act, &parts).about(game))
             .await
     }
 
-    /// Says something, in 140 characters. Text that looks like spam vanishes without a word.
+    /// Sends a chat line of up to 140 characters. The server drops spam without an error.
     pub async fn chat(&self, game: &GameId, room: Room, text: &str) -> Result<(), Error> {
-        let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
+        let parts = ["api", "bot", "game", game.as_str(), "chat"];
         let form = [("room", room.as_str()), ("text", text)];
-        let call = ApiRequest::post(EndpointClass::Chat, url)
-            .about(game)
-            .form(&form);
-        self.command(call).await
+        let call = self.post(EndpointClass::Chat, &parts).about(game);
+        self.command(call.form(&form)).await
     }
 
-    /// What was said in the players' room.
+    /// The chat of the players' room.
     pub async fn fetch_chat(&self, game: &GameId) -> Result<Vec<ChatLine>, Error> {
-        let url = self.url(&["api", "bot", "game", game.as_str(), "chat"]);
-        let body = self
-            .call(ApiRequest::get(EndpointClass::Chat, url).about(game))
-            .await?;
-        Ok(self.understand_many(&body))
+        let parts = ["api", "bot", "game", game.as_str(), "chat"];
+        self.ask_many(self.get(EndpointClass::Chat, &parts).about(game))
+            .await
     }
 }
 
+/// Challenges.
 impl Client {
-    /// Challenges a user. After a lost answer this must not be repeated blindly: a new challenge
-    /// replaces the old one and costs credit.
+    /// Challenges a user. Do not repeat this blindly after a lost response: a new challenge replaces the
+    /// old one and costs credits.
     pub async fn create_challenge(
         &self,
         user: &UserId,
         options: &ChallengeOptions,
     ) -> Result<Challenge, Error> {
-        let Created(challenge) = self.ask(self.challenge_call(user, options, false)).await?;
-        Ok(challenge)
+        let created = self.ask(self.challenge_call(user, options, false)).await;
+        created.map(|CreatedChallenge { challenge }| challenge)
     }
 
     /// Challenges a user and keeps the challenge alive while the stream is held.
     ///
     /// # Errors
-    /// As for [`Client::events`]. Giving the stream up does not cancel the challenge.
+    /// As for [`Client::events`]. Dropping the stream does not cancel the challenge.
     pub async fn keep_challenge(
         &self,
         user: &UserId,
         options: &ChallengeOptions,
     ) -> Result<ChallengeStream, Disconnect> {
         let call = self.challenge_call(user, options, true);
-        let idle = self.timing().challenge_idle;
-        let patience = self.timing().call.max(idle);
-        let response = self.open(call.stream(), patience).await?;
+        let (idle, longest) = (self.timing().challenge_idle, self.timing().call);
         let subject = format!("challenge to {user}");
-        Ok(ChallengeStream::new(
-            response,
-            idle,
-            subject,
-            self.warnings(),
-        ))
+        self.listen(call, longest.max(idle), idle, subject).await
     }
 
     fn challenge_call(&self, user: &UserId, options: &ChallengeOptions, keep: bool) -> ApiRequest {
-        let url = self.url(&["api", "challenge", user.as_str()]);
+        let call = self.post(EndpointClass::Create, &["api", "challenge", user.as_str()]);
         let form = options.form();
-        let mut fields: Vec<_> = form
-            .iter()
-            .map(|(key, text)| (*key, text.as_str()))
-            .collect();
-        if keep {
-            fields.push(("keepAliveStream", "true"));
-        }
-        ApiRequest::post(EndpointClass::Create, url)
-            .costing(options.credits)
-            .form(&fields)
+        let fields = form.iter().map(|(key, text)| (*key, text.as_str()));
+        let keep = keep.then_some(("keepAliveStream", "true"));
+        let fields: Vec<_> = fields.chain(keep).collect();
+        call.costing(options.credits).form(&fields)
     }
 
-    /// The pending challenges, both ways. Needs the scope `challenge:read`.
+    /// The pending challenges, both ways. Requires the OAuth scope `challenge:read`.
     pub async fn challenges(&self) -> Result<Challenges, Error> {
-        let url = self.url(&["api", "challenge"]);
-        self.ask(ApiRequest::get(EndpointClass::Lookup, url)).await
+        let call = self.get(EndpointClass::Lookup, &["api", "challenge"]);
+        self.ask(call).await
     }
 
-    /// One challenge, also for some time after it was answered.
+    /// One challenge, for some time also after its end.
     pub async fn show_challenge(&self, challenge: &ChallengeId) -> Result<Challenge, Error> {
-        let url = self.url(&["api", "challenge", challenge.as_str(), "show"]);
-        let Created(challenge) = self
-            .ask(ApiRequest::get(EndpointClass::Lookup, url))
-            .await?;
-        Ok(challenge)
+        let parts = ["api", "challenge", challenge.as_str(), "show"];
+        let shown = self.ask(self.get(EndpointClass::Lookup, &parts)).await;
+        shown.map(|CreatedChallenge { challenge }| challenge)
     }
 
-    /// Accepts a person's challenge to us.
+    /// Accepts a human's challenge.
     pub async fn accept(&self, challenge: &ChallengeId) -> Result<(), Error> {
-        self.accept_as(EndpointClass::Answer, challenge).await
+        self.answer(EndpointClass::Answer, challenge, "accept", &[])
+            .await
     }
 
-    /// Accepts a bot's: a limit that this meets keeps no person out.
+    /// Accepts a bot's challenge: a limit that this call meets does not affect humans.
     pub async fn accept_bot(&self, challenge: &ChallengeId) -> Result<(), Error> {
-        self.accept_as(EndpointClass::AcceptBot, challenge).await
+        self.answer(EndpointClass::AcceptBot, challenge, "accept", &[])
+            .await
     }
 
-    async fn accept_as(&self, class: EndpointClass, challenge: &ChallengeId) -> Result<(), Error> {
-        let url = self.url(&["api", "challenge", challenge.as_str(), "accept"]);
-        self.command(ApiRequest::post(class, url)).await
-    }
-
-    /// Declines a challenge to us.
+    /// Declines an incoming challenge.
     pub async fn decline(
         &self,
         challenge: &ChallengeId,
         reason: DeclineReason,
     ) -> Result<(), Error> {
-        let url = self.url(&["api", "challenge", challenge.as_str(), "decline"]);
         let reason = match reason {
             DeclineReason::Unknown => DeclineReason::Generic,
             known => known,
         };
         let form = [("reason", reason.as_str())];
-        self.command(ApiRequest::post(EndpointClass::Decline, url).form(&form))
+        self.answer(EndpointClass::Decline, challenge, "decline", &form)
             .await
     }
 
-    /// Withdraws a challenge of ours.
+    /// Withdraws an outgoing challenge.
     pub async fn cancel(&self, challenge: &ChallengeId) -> Result<(), Error> {
-        let url = self.url(&["api", "challenge", challenge.as_str(), "cancel"]);
-        self.command(ApiRequest::post(EndpointClass::Answer, url))
+        self.answer(EndpointClass::Answer, challenge, "cancel", &[])
             .await
     }
-}
 
-/// A challenge, bare or wrapped.
-struct Created(Challenge);
-
-impl FromObject for Created {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        challenge::created(object).map(Self)
+    async fn answer(
+        &self,
+        class: EndpointClass,
+        challenge: &ChallengeId,
+        what: &str,
+        form: &[(&str, &str)],
+    ) -> Result<(), Error> {
+        let call = self.post(class, &["api", "challenge", challenge.as_str(), what]);
+        self.command(if form.is_empty() {
+            call
+        } else {
+            call.form(form)
+        })
+        .await
     }
 }
 
-/// The answer to a question about one token; its key, the token itself, is not looked at.
-struct Tested(Option<TokenInfo>);
-
-impl FromObject for Tested {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let info = object.values().find(|raw| *raw != "null");
-        info.map_or(Ok(Self(None)), |info| Ok(Self(Some(read(info)?.value))))
+/// Arenas and teams.
+impl Client {
+    /// The arenas of the tournament page.
+    pub async fn arenas(&self) -> Result<Arenas, Error> {
+        let call = self.get(EndpointClass::Lookup, &["api", "tournament"]);
+        self.ask(call.up_to(LIST_LIMIT)).await
     }
+
+    /// One arena, as our account sees it.
+    pub async fn arena(&self, id: &str) -> Result<Arena, Error> {
+        let call = self.get(EndpointClass::Lookup, &["api", "tournament", id]);
+        self.ask(call.up_to(LIST_LIMIT)).await
+    }
+
+    /// Joins an arena, or confirms our presence. At most 30 of these fit into ten minutes.
+    pub async fn join_arena(&self, id: &str, options: &JoinOptions) -> Result<(), Error> {
+        let call = self.post(EndpointClass::Arena, &["api", "tournament", id, "join"]);
+        let fields = [
+            ("password", options.password.as_deref()),
+            ("team", options.team.as_deref()),
+            ("pairMeAsap", options.pair_me.then_some("true")),
+        ];
+        self.command(call.form(&present(fields))).await
+    }
+
+    /// Leaves an arena, or pauses in it.
+    pub async fn leave_arena(&self, id: &str) -> Result<(), Error> {
+        let parts = ["api", "tournament", id, "withdraw"];
+        self.command(self.post(EndpointClass::Arena, &parts)).await
+    }
+
+    /// Joins a team, with the message or password it asks for.
+    pub async fn join_team(
+        &self,
+        team: &str,
+        message: Option<&str>,
+        password: Option<&str>,
+    ) -> Result<(), Error> {
+        let call = self.post(EndpointClass::Team, &["team", team, "join"]);
+        let fields = [("message", message), ("password", password)];
+        self.command(call.form(&present(fields))).await
+    }
+
+    pub async fn leave_team(&self, team: &str) -> Result<(), Error> {
+        let call = self.post(EndpointClass::Team, &["team", team, "quit"]);
+        self.command(call).await
+    }
+}
+
+/// The fields of a form that have a value.
+fn present<'f, const N: usize>(fields: [(&'f str, Option<&'f str>); N]) -> Vec<(&'f str, &'f str)> {
+    let present = fields
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text?)));
+    present.collect()
 }

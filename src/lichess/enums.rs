@@ -1,101 +1,78 @@
 //! The enumerations of the protocol, each with a variant for unknown words, and speeds of clocks.
 //!
-//! Matching ignores case (decline reasons are sent in camel case and come back in lower case). An unknown
+//! Matching ignores case: decline reasons go out in camel case and come back in lower case. An unknown
 //! word is never an error.
 
-use std::fmt;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// A vocabulary with a place for the word we do not know.
-pub(super) trait OrUnknown: DeserializeOwned + Copy + PartialEq {
-    const UNKNOWN: Self;
-}
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, FromRepr, IntoStaticStr, VariantArray};
 
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+    ($($(#[$meta:meta])* $name:ident { $($variants:tt)+ })+) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Serialize, Deserialize, Display, EnumString, IntoStaticStr, VariantArray)]
+        #[serde(rename_all = "camelCase")]
+        #[strum(serialize_all = "camelCase", ascii_case_insensitive, const_into_str)]
         pub enum $name {
-            $($(#[$doc])* $variant,)+
+            $($variants)+
             /// A word this program does not know.
+            #[serde(other)]
             Unknown,
         }
 
         impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            /// All but `Unknown`, which comes last.
+            pub const ALL: &'static [Self] = match Self::VARIANTS.split_last() {
+                Some((_, known)) => known,
+                None => &[],
+            };
 
             /// The word as the server writes it.
             pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)+
-                    Self::Unknown => "unknown",
-                }
+                self.into_str()
             }
 
             /// The meaning of a word, in any letter case.
             pub fn from_word(word: &str) -> Self {
-                $(if word.eq_ignore_ascii_case($text) {
-                    return Self::$variant;
-                })+
-                Self::Unknown
+                word.parse().unwrap_or(Self::Unknown)
             }
         }
-
-        impl OrUnknown for $name {
-            const UNKNOWN: Self = Self::Unknown;
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let word = String::deserialize(deserializer)?;
-                Ok(Self::from_word(&word))
-            }
-        }
-    };
+    )+};
 }
 
 words! {
-    /// How a game stands or how it ended.
+    /// How a game stands or how it ended, with the number that events use for it.
+    #[derive(FromRepr)]
+    #[repr(u64)]
     Status {
         /// Nothing has happened yet.
-        Created = "created",
-        Started = "started",
+        Created = 10,
+        Started = 20,
         /// Not played; counts for nothing.
-        Aborted = "aborted",
-        Mate = "mate",
-        Resign = "resign",
-        Stalemate = "stalemate",
-        /// A player left and the other claimed.
-        Timeout = "timeout",
+        Aborted = 25,
+        Mate = 30,
+        Resign = 31,
+        Stalemate = 32,
+        /// A player left and the other claimed the win.
+        Timeout = 33,
         /// Agreement, repetition, fifty moves, dead position or ply cap.
-        Draw = "draw",
+        Draw = 34,
         /// A flag fell; without a winner when the other side cannot win.
-        OutOfTime = "outoftime",
+        #[serde(rename = "outoftime")]
+        #[strum(serialize = "outoftime")]
+        OutOfTime = 35,
         /// A player was caught cheating.
-        Cheat = "cheat",
+        Cheat = 36,
         /// The first move did not come in time.
-        NoStart = "noStart",
-        /// Finished in a way no one recorded.
-        UnknownFinish = "unknownFinish",
-        /// A draw claimed by a side whose opponent cannot win.
-        InsufficientMaterialClaim = "insufficientMaterialClaim",
+        NoStart = 37,
+        /// Finished in a way that Lichess did not record.
+        UnknownFinish = 38,
+        /// A draw claimed because the opponent cannot win.
+        InsufficientMaterialClaim = 39,
         /// The variant's own ending: in atomic, a king exploded.
-        VariantEnd = "variantEnd",
+        VariantEnd = 60,
     }
 }
 
@@ -110,16 +87,16 @@ impl Status {
         !self.is_playing()
     }
 
-    /// How games end whose loser lost by time: a flag fell, or a player was gone for too long.
+    /// The ends by time: a flag fell, or a player was gone for too long.
     pub const TIME_FORFEITS: [Self; 2] = [Self::OutOfTime, Self::Timeout];
 
-    /// Whether it is one of those; drawn where the other side could not have won.
+    /// Whether time ended the game, which is drawn if the other side could not have won.
     pub fn is_time_forfeit(self) -> bool {
         Self::TIME_FORFEITS.contains(&self)
     }
 
-    /// Whether a game that ended so, won by this side or by no one, has a result. What was called off
-    /// has none, nor has what ended in a way that no one knows, unless someone won it.
+    /// Whether a game with this end and `winner` has a result. An aborted game and one with an unknown
+    /// end have none unless there is a winner.
     pub const fn has_result(self, winner: Option<Side>) -> bool {
         let open = self.is_playing()
             || matches!(
@@ -129,34 +106,9 @@ impl Status {
         winner.is_some() || !open
     }
 
-    /// The number the server uses for it in events, where it has one.
-    pub const fn number(self) -> Option<u8> {
-        Some(match self {
-            Self::Created => 10,
-            Self::Started => 20,
-            Self::Aborted => 25,
-            Self::Mate => 30,
-            Self::Resign => 31,
-            Self::Stalemate => 32,
-            Self::Timeout => 33,
-            Self::Draw => 34,
-            Self::OutOfTime => 35,
-            Self::Cheat => 36,
-            Self::NoStart => 37,
-            Self::UnknownFinish => 38,
-            Self::InsufficientMaterialClaim => 39,
-            Self::VariantEnd => 60,
-            Self::Unknown => return None,
-        })
-    }
-
     /// The status with this number.
     pub fn from_number(number: u64) -> Self {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|status| status.number().map(u64::from) == Some(number))
-            .unwrap_or(Self::Unknown)
+        Self::from_repr(number).unwrap_or(Self::Unknown)
     }
 }
 
@@ -164,13 +116,13 @@ words! {
     /// Speed classes by estimated duration. Not a test for the presence of a clock.
     Speed {
         /// Under 30 seconds: closed to bots.
-        UltraBullet = "ultraBullet",
-        Bullet = "bullet",
-        Blitz = "blitz",
-        Rapid = "rapid",
-        Classical = "classical",
+        UltraBullet,
+        Bullet,
+        Blitz,
+        Rapid,
+        Classical,
         /// Longer, or no clock at all.
-        Correspondence = "correspondence",
+        Correspondence,
     }
 }
 
@@ -180,10 +132,10 @@ impl Default for Speed {
     }
 }
 
-/// The moves of an average game, as the server estimates durations.
+/// The moves of an average game in the server's estimate.
 const ESTIMATED_MOVES: u32 = 40;
 
-/// How long a game lasts by the server's estimate: forty moves of each side.
+/// The duration of a game in the server's estimate: forty moves by each side.
 pub fn estimate(base: Duration, increment: Duration) -> Duration {
     base.saturating_add(increment.saturating_mul(ESTIMATED_MOVES))
 }
@@ -203,28 +155,30 @@ pub fn speed_of(base: Duration, increment: Duration) -> Speed {
 words! {
     /// The key of a variant.
     Variant {
-        Standard = "standard",
-        Chess960 = "chess960",
-        Crazyhouse = "crazyhouse",
-        Antichess = "antichess",
+        Standard,
+        Chess960,
+        Crazyhouse,
+        Antichess,
         /// The game this program plays.
-        Atomic = "atomic",
-        Horde = "horde",
+        Atomic,
+        Horde,
         /// A king in the centre wins.
-        KingOfTheHill = "kingOfTheHill",
+        KingOfTheHill,
         /// A race to the eighth rank.
-        RacingKings = "racingKings",
-        ThreeCheck = "threeCheck",
+        RacingKings,
+        ThreeCheck,
         /// Ordinary chess from some position.
-        FromPosition = "fromPosition",
+        FromPosition,
     }
 }
 
-/// White or black. There is no third word: anything else does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// White or black; any other word is malformed.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, IntoStaticStr,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Side {
-    /// The side that moves first.
     White,
     Black,
 }
@@ -232,10 +186,7 @@ pub enum Side {
 impl Side {
     /// The word as the server writes it.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::White => "white",
-            Self::Black => "black",
-        }
+        self.into_str()
     }
 
     #[must_use]
@@ -248,13 +199,20 @@ impl Side {
 }
 
 /// One value for each side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct BySide<T> {
     pub white: T,
     pub black: T,
 }
 
 impl<T> BySide<T> {
+    pub(super) fn map<U>(self, change: impl Fn(T) -> U) -> BySide<U> {
+        BySide {
+            white: change(self.white),
+            black: change(self.black),
+        }
+    }
+
     /// The value of one side.
     pub const fn of(&self, side: Side) -> &T {
         match side {
@@ -264,19 +222,12 @@ impl<T> BySide<T> {
     }
 }
 
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 words! {
-    /// The colour a challenger chose for themself.
+    /// The colour the challenger asks for.
     ColorChoice {
-        White = "white",
-        Black = "black",
-        /// Left to the server.
-        Random = "random",
+        White,
+        Black,
+        Random,
     }
 }
 
@@ -285,54 +236,58 @@ words! {
     /// says "send me a rated challenge instead", `Casual` "send me a casual one".
     DeclineReason {
         /// Not accepting at the moment.
-        Generic = "generic",
+        Generic,
         /// Not now, ask again later.
-        Later = "later",
+        Later,
         /// The time control is too fast, send a slower one.
-        TooFast = "tooFast",
+        TooFast,
         /// The time control is too slow, send a faster one.
-        TooSlow = "tooSlow",
+        TooSlow,
         /// Not with this time control.
-        TimeControl = "timeControl",
+        TimeControl,
         /// Send a rated challenge instead.
-        Rated = "rated",
+        Rated,
         /// Send a casual challenge instead.
-        Casual = "casual",
-        Standard = "standard",
-        Variant = "variant",
+        Casual,
+        Standard,
+        Variant,
         /// No challenges from bots.
-        NoBot = "noBot",
+        NoBot,
         /// Challenges from bots only.
-        OnlyBot = "onlyBot",
+        OnlyBot,
     }
 }
 
 words! {
     /// Where a challenge stands.
+    #[derive(Default)]
     ChallengeStatus {
         /// Waiting for an answer.
-        Created = "created",
-        /// Its creator stopped pinging; it can still be accepted for hours.
-        Offline = "offline",
-        Canceled = "canceled",
-        Declined = "declined",
-        Accepted = "accepted",
+        #[default]
+        Created,
+        /// Its creator is offline; it can still be accepted for hours.
+        Offline,
+        Canceled,
+        Declined,
+        Accepted,
     }
 }
 
 words! {
     /// Which way a challenge goes, in answers to a call.
     Direction {
-        In = "in",
-        Out = "out",
+        In,
+        Out,
     }
 }
 
 words! {
     /// The two chat rooms of a game.
+    #[derive(Default)]
     Room {
-        Player = "player",
-        Spectator = "spectator",
+        #[default]
+        Player,
+        Spectator,
     }
 }
 
@@ -344,8 +299,7 @@ mod tests {
     fn every_status_has_a_name_and_a_number_that_lead_back_to_it() {
         for &status in Status::ALL {
             assert_eq!(Status::from_word(status.as_str()), status);
-            let number = status.number().map(u64::from);
-            assert_eq!(number.map(Status::from_number), Some(status));
+            assert_eq!(Status::from_number(status as u64), status);
         }
         assert_eq!(Status::from_number(61), Status::Unknown);
     }

@@ -1,7 +1,7 @@
 //! What a failed call means, in five classes.
 //!
 //! One pure function makes an error from status, headers and body. Code acts on the class; texts are for
-//! people, because the server translates them.
+//! humans only, because the server translates them.
 
 use std::time::Duration;
 
@@ -10,41 +10,36 @@ use super::error_body::{ErrorBody, RateLimit, wait_of};
 use super::lenient_json::{EXCERPT_CHARS, excerpt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The server or the way to it fails for the moment: try again, slower each time.
+    /// The server or the connection fails for now: retry with back-off.
     #[error("{}{reason}", status.map_or_else(String::new, |s| format!("status {s}: ")))]
     Transient {
-        /// Whether a connection stood: if not, the server knows nothing of the call.
+        /// Whether there was a connection: without one, the server has not seen the call.
         reached: bool,
-        /// The status, if any answer came at all.
+        /// The status, if there was a response.
         status: Option<u16>,
         reason: String,
     },
-    /// Too many calls of this kind: none more of them for that long.
+    /// Too many calls of this class: it pauses for the wait.
     #[error("rate limited, {}: {}", describe_wait(*wait), body.message)]
     RateLimited {
-        /// The wait the server asks for, if it says.
+        /// The wait the server asks for, if it names one.
         wait: Option<Duration>,
-        /// What it says besides.
         body: Box<ErrorBody>,
     },
-    /// Understood and refused: the same call again would be refused again.
+    /// Understood and refused: the server would refuse the same call again.
     #[error("refused with status {status}: {}", body.message)]
     Refused {
         /// 400, 401, 403 and so on.
         status: u16,
-        /// What the server says.
         body: Box<ErrorBody>,
     },
-    /// What was named does not exist, or no more, or not for us.
+    /// The resource does not exist, no longer exists, or is not ours.
     #[error("gone: {}", body.message)]
-    Gone {
-        /// What the server says.
-        body: Box<ErrorBody>,
-    },
-    /// An answer that this protocol does not have.
+    Gone { body: Box<ErrorBody> },
+    /// A response outside the protocol.
     #[error("unexpected answer: {reason}")]
     Protocol { reason: String },
 }
@@ -57,7 +52,7 @@ fn describe_wait(wait: Option<Duration>) -> String {
 }
 
 impl Error {
-    /// The error in an answer that is no success. Pure.
+    /// The error of a response that is no success.
     pub fn classify(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let html = is_html(headers, body);
         let parsed = || Box::new(ErrorBody::parse(status, html, body));
@@ -68,7 +63,7 @@ impl Error {
                 let wait = wait.max(retry_after(headers));
                 Self::RateLimited { wait, body }
             }
-            // A proxy's login page is no verdict of the server, but 401 must never be hammered.
+            // It may be a proxy's login page, but the bot must never repeat a 401 quickly.
             401 => Self::Refused {
                 status,
                 body: parsed(),
@@ -94,7 +89,7 @@ impl Error {
         }
     }
 
-    /// The error of a call that got no answer.
+    /// The error of a call without a response.
     pub(super) fn no_answer(error: &reqwest::Error) -> Self {
         Self::Transient {
             reached: !error.is_connect(),
@@ -103,7 +98,7 @@ impl Error {
         }
     }
 
-    /// The refusal of a call whose kind pauses; nothing was sent.
+    /// The refusal of a call whose class pauses; it was not sent.
     pub(super) fn paused(class: EndpointClass, rest: Duration) -> Self {
         Self::RateLimited {
             wait: Some(rest),
@@ -114,7 +109,7 @@ impl Error {
         }
     }
 
-    /// The status the server answered with, if it did.
+    /// The status of the response, if there was one.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Transient { status, .. } => *status,
@@ -125,7 +120,7 @@ impl Error {
         }
     }
 
-    /// How long to wait before such a call, where a limit was hit and the wait is known.
+    /// The wait after a 429, if known.
     pub fn wait(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { wait, .. } => *wait,
@@ -133,37 +128,37 @@ impl Error {
         }
     }
 
-    /// Whether no connection came about at all, so that the server counted nothing.
+    /// Whether there was no connection, so that the server has not counted the call.
     pub fn is_unreached(&self) -> bool {
         matches!(self, Self::Transient { reached: false, .. })
     }
 
-    /// Whether it was refused for the rate. The client has put that into the log already, once.
+    /// Whether the server answered 429. The client has logged that already.
     pub fn is_rate_limited(&self) -> bool {
         matches!(self, Self::RateLimited { .. })
     }
 
-    /// Whether someone was reached who is out of order: says so, or breaks off without a word.
+    /// Whether the server was reached but is out of order: it says so, or closes the connection.
     pub fn is_out_of_order(&self) -> bool {
         matches!(self, Self::Transient { reached: true, .. })
     }
 
-    /// Whether the token is not accepted: an operator has to look.
+    /// Whether the server rejects the token, which only the operator can fix.
     pub fn is_unauthorized(&self) -> bool {
         self.status() == Some(401)
     }
 
-    /// Whether the account or the token may not do this, whatever the moment.
+    /// Whether the account or the token is not allowed to do this at all.
     pub fn is_forbidden(&self) -> bool {
         self.status() == Some(403)
     }
 
-    /// Whether the same call may succeed a little later.
+    /// Whether the same call may succeed later.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Transient { .. })
     }
 
-    /// The limit the server names, be it ours (429) or the other side's (400).
+    /// The limit the server names, ours (429) or the other player's (400).
     pub fn rate_limit(&self) -> Option<&RateLimit> {
         match self {
             Self::RateLimited { body, .. } | Self::Refused { body, .. } => body.rate_limit.as_ref(),
@@ -172,14 +167,14 @@ impl Error {
     }
 }
 
-/// Whether a body is a web page and not an answer of the interface.
+/// Whether a body is a web page rather than a response of the API.
 pub(super) fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
     let named = kind.is_some_and(|kind| kind.trim_start().starts_with("text/html"));
     named || body.trim_ascii_start().first() == Some(&b'<')
 }
 
-/// The seconds of a `Retry-After` header; its other form, a date, is never sent here.
+/// The seconds of a `Retry-After` header; Lichess does not send its other form, a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     text.trim().parse().ok().and_then(wait_of)

@@ -1,6 +1,6 @@
-//! The body of an error, in whichever shape it comes.
+//! The body of an error, in any of its shapes.
 //!
-//! Nothing here decides: the status does. Texts are shortened and made safe for a log.
+//! No decision depends on it: the status decides. Texts are shortened and made safe for a log.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use super::lenient_json::{EXCERPT_CHARS, excerpt};
 
-/// Waits beyond this are a mistake in the answer: two days.
+/// The longest credible wait: two days.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);
 
-/// The body of an error, as far as it could be understood.
+/// The body of an error, as far as it is readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorBody {
-    /// The message, shortened; for people only.
+    /// The message, shortened; for humans only.
     pub message: String,
-    /// Complaints about single form fields.
+    /// Errors of single form fields.
     pub fields: Vec<FieldError>,
-    /// The limit that was hit, if it is named. In a refusal it is the other side's limit.
+    /// The limit that the server names. In a refusal it is the other player's limit.
     pub rate_limit: Option<RateLimit>,
 }
 
-/// A complaint about one field of a form.
+/// An error of one form field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     /// The field, `global` for the whole form.
@@ -30,31 +30,28 @@ pub struct FieldError {
     pub message: String,
 }
 
-/// A limit the server names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// Its name, such as `bot.vsBot.day`.
     pub key: Option<String>,
-    /// How long it holds.
     pub wait: Option<Duration>,
 }
 
-/// How the server names the limits on games of bots against bots.
+/// The prefix of the limits on games of bots against bots.
 const BOTS_AGAINST_BOTS: &str = "bot.vsBot";
 
 impl ErrorBody {
-    /// The name of the limit that was hit, if there is one.
     pub fn limit_key(&self) -> Option<&str> {
         self.rate_limit.as_ref()?.key.as_deref()
     }
 
-    /// Whether the limit is on games of bots against bots, and not on calls.
+    /// Whether the limit is on games of bots against bots rather than on calls.
     pub fn is_about_bots(&self) -> bool {
         self.limit_key()
             .is_some_and(|key| key.starts_with(BOTS_AGAINST_BOTS))
     }
 
-    /// What `body` says; `html` tells that it is a web page.
+    /// Reads `body`; `html` says that it is a web page.
     pub(super) fn parse(status: u16, html: bool, body: &[u8]) -> Self {
         if html {
             return Self::of(format!("a web page of {} bytes", body.len()));
@@ -136,7 +133,7 @@ fn joined(fields: &[FieldError]) -> String {
     short(&texts.join("; "))
 }
 
-/// A wait of so many seconds, if that is one.
+/// A wait of this many seconds, if valid.
 pub(super) fn wait_of(seconds: f64) -> Option<Duration> {
     let wait = Duration::try_from_secs_f64(seconds).ok()?;
     Some(wait.min(LONGEST_WAIT))

@@ -5,32 +5,40 @@
 
 use std::time::Duration;
 
-use super::challenge::{Challenge, variant};
+use serde::{Deserialize, Deserializer};
+
+use super::challenge::Challenge;
 use super::enums::{Side, Speed, Status, Variant};
 use super::ids::GameId;
-use super::lenient_json::{FromObject, JsonMismatch, Lenient, Object, read};
+use super::lenient_json::{JsonMismatch, Lenient, or_default, read, required, seconds};
 use super::player::Player;
 
 /// One line of the event stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Event {
-    /// A game is on; repeated for every running game each time the stream is opened.
+    /// A game has started; repeated for every running game each time the stream is opened.
+    #[serde(deserialize_with = "game")]
     GameStart(Box<GameInfo>),
-    /// A game has ended. Not sent for games that ended while no one listened.
+    /// A game has ended. Not sent for games that ended while the stream was closed.
+    #[serde(deserialize_with = "game")]
     GameFinish(Box<GameInfo>),
-    /// A challenge, ours too.
+    /// A challenge, incoming or outgoing.
     Challenge {
         challenge: Box<Challenge>,
-        /// Whether the game could be played; unknown for those sent at the opening.
+        /// Whether the game could be played; unknown for challenges repeated at the opening.
         compat: Option<Compat>,
     },
-    /// A challenge was withdrawn, perhaps by us.
+    /// The challenger withdrew a challenge; it may have been ours.
+    #[serde(deserialize_with = "challenge")]
     ChallengeCanceled(Box<Challenge>),
-    /// A challenge was declined, perhaps by us.
+    /// The challenged player declined a challenge; that may have been us.
+    #[serde(deserialize_with = "challenge")]
     ChallengeDeclined(Box<Challenge>),
     /// Something this program does not know.
     Unknown {
         /// What the server calls it.
+        #[serde(rename = "type")]
         kind: String,
     },
 }
@@ -45,135 +53,75 @@ impl Event {
     }
 }
 
-impl FromObject for Event {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let kind: String = object.required("type")?;
-        Ok(match kind.as_str() {
-            "gameStart" => Self::GameStart(Box::new(object.required_nested("game")?)),
-            "gameFinish" => Self::GameFinish(Box::new(object.required_nested("game")?)),
-            "challenge" => Self::Challenge {
-                challenge: Box::new(object.required_nested("challenge")?),
-                compat: object.nested("compat"),
-            },
-            "challengeCanceled" => {
-                Self::ChallengeCanceled(Box::new(object.required_nested("challenge")?))
-            }
-            "challengeDeclined" => {
-                Self::ChallengeDeclined(Box::new(object.required_nested("challenge")?))
-            }
-            _ => Self::Unknown { kind },
-        })
+fn game<'de, D: Deserializer<'de>>(line: D) -> Result<Box<GameInfo>, D::Error> {
+    #[derive(Deserialize)]
+    struct Line {
+        game: Box<GameInfo>,
     }
+    Line::deserialize(line).map(|line| line.game)
 }
 
-/// Through which interfaces a game may be played.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+fn challenge<'de, D: Deserializer<'de>>(line: D) -> Result<Box<Challenge>, D::Error> {
+    #[derive(Deserialize)]
+    struct Line {
+        challenge: Box<Challenge>,
+    }
+    Line::deserialize(line).map(|line| line.challenge)
+}
+
+/// The interfaces through which a game may be played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Compat {
+    #[serde(deserialize_with = "required")]
     pub bot: bool,
     /// By a physical board.
     pub board: bool,
 }
 
-impl FromObject for Compat {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        Ok(Self {
-            bot: object.required("bot")?,
-            board: object.flag("board"),
-        })
-    }
-}
-
-/// A game as the event stream and the list of running games show it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A game in the event stream and in the list of running games.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct GameInfo {
-    /// Its public id. The private one is never kept.
+    /// The public id. The bot never keeps the private one.
+    #[serde(rename = "gameId|id")]
     pub id: GameId,
     pub color: Option<Side>,
-    /// Where the game came from: `friend`, `ai`, `arena` …
+    /// The origin of the game: `friend`, `ai`, `arena` …
     pub source: Option<String>,
-    /// Where it stands; absent in some lists.
+    /// Absent in some lists.
+    #[serde(rename = "status.name|status.id|status")]
     pub status: Option<Status>,
+    #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     pub speed: Speed,
-    /// Whether ratings are at stake.
     pub rated: bool,
     /// Whether we have moved.
     pub has_moved: bool,
     /// Whether it is our turn.
     pub is_my_turn: bool,
+    #[serde(deserialize_with = "or_default")]
     pub opponent: Player,
     /// Our remaining time; absent when unlimited.
+    #[serde(rename = "secondsLeft", deserialize_with = "seconds")]
     pub time_left: Option<Duration>,
     /// Our rating when the game began.
     pub rating: Option<i32>,
-    /// What the game did to our rating; absent where it did not count.
+    /// The effect of the game on our rating; absent in unrated games.
     pub rating_diff: Option<i32>,
     /// The arena it belongs to.
+    #[serde(rename = "tournamentId")]
     pub tournament: Option<String>,
     pub winner: Option<Side>,
-    /// Whether we may play it here; unknown in lists.
+    /// Unknown in lists.
     pub compat: Option<Compat>,
 }
 
-impl FromObject for GameInfo {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: Option<String> = object.optional("gameId");
-        let id = match id {
-            Some(id) => id,
-            None => object.required("id")?,
-        };
-        Ok(Self {
-            id: GameId::new(id),
-            color: object.optional("color"),
-            source: object.optional("source"),
-            status: status(object),
-            variant: variant(object),
-            speed: object.word("speed").unwrap_or(Speed::Unknown),
-            rated: object.flag("rated"),
-            has_moved: object.flag("hasMoved"),
-            is_my_turn: object.flag("isMyTurn"),
-            opponent: object.nested("opponent").unwrap_or_default(),
-            time_left: object.count("secondsLeft").map(Duration::from_secs),
-            rating: object.small("rating"),
-            rating_diff: object.small("ratingDiff"),
-            tournament: object.optional("tournamentId"),
-            winner: object.optional("winner"),
-            compat: object.nested("compat"),
-        })
-    }
-}
-
-/// A status: a word in streams, an object in events, absent in places.
-pub(super) fn status(object: &Object<'_>) -> Option<Status> {
-    let raw = object.raw("status")?;
-    if raw.starts_with(|c: char| c.is_ascii_digit()) {
-        return object.count("status").map(Status::from_number);
-    }
-    object.word_within("status", "name").or_else(|| {
-        let number = object.object("status")?.count("id");
-        number.map(Status::from_number)
-    })
-}
-
-/// The games of the account that are running now.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The running games of the account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Playing {
     /// The games, most urgent first.
+    #[serde(rename = "nowPlaying", deserialize_with = "required")]
     pub games: Vec<GameInfo>,
-}
-
-impl FromObject for Playing {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        if object.raw("nowPlaying").is_none() {
-            return Err(JsonMismatch {
-                path: "nowPlaying".into(),
-                reason: "missing".into(),
-            });
-        }
-        Ok(Self {
-            games: object.list("nowPlaying"),
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,95 +1,84 @@
-//! A game as its export shows it, for games that ended unseen.
+//! Exported games, for games that ended while the bot was not looking.
 //!
-//! It differs from the streams: the variant is a bare key, moves are in SAN, and a player's account is one
-//! level deeper. Never for play: the last moves of a running game are withheld.
+//! An export differs from the streams: the variant is a bare key, moves are in SAN, and a player's account is
+//! one level deeper. It is not for play: the server withholds the last moves of a running game.
 
 use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Deserializer};
 
 use super::enums::{BySide, Side, Speed, Status, Variant};
 use super::game_event::ClockSetting;
 use super::ids::GameId;
-use super::lenient_json::{FromObject, JsonMismatch, Object};
-use super::player::{Player, from_epoch_ms};
+use super::lenient_json::{epoch_ms, is_present, or_default, seconds};
+use super::player::Player;
 
 /// A game, finished or not.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ExportedGame {
     pub id: GameId,
+    #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     pub speed: Speed,
-    /// Whether ratings were at stake.
     pub rated: bool,
     /// The clock; none in correspondence and unlimited games.
+    #[serde(deserialize_with = "clock_in_seconds")]
     pub clock: Option<ClockSetting>,
     /// Days a move, in correspondence games.
     pub days_per_turn: Option<u32>,
-    /// How it stands or how it ended.
+    #[serde(rename = "status.name|status.id|status")]
     pub status: Option<Status>,
     pub winner: Option<Side>,
+    #[serde(deserialize_with = "players")]
     pub players: BySide<Player>,
-    /// The moves in SAN, spaces between.
+    /// The moves in SAN, separated by spaces.
+    #[serde(deserialize_with = "or_default")]
     pub moves: String,
-    /// Where it began, unless at the usual place.
+    /// The start position, unless it is the standard one.
     pub initial_fen: Option<String>,
-    /// When it was made.
+    #[serde(deserialize_with = "epoch_ms")]
     pub created_at: Option<SystemTime>,
-    /// When something happened in it last.
+    /// When a move or another event last changed the game.
+    #[serde(deserialize_with = "epoch_ms")]
     pub last_move_at: Option<SystemTime>,
     /// Whether it belongs to an arena.
+    #[serde(rename = ".arena", deserialize_with = "is_of_arena")]
     pub arena: bool,
 }
 
-impl FromObject for ExportedGame {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: String = object.required("id")?;
-        let players = object.object("players");
-        let player = |side: Side| {
-            let player = players.as_ref().and_then(|both| both.object(side.as_str()));
-            player.as_ref().map(seated).unwrap_or_default()
-        };
-        let arena = object.has("arenaTour") || object.has("tournament");
-        Ok(Self {
-            id: GameId::new(id),
-            variant: object
-                .word_within("variant", "key")
-                .unwrap_or(Variant::Unknown),
-            speed: object.word("speed").unwrap_or(Speed::Unknown),
-            rated: object.flag("rated"),
-            clock: object.object("clock").as_ref().and_then(clock),
-            days_per_turn: object.small("daysPerTurn"),
-            status: object.word_within("status", "name"),
-            winner: object.optional("winner"),
-            players: BySide {
-                white: player(Side::White),
-                black: player(Side::Black),
-            },
-            moves: object.optional("moves").unwrap_or_default(),
-            initial_fen: object.optional("initialFen"),
-            created_at: object.count("createdAt").map(from_epoch_ms),
-            last_move_at: object.count("lastMoveAt").map(from_epoch_ms),
-            arena: arena || object.optional::<String>("source").as_deref() == Some("arena"),
+fn players<'de, D: Deserializer<'de>>(value: D) -> Result<BySide<Player>, D::Error> {
+    let players: BySide<Option<Player>> = or_default(value)?;
+    Ok(players.map(Option::unwrap_or_default))
+}
+
+/// The clock, which is in seconds here.
+fn clock_in_seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<ClockSetting>, D::Error> {
+    #[derive(Deserialize)]
+    struct Clock {
+        #[serde(deserialize_with = "seconds")]
+        initial: Option<Duration>,
+        #[serde(deserialize_with = "seconds")]
+        increment: Option<Duration>,
+    }
+    let clock: Option<Clock> = Option::deserialize(value)?;
+    Ok(clock.and_then(|clock| {
+        Some(ClockSetting {
+            initial: clock.initial?,
+            increment: clock.increment?,
         })
-    }
+    }))
 }
 
-/// The clock, in seconds here.
-fn clock(object: &Object<'_>) -> Option<ClockSetting> {
-    Some(ClockSetting {
-        initial: Duration::from_secs(object.count("initial")?),
-        increment: Duration::from_secs(object.count("increment")?),
-    })
-}
-
-/// One side: the account within, and what the game did to its rating beside it.
-fn seated(object: &Object<'_>) -> Player {
-    let user: Option<Player> = object.nested("user");
-    Player {
-        rating: object.small("rating"),
-        rating_diff: object.small("ratingDiff"),
-        provisional: object.flag("provisional"),
-        ai_level: object.small("aiLevel"),
-        ..user.unwrap_or_default()
+fn is_of_arena<'de, D: Deserializer<'de>>(game: D) -> Result<bool, D::Error> {
+    #[derive(Deserialize)]
+    struct Origin {
+        #[serde(rename = "arenaTour|tournament", deserialize_with = "is_present")]
+        is_named: bool,
+        source: Option<String>,
     }
+    let origin = Origin::deserialize(game)?;
+    Ok(origin.is_named || origin.source.as_deref() == Some("arena"))
 }
 
 #[cfg(test)]

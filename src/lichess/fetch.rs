@@ -1,7 +1,7 @@
 //! HTTP to servers other than Lichess: public name lists, a webhook.
 //!
-//! A separate client without token, cookies or our name, so none of them can reach a foreign server. Pages
-//! are bounded in size and time.
+//! It has its own client without token, cookies or our name, so that none of them can reach a foreign
+//! server. Size and time of pages are bounded.
 
 use std::time::Duration;
 
@@ -12,60 +12,51 @@ use super::connect::tls_config;
 use super::error::{describe, is_html};
 use super::response::Body;
 
-/// Most of a page that is read.
+/// The maximum length of a page.
 const LONGEST_PAGE: usize = 2 << 20;
-/// The longest mark of a version that is sent back.
+/// The longest `ETag` that the bot sends back.
 const LONGEST_MARK: usize = 200;
-/// How often a server may send us on.
+/// The most redirects.
 const MOST_HOPS: usize = 3;
 
-/// Reads public pages, and hands texts in.
+/// Reads public pages, and posts texts.
 #[derive(Clone, Debug)]
 pub struct HttpFetcher {
     client: reqwest::Client,
     time: Duration,
 }
 
-/// What a page's server said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FetchedPage {
-    /// It is as it was.
+    /// The page has not changed.
     Same,
-    /// This is what it holds.
     New {
         text: String,
-        /// The server's mark for this version, if it gives one.
         etag: Option<String>,
     },
 }
 
-/// Why a page could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// No answer, or none in time.
     #[error("{0}")]
     NoAnswer(String),
-    /// Another answer than the page.
     #[error("status {0}")]
     Status(u16),
-    /// More than could be a list.
     #[error("longer than {} kilobytes", LONGEST_PAGE / 1024)]
     TooLong,
     #[error("the answer broke off")]
     Broken,
-    /// A web page where plain text should be.
     #[error("a web page and no plain text")]
     Html,
-    /// It is no text.
     #[error("no text in UTF-8")]
     NotText,
 }
 
 impl HttpFetcher {
-    /// A reader that gives each page so long.
+    /// A fetcher with a time limit for each page.
     ///
     /// # Errors
-    /// When connections cannot be set up at all.
+    /// When the client cannot be set up.
     pub fn new(time: Duration) -> Result<Self, FetchError> {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls_config(true))
@@ -80,20 +71,19 @@ impl HttpFetcher {
         Ok(Self { client, time })
     }
 
-    /// Reads a page; with the mark of the version that is known, only if it has changed.
+    /// Reads a page; given the `ETag` of the known version, only if the page has changed.
     ///
     /// # Errors
-    /// When there is no such text to be had; says why, without the address.
+    /// Why the page could not be read, without its address.
     pub async fn read(&self, url: &str, known: Option<&str>) -> Result<FetchedPage, FetchError> {
         let all = tokio::time::timeout(self.time, self.ask(url, known));
-        let late = |_| FetchError::NoAnswer("no answer in time".to_owned());
         all.await.map_err(late)?
     }
 
-    /// Hands a text in; any success will do, and what is answered is not read.
+    /// Posts a text; any success status counts, and the response is not read.
     ///
     /// # Errors
-    /// When it was not taken; says why, without the address.
+    /// Why the text was not accepted, without the address.
     pub async fn post(
         &self,
         url: &str,
@@ -103,10 +93,7 @@ impl HttpFetcher {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let request = self.client.post(url);
         let request = request.header(USER_AGENT, agent).header(CONTENT_TYPE, kind);
-        let no_answer =
-            |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
         let sent = tokio::time::timeout(self.time, request.body(body).send());
-        let late = |_| FetchError::NoAnswer("no answer in time".to_owned());
         let response = sent.await.map_err(late)?.map_err(no_answer)?;
         match response.status() {
             status if status.is_success() => Ok(()),
@@ -124,8 +111,6 @@ impl HttpFetcher {
         if let Some(mark) = known {
             request = request.header(IF_NONE_MATCH, mark);
         }
-        let no_answer =
-            |error: reqwest::Error| FetchError::NoAnswer(describe(&error.without_url()));
         let mut response = request.send().await.map_err(no_answer)?;
         match response.status() {
             StatusCode::NOT_MODIFIED if known.is_some() => return Ok(FetchedPage::Same),
@@ -157,7 +142,15 @@ impl HttpFetcher {
     }
 }
 
-/// Whether to go where a server sends us: a few times, and never from a safe way to an open one.
+fn no_answer(error: reqwest::Error) -> FetchError {
+    FetchError::NoAnswer(describe(&error.without_url()))
+}
+
+fn late(_: tokio::time::error::Elapsed) -> FetchError {
+    FetchError::NoAnswer("no answer in time".to_owned())
+}
+
+/// Follows a few redirects, but never one from HTTPS to plain HTTP.
 fn onward(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let safe = attempt.previous().iter().any(|url| url.scheme() == "https");
     if attempt.previous().len() > MOST_HOPS {

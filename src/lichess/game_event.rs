@@ -1,33 +1,40 @@
 //! The stream of one game: its events.
 //!
-//! Moves stay text: this module does not know the rules. The move list is always whole, it can shrink, and a
-//! state need not contain a new move.
+//! Moves stay text: this module does not know the rules. The move list is always complete, it can shrink, and
+//! a state need not contain a new move.
 
 use std::time::{Duration, SystemTime};
 
-use super::challenge::variant;
-use super::enums::{BySide, Room, Side, Speed, Status, Variant};
-use super::event::status;
-use super::ids::GameId;
-use super::lenient_json::{FromObject, JsonMismatch, Lenient, Object, read};
-use super::player::{Player, from_epoch_ms};
+use serde::{Deserialize, Deserializer};
 
-/// What the server writes for the clock of a game without one, in milliseconds.
+use super::enums::{BySide, Room, Side, Speed, Status, Variant};
+use super::ids::GameId;
+use super::lenient_json::{
+    Count, JsonMismatch, Lenient, epoch_ms, or_default, read, required, seconds,
+};
+use super::player::Player;
+
+/// The remaining milliseconds that the server sends for a game without a clock.
 const UNLIMITED_MS: u64 = 2_147_483_647;
 
 /// One line of a game's stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum GameEvent {
-    /// The whole game: the first line of every opening.
+    /// The whole game: the first line of every stream.
+    #[serde(rename = "gameFull")]
     Full(Box<GameFull>),
-    /// The game as it stands now.
+    /// The current state of the game.
+    #[serde(rename = "gameState")]
     State(Box<GameState>),
+    #[serde(rename = "chatLine")]
     Chat(ChatLine),
     /// The opponent left or came back.
     OpponentGone(OpponentGone),
     /// Something this program does not know.
     Unknown {
         /// What the server calls it.
+        #[serde(rename = "type")]
         kind: String,
     },
 }
@@ -42,46 +49,34 @@ impl GameEvent {
     }
 }
 
-impl FromObject for GameEvent {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let kind: String = object.required("type")?;
-        Ok(match kind.as_str() {
-            "gameFull" => Self::Full(Box::new(GameFull::from_object(object)?)),
-            "gameState" => Self::State(Box::new(GameState::from_object(object)?)),
-            "chatLine" => Self::Chat(ChatLine::from_object(object)?),
-            "opponentGone" => Self::OpponentGone(OpponentGone::from_object(object)?),
-            _ => Self::Unknown { kind },
-        })
-    }
-}
-
-/// A game from its first line on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A game with its terms and its current state.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct GameFull {
-    /// The game's id, where it is told.
     pub id: Option<GameId>,
+    #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
     pub speed: Speed,
-    /// Whether ratings are at stake.
     pub rated: bool,
+    #[serde(deserialize_with = "epoch_ms")]
     pub created_at: Option<SystemTime>,
-    /// The player of the white men.
+    #[serde(deserialize_with = "or_default")]
     pub white: Player,
-    /// The player of the black men.
+    #[serde(deserialize_with = "or_default")]
     pub black: Player,
-    /// The start position; `"startpos"` for the usual one.
+    /// The start position; `"startpos"` for the standard one.
     pub initial_fen: Option<String>,
     /// The clock; none in correspondence and unlimited games.
     pub clock: Option<ClockSetting>,
     /// Days a move, in correspondence games.
     pub days_per_turn: Option<u32>,
     /// The arena it belongs to.
+    #[serde(rename = "tournamentId")]
     pub tournament: Option<String>,
     pub state: GameState,
 }
 
 impl GameFull {
-    /// The player of one side.
     pub fn player(&self, side: Side) -> &Player {
         match side {
             Side::White => &self.white,
@@ -89,205 +84,144 @@ impl GameFull {
         }
     }
 
-    /// Whether the game begins from the usual position.
+    /// Whether the game begins from the standard position.
     pub fn starts_as_usual(&self) -> bool {
         matches!(self.initial_fen.as_deref(), None | Some("startpos"))
     }
 }
 
-impl FromObject for GameFull {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: Option<String> = object.optional("id");
-        Ok(Self {
-            id: id.map(GameId::new),
-            variant: variant(object),
-            speed: object.word("speed").unwrap_or(Speed::Unknown),
-            rated: object.flag("rated"),
-            created_at: object.count("createdAt").map(from_epoch_ms),
-            white: object.nested("white").unwrap_or_default(),
-            black: object.nested("black").unwrap_or_default(),
-            initial_fen: object.optional("initialFen"),
-            clock: object.nested("clock"),
-            days_per_turn: object.small("daysPerTurn"),
-            tournament: object.optional("tournamentId"),
-            state: object.required_nested("state")?,
-        })
-    }
-}
-
 /// The clock a game is played with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct ClockSetting {
     /// Time at the start.
+    #[serde(deserialize_with = "exact_ms")]
     pub initial: Duration,
     /// Time added after each move.
+    #[serde(deserialize_with = "exact_ms")]
     pub increment: Duration,
 }
 
-impl FromObject for ClockSetting {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let initial: u64 = object.required("initial")?;
-        let increment: u64 = object.required("increment")?;
-        Ok(Self {
-            initial: Duration::from_millis(initial),
-            increment: Duration::from_millis(increment),
-        })
-    }
+/// Milliseconds that must be a whole number and not negative.
+fn exact_ms<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
+    u64::deserialize(value).map(Duration::from_millis)
 }
 
-/// A game as it stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The current state of a game.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct GameState {
     /// All moves from the start, in UCI with single spaces, castling as king takes rook.
     pub moves: String,
-    /// Remaining time when the line was written; none when unlimited or untold.
+    /// Remaining time when the line was written; none when unlimited or absent.
+    #[serde(rename = "wtime,btime", deserialize_with = "remaining")]
     pub time: BySide<Option<Duration>>,
     /// Time added after each move.
+    #[serde(rename = "winc,binc", deserialize_with = "increments")]
     pub increment: BySide<Duration>,
-    /// Where the game stands.
+    #[serde(
+        rename = "status.name|status.id|status",
+        deserialize_with = "status_or_started"
+    )]
     pub status: Status,
     pub winner: Option<Side>,
-    /// Who offers a draw. Not exact truth about one's own offer.
+    /// Which side offers a draw. Not reliable for our own offer.
+    #[serde(rename = "wdraw,bdraw")]
     pub draw_offer: BySide<bool>,
-    /// Who proposes to take back.
+    /// Which side proposes a takeback.
+    #[serde(rename = "wtakeback,btakeback")]
     pub takeback: BySide<bool>,
-    /// How long the first move may still take, where that is limited.
+    /// The time limit of the first move, if there is one.
     pub expiration: Option<Expiration>,
-    /// The game that follows as a rematch.
     pub rematch: Option<GameId>,
 }
 
 impl GameState {
-    /// The moves one by one; nothing at all before the first.
     pub fn move_list(&self) -> impl Iterator<Item = &str> {
         self.moves.split_ascii_whitespace()
     }
 
-    /// How many moves have been made.
+    /// The number of moves so far.
     pub fn ply(&self) -> usize {
         self.move_list().count()
     }
 
-    /// The remaining time of one side.
     pub fn time(&self, side: Side) -> Option<Duration> {
         *self.time.of(side)
     }
 
-    /// The increment of one side.
     pub fn increment(&self, side: Side) -> Duration {
         *self.increment.of(side)
     }
 
-    /// Whether one side offers a draw.
     pub fn offers_draw(&self, side: Side) -> bool {
         *self.draw_offer.of(side)
     }
 
-    /// Whether one side proposes to take back.
     pub fn proposes_takeback(&self, side: Side) -> bool {
         *self.takeback.of(side)
     }
 }
 
-impl FromObject for GameState {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let rematch: Option<String> = object.optional("rematch");
-        let increment = |key| Duration::from_millis(object.count(key).unwrap_or(0));
-        Ok(Self {
-            moves: object.required("moves")?,
-            time: BySide {
-                white: remaining(object, "wtime"),
-                black: remaining(object, "btime"),
-            },
-            increment: BySide {
-                white: increment("winc"),
-                black: increment("binc"),
-            },
-            status: status(object).unwrap_or(Status::Started),
-            winner: object.optional("winner"),
-            draw_offer: BySide {
-                white: object.flag("wdraw"),
-                black: object.flag("bdraw"),
-            },
-            takeback: BySide {
-                white: object.flag("wtakeback"),
-                black: object.flag("btakeback"),
-            },
-            expiration: object.nested("expiration"),
-            rematch: rematch.map(GameId::new),
-        })
-    }
+fn remaining<'de, D: Deserializer<'de>>(value: D) -> Result<BySide<Option<Duration>>, D::Error> {
+    let ms: BySide<Option<Count>> = BySide::deserialize(value)?;
+    let limited = |Count(ms)| (ms < UNLIMITED_MS).then(|| Duration::from_millis(ms));
+    Ok(ms.map(|ms| ms.and_then(limited)))
 }
 
-fn remaining(object: &Object<'_>, key: &str) -> Option<Duration> {
-    let ms = object.count(key)?;
-    (ms < UNLIMITED_MS).then(|| Duration::from_millis(ms))
+fn increments<'de, D: Deserializer<'de>>(value: D) -> Result<BySide<Duration>, D::Error> {
+    let ms: BySide<Option<Count>> = BySide::deserialize(value)?;
+    Ok(ms.map(|ms| Duration::from_millis(ms.map_or(0, |Count(ms)| ms))))
+}
+
+fn status_or_started<'de, D: Deserializer<'de>>(value: D) -> Result<Status, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or(Status::Started))
 }
 
 /// The time limit of a first move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Expiration {
     /// Time already gone by.
+    #[serde(rename = "idleMillis", deserialize_with = "ms_or_zero")]
     pub idle: Duration,
+    #[serde(rename = "millisToMove", deserialize_with = "ms")]
     pub to_move: Duration,
 }
 
 impl Expiration {
-    /// What is left, counted from the arrival of the line.
+    /// The time left from the arrival of the line on.
     pub fn left(&self) -> Duration {
         self.to_move.saturating_sub(self.idle)
     }
 }
 
-impl FromObject for Expiration {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let to_move: i64 = object.required("millisToMove")?;
-        Ok(Self {
-            idle: Duration::from_millis(object.count("idleMillis").unwrap_or(0)),
-            to_move: Duration::from_millis(u64::try_from(to_move).unwrap_or(0)),
-        })
-    }
+fn ms<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
+    Count::deserialize(value).map(|Count(ms)| Duration::from_millis(ms))
 }
 
-/// A line of chat. Foreign text: never to a shell, a format string or a log unescaped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+fn ms_or_zero<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
+    let ms: Option<Count> = Option::deserialize(value)?;
+    Ok(Duration::from_millis(ms.map_or(0, |Count(ms)| ms)))
+}
+
+/// A line of chat. Untrusted text: never pass it unescaped to a shell, a format string or a log.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ChatLine {
-    /// Which room it was said in.
+    #[serde(deserialize_with = "or_default")]
     pub room: Room,
-    /// Who said it; `lichess` for the server's own notes.
+    /// The author; `lichess` for the server's own notes.
+    #[serde(rename = "username|user", deserialize_with = "or_default")]
     pub username: String,
     pub text: String,
 }
 
-impl FromObject for ChatLine {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let username: Option<String> = object
-            .optional("username")
-            .or_else(|| object.optional("user"));
-        Ok(Self {
-            room: object.word("room").unwrap_or(Room::Player),
-            username: username.unwrap_or_default(),
-            text: object.required("text")?,
-        })
-    }
-}
-
-/// Whether the opponent is there. Void after some twelve seconds without a repetition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether the opponent is present. Outdated after about twelve seconds without a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct OpponentGone {
     /// Away, or back again.
+    #[serde(deserialize_with = "required")]
     pub gone: bool,
     /// When the game may be claimed; zero means now.
+    #[serde(rename = "claimWinInSeconds", deserialize_with = "seconds")]
     pub claim_win_in: Option<Duration>,
-}
-
-impl FromObject for OpponentGone {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        Ok(Self {
-            gone: object.required("gone")?,
-            claim_win_in: object.count("claimWinInSeconds").map(Duration::from_secs),
-        })
-    }
 }
 
 #[cfg(test)]

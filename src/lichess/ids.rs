@@ -1,7 +1,7 @@
 //! Ids of games, challenges and users.
 //!
-//! An id is opaque text, escaped where a URL is built; a user id is always lower case, as the server
-//! compares them.
+//! An id is opaque text, which the client escapes in URLs; a user id is always lower case, as in the
+//! server's comparisons.
 
 use std::fmt;
 
@@ -15,7 +15,6 @@ macro_rules! text_id {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// The id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -41,7 +40,7 @@ text_id! {
 }
 
 text_id! {
-    /// The id of a challenge; the game that grows out of it normally has the same id.
+    /// The id of a challenge; its game normally has the same id.
     ChallengeId
 }
 
@@ -51,37 +50,35 @@ text_id! {
 }
 
 impl GameId {
-    /// The id with this text.
     pub fn new(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The challenge this game grew out of, if it grew out of one.
+    /// The challenge that started this game, if there was one.
     pub fn as_challenge(&self) -> ChallengeId {
         ChallengeId(self.0.clone())
     }
 }
 
 impl ChallengeId {
-    /// The id with this text.
     pub fn new(text: impl Into<Box<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The game this challenge becomes once it is accepted. A rematch may get another id.
+    /// The game that this challenge starts. A rematch may have another id.
     pub fn as_game(&self) -> GameId {
         GameId(self.0.clone())
     }
 }
 
 impl UserId {
-    /// The id of the user with this name, in whatever case it is written.
+    /// The id of the user with this name, in any letter case.
     pub fn new(name: &str) -> Self {
         Self(name.to_lowercase().into_boxed_str())
     }
 
-    /// The id of the user whose name someone typed, with or without an `@` before it; `None` for
-    /// what Lichess could have no account of: names are 2 to 30 letters, digits, `_` and `-`.
+    /// The id for a typed user name, with or without a leading `@`; none for text that no Lichess
+    /// account can have: names are 2 to 30 letters, digits, `_` and `-`.
     pub fn typed(name: &str) -> Option<Self> {
         let name = name.trim();
         let name = name.strip_prefix('@').unwrap_or(name);

@@ -1,17 +1,32 @@
-//! Reads one JSON object field by field, so one bad field costs only that field.
+//! Reads wire types by `serde` so that one bad part of a document costs only that part.
 //!
-//! Each field is lexed as raw text and typed on its own. A mismatch is recorded with its path and dropped;
-//! only a required field fails the whole object.
+//! The types derive `Deserialize`; this reader supplies their fields by the same rules everywhere:
+//!
+//! * A part that does not fit is reported with its path and then read as if it were absent. Where an
+//!   absent part is required, the object around it does not fit; at the root, the document does not.
+//! * `null` counts as absent. An absent flag is false, an absent list or map is empty, and an absent
+//!   word is `Unknown` where its type has that variant.
+//! * Words match in any letter case; one that is not known is reported and read as `Unknown`.
+//! * A signed or small integer may be written as a fraction; a `u64` may not.
+//! * Of two equal keys the last one counts.
+//! * An enum that is no word is chosen by the `type` of its object, and reads its fields there.
+//!
+//! A field is named by the places to look for it: `#[serde(rename = "a|b.c")]` takes the first of
+//! `a` and `c` within `b` that holds a value, `.a` is the object itself, `a?` asks whether the key
+//! exists, and `a,b` fills the two sides of a [`BySide`](super::enums::BySide).
 
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::fmt::Display;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::iter::Enumerate;
+use std::time::{Duration, SystemTime};
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
-use super::enums::OrUnknown;
+use super::enums::Status;
 
 /// JSON that does not have the shape its place demands. Never a reason to drop a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +34,6 @@ use super::enums::OrUnknown;
 pub struct JsonMismatch {
     /// Where in the record, dotted.
     pub path: String,
-    /// What is wrong there.
     pub reason: String,
 }
 
@@ -27,15 +41,17 @@ pub struct JsonMismatch {
 #[derive(Clone, Debug)]
 pub struct Lenient<T> {
     pub value: T,
-    /// What was dropped, each with its path.
     pub dropped: Vec<JsonMismatch>,
 }
 
-/// Longest piece of foreign text that goes into a message.
+/// Longest path or reason in a message.
 const REASON_CHARS: usize = 160;
 
-/// Longest piece of a foreign text that is kept or shown.
+/// Longest piece of foreign text that is kept or shown.
 pub(super) const EXCERPT_CHARS: usize = 200;
+
+/// Most parts of one document that may be left out; each costs another pass over it.
+const MOST_LEFT_OUT: usize = 1000;
 
 /// Foreign text made fit for a log: at most `limit` characters, control characters escaped.
 pub(super) fn excerpt(text: &str, limit: usize) -> String {
@@ -54,232 +70,531 @@ pub(super) fn excerpt(text: &str, limit: usize) -> String {
     out
 }
 
-/// What a record of the streams or a part of one can be built from.
-pub(super) trait FromObject: Sized {
-    /// Reads the value; fails only for want of a field it cannot do without.
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch>;
-}
-
 /// Reads a whole document as `T`.
-pub(super) fn read<T: FromObject>(json: &str) -> Result<Lenient<T>, JsonMismatch> {
-    let dropped = RefCell::new(Vec::new());
-    let object = Object::parse(json, String::new(), &dropped)?;
-    let value = T::from_object(&object)?;
-    drop(object);
-    Ok(Lenient {
-        value,
-        dropped: dropped.into_inner(),
-    })
+pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T>, JsonMismatch> {
+    let mut report = Report::default();
+    let mut dropped = Vec::new();
+    loop {
+        let root = Node {
+            raw: Some(json),
+            key: "",
+            parent: None,
+            is_reported: false,
+            sides: None,
+            report: &report,
+        };
+        let (mismatch, costs) = match T::deserialize(root) {
+            Ok(value) => {
+                dropped.append(&mut report.unknown_words.borrow_mut());
+                return Ok(Lenient { value, dropped });
+            }
+            Err(failure) => failure.located(&root),
+        };
+        dropped.extend(mismatch);
+        if costs == address(json) || dropped.len() > MOST_LEFT_OUT {
+            return Err(dropped.pop().expect("every failure is reported once"));
+        }
+        report.left_out.push(costs);
+        report.unknown_words.get_mut().clear();
+    }
 }
 
-/// One JSON object, its fields not yet typed.
-pub(super) struct Object<'a> {
-    fields: HashMap<String, &'a RawValue>,
-    path: String,
-    dropped: &'a RefCell<Vec<JsonMismatch>>,
+/// What one pass over a document leaves out and finds.
+#[derive(Default)]
+struct Report {
+    /// The values to treat as absent, by their address in the document.
+    left_out: Vec<usize>,
+    unknown_words: RefCell<Vec<JsonMismatch>>,
 }
 
-impl<'a> Object<'a> {
-    fn parse(
-        json: &'a str,
-        path: String,
-        dropped: &'a RefCell<Vec<JsonMismatch>>,
-    ) -> Result<Self, JsonMismatch> {
-        match serde_json::from_str(json) {
-            Ok(fields) => Ok(Self {
+/// A value is known by the address of its text: each is a slice of the same document.
+fn address(raw: &str) -> usize {
+    raw.as_ptr().addr()
+}
+
+type Fields<'de> = HashMap<String, &'de RawValue>;
+
+/// One value of a document, not yet typed, and its place.
+#[derive(Clone, Copy)]
+struct Node<'de, 'n> {
+    /// Nothing where the value is absent.
+    raw: Option<&'de str>,
+    key: &'n str,
+    parent: Option<&'n Node<'de, 'n>>,
+    /// Whether the value is absent because it did not fit, which is reported already.
+    is_reported: bool,
+    /// Where this stands for both sides of something: the object around it, and their two keys.
+    sides: Option<(&'n Fields<'de>, &'n str)>,
+    report: &'n Report,
+}
+
+impl<'de> Node<'de, '_> {
+    fn child<'c>(&'c self, key: &'c str, raw: Option<&'de str>) -> Node<'de, 'c> {
+        let raw = raw.filter(|&raw| raw != "null");
+        let is_reported = raw.is_some_and(|raw| self.report.left_out.contains(&address(raw)));
+        Node {
+            raw: raw.filter(|_| !is_reported),
+            key,
+            parent: Some(self),
+            is_reported,
+            sides: None,
+            report: self.report,
+        }
+    }
+
+    fn path(&self) -> String {
+        let around = self.parent.map(Node::path).unwrap_or_default();
+        match (around.as_str(), self.key) {
+            ("", key) => key.to_owned(),
+            (_, "") => around,
+            (around, key) => format!("{around}.{key}"),
+        }
+    }
+
+    fn mismatch(&self, reason: &str) -> JsonMismatch {
+        let path = excerpt(&self.path(), REASON_CHARS);
+        let reason = excerpt(reason, REASON_CHARS);
+        match path.as_str() {
+            "" => JsonMismatch {
+                path: "record".into(),
+                reason,
+            },
+            _ => JsonMismatch { path, reason },
+        }
+    }
+
+    fn text(&self) -> Result<&'de str, Failure> {
+        self.raw.ok_or_else(|| Failure::Here("missing".into()))
+    }
+
+    fn parse<T: Deserialize<'de>>(&self) -> Result<T, Failure> {
+        Ok(serde_json::from_str(self.text()?)?)
+    }
+
+    fn integer<T: TryFrom<i64>>(&self) -> Result<T, Failure> {
+        let number: f64 = self.parse()?;
+        if !number.is_finite() {
+            return Err(Failure::Here("not a finite number".into()));
+        }
+        let number = number as i64;
+        let out_of_range = |_| Failure::Here(format!("{number} is out of range"));
+        T::try_from(number).map_err(out_of_range)
+    }
+
+    /// The known word that this value is.
+    fn word(&self, known: &'static [&'static str]) -> Result<&'static str, Failure> {
+        let word: String = self.parse()?;
+        let like = |it: &&&str| it.eq_ignore_ascii_case(&word) && **it != UNKNOWN;
+        if let Some(known) = known.iter().find(like) {
+            return Ok(known);
+        }
+        let reason = format!("unknown word {}", self.text()?);
+        let mut unknown_words = self.report.unknown_words.borrow_mut();
+        unknown_words.push(self.mismatch(&reason));
+        Ok(UNKNOWN)
+    }
+
+    /// The kind of record that the object with these fields is.
+    fn kind(
+        &self,
+        fields: &Fields<'de>,
+        known: &'static [&'static str],
+    ) -> Result<&'static str, Failure> {
+        let kind = self.child("type", fields.get("type").map(|raw| raw.get()));
+        let name: String = kind.parse().map_err(|failure| failure.at(&kind))?;
+        Ok(known.iter().find(|it| **it == name).unwrap_or(&UNKNOWN))
+    }
+}
+
+/// The variant for words and records that the bot does not know.
+const UNKNOWN: &str = "unknown";
+
+impl<'de> Deserializer<'de> for Node<'de, '_> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let mut json = serde_json::Deserializer::from_str(self.text()?);
+        Ok(json.deserialize_any(visitor)?)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.raw {
+            None => visitor.visit_bool(false),
+            Some(_) => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_u8(self.integer()?)
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_u32(self.integer()?)
+    }
+
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_i32(self.integer()?)
+    }
+
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_i64(self.integer()?)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.raw {
+            None => visitor.visit_none(),
+            Some(_) => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let entries: Vec<&RawValue> = match self.raw {
+            None => Vec::new(),
+            Some(_) => self.parse()?,
+        };
+        visitor.visit_seq(Entries {
+            list: &self,
+            entries: entries.into_iter().enumerate(),
+        })
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let mut fields: Fields<'de> = match self.raw {
+            None => Fields::new(),
+            Some(_) => self.parse()?,
+        };
+        fields.retain(|key, raw| self.child(key, Some(raw.get())).raw.is_some());
+        let own_key = |key| (key, Place::Key(key));
+        visitor.visit_map(Members {
+            object: &self,
+            fields: &fields,
+            names: fields.keys().map(|key| own_key(key.as_str())).collect(),
+            next: None,
+        })
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        if let (Some((fields, keys)), Some(object)) = (self.sides, self.parent) {
+            let sides = names.iter().zip(keys.split(','));
+            return visitor.visit_map(Members {
+                object,
                 fields,
-                path,
-                dropped,
-            }),
-            Err(error) => Err(JsonMismatch {
-                path: if path.is_empty() {
-                    "record".into()
-                } else {
-                    excerpt(&path, REASON_CHARS)
-                },
-                reason: excerpt(&error.to_string(), REASON_CHARS),
-            }),
+                names: sides.map(|(name, key)| (*name, Place::Key(key))).collect(),
+                next: None,
+            });
         }
+        visitor.visit_map(Members {
+            object: &self,
+            fields: &self.parse()?,
+            names: names
+                .iter()
+                .map(|name| (*name, Place::Named(name)))
+                .collect(),
+            next: None,
+        })
     }
 
-    fn at(&self, key: &str) -> String {
-        if self.path.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.path)
-        }
-    }
-
-    fn mismatch(&self, key: &str, reason: impl Display) -> JsonMismatch {
-        JsonMismatch {
-            path: excerpt(&self.at(key), REASON_CHARS),
-            reason: excerpt(&reason.to_string(), REASON_CHARS),
-        }
-    }
-
-    /// Writes down that a field was left out.
-    fn drop_field(&self, mismatch: JsonMismatch) {
-        self.dropped.borrow_mut().push(mismatch);
-    }
-
-    /// The raw text of a field that is present and not null.
-    pub(super) fn raw(&self, key: &str) -> Option<&'a str> {
-        let raw = self.fields.get(key)?.get();
-        (raw != "null").then_some(raw)
-    }
-
-    /// Whether the field is present, be it null.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.fields.contains_key(key)
-    }
-
-    /// A field one can do without.
-    pub(super) fn optional<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
-        let raw = self.raw(key)?;
-        serde_json::from_str(raw)
-            .map_err(|error| self.drop_field(self.mismatch(key, error)))
-            .ok()
-    }
-
-    /// A field one cannot do without.
-    pub(super) fn required<'t, T: Deserialize<'t>>(&self, key: &str) -> Result<T, JsonMismatch>
-    where
-        'a: 't,
-    {
-        let Some(raw) = self.raw(key) else {
-            return Err(self.mismatch(key, "missing"));
-        };
-        serde_json::from_str(raw).map_err(|error| self.mismatch(key, error))
-    }
-
-    /// A flag; flags are omitted when false.
-    pub(super) fn flag(&self, key: &str) -> bool {
-        self.optional(key).unwrap_or(false)
-    }
-
-    /// A whole number, also when it is written as a fraction.
-    pub(super) fn integer(&self, key: &str) -> Option<i64> {
-        let number: f64 = self.optional(key)?;
-        if number.is_finite() {
-            Some(number as i64)
-        } else {
-            self.drop_field(self.mismatch(key, "not a finite number"));
-            None
-        }
-    }
-
-    /// A whole number that fits `T`.
-    pub(super) fn small<T: TryFrom<i64>>(&self, key: &str) -> Option<T> {
-        let number = self.integer(key)?;
-        let fitting = T::try_from(number).ok();
-        if fitting.is_none() {
-            self.drop_field(self.mismatch(key, format_args!("{number} is out of range")));
-        }
-        fitting
-    }
-
-    /// A count that can not be negative; a negative one counts as zero.
-    pub(super) fn count(&self, key: &str) -> Option<u64> {
-        self.integer(key)
-            .map(|number| u64::try_from(number).unwrap_or(0))
-    }
-
-    /// A nested object one can do without.
-    pub(super) fn object(&self, key: &str) -> Option<Object<'a>> {
-        let raw = self.raw(key)?;
-        Object::parse(raw, self.at(key), self.dropped)
-            .map_err(|mismatch| self.drop_field(mismatch))
-            .ok()
-    }
-
-    /// A nested value one can do without.
-    pub(super) fn nested<T: FromObject>(&self, key: &str) -> Option<T> {
-        let object = self.object(key)?;
-        T::from_object(&object)
-            .map_err(|mismatch| self.drop_field(mismatch))
-            .ok()
-    }
-
-    /// A nested value one cannot do without.
-    pub(super) fn required_nested<T: FromObject>(&self, key: &str) -> Result<T, JsonMismatch> {
-        let Some(raw) = self.raw(key) else {
-            return Err(self.mismatch(key, "missing"));
-        };
-        T::from_object(&Object::parse(raw, self.at(key), self.dropped)?)
-    }
-
-    /// A list of nested values; entries that do not fit are dropped one by one.
-    pub(super) fn list<T: FromObject>(&self, key: &str) -> Vec<T> {
-        let Some(raw) = self.raw(key) else {
-            return Vec::new();
-        };
-        let entries: Vec<&RawValue> = match serde_json::from_str(raw) {
-            Ok(entries) => entries,
-            Err(error) => {
-                self.drop_field(self.mismatch(key, error));
-                return Vec::new();
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        let is_open = variants.contains(&UNKNOWN);
+        let word = match self.raw {
+            None if is_open => UNKNOWN,
+            Some(raw) if raw.starts_with('{') => {
+                let fields = self.parse()?;
+                let kind = self.kind(&fields, variants)?;
+                return visitor.visit_enum(MapAccessDeserializer::new(Members {
+                    object: &self,
+                    fields: &fields,
+                    names: [(kind, Place::Object)].into(),
+                    next: None,
+                }));
+            }
+            // A game's status comes as a number too.
+            Some(raw) if name == "Status" && raw.starts_with(|c: char| c.is_ascii_digit()) => {
+                let number = u64::try_from(self.integer::<i64>()?).unwrap_or(0);
+                Status::from_number(number).as_str()
+            }
+            _ if is_open => self.word(variants)?,
+            _ => {
+                let mut json = serde_json::Deserializer::from_str(self.text()?);
+                return Ok(json.deserialize_enum(name, variants, visitor)?);
             }
         };
-        let path = self.at(key);
-        let read_entry = |(index, entry): (usize, &'a RawValue)| {
-            Object::parse(entry.get(), format!("{path}.{index}"), self.dropped)
-                .and_then(|object| T::from_object(&object))
-                .map_err(|mismatch| self.drop_field(mismatch))
-                .ok()
+        visitor.visit_enum(StrDeserializer::new(word))
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_unit()
+    }
+
+    forward_to_deserialize_any! {
+        i8 i16 i128 u16 u64 u128 f32 f64 char str string bytes byte_buf unit_struct tuple
+        tuple_struct newtype_struct identifier
+    }
+}
+
+/// Where the value of a field is found.
+#[derive(Clone, Copy)]
+enum Place<'n> {
+    Key(&'n str),
+    /// By the name of the field, which lists places.
+    Named(&'static str),
+    /// The object itself.
+    Object,
+}
+
+/// The members of an object that its type asks for.
+struct Members<'de, 'n> {
+    object: &'n Node<'de, 'n>,
+    fields: &'n Fields<'de>,
+    names: VecDeque<(&'n str, Place<'n>)>,
+    next: Option<Place<'n>>,
+}
+
+impl<'de> Members<'de, '_> {
+    fn raw(&self, key: &str) -> Option<&'de str> {
+        self.fields.get(key).map(|raw| raw.get())
+    }
+
+    /// The first of the `places` that holds a value.
+    fn find(&self, places: &'static str) -> Result<Node<'de, '_>, Failure> {
+        if places.contains(',') {
+            return Ok(Node {
+                raw: self.object.raw,
+                sides: Some((self.fields, places)),
+                ..self.object.child("", None)
+            });
+        }
+        let mut is_reported = false;
+        let mut no_object = None;
+        for place in places.split('|') {
+            let raw = match (place.split_once('.'), place.strip_suffix('?')) {
+                (Some(("", _)), _) => self.object.raw,
+                (Some((outer, inner)), _) => {
+                    let outer = self.object.child(outer, self.raw(outer));
+                    is_reported |= outer.is_reported;
+                    match outer.raw.map(|_| outer.parse::<Fields<'de>>()) {
+                        Some(Ok(fields)) => fields.get(inner).map(|raw| raw.get()),
+                        Some(Err(failure)) => {
+                            no_object.get_or_insert(failure.at(&outer));
+                            None
+                        }
+                        None => None,
+                    }
+                }
+                (_, Some(key)) => self.fields.contains_key(key).then_some("true"),
+                _ => self.raw(place),
+            };
+            let key = if place.starts_with('.') { "" } else { place };
+            let node = self.object.child(key, raw);
+            if node.raw.is_some() {
+                return Ok(node);
+            }
+            is_reported |= node.is_reported;
+        }
+        let last = places.rsplit('|').next().unwrap_or(places);
+        match no_object {
+            Some(failure) => Err(failure),
+            None => Ok(Node {
+                is_reported,
+                ..self.object.child(last, None)
+            }),
+        }
+    }
+}
+
+impl<'de> MapAccess<'de> for Members<'de, '_> {
+    type Error = Failure;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Failure> {
+        let Some((name, place)) = self.names.pop_front() else {
+            return Ok(None);
         };
-        entries
-            .into_iter()
-            .enumerate()
-            .filter_map(read_entry)
-            .collect()
+        self.next = Some(place);
+        seed.deserialize(StrDeserializer::new(name)).map(Some)
     }
 
-    /// The names of the fields.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.fields.keys().map(String::as_str)
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Failure> {
+        let value = match self.next.take() {
+            Some(Place::Key(key)) => self.object.child(key, self.raw(key)),
+            Some(Place::Named(places)) => self.find(places)?,
+            Some(Place::Object) => *self.object,
+            None => return Err(Failure::Here("a value without a key".into())),
+        };
+        seed.deserialize(value)
+            .map_err(|failure| failure.at(&value))
     }
+}
 
-    /// The raw texts of all fields.
-    pub(super) fn values(&self) -> impl Iterator<Item = &'a str> {
-        self.fields.values().map(|raw| raw.get())
-    }
+/// The entries of a list.
+struct Entries<'de, 'n> {
+    list: &'n Node<'de, 'n>,
+    entries: Enumerate<std::vec::IntoIter<&'de RawValue>>,
+}
 
-    /// A word of a vocabulary; one we do not know is written down and kept as unknown.
-    pub(super) fn word<T: OrUnknown>(&self, key: &str) -> Option<T> {
-        let word: T = self.optional(key)?;
-        if word == T::UNKNOWN {
-            let raw = self.raw(key).unwrap_or_default();
-            self.drop_field(self.mismatch(key, format_args!("unknown word {raw}")));
+impl<'de> SeqAccess<'de> for Entries<'de, '_> {
+    type Error = Failure;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Failure> {
+        for (index, raw) in self.entries.by_ref() {
+            let key = index.to_string();
+            let entry = self.list.child(&key, Some(raw.get()));
+            if entry.raw.is_some() {
+                let value = seed.deserialize(entry);
+                return value.map(Some).map_err(|failure| failure.at(&entry));
+            }
         }
-        Some(word)
+        Ok(None)
     }
+}
 
-    /// A word that stands bare or as the `inner` field of an object, as `variant` and `status` do.
-    pub(super) fn word_within<T: OrUnknown>(&self, key: &str, inner: &str) -> Option<T> {
-        if self.raw(key)?.starts_with('{') {
-            self.object(key)?.word(inner)
-        } else {
-            self.word(key)
+/// Why a value does not fit its type.
+#[derive(Debug)]
+enum Failure {
+    /// The reason, before the value is known.
+    Here(String),
+    /// The value lacks this field.
+    Lacks(&'static str),
+    At {
+        /// What to report, unless it is reported already.
+        mismatch: Option<JsonMismatch>,
+        /// The address of the value that has to be left out for it.
+        costs: usize,
+    },
+}
+
+impl Failure {
+    /// What to report and what has to be left out, for a failure of `node` or within it.
+    fn located(self, node: &Node<'_, '_>) -> (Option<JsonMismatch>, usize) {
+        match self {
+            Self::At { mismatch, costs } => (mismatch, costs),
+            Self::Lacks(key) => {
+                let fields: Fields<'_> = node.parse().unwrap_or_default();
+                let absent = node.child(key, fields.get(key).map(|raw| raw.get()));
+                Self::Here("missing".into()).located(&absent)
+            }
+            Self::Here(reason) => {
+                let costly = match (node.raw, node.parent) {
+                    (None, Some(object)) => object.raw,
+                    (raw, _) => raw,
+                };
+                let mismatch = (!node.is_reported).then(|| node.mismatch(&reason));
+                (mismatch, costly.map_or(0, address))
+            }
         }
     }
+
+    fn at(self, node: &Node<'_, '_>) -> Self {
+        let (mismatch, costs) = self.located(node);
+        Self::At { mismatch, costs }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl serde::de::Error for Failure {
+    fn custom<T: fmt::Display>(reason: T) -> Self {
+        Self::Here(reason.to_string())
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::Lacks(field)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Here(error.to_string())
+    }
+}
+
+/// For a flag or a number that a type cannot do without.
+pub(super) fn required<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    value: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(value)?.ok_or_else(|| serde::de::Error::custom("missing"))
+}
+
+/// For what has a natural default.
+pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    value: D,
+) -> Result<T, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or_default())
+}
+
+/// Whether there is any value at all.
+pub(super) fn is_present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    Ok(Option::<IgnoredAny>::deserialize(value)?.is_some())
+}
+
+/// A number that counts something; a negative one counts as zero.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(from = "i64")]
+pub(super) struct Count(pub(super) u64);
+
+impl From<i64> for Count {
+    fn from(number: i64) -> Self {
+        Self(u64::try_from(number).unwrap_or(0))
+    }
+}
+
+/// Seconds, where there are any.
+pub(super) fn seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Duration>, D::Error> {
+    let seconds: Option<Count> = Option::deserialize(value)?;
+    Ok(seconds.map(|Count(seconds)| Duration::from_secs(seconds)))
+}
+
+pub(super) fn required_seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
+    Count::deserialize(value).map(|Count(seconds)| Duration::from_secs(seconds))
+}
+
+/// Milliseconds since 1970, where there are any.
+pub(super) fn epoch_ms<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<SystemTime>, D::Error> {
+    let ms: Option<Count> = Option::deserialize(value)?;
+    Ok(ms.map(|Count(ms)| from_epoch_ms(ms)))
+}
+
+pub(super) fn from_epoch_ms(ms: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH
+        .checked_add(Duration::from_millis(ms))
+        .unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[derive(Debug, Deserialize)]
     struct Pair {
         must: String,
         may: Option<i32>,
-    }
-
-    impl FromObject for Pair {
-        fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-            Ok(Self {
-                must: object.required("must")?,
-                may: object.small("may"),
-            })
-        }
     }
 
     #[test]
@@ -312,6 +627,34 @@ mod tests {
     fn the_last_of_two_equal_keys_counts() {
         let read = read::<Pair>(r#"{"must":"a","must":"b","may":1.0}"#).unwrap();
         assert_eq!((read.value.must.as_str(), read.value.may), ("b", Some(1)));
+    }
+
+    #[test]
+    fn what_a_bad_part_costs_is_the_least_that_can_do_without_it() {
+        #[derive(Debug, Deserialize)]
+        struct Tree {
+            #[serde(rename = "top|root.top")]
+            top: Option<Pair>,
+            pairs: Vec<Pair>,
+            named: HashMap<String, Pair>,
+        }
+        let json = r#"{"top":{"must":1},"root":{"top":{"must":"b","may":"x"}},
+            "named":{"x|y":{"must":"d"},"z":[]},"pairs":[7,null,{"may":1},{"must":"c","may":"y"}]}"#;
+        let read = read::<Tree>(json).unwrap();
+        assert_eq!(read.value.top.unwrap().must, "b");
+        assert_eq!(read.value.pairs.len(), 1);
+        assert_eq!(read.value.named["x|y"].must, "d");
+        let paths: Vec<_> = read.dropped.iter().map(|it| it.path.as_str()).collect();
+        let expected = [
+            "top.must",
+            "root.top.may",
+            "pairs.0",
+            "pairs.2.must",
+            "pairs.3.may",
+            "named.z",
+        ];
+        assert_eq!(paths, expected);
+        assert_eq!(read.dropped[3].reason, "missing");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The byte adapter under `ndjson-stream`: one line at a time, with statistics.
 //!
 //! It timestamps every arrival, blank lines included, counts lines and bytes, keeps the head of the current
-//! line for error messages, and ends a stream whose line is too long. It parses nothing.
+//! line for error messages, and ends a stream whose line is too long. It does not parse.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,32 +11,30 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::Stream;
 
-/// Longest line a stream may hold. A game of 600 plies is four kilobytes.
+/// The longest line of a stream. A game of 600 plies takes four kilobytes.
 pub(super) const LINE_LIMIT: usize = 1 << 20;
 
-/// Bytes of a line that are kept for a complaint about it.
+/// The length of the head of a line that error messages quote.
 const HEAD_BYTES: usize = 256;
 
 /// Why the bytes end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EndReason {
     Reset(String),
-    /// A line went over the bound.
     LineTooLong,
 }
 
-/// What is known of a stream's bytes so far.
+/// Statistics of a stream so far.
 #[derive(Debug)]
 pub(super) struct StreamStats {
-    /// When the last bytes came.
+    /// When the last bytes arrived.
     pub(super) heard: Instant,
-    /// When the line at hand began.
+    /// When the current line began.
     began: Instant,
-    /// The line at hand, counted from one, blank lines too.
+    /// The number of the current line, from one, counting blank lines.
     pub(super) line: u64,
-    /// Where in the stream that line begins.
+    /// The byte of the stream at which that line begins.
     pub(super) offset: u64,
-    /// How the line begins.
     head: Vec<u8>,
     /// Bytes of the line so far.
     length: usize,
@@ -75,8 +73,8 @@ impl StreamStats {
         self.at_start = piece.last() == Some(&b'\n');
     }
 
-    /// Until when more must come if `idle` is the longest silence. A line that trickles in without
-    /// coming to its end is silence too.
+    /// When the next bytes are due if `idle` is the longest silence. An unfinished line counts as
+    /// silence, even while its bytes trickle in.
     pub(super) fn deadline(&self, idle: Duration) -> Instant {
         let since = if self.at_start {
             self.heard
@@ -86,13 +84,13 @@ impl StreamStats {
         since + idle
     }
 
-    /// The beginning of the line at hand.
+    /// The beginning of the current line.
     pub(super) fn head(&self) -> String {
         String::from_utf8_lossy(&self.head).trim_end().to_owned()
     }
 }
 
-/// The ledger, seen from both sides of the parser.
+/// The statistics, shared by both sides of the parser.
 #[derive(Clone, Debug)]
 pub(super) struct SharedStats(Arc<Mutex<StreamStats>>);
 
@@ -106,7 +104,7 @@ impl SharedStats {
     }
 }
 
-/// A stream of chunks turned into a stream of pieces, each within one line.
+/// Splits a stream of chunks into pieces that lie within one line each.
 #[derive(Debug)]
 pub(super) struct LineReader<S> {
     chunks: S,
@@ -116,7 +114,7 @@ pub(super) struct LineReader<S> {
 }
 
 impl<S> LineReader<S> {
-    /// Reads `chunks`, whose lines may have `limit` bytes.
+    /// Reads `chunks` with at most `limit` bytes per line.
     pub(super) fn new(chunks: S, limit: usize) -> Self {
         Self {
             chunks,
@@ -126,12 +124,11 @@ impl<S> LineReader<S> {
         }
     }
 
-    /// The books, to look into while someone else reads.
     pub(super) fn stats(&self) -> SharedStats {
         self.stats.clone()
     }
 
-    /// The next piece of the chunk at hand, to the end of a line at most.
+    /// The next piece of the current chunk, up to the end of a line.
     fn piece(&mut self) -> Result<Bytes, EndReason> {
         let newline = self.pending.iter().position(|&byte| byte == b'\n');
         let end = newline.map_or(self.pending.len(), |at| at + 1);

@@ -3,13 +3,13 @@
 //! It makes no decisions, knows no chess and stores nothing; reacting to an event or an error is the
 //! caller's job.
 //!
-//! * `endpoints`, `tournament_endpoints`: one method a call; `client`, `request`, `response`, `connect`
-//! * `rate_limiter`: lets calls out and handles a 429, by the pure `scheduler`; `endpoint_class`: which
-//!   calls share a limit; `rate_limit_log`, `call_stats`: what was refused and counted
+//! * `endpoints`: one method per call; `client`, `request`, `response`, `connect`
+//! * `rate_limiter`: admits calls and handles 429, by the pure `scheduler`; `endpoint_class`,
+//!   `rate_window`: limits and which calls share them; `rate_limit_log`, `call_stats`: refused and counted calls
 //! * `stream`, `line_reader`: live streams; `disconnect`: why one ended; `backoff`: when to reopen it
-//! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, read
-//!   by `lenient_json`; `warn_once`: unknown JSON is logged once
-//! * `error`, `error_body`: what a failed call means; `token`, `user_agent`, `timing`; `fetch`: other pages
+//! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, which
+//!   `lenient_json` reads; `warn_once`: logs unknown JSON once
+//! * `error`, `error_body`: classes of failed calls; `token`, `user_agent`, `timing`; `fetch`: other pages
 
 mod arena;
 mod backoff;
@@ -33,24 +33,24 @@ mod line_reader;
 mod player;
 mod rate_limit_log;
 mod rate_limiter;
+mod rate_window;
 mod request;
 mod response;
 mod scheduler;
 mod stream;
 mod timing;
 mod token;
-mod tournament_endpoints;
 mod user_agent;
 mod warn_once;
 
 pub use arena::{Arena, Arenas, EntryConditions};
-pub use backoff::{EventBackoff, GameBackoff, OpeningBudget, PollFallback};
+pub use backoff::{EventBackoff, GameBackoff, PollFallback};
 pub use call_stats::{CallResult, CallStats};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};
 pub use disconnect::Disconnect;
 pub use endpoint_class::EndpointClass;
-pub use endpoints::{OfferDraw, Reply};
+pub use endpoints::{JoinOptions, OfferDraw, Reply};
 pub use enums::{
     BySide, ChallengeStatus, ColorChoice, DeclineReason, Direction, Room, Side, Speed, Status,
     Variant, estimate, speed_of,
@@ -68,7 +68,8 @@ pub use lenient_json::{JsonMismatch, Lenient};
 pub use player::{Account, Perf, Player, Presence, TokenInfo};
 pub use rate_limit_log::RateLimitedCalls;
 pub use scheduler::{Decision, Scheduler, Ticket};
-pub use stream::{ChallengeStream, EventStream, GameStream, Liveness, Timestamped};
+pub use stream::{
+    ChallengeStream, EventStream, GameStream, Liveness, Record, RecordStream, Timestamped,
+};
 pub use timing::Timing;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};
-pub use tournament_endpoints::JoinOptions;

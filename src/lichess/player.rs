@@ -1,21 +1,25 @@
 //! Players of a game, both ends of a challenge, and our account.
 //!
-//! Compare ids, never names: a name may carry a title in front.
+//! Compare ids, never names: a name may start with a title.
 
 use std::collections::HashMap;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::ids::UserId;
-use super::lenient_json::{FromObject, JsonMismatch, Object};
+use super::lenient_json::{epoch_ms, or_default};
 
 /// The title prefix some events put before a name.
 const BOT_PREFIX: &str = "BOT ";
 
-/// A player as games and challenges show one. An anonymous player has nothing; the server's own
-/// engine has a level only.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A player of a game or a challenge. An anonymous player has no field set; the server's own engine only
+/// has a level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "PlayerFields")]
 pub struct Player {
-    /// Who it is; none for anonymous players and the server's engine.
+    /// None for anonymous players and the server's engine.
     pub id: Option<UserId>,
     /// The name for display, without a title.
     pub name: Option<String>,
@@ -23,13 +27,11 @@ pub struct Player {
     pub title: Option<String>,
     /// The rating in the perf at hand.
     pub rating: Option<i32>,
-    /// Whether that rating is provisional.
     pub provisional: bool,
-    /// How the game changed the rating, where that is told.
+    /// The effect of the game on the rating, where known.
     pub rating_diff: Option<i32>,
     /// The level of the server's own engine.
     pub ai_level: Option<u8>,
-    /// Whether the user is online, where that is told.
     pub online: bool,
     /// Quality of the user's connection, 1 (bad) to 4 (good).
     pub lag: Option<u8>,
@@ -46,7 +48,7 @@ impl Player {
         self.ai_level.is_some()
     }
 
-    /// A name to show for anyone, the nameless too.
+    /// A name to show for any player.
     pub fn display_name(&self) -> String {
         match (&self.name, &self.id, self.ai_level) {
             (Some(name), _, _) => name.clone(),
@@ -57,83 +59,91 @@ impl Player {
     }
 }
 
-impl FromObject for Player {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let name: Option<String> = object
-            .optional("name")
-            .or_else(|| object.optional("username"));
-        let mut title: Option<String> = object.optional("title");
-        let name = name.map(|name| match name.strip_prefix(BOT_PREFIX) {
+/// A player on the wire, where an export puts the user one level deeper.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PlayerFields {
+    #[serde(rename = "id|user.id")]
+    id: Option<UserId>,
+    #[serde(rename = "id?")]
+    has_id: bool,
+    #[serde(rename = "name|username|user.name|user.username")]
+    name: Option<String>,
+    #[serde(rename = "title|user.title")]
+    title: Option<String>,
+    rating: Option<i32>,
+    provisional: bool,
+    rating_diff: Option<i32>,
+    #[serde(rename = "aiLevel|ai")]
+    ai_level: Option<u8>,
+    online: bool,
+    lag: Option<u8>,
+}
+
+impl From<PlayerFields> for Player {
+    fn from(fields: PlayerFields) -> Self {
+        let mut title = fields.title;
+        let name = fields.name.map(|name| match name.strip_prefix(BOT_PREFIX) {
             Some(bare) => {
                 title.get_or_insert_with(|| "BOT".to_owned());
                 bare.to_owned()
             }
             None => name,
         });
-        let ai_level = object.small("aiLevel").or_else(|| object.small("ai"));
-        let id: Option<String> = object.optional("id");
-        let id = match (id, &name, ai_level) {
-            (Some(id), _, _) => Some(UserId::new(&id)),
-            // A name alone still identifies a user, unless it is the engine's or no one's.
-            (None, Some(name), None) if !object.has("id") => Some(UserId::new(name)),
-            _ => None,
-        };
-        Ok(Self {
-            id,
+        // A name alone identifies a user as well, unless the player is an engine or anonymous.
+        let is_named = !fields.has_id && fields.ai_level.is_none();
+        let by_name = name.as_deref().filter(|_| is_named).map(UserId::new);
+        Self {
+            id: fields.id.or(by_name),
             name,
             title,
-            rating: object.small("rating"),
-            provisional: object.flag("provisional"),
-            rating_diff: object.small("ratingDiff"),
-            ai_level,
-            online: object.flag("online"),
-            lag: object.small("lag"),
-        })
+            rating: fields.rating,
+            provisional: fields.provisional,
+            rating_diff: fields.rating_diff,
+            ai_level: fields.ai_level,
+            online: fields.online,
+            lag: fields.lag,
+        }
     }
 }
 
 /// One rating of a user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Perf {
     /// Games behind the rating.
+    #[serde(deserialize_with = "or_default")]
     pub games: u32,
     pub rating: Option<i32>,
+    #[serde(rename = "rd")]
     pub deviation: Option<i32>,
     /// Change over the last games.
+    #[serde(rename = "prog")]
     pub progress: Option<i32>,
-    /// Whether the rating is provisional.
+    #[serde(rename = "prov")]
     pub provisional: bool,
 }
 
-impl FromObject for Perf {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        Ok(Self {
-            games: object.small("games").unwrap_or(0),
-            rating: object.small("rating"),
-            deviation: object.small("rd"),
-            progress: object.small("prog"),
-            provisional: object.flag("prov"),
-        })
-    }
-}
-
 /// A user account: our own, or one of the list of bots online.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Account {
     pub id: UserId,
-    /// The name as its owner writes it.
+    /// The name in its owner's spelling.
+    #[serde(rename = "username|id")]
     pub username: String,
     /// `"BOT"` once the account is a bot's.
     pub title: Option<String>,
-    /// Ratings by perf key. A key is absent where nothing has been played.
+    /// Ratings by perf key; absent where the user has not played.
     pub perfs: HashMap<String, Perf>,
-    /// All games ever played, where that is told.
+    /// The number of all games ever played.
+    #[serde(rename = "count.all")]
     pub games: Option<u32>,
-    /// When the account was made.
+    #[serde(deserialize_with = "epoch_ms")]
     pub created_at: Option<SystemTime>,
     /// The text of the profile, where there is one.
+    #[serde(rename = "profile.bio")]
     pub bio: Option<String>,
-    /// Whether the account has been closed.
+    /// Whether the account is closed.
     pub disabled: bool,
     /// Whether the account is marked for breaking the terms.
     pub tos_violation: bool,
@@ -145,44 +155,21 @@ impl Account {
         self.title.as_deref() == Some("BOT")
     }
 
-    /// The rating in atomic, once any has been played.
+    /// The rating in atomic, if the user has played any.
     pub fn atomic(&self) -> Option<&Perf> {
         self.perfs.get("atomic")
     }
 }
 
-impl FromObject for Account {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: String = object.required("id")?;
-        let username = object.optional("username");
-        let perfs = object.object("perfs").map_or_else(HashMap::new, |perfs| {
-            let keys: Vec<String> = perfs.keys().map(str::to_owned).collect();
-            let read = |key: String| perfs.nested(&key).map(|perf| (key, perf));
-            keys.into_iter().filter_map(read).collect()
-        });
-        Ok(Self {
-            username: username.unwrap_or_else(|| id.clone()),
-            id: UserId::new(&id),
-            title: object.optional("title"),
-            perfs,
-            games: object.object("count").and_then(|count| count.small("all")),
-            created_at: object.count("createdAt").map(from_epoch_ms),
-            bio: object.object("profile").and_then(|p| p.optional("bio")),
-            disabled: object.flag("disabled"),
-            tos_violation: object.flag("tosViolation"),
-        })
-    }
-}
-
-/// Where a user is at the moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Whether a user is online and playing.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Presence {
     pub id: UserId,
     /// `"BOT"`, `"GM"` and so on.
     pub title: Option<String>,
-    /// Whether they are there.
     pub online: bool,
-    /// Whether they play a game.
+    /// Whether the user is playing a game.
+    #[serde(rename = "playing|playingId", deserialize_with = "is_playing")]
     pub playing: bool,
 }
 
@@ -193,30 +180,22 @@ impl Presence {
     }
 }
 
-impl FromObject for Presence {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let id: String = object.required("id")?;
-        // Asked for more, the server puts the game in the place of a bare yes.
-        let playing = match object.raw("playing") {
-            Some(raw) => raw != "false",
-            None => object.has("playingId"),
-        };
-        Ok(Self {
-            id: UserId::new(&id),
-            title: object.optional("title"),
-            online: object.flag("online"),
-            playing,
-        })
-    }
+/// On request, the server puts the game in the place of a bare `true`.
+fn is_playing<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    let playing: Option<Value> = Option::deserialize(value)?;
+    Ok(playing.is_some_and(|playing| playing != Value::Bool(false)))
 }
 
-/// What a token is worth.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The owner and rights of a token.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct TokenInfo {
-    /// Whose token it is.
+    /// The owner.
+    #[serde(rename = "userId")]
     pub user: UserId,
+    #[serde(deserialize_with = "comma_separated")]
     pub scopes: Vec<String>,
     /// When it ends, if it does.
+    #[serde(deserialize_with = "epoch_ms")]
     pub expires: Option<SystemTime>,
 }
 
@@ -227,28 +206,13 @@ impl TokenInfo {
     }
 }
 
-impl FromObject for TokenInfo {
-    fn from_object(object: &Object<'_>) -> Result<Self, JsonMismatch> {
-        let user: String = object.required("userId")?;
-        let scopes: Option<String> = object.optional("scopes");
-        let scopes = scopes.unwrap_or_default();
-        let words = scopes.split(',').map(str::trim);
-        Ok(Self {
-            user: UserId::new(&user),
-            scopes: words
-                .filter(|word| !word.is_empty())
-                .map(str::to_owned)
-                .collect(),
-            expires: object.count("expires").map(from_epoch_ms),
-        })
-    }
-}
-
-/// A moment given in milliseconds since 1970.
-pub(super) fn from_epoch_ms(ms: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH
-        .checked_add(Duration::from_millis(ms))
-        .unwrap_or(SystemTime::UNIX_EPOCH)
+fn comma_separated<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+    let text: String = or_default(value)?;
+    let words = text.split(',').map(str::trim);
+    Ok(words
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Calls refused with 429, until someone reads them.
+//! Collects calls refused with 429 until the bot reads them.
 //!
-//! Summed by kind and game, so a storm stays a few entries. A caller never waits for a reader.
+//! It sums them by class and game, so a storm takes a few entries. A caller never waits for a reader.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,19 +13,19 @@ use super::endpoint_class::EndpointClass;
 use super::error_body::ErrorBody;
 use super::ids::GameId;
 
-/// Beyond so many entries further games are not told apart.
+/// Beyond this many entries, calls of further games are summed up without their game.
 const MOST_APART: usize = 16;
 
-/// Calls of one kind that were answered with 429.
+/// Calls of one class that were refused with 429.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateLimitedCalls {
     pub class: EndpointClass,
-    /// The game that they were about, if it was one.
+    /// The game they concerned.
     pub game: Option<GameId>,
     pub times: u64,
-    /// How long such calls pause by the last answer, if that is known.
+    /// How long the class pauses since the last refusal, if known.
     pub wait: Option<Duration>,
-    /// What the server said last.
+    /// The server's last message.
     pub said: String,
 }
 
@@ -47,7 +47,6 @@ impl fmt::Display for RateLimitedCalls {
 
 type PendingReport = BTreeMap<(EndpointClass, Option<GameId>), RateLimitedCalls>;
 
-/// Refusals that no one has taken yet.
 #[derive(Debug, Default)]
 pub(super) struct RateLimitLog {
     untaken: Mutex<PendingReport>,
@@ -55,7 +54,6 @@ pub(super) struct RateLimitLog {
 }
 
 impl RateLimitLog {
-    /// One more call was refused.
     pub(super) fn add(
         &self,
         class: EndpointClass,
@@ -83,12 +81,12 @@ impl RateLimitLog {
         self.added.notify_one();
     }
 
-    /// Everything since this was last asked, the most urgent kinds first.
+    /// Everything since the last call of this method, the most urgent classes first.
     pub(super) fn take(&self) -> Vec<RateLimitedCalls> {
         std::mem::take(&mut *self.lock()).into_values().collect()
     }
 
-    /// Waits until there may be something to take.
+    /// Waits until there may be an entry to take.
     pub(super) async fn added(&self) {
         self.added.notified().await;
     }

@@ -1,6 +1,6 @@
-//! The rate limiter: waits until the scheduler lets a call out, and reports a 429 to it.
+//! The rate limiter: waits until the scheduler admits a call.
 //!
-//! A move never waits here. A waiting call can be cancelled at any time and leaves nothing behind; a permit
+//! A move never waits here. A waiting call can be cancelled at any time and then leaves the queue; a permit
 //! is returned when it is dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,6 @@ use super::error::Error;
 use super::scheduler::{Decision, Scheduler, Ticket};
 use super::timing::Timing;
 
-/// The rate limiter, and the bell that is rung when something has changed.
 pub(super) struct RateLimiter {
     scheduler: Mutex<Scheduler>,
     changed: Notify,
@@ -27,7 +26,6 @@ impl RateLimiter {
         }
     }
 
-    /// The rate limiter, for no longer than a question takes.
     pub(super) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
         self.scheduler
             .lock()
@@ -37,7 +35,7 @@ impl RateLimiter {
     /// Waits until the call may go out. A move does not wait.
     ///
     /// # Errors
-    /// When it would have to wait too long; tells how long.
+    /// When the wait would be too long; contains the wait.
     pub(super) async fn pass(&self, class: EndpointClass, cost: u32) -> Result<Permit<'_>, Error> {
         let asked = self.scheduler().ask(class, cost, Instant::now());
         match asked {
@@ -59,13 +57,13 @@ impl RateLimiter {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // From here on no ring is missed, so what changed before is seen by the question.
+            // Enabled before the poll, so that no change is missed in between.
             changed.as_mut().enable();
             let turn = self.scheduler().poll(ticket, Instant::now());
             let at = match turn {
                 Decision::Go => {
                     place.taken = true;
-                    // Who is next may have to be told until when to wait.
+                    // The next call in the queue may now have a time to wait for.
                     self.changed.notify_waiters();
                     return Ok(Permit {
                         limiter: self,
@@ -83,7 +81,7 @@ impl RateLimiter {
     }
 }
 
-/// A place in the queue, left when it is given up.
+/// A place in the queue, which dropping it leaves.
 struct QueueSlot<'a> {
     limiter: &'a RateLimiter,
     ticket: Ticket,
@@ -99,7 +97,7 @@ impl Drop for QueueSlot<'_> {
     }
 }
 
-/// A call that is under way.
+/// A call in flight.
 pub(super) struct Permit<'a> {
     limiter: &'a RateLimiter,
     class: EndpointClass,

@@ -17,22 +17,21 @@ const NDJSON: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 
 pub(super) struct ApiRequest {
     pub(super) class: EndpointClass,
-    /// What it costs of the limits of its kind.
+    /// The credits it costs in its class.
     pub(super) cost: u32,
-    /// The game that it is about, if it is one.
+    /// The game it concerns.
     pub(super) game: Option<GameId>,
     method: Method,
     url: Url,
     body: Option<(HeaderValue, Bytes)>,
     accept: HeaderValue,
-    /// Most of the answer that is read.
+    /// The maximum length of the response.
     pub(super) limit: usize,
-    /// Whether the answer is just a yes.
+    /// Whether the response says no more than that the call worked.
     pub(super) is_command: bool,
 }
 
 impl ApiRequest {
-    /// Nothing is sent but the question.
     pub(super) fn get(class: EndpointClass, url: Url) -> Self {
         Self {
             class,
@@ -47,7 +46,6 @@ impl ApiRequest {
         }
     }
 
-    /// A command without parameters.
     pub(super) fn post(class: EndpointClass, url: Url) -> Self {
         Self {
             method: Method::POST,
@@ -55,7 +53,6 @@ impl ApiRequest {
         }
     }
 
-    /// Which costs so much.
     pub(super) fn costing(mut self, cost: u32) -> Self {
         self.cost = cost;
         self
@@ -66,13 +63,16 @@ impl ApiRequest {
         self
     }
 
-    /// Whose answer is just a yes.
     pub(super) fn command(mut self) -> Self {
         self.is_command = true;
         self
     }
 
-    /// With these parameters, as a form.
+    pub(super) fn query(mut self, key: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(key, value);
+        self
+    }
+
     pub(super) fn form(mut self, fields: &[(&str, &str)]) -> Self {
         let mut encoder = Url::parse("form:").expect("a constant URL");
         encoder.query_pairs_mut().extend_pairs(fields);
@@ -81,32 +81,23 @@ impl ApiRequest {
         self
     }
 
-    /// With this plain text.
     pub(super) fn text(mut self, text: &str) -> Self {
         self.body = Some((TEXT, text.to_owned().into()));
         self
     }
 
-    /// Reads up to so many bytes of the answer.
+    /// Reads up to `limit` bytes of the response.
     pub(super) fn up_to(mut self, limit: usize) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Asks for one JSON document a line, and reads up to `limit` bytes of them.
-    pub(super) fn many(mut self, limit: usize) -> Self {
-        self.accept = NDJSON;
-        self.limit = limit;
-        self
-    }
-
-    /// Asks for an endless answer.
-    pub(super) fn stream(mut self) -> Self {
+    /// Asks for one JSON document per line.
+    pub(super) fn ndjson(mut self) -> Self {
         self.accept = NDJSON;
         self
     }
 
-    /// The request, with what every request carries.
     pub(super) fn request(&self, authorization: &HeaderValue, agent: HeaderValue) -> Request {
         let mut request = Request::new(self.method.clone(), self.url.clone());
         let headers = request.headers_mut();
@@ -157,7 +148,7 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_to_compress() {
-        let request = request(&ApiRequest::get(EndpointClass::EventStream, url()).stream());
+        let request = request(&ApiRequest::get(EndpointClass::EventStream, url()).ndjson());
         assert_eq!(request.headers()[ACCEPT_ENCODING], "identity");
         assert_eq!(request.headers()[ACCEPT], "application/x-ndjson");
     }

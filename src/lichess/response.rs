@@ -6,10 +6,10 @@ use reqwest::header::HeaderMap;
 
 use super::error::{self, Error};
 
-/// Most of a body that is read.
+/// The usual maximum length of a body.
 pub(super) const BODY_LIMIT: usize = 64 << 10;
 
-/// A body, as far as it came and fitted. What broke off is no reason to lose the rest.
+/// The part of a body that arrived and fitted.
 #[derive(Default)]
 pub(super) struct Body {
     bytes: Vec<u8>,
@@ -17,17 +17,16 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// All of it, if all of it came.
+    /// The body, if it is complete.
     pub(super) fn whole(&self) -> Option<&[u8]> {
         self.whole.then_some(&self.bytes)
     }
 
-    /// How much of it came.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Reads on, up to `limit` bytes.
+    /// Reads up to `limit` bytes.
     pub(super) async fn read(&mut self, response: &mut Response, limit: usize) {
         loop {
             match response.chunk().await {
@@ -49,8 +48,8 @@ impl Body {
     }
 }
 
-/// A success is a 2xx that is no web page. What a command answers besides is of no interest, other
-/// answers must have come whole.
+/// A success is a 2xx that is no web page. The body of a command may be incomplete; any other must be
+/// complete.
 pub(super) fn judge(
     status: u16,
     headers: &HeaderMap,

@@ -1,49 +1,48 @@
 //! Decides which call may go out when: the pure core of the rate limiter.
 //!
-//! A move goes at once. Everything else keeps to the limits of its endpoint class, and calls that are not
-//! urgent queue: a few at a time, spaced out, by priority. A 429 pauses its own class and no other. Time
-//! comes in as data; `rate_limiter` does the waiting.
+//! A move goes at once. Every other call keeps to the limits of its endpoint class, and calls that are not
+//! urgent queue: a few at a time, spaced out, by priority. A 429 pauses its own class and no other. Time is
+//! an argument; `rate_limiter` does the waiting.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::call_stats::{CallResult, CallStats};
-use super::endpoint_class::{Admission, EndpointClass, Rate};
+use super::endpoint_class::{Admission, EndpointClass};
+use super::rate_window::RateWindow;
 use super::timing::Timing;
 
-/// Longest pause the rate limiter makes up itself when the server keeps refusing without a number.
+/// The longest pause after a 429 without a wait, in units of the usual one.
 const LONGEST_GUESS: u32 = 10;
-/// Calls that go in turn and are under way at once.
+/// The most queued calls in flight at once.
 const AT_ONCE: usize = 2;
-/// Calls in turn that may follow each other at once after a silence.
+/// The most queued calls that may follow each other at once after an idle time.
 const BURST: u32 = 3;
-/// After so many turns of waiting a call goes before more urgent ones: no one waits for ever.
+/// After this many spacings a call goes before more urgent ones, so that none waits forever.
 const AGED_AFTER: u32 = 12;
 
 /// A place in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
-/// What is to be done with a call.
+/// What to do with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It goes out now, and is counted.
+    /// It goes out now, and counts.
     Go,
-    /// Ask again at this moment, or earlier when something has changed.
+    /// Poll again at this moment, or earlier after a change.
     Wait(Ticket, Instant),
-    /// It does not go out; such a call may be tried after this long.
+    /// It does not go out; the caller may try again after this long.
     Refused(Duration),
 }
 
 #[derive(Clone, Debug)]
-struct Priority {
+struct Lane {
     paused_until: Option<Instant>,
-    /// Limits hit in a row without a success between.
+    /// Consecutive 429 responses.
     hits: u32,
     windows: Vec<RateWindow>,
 }
 
-/// A call that waits.
 #[derive(Clone, Debug)]
 struct WaitingCall {
     ticket: Ticket,
@@ -53,49 +52,47 @@ struct WaitingCall {
     until: Instant,
 }
 
-/// The memory of calls and pauses.
+/// The calls and pauses of each class, and the queue.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
-    lanes: Vec<Priority>,
+    lanes: Vec<Lane>,
     timing: Timing,
     queue: Vec<WaitingCall>,
     tickets: u64,
-    under_way: usize,
-    /// When the next call in turn may go out if it is to be `timing.spacing` after the last one.
+    in_flight: usize,
+    /// When the next queued call is due, `timing.spacing` after the last one.
     due: Option<Instant>,
     stats: CallStats,
 }
 
 impl Scheduler {
-    /// A governor with the limits and waits of `timing`.
     pub fn new(timing: &Timing) -> Self {
-        let lane = |class: EndpointClass| Priority {
-            paused_until: None,
-            hits: 0,
-            windows: class
-                .rates(timing)
-                .into_iter()
-                .map(RateWindow::new)
-                .collect(),
+        let lane = |class: EndpointClass| {
+            let windows = class.rates(timing).into_iter().map(RateWindow::new);
+            Lane {
+                paused_until: None,
+                hits: 0,
+                windows: windows.collect(),
+            }
         };
         Self {
             lanes: EndpointClass::ALL.into_iter().map(lane).collect(),
             timing: timing.clone(),
             queue: Vec::new(),
             tickets: 0,
-            under_way: 0,
+            in_flight: 0,
             due: None,
             stats: CallStats::default(),
         }
     }
 
-    /// May a call of this kind go out, which costs so many credits?
+    /// Whether a call of this class may go out that costs `cost` credits.
     pub fn ask(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
         match class.admission() {
             Admission::AtOnce => self.go(class, cost, now),
-            Admission::NowOrNever => match self.rest(class, cost, now) {
-                Some(rest) => self.refuse(class, rest),
-                None => self.go(class, cost, now),
+            Admission::NowOrNever => match self.ready(class, cost, now) {
+                Readiness::At(at) => self.refuse(class, at - now),
+                Readiness::Now | Readiness::Unknown => self.go(class, cost, now),
             },
             Admission::Paced | Admission::InTurn => self.enqueue(class, cost, now),
         }
@@ -120,7 +117,7 @@ impl Scheduler {
         self.poll(ticket, now)
     }
 
-    /// What about a call that waits? One that is unknown has waited too long.
+    /// Asks again for a queued call. An unknown ticket has waited too long.
     pub fn poll(&mut self, ticket: Ticket, now: Instant) -> Decision {
         let Some(index) = self.queue.iter().position(|it| it.ticket == ticket) else {
             return Decision::Refused(self.timing.spacing);
@@ -131,44 +128,39 @@ impl Scheduler {
             Admission::InTurn => self.ready_in_turn(&waiting, now),
             _ => self.ready(class, cost, now),
         };
-        match ready {
-            Readiness::Now => {
-                self.queue.remove(index);
-                self.go(class, cost, now)
+        let decision = match ready {
+            Readiness::At(at) if at <= waiting.until => return Decision::Wait(ticket, at),
+            Readiness::Unknown if now < waiting.until => {
+                return Decision::Wait(ticket, waiting.until);
             }
-            Readiness::At(at) if at <= waiting.until => Decision::Wait(ticket, at),
-            Readiness::Untold if now < waiting.until => Decision::Wait(ticket, waiting.until),
-            Readiness::At(at) => {
-                self.queue.remove(index);
-                self.refuse(class, at - now)
-            }
-            Readiness::Untold => {
-                self.queue.remove(index);
-                self.refuse(class, self.timing.spacing)
-            }
-        }
+            Readiness::Now => self.go(class, cost, now),
+            Readiness::At(at) => self.refuse(class, at - now),
+            Readiness::Unknown => self.refuse(class, self.timing.spacing),
+        };
+        self.queue.remove(index);
+        decision
     }
 
-    /// A call that waited is given up by its caller.
+    /// Removes a queued call whose caller gave up.
     pub fn leave(&mut self, ticket: Ticket) {
         self.queue.retain(|waiting| waiting.ticket != ticket);
     }
 
-    /// A call let out is over, or is given up.
+    /// Ends a call that went out.
     pub fn over(&mut self, class: EndpointClass) {
         if class.admission() == Admission::InTurn {
-            self.under_way = self.under_way.saturating_sub(1);
+            self.in_flight = self.in_flight.saturating_sub(1);
         }
     }
 
-    /// A call let out is sent a second time.
+    /// Counts a call that is sent a second time.
     pub fn again(&mut self, class: EndpointClass, now: Instant) {
         self.spend(class, 1, now);
     }
 
     fn go(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
         if class.admission() == Admission::InTurn {
-            self.under_way += 1;
+            self.in_flight += 1;
             let due = self.due.map_or(now, |due| due.max(now));
             self.due = Some(due + self.timing.spacing);
         }
@@ -188,14 +180,6 @@ impl Scheduler {
         Decision::Refused(rest.max(Duration::from_millis(1)))
     }
 
-    /// The rest of the pause or of the windows of a kind.
-    fn rest(&self, class: EndpointClass, cost: u32, now: Instant) -> Option<Duration> {
-        match self.ready(class, cost, now) {
-            Readiness::At(at) => Some(at - now),
-            Readiness::Now | Readiness::Untold => None,
-        }
-    }
-
     fn ready(&self, class: EndpointClass, cost: u32, now: Instant) -> Readiness {
         let lane = &self.lanes[class as usize];
         let pause = lane.paused_until.filter(|_| class.is_enforced());
@@ -211,8 +195,8 @@ impl Scheduler {
         if let Readiness::At(at) = self.ready(waiting.class, waiting.cost, now) {
             return Readiness::At(at);
         }
-        if self.under_way >= AT_ONCE {
-            return Readiness::Untold;
+        if self.in_flight >= AT_ONCE {
+            return Readiness::Unknown;
         }
         let slack = self.timing.spacing * (BURST - 1);
         if let Some(at) = self.due.and_then(|due| due.checked_sub(slack))
@@ -227,7 +211,7 @@ impl Scheduler {
             .filter(|other| matches!(self.ready(other.class, other.cost, now), Readiness::Now))
             .min_by_key(|other| (self.rank(other, now), other.ticket));
         match first {
-            Some(first) if first.ticket != waiting.ticket => Readiness::Untold,
+            Some(first) if first.ticket != waiting.ticket => Readiness::Unknown,
             _ => Readiness::Now,
         }
     }
@@ -241,24 +225,24 @@ impl Scheduler {
         }
     }
 
-    /// How a call ended. A limit is told by [`Scheduler::limited`] besides.
+    /// Records the outcome of a call. A 429 is recorded by [`Scheduler::limited`] as well.
     pub fn ended(&mut self, class: EndpointClass, outcome: CallResult) {
         self.stats.count_end(class, outcome);
-        // A server that fails or is silent has not said that it has enough of us no more.
+        // A server that fails or is silent has not lifted its rate limit.
         if matches!(outcome, CallResult::Done | CallResult::Refused) {
             self.lanes[class as usize].hits = 0;
         }
     }
 
-    /// The call let out last found no server: no one counted it.
+    /// Takes back the last call, which reached no server.
     pub fn unsent(&mut self, class: EndpointClass) {
         for window in &mut self.lanes[class as usize].windows {
-            window.spent.pop_back();
+            window.refund();
         }
     }
 
-    /// The server answered 429. Returns how long this kind of call pauses: as long as advised,
-    /// else longer with each repetition.
+    /// Records a 429. Returns how long the class pauses: as long as advised, otherwise longer with
+    /// each repetition.
     pub fn limited(
         &mut self,
         class: EndpointClass,
@@ -275,7 +259,7 @@ impl Scheduler {
         pause
     }
 
-    /// The rest of a pause, enforced or not.
+    /// The rest of the pause of a class, enforced or not.
     pub fn pause(&self, class: EndpointClass, now: Instant) -> Option<Duration> {
         let until = self.lanes[class as usize].paused_until?;
         let rest = until.saturating_duration_since(now);
@@ -287,60 +271,11 @@ impl Scheduler {
     }
 }
 
-/// When a call may go out.
 enum Readiness {
     Now,
     At(Instant),
-    /// When another is over, or has gone first.
-    Untold,
-}
-
-/// So many in any span, and when they went.
-#[derive(Clone, Debug)]
-struct RateWindow {
-    rate: Rate,
-    spent: VecDeque<(Instant, u32)>,
-}
-
-impl RateWindow {
-    fn new(rate: Rate) -> Self {
-        let spent = VecDeque::new();
-        Self { rate, spent }
-    }
-
-    /// When this much more fits; nothing if it does now. What never fits is let out alone.
-    fn free(&self, cost: u32, now: Instant) -> Option<Instant> {
-        let mut over = (self.used(now) + cost).saturating_sub(self.rate.most);
-        let mut at = None;
-        for &(when, spent) in self.counted(now) {
-            if over == 0 {
-                break;
-            }
-            over = over.saturating_sub(spent);
-            at = Some(when + self.rate.span);
-        }
-        at
-    }
-
-    fn spend(&mut self, cost: u32, now: Instant) {
-        if cost == 0 {
-            return;
-        }
-        let span = self.rate.span;
-        while self.spent.front().is_some_and(|&(at, _)| at + span <= now) {
-            self.spent.pop_front();
-        }
-        self.spent.push_back((now, cost));
-    }
-
-    fn counted(&self, now: Instant) -> impl Iterator<Item = &(Instant, u32)> {
-        let span = self.rate.span;
-        self.spent.iter().filter(move |(at, _)| *at + span > now)
-    }
-
-    fn used(&self, now: Instant) -> u32 {
-        self.counted(now).map(|&(_, cost)| cost).sum()
-    }
+    /// After another call has ended or gone out.
+    Unknown,
 }
 
 #[cfg(test)]

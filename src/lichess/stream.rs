@@ -1,9 +1,10 @@
 //! Live streams: typed, timestamped records until a disconnect.
 //!
-//! A blank line is only a sign of life. JSON that does not fit our types is skipped and logged once, since a
-//! reopened stream would only bring it again. Everything else that goes wrong is a typed disconnect;
-//! reopening is the caller's job.
+//! A blank line is only a sign of life. The stream skips JSON that does not fit our types and logs it once,
+//! since a reopened stream would only repeat it. Every other failure is a typed disconnect; reopening is the
+//! caller's job.
 
+use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use super::challenge::ChallengeUpdate;
 use super::disconnect::Disconnect;
 use super::event::Event;
 use super::game_event::GameEvent;
-use super::lenient_json::{EXCERPT_CHARS, FromObject, JsonMismatch, excerpt, read};
+use super::lenient_json::{EXCERPT_CHARS, JsonMismatch, Lenient, excerpt};
 use super::line_reader::{EndReason, LINE_LIMIT, LineReader, SharedStats};
 use super::warn_once::{WarnOnce, without_secrets};
 
@@ -29,12 +30,24 @@ pub struct Timestamped<T> {
 }
 
 /// A record of some stream.
-pub(super) trait Record: FromObject {
-    /// What the server calls it, if this program does not know it.
-    fn unknown_kind(&self) -> Option<&str>;
+pub trait Record: Sized {
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// When the line is no such record.
+    fn read(line: &str) -> Result<Lenient<Self>, JsonMismatch>;
+
+    /// What the server calls the record, if the bot does not know it.
+    fn unknown_kind(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl Record for Event {
+    fn read(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
+        Self::from_line(line)
+    }
+
     fn unknown_kind(&self) -> Option<&str> {
         match self {
             Self::Unknown { kind } => Some(kind),
@@ -44,6 +57,10 @@ impl Record for Event {
 }
 
 impl Record for GameEvent {
+    fn read(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
+        Self::from_line(line)
+    }
+
     fn unknown_kind(&self) -> Option<&str> {
         match self {
             Self::Unknown { kind } => Some(kind),
@@ -53,8 +70,8 @@ impl Record for GameEvent {
 }
 
 impl Record for ChallengeUpdate {
-    fn unknown_kind(&self) -> Option<&str> {
-        None
+    fn read(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
+        Self::from_line(line)
     }
 }
 
@@ -62,21 +79,28 @@ type Chunks = BoxStream<'static, Result<Bytes, reqwest::Error>>;
 type RawRecords = FallibleNdjsonStream<Box<RawValue>, LineReader<Chunks>>;
 
 /// An open stream of records.
-struct Records<T> {
-    /// None once the stream is lost: the connection is given up at that moment.
+pub struct RecordStream<T> {
+    /// None once the stream is lost, which closes the connection at that moment.
     raw: Option<RawRecords>,
     stats: SharedStats,
     idle: Duration,
     opened: Instant,
-    /// What is listened to, for logs.
+    /// The name of the stream in the log.
     subject: String,
     warnings: WarnOnce,
     disconnect: Disconnect,
-    kind: std::marker::PhantomData<fn() -> T>,
+    record: PhantomData<fn() -> T>,
 }
 
-impl<T: Record> Records<T> {
-    fn new(
+/// The account's events.
+pub type EventStream = RecordStream<Event>;
+/// The events of one game.
+pub type GameStream = RecordStream<GameEvent>;
+/// The fate of an outgoing challenge, which stays alive while this is held.
+pub type ChallengeStream = RecordStream<ChallengeUpdate>;
+
+impl<T: Record> RecordStream<T> {
+    pub(super) fn new(
         response: reqwest::Response,
         idle: Duration,
         subject: String,
@@ -94,11 +118,15 @@ impl<T: Record> Records<T> {
             subject,
             warnings,
             disconnect: Disconnect::Ended,
-            kind: std::marker::PhantomData,
+            record: PhantomData,
         }
     }
 
-    async fn next(&mut self) -> Result<Timestamped<T>, Disconnect> {
+    /// The next record. May be dropped at any await without losing anything.
+    ///
+    /// # Errors
+    /// The loss of the stream; after that, always the same one.
+    pub async fn next(&mut self) -> Result<Timestamped<T>, Disconnect> {
         loop {
             let record = match self.record().await {
                 Ok(record) => record,
@@ -115,7 +143,22 @@ impl<T: Record> Records<T> {
         }
     }
 
-    /// The next line with something in it, whatever that is.
+    /// When anything came last, blank lines included.
+    pub fn last_heard(&self) -> Instant {
+        self.stats.look().heard
+    }
+
+    /// Its signs of life, for a task that does not read it.
+    pub fn liveness(&self) -> Liveness {
+        Liveness(self.stats.clone())
+    }
+
+    /// When the stream was opened.
+    pub fn opened_at(&self) -> Instant {
+        self.opened
+    }
+
+    /// The next line that is not blank.
     async fn record(&mut self) -> Result<Box<RawValue>, Disconnect> {
         let Some(raw) = self.raw.as_mut() else {
             return Err(self.disconnect.clone());
@@ -148,33 +191,33 @@ impl<T: Record> Records<T> {
         }
     }
 
-    /// The record as one of ours, if it fits; complaints go to the log.
+    /// The typed record, if it fits; logs what does not.
     fn typed(&self, record: &RawValue) -> Option<T> {
-        tracing::trace!(stream = %self.subject, record = %without_secrets(record.get()), "heard");
-        match read::<T>(record.get()) {
+        tracing::trace!(stream = %self.subject, record = %without_secrets(record.get()), "received");
+        match T::read(record.get()) {
             Ok(read) => {
                 for mismatch in &read.dropped {
-                    self.complain(mismatch, "ignoring a malformed field");
+                    self.warn(mismatch, "ignoring a malformed field");
                 }
                 if let Some(kind) = read.value.unknown_kind() {
                     let mismatch = JsonMismatch {
                         path: "type".into(),
                         reason: excerpt(kind, EXCERPT_CHARS),
                     };
-                    self.complain(&mismatch, "ignoring an unknown record type");
+                    self.warn(&mismatch, "ignoring an unknown record type");
                 }
                 Some(read.value)
             }
             Err(mismatch) => {
-                self.complain(&mismatch, "skipping a malformed record");
+                self.warn(&mismatch, "skipping a malformed record");
                 None
             }
         }
     }
 
-    fn complain(&self, mismatch: &JsonMismatch, what: &str) {
-        let complaint = format!("{} {what} {mismatch}", self.subject);
-        if !self.warnings.is_new(complaint) {
+    fn warn(&self, mismatch: &JsonMismatch, what: &str) {
+        let warning = format!("{} {what} {mismatch}", self.subject);
+        if !self.warnings.is_new(warning) {
             return;
         }
         let stats = self.stats.look();
@@ -185,7 +228,15 @@ impl<T: Record> Records<T> {
     }
 }
 
-/// The signs of life of a stream, for someone who does not read it.
+impl<T> std::fmt::Debug for RecordStream<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecordStream")
+            .field("subject", &self.subject)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The signs of life of a stream, for a task that does not read it.
 #[derive(Clone, Debug)]
 pub struct Liveness(SharedStats);
 
@@ -194,68 +245,6 @@ impl Liveness {
     pub fn last_heard(&self) -> Instant {
         self.0.look().heard
     }
-}
-
-macro_rules! stream {
-    ($(#[$meta:meta])* $name:ident of $record:ident) => {
-        $(#[$meta])*
-        pub struct $name(Records<$record>);
-
-        impl $name {
-            pub(super) fn new(
-                response: reqwest::Response,
-                idle: Duration,
-                subject: String,
-                warnings: WarnOnce,
-            ) -> Self {
-                Self(Records::new(response, idle, subject, warnings))
-            }
-
-            /// The next record. May be dropped at any await without losing anything.
-            ///
-            /// # Errors
-            /// The loss of the stream; after that, always the same one.
-            pub async fn next(&mut self) -> Result<Timestamped<$record>, Disconnect> {
-                self.0.next().await
-            }
-
-            /// When anything came last, blank lines included.
-            pub fn last_heard(&self) -> Instant {
-                self.0.stats.look().heard
-            }
-
-            /// Its signs of life, for someone else.
-            pub fn liveness(&self) -> Liveness {
-                Liveness(self.0.stats.clone())
-            }
-
-            /// When the stream was opened.
-            pub fn opened_at(&self) -> Instant {
-                self.0.opened
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($name))
-                    .field("subject", &self.0.subject)
-                    .finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-stream! {
-    EventStream of Event
-}
-
-stream! {
-    GameStream of GameEvent
-}
-
-stream! {
-    /// The fate of a challenge of ours that stays alive while this is held.
-    ChallengeStream of ChallengeUpdate
 }
 
 #[cfg(test)]
@@ -268,13 +257,13 @@ mod tests {
     const EVENTS: &str = include_str!("../../tests/data/lichess/events.ndjson");
     const GAMES: &str = include_str!("../../tests/data/lichess/games.ndjson");
 
-    fn records<T: Record>(body: reqwest::Body) -> Records<T> {
+    fn records<T: Record>(body: reqwest::Body) -> RecordStream<T> {
         let response = axum::http::Response::new(body).into();
         let idle = Duration::from_secs(10);
-        Records::new(response, idle, "test".into(), WarnOnce::default())
+        RecordStream::new(response, idle, "test".into(), WarnOnce::default())
     }
 
-    fn chopped<T: Record>(chunks: &[&[u8]]) -> Records<T> {
+    fn chopped<T: Record>(chunks: &[&[u8]]) -> RecordStream<T> {
         let chunks: Vec<_> = chunks
             .iter()
             .map(|&c| Ok::<_, std::io::Error>(c.to_vec()))
@@ -282,7 +271,7 @@ mod tests {
         records(reqwest::Body::wrap_stream(stream::iter(chunks)))
     }
 
-    fn whole<T: Record>(mut records: Records<T>) -> Vec<T> {
+    fn whole<T: Record>(mut records: RecordStream<T>) -> Vec<T> {
         let everything = async {
             let mut seen = Vec::new();
             loop {

@@ -1,11 +1,10 @@
 //! Every duration of the client in one value.
 //!
-//! The default is for production; tests and the practice server use the same value scaled down.
+//! The default is for production; tests and the practice server use it scaled down.
 
 use std::iter::{once, repeat_n};
 use std::time::Duration;
 
-/// How long the client waits, and for what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// The server's pause between two keep-alive lines.
@@ -14,37 +13,37 @@ pub struct Timing {
     pub game_idle: Duration,
     /// Silence after which the event stream counts as dead.
     pub event_idle: Duration,
-    /// Silence after which the stream of a kept challenge counts as dead: it blinks slowly.
+    /// Silence after which the stream of a kept challenge counts as dead: its keep-alives are rare.
     pub challenge_idle: Duration,
-    /// For the answer that opens a game's stream: who is not there loses the game before long.
+    /// For the response that opens a game stream: an absent player soon loses the game.
     pub game_opening: Duration,
     /// To establish a connection, TLS included.
     pub connect: Duration,
-    /// For a whole call, from asking to the last byte of the answer.
+    /// For a whole call, up to the last byte of the response.
     pub call: Duration,
-    /// For posting a move, and for accepting a challenge: someone waits.
+    /// For moves and for accepting challenges, where the opponent waits.
     pub move_call: Duration,
     /// Idleness of the move connection after which it is warmed.
     pub warm_after: Duration,
-    /// The wait after a 429 that does not say how long.
+    /// The wait after a 429 that names none.
     pub rate_limit: Duration,
-    /// Between two calls that are in no hurry, when many want to go out.
+    /// Between two queued calls.
     pub spacing: Duration,
-    /// What the limits of the server count in.
+    /// The unit of the server's limits.
     pub minute: Duration,
     /// Life after which a stream counts as having been healthy.
     pub healthy_life: Duration,
-    /// Waits before the reopenings of a game stream; the last one repeats.
+    /// Waits before reopening a game stream; the last one repeats.
     pub game_backoff: Vec<Duration>,
-    /// First wait before a reopening of the event stream; the waits grow later on.
+    /// The first wait before reopening the event stream; later ones grow.
     pub event_backoff: Duration,
     pub event_backoff_max: Duration,
-    /// Longest such wait while no connection comes about: knocking there costs no one anything.
+    /// The longest such wait without a connection: an attempt then costs the server nothing.
     pub unreached_backoff_max: Duration,
-    /// First wait between two questions whether a server that is out of order is well again.
+    /// The first wait between two polls of a server that is out of order.
     pub ping: Duration,
     pub knock_max: Duration,
-    /// So long a server that is away or out of order is tried at the first wait; then they grow.
+    /// How long the first wait holds while the server is away or out of order; then waits grow.
     pub steady: Duration,
     /// The span over which openings of the event stream are counted.
     pub opening_window: Duration,
@@ -69,7 +68,7 @@ impl Default for Timing {
             spacing: Duration::from_millis(300),
             minute: seconds(60),
             healthy_life: seconds(60),
-            // A clock may run: half a minute of an outage is followed second by second.
+            // A clock may run: for half a minute the bot tries every second.
             game_backoff: once(Duration::from_millis(500))
                 .chain(repeat_n(seconds(1), 30))
                 .chain(once(seconds(2)))
@@ -81,15 +80,15 @@ impl Default for Timing {
             knock_max: seconds(10),
             steady: seconds(120),
             opening_window: seconds(600),
-            // The server allows 30 to a token, and wants a client to stay under 20.
+            // The server allows a token 30, and asks clients to stay below 20.
             openings: 19,
         }
     }
 }
 
 impl Timing {
-    /// The same timing, `factor` times faster. What is counted stays; what a loopback connection
-    /// needs in any case (connecting, calling) is never under two seconds.
+    /// The same timing, `factor` times faster. Counts stay; limits on connections and calls are at
+    /// least two seconds, since a loopback connection may take that long.
     #[must_use]
     pub fn faster(&self, factor: u32) -> Self {
         let floor = Duration::from_secs(2);

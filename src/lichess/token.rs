@@ -1,4 +1,4 @@
-//! The API token, from the environment or a file. It is never shown.
+//! The API token, from the environment or a file. Nothing shows it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,46 +6,40 @@ use std::path::{Path, PathBuf};
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
-/// The variable that holds the token.
+/// The environment variable for the token.
 pub const TOKEN_VARIABLE: &str = "LICHESS_BOT_TOKEN";
 
-/// More than any token is long; what is longer is some other file.
+/// Longer than any token: beyond this, the file is something else.
 const MAX_LENGTH: usize = 4096;
 
-/// An access token. `Debug` shows that there is one and nothing of it.
+/// An access token. `Debug` shows nothing of its text.
 #[derive(Clone)]
 pub struct Token(SecretString);
 
-/// Why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// Neither the variable nor a file was given.
     #[error(
         "no token: set {TOKEN_VARIABLE} or name a file in the config with [lichess] token_file"
     )]
     Absent,
-    /// The file cannot be read.
     #[error("cannot read the token file {}: {source}", path.display())]
     Unreadable {
         path: PathBuf,
-        /// What the system says.
         source: std::io::Error,
     },
-    /// There is something, but no token.
     #[error("{origin} holds no token: {problem}")]
     Unusable {
-        /// The variable or the file.
         origin: String,
-        /// What is wrong with its content, without quoting it.
+        /// Does not quote the content.
         problem: &'static str,
     },
 }
 
 impl Token {
-    /// Takes `text` for a token, white space around it removed.
+    /// Reads `text` as a token, without the white space around it.
     ///
     /// # Errors
-    /// When it is empty or holds what no token holds; `origin` names where it came from.
+    /// When it cannot be a token; `origin` says where the text came from.
     pub fn parse(text: &str, origin: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         let problem = if text.is_empty() {
@@ -63,10 +57,10 @@ impl Token {
         })
     }
 
-    /// The token of the environment, else of `file`.
+    /// The token of the environment, otherwise that of `file`.
     ///
     /// # Errors
-    /// When there is none or it cannot be one; the error names the variable or the file.
+    /// When there is none or it cannot be one; names the variable or the file.
     pub fn from_env_or_file(file: Option<&Path>) -> Result<Self, TokenError> {
         let variable = std::env::var_os(TOKEN_VARIABLE);
         let variable = variable.map(|value| value.to_string_lossy().into_owned());
@@ -90,7 +84,6 @@ impl Token {
         Self::parse(&text, &format!("the token file {}", path.display()))
     }
 
-    /// The value of the header that shows the token to the server.
     pub(super) fn header(&self) -> HeaderValue {
         let text = format!("Bearer {}", self.0.expose_secret());
         let mut value = HeaderValue::from_str(&text).expect("a parsed token is printable ASCII");
@@ -98,7 +91,7 @@ impl Token {
         value
     }
 
-    /// The bare token, for the one call that asks what it is worth.
+    /// The bare token, for the call that asks about it.
     pub(super) fn expose(&self) -> &str {
         self.0.expose_secret()
     }

@@ -1,13 +1,12 @@
 //! The user agent: name, version, contact and, once known, the account.
 //!
-//! The server answers 401 to everything when the account named here is not the token's owner, so the name
-//! can be withdrawn.
+//! The server answers every call with 401 if the account named here does not own the token, so the name can
+//! be withdrawn.
 
 use std::sync::{Mutex, PoisonError};
 
 use reqwest::header::HeaderValue;
 
-/// The user agent of every request.
 #[derive(Debug)]
 pub(super) struct UserAgent {
     nameless: HeaderValue,
@@ -15,7 +14,7 @@ pub(super) struct UserAgent {
 }
 
 impl UserAgent {
-    /// An agent that does not know its account yet; none if the contact cannot stand in a header.
+    /// A user agent without an account yet; none if the contact is no valid header text.
     pub(super) fn new(contact: Option<&str>) -> Option<Self> {
         let version = env!("CARGO_PKG_VERSION");
         let text = match contact.map(str::trim).filter(|text| !text.is_empty()) {
@@ -31,7 +30,7 @@ impl UserAgent {
         })
     }
 
-    /// The header for the next request, and whether it names the account.
+    /// The header of the next request, and whether it names the account.
     pub(super) fn header(&self) -> (HeaderValue, bool) {
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         match &*named {
@@ -40,12 +39,11 @@ impl UserAgent {
         }
     }
 
-    /// The header without a name.
     pub(super) fn nameless(&self) -> HeaderValue {
         self.nameless.clone()
     }
 
-    /// Names the account from now on, if its name has the form that the server looks for.
+    /// Names the account from now on, if its name has the form that the server expects.
     pub(super) fn learn_name(&self, name: &str) {
         let fits = (2..=31).contains(&name.len())
             && name
@@ -56,7 +54,6 @@ impl UserAgent {
         self.set(header.ok().filter(|_| fits));
     }
 
-    /// Goes without a name from now on.
     pub(super) fn forget_name(&self) {
         self.set(None);
     }

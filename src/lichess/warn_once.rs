@@ -3,25 +3,25 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Complaints made already, so that each is made once. One for a client, shared by its streams.
+/// The warnings given so far. One for each client, shared by its streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WarnOnce(Arc<Mutex<HashSet<String>>>);
 
 impl WarnOnce {
-    /// More than these are forgotten together.
+    /// Beyond this many, all are forgotten.
     const CAPACITY: usize = 256;
 
     /// Whether this is the first time.
-    pub(super) fn is_new(&self, complaint: String) -> bool {
-        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.len() >= Self::CAPACITY {
-            made.clear();
+    pub(super) fn is_new(&self, warning: String) -> bool {
+        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if given.len() >= Self::CAPACITY {
+            given.clear();
         }
-        made.insert(complaint)
+        given.insert(warning)
     }
 }
 
-/// The text of a line without the private game id, which is as good as a key to the game.
+/// The text of a line without the private game id, which gives access to the game.
 pub(super) fn without_secrets(line: &str) -> String {
     const KEY: &str = "\"fullId\":\"";
     let Some(at) = line.find(KEY) else {

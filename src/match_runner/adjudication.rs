@@ -1,19 +1,19 @@
-//! Ending a game by the players' own word, when both have said the same for long enough.
+//! Adjudication: ends a game once the scores of both players have agreed for long enough.
 //!
-//! Saves the time of games that are over in all but name. Scores of a program that is not ours may
-//! mean something else, so against one this is off unless asked for. Pure.
+//! This saves the time of decided games. Scores of a foreign program may mean something else, so against
+//! one it is off by default. Pure.
 
 use crate::rules::Color;
 
-/// From this score on a side counts as winning, in centipawns: both players must say so.
+/// The winning score in centipawns, which both players must report ...
 const WON: i32 = 1500;
-/// ... for so many half-moves in a row.
+/// ... for this many consecutive half-moves.
 const WON_PLIES: u32 = 4;
-/// Up to this score a position counts as level, in centipawns.
+/// The drawing score in centipawns, either way ...
 const LEVEL: i32 = 8;
-/// ... for so many half-moves in a row.
+/// ... for this many consecutive half-moves.
 const LEVEL_PLIES: u32 = 12;
-/// ... of which the last lies behind so many of the game.
+/// ... of which the last comes after this many half-moves of the game.
 const LEVEL_FROM: usize = 80;
 
 /// A game ended by agreement of the scores.
@@ -23,7 +23,7 @@ pub(super) enum Ruling {
     Drawn,
 }
 
-/// What the last scores of a game agree on.
+/// The agreement of the last scores of a game.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Adjudicator {
     winning: Option<Color>,
@@ -32,7 +32,7 @@ pub(super) struct Adjudicator {
 }
 
 impl Adjudicator {
-    /// Hears the score that came with the `plies`-th half-move, seen by White.
+    /// Records the score of the half-move `plies`, from White's side.
     pub(super) fn hear(&mut self, score: Option<i32>, plies: usize) -> Option<Ruling> {
         let Some(score) = score else {
             *self = Self::default();
@@ -68,7 +68,7 @@ impl Adjudicator {
 mod tests {
     use super::*;
 
-    /// The half-move at which a game with these scores is ended, from 1, and how.
+    /// The half-move, from 1, at which a game with these scores ends, and how.
     fn ruling(scores: impl IntoIterator<Item = Option<i32>>) -> Option<(usize, Ruling)> {
         let mut adjudicator = Adjudicator::default();
         let scores = scores.into_iter().enumerate();

@@ -1,7 +1,7 @@
-//! A file that grows by whole lines and survives its writer's death at any moment.
+//! A file that grows by whole lines and survives the death of its writer at any moment.
 //!
-//! A line is one write. What a death left of a last line is cut off when the file is opened again.
-//! Two writers at a time are refused.
+//! Each line is one write. Opening the file cuts off an incomplete last line. A second writer at the same
+//! time is refused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::error::MatchError;
 
-/// A file under our lock, open at its end.
+/// A locked file, open at its end.
 #[derive(Debug)]
 pub(super) struct AppendFile {
     file: File,
@@ -19,7 +19,7 @@ pub(super) struct AppendFile {
 }
 
 impl AppendFile {
-    /// Opens or makes the file; the text is that of its whole lines.
+    /// Opens or creates the file; returns the text of its complete lines.
     pub(super) fn open(path: &Path) -> Result<(Self, String), MatchError> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(MatchError::file(folder))?;

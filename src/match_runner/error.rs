@@ -1,26 +1,20 @@
-//! Why a contest could not be held.
+//! Errors of a match.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A contest that cannot be played as asked, or that broke.
+/// Why a match cannot start or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum MatchError {
-    /// What was asked cannot work; the text says what would.
+    /// The request cannot work; the text says what would.
     #[error("{0}")]
     Setup(String),
-    /// A player cannot be started, or not any more.
+    /// A player cannot be started or restarted.
     #[error("player {name} does not start: {reason}")]
-    Player {
-        /// The player as it was given.
-        name: String,
-        reason: String,
-    },
-    /// A file could not be read or written.
+    Player { name: String, reason: String },
     #[error("{path}: {error}")]
     File {
         path: PathBuf,
-        /// What the system says.
         #[source]
         error: io::Error,
     },

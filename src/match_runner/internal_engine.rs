@@ -1,4 +1,4 @@
-//! This program's own engine as a player: no process, no pipe, a table of its own.
+//! The built-in engine as a player: no process, no pipe, its own hash table.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -10,23 +10,23 @@ use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
 use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::Game;
 
-/// Megabytes of table when nothing is asked for, the same as under UCI.
+/// The default hash size in megabytes, as under UCI.
 const HASH_MB: usize = 16;
 const MOST_HASH_MB: usize = 65_536;
-/// Held back of a clock for each move, the same as under UCI.
+/// The default move overhead, as under UCI.
 const OVERHEAD: Duration = Duration::from_millis(10);
 
-/// What may be set.
+/// The options of the engine.
 #[derive(Clone, Debug)]
 pub(super) struct EngineSettings {
     engine: EngineOptions,
     overhead: Duration,
-    /// In place of what the match allows: odds.
+    /// Replaces the limit of the match, to give odds.
     nodes: Option<u64>,
 }
 
 impl EngineSettings {
-    /// Reads options by name; case does not matter.
+    /// Reads options by name, in any letter case.
     pub(super) fn new(options: &[(String, String)]) -> Result<Self, String> {
         let mut settings = Self {
             engine: EngineOptions {
@@ -70,7 +70,6 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String>
         .ok_or_else(|| format!("{name} takes a number from {least} to {most}, not {value:?}"))
 }
 
-/// The engine at the board.
 pub(super) struct InternalEngine {
     engine: SingleThread,
     settings: EngineSettings,
@@ -112,7 +111,7 @@ impl Player for InternalEngine {
 
     fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault> {
         let limits = self.limits(game, turn);
-        // A panic of the search loses this game and must not end the match.
+        // A panic of the search must lose only this game.
         let result = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
             .map_err(|_| PlayerFault::Crash("the search panicked".to_owned()))?;
         let mv = result
@@ -127,7 +126,7 @@ impl Player for InternalEngine {
     }
 }
 
-/// Checks the options of a player that would play inside.
+/// Checks the options for the built-in engine.
 pub(super) fn check(
     name: &str,
     options: &[(String, String)],

@@ -1,5 +1,5 @@
-//! The journal of a match: what was asked, then a line a game. A match that was cut off continues
-//! from it, and only the same match does: other players, limits or openings are refused by name.
+//! The journal of a match: its settings, then one line per game. An interrupted match continues from it, but
+//! only the same match: an error names players, limits or openings that differ.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::append_file::AppendFile;
 use super::error::MatchError;
 use super::record::GameRecord;
 
-/// What makes two matches the same one: fields by name.
+/// The identity of a match: fields by name.
 pub(super) type Heading = Map<String, Value>;
 
 /// The journal, open for the next game.
@@ -17,7 +17,7 @@ pub(super) type Heading = Map<String, Value>;
 pub(super) struct Journal(AppendFile);
 
 impl Journal {
-    /// Opens or begins a journal; the games that it has.
+    /// Opens or creates a journal; returns its games.
     pub(super) fn open(
         path: &Path,
         heading: &Heading,
@@ -43,13 +43,13 @@ impl Journal {
         Ok((Self(file), games))
     }
 
-    /// Writes a game down.
+    /// Appends a game.
     pub(super) fn keep(&mut self, game: &GameRecord) -> Result<(), MatchError> {
         self.0.append(&json!(game).to_string())
     }
 }
 
-/// Whether the journal is of this match; if not, how it differs.
+/// Checks that the journal belongs to this match; the error says how it differs.
 fn compare(kept: &Heading, asked: &Heading) -> Result<(), String> {
     for name in kept.keys().chain(asked.keys()) {
         let (was, is) = (kept.get(name), asked.get(name));

@@ -1,18 +1,18 @@
-//! What a player may use for a move: nodes, a depth, a time or a clock.
+//! The limit of a player for a move: nodes, a depth, a time or a clock.
 //!
-//! Plain data. Nodes and depth are the same on any machine, so that a game between two players
-//! that keep to them is the same each time.
+//! Plain data. Nodes and depth do not depend on the machine, so a game between two players that keep to them
+//! is reproducible.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What is allowed for a move, the same to both players.
+/// The limit for a move, the same for both players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveLimit {
     Nodes {
-        /// No further iteration once these are passed; only players in process know such a limit.
+        /// Start no further iteration beyond this; only the built-in engine knows such a limit.
         soft: Option<u64>,
-        /// The end, whatever is under way.
+        /// Stop here in any case.
         hard: u64,
     },
     Depth(u32),
@@ -21,13 +21,13 @@ pub enum MoveLimit {
     /// A clock for the whole game.
     Clock {
         base: Duration,
-        /// Added after each move.
+        /// The increment per move.
         increment: Duration,
     },
 }
 
 impl MoveLimit {
-    /// Whether the clock on the wall plays no part.
+    /// Whether the limit is independent of time.
     pub const fn is_fixed(&self) -> bool {
         matches!(self, Self::Nodes { .. } | Self::Depth(_))
     }

@@ -1,13 +1,13 @@
-//! Matches between engines: who is stronger, and by how much.
+//! Matches between engines, to measure their difference in strength.
 //!
-//! A match plays every opening twice with colours reversed and counts pairs; a sequential test (SPRT)
-//! says when enough games were played. Players are the built-in engine or any UCI program as a child
-//! process. It knows nothing of Lichess, configs or terminals.
+//! A match plays every opening twice with colours reversed and counts pairs; a sequential test (SPRT) ends
+//! it after enough games. Players are the built-in engine or any UCI program as a child process. This module
+//! knows nothing about Lichess, the config or terminals.
 //!
-//! * `runner`: the plan and the workers; `referee`: one game; `player`, `players`: who plays
+//! * `runner`: the plan and the workers; `referee`: one game; `player`, `players`: the opponents
 //! * `internal_engine`, `uci_engine`, `uci_output`: the two kinds of players; `limit`, `spec`: their settings
 //! * `tally`, `sprt`, `score`: the statistics; `adjudication`; `opening`, `opening_generator`
-//! * `journal`, `append_file`, `record`, `pgn`: files that survive a kill; `stall_detector`: stolen time
+//! * `journal`, `append_file`, `record`, `pgn`: files that survive a kill; `stall_detector`: machine stalls
 
 mod adjudication;
 mod append_file;

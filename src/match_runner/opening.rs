@@ -1,32 +1,30 @@
-//! Opening files: positions that games begin from, in EPD or FEN, one a line.
+//! Opening files: start positions of games in EPD or FEN, one per line.
 //!
-//! Whatever follows the position is ignored, and so is a position that the file has already.
+//! Text after the position is ignored, and so is a repeated position.
 
 use std::collections::HashSet;
 
 use crate::rules::{FenError, Position};
 
-/// A position to begin from, with the line's number counted from 1.
+/// A start position, with the number of its line, from 1.
 #[derive(Clone, Debug)]
 pub struct Opening {
     pub position: Position,
-    /// Where the file has it.
     pub line: usize,
 }
 
-/// A line that is no position to play from.
+/// Why a line is no start position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpeningError {
     #[error("line {line}: {error}")]
     Fen { line: usize, error: FenError },
-    /// The game is over there.
     #[error("line {line}: the game is over in this position")]
     Over { line: usize },
     #[error("no positions in it")]
     Empty,
 }
 
-/// Read an opening file; blank lines and lines starting with `#` are skipped.
+/// Reads an opening file, and skips blank lines and lines starting with `#`.
 pub fn parse_openings(text: &str) -> Result<Vec<Opening>, OpeningError> {
     let mut seen = HashSet::new();
     let mut openings = Vec::new();
@@ -50,7 +48,7 @@ pub fn parse_openings(text: &str) -> Result<Vec<Opening>, OpeningError> {
     Ok(openings)
 }
 
-/// The FEN of a line: four fields, and the two counters if they are there.
+/// The FEN of a line: four fields, and the two counters if present.
 fn fen(text: &str) -> String {
     let text = text.split(';').next().unwrap_or_default();
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();

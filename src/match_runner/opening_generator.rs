@@ -1,9 +1,8 @@
-//! Making openings: random lines that the engine finds level.
+//! Generates openings: random lines that the engine evaluates as level.
 //!
-//! Each candidate is drawn from a generator of its own, seeded by the run's seed and the
-//! candidate's number, and judged with an empty table. Candidates are taken in order of their
-//! numbers, so that the file is the same however many threads judge, and a run that was cut off
-//! continues where it stopped.
+//! Each candidate has its own random generator, seeded by the run's seed and the candidate's number, and the
+//! engine evaluates it with an empty hash table. Candidates count in the order of their numbers, so the file
+//! does not depend on the number of threads, and an interrupted run continues where it stopped.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -16,38 +15,37 @@ use super::error::MatchError;
 use crate::engine::{EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::{Game, Position};
 
-/// Table of a judge, in megabytes: emptied for each candidate, so small.
+/// The hash size per thread in megabytes: small, because each candidate clears it.
 const HASH_MB: usize = 1;
 const STACK_BYTES: usize = 16 << 20;
-/// Looks at a candidate before the last one: a share of the nodes (1/n) and of the greatest score
-/// (times n). Most candidates fall at the first.
+/// The quick searches before the full one: the share of the nodes (1/n) and the factor on the greatest
+/// score. The first rejects most candidates.
 const LOOKS: [(u64, i32); 3] = [(64, 4), (12, 2), (1, 1)];
-/// Tries to draw a line that continues to its end.
+/// The attempts to draw a complete line.
 const ATTEMPTS: u32 = 20;
-/// Spreads numbers of candidates over seeds; any odd number with its bits well mixed.
+/// Spreads candidate numbers over seeds; any odd number with well mixed bits.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What is asked for.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct GeneratorOptions {
     pub count: usize,
     pub seed: u64,
-    /// Nodes of the last look.
+    /// The nodes of the full search.
     pub nodes: u64,
-    /// The greatest score, in centipawns, either way.
+    /// The greatest absolute score in centipawns.
     pub most: i32,
     pub evaluator: Evaluator,
-    /// Candidates judged at the same time.
+    /// The number of candidates searched at the same time.
     pub threads: usize,
     pub out: PathBuf,
 }
 
-/// How far it has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GeneratorProgress {
-    /// Openings in the file.
     pub openings: usize,
-    /// Candidates judged for them.
+    /// The candidates searched for them.
     pub candidates: u64,
 }
 
@@ -58,7 +56,7 @@ struct BalancedOpening {
     score: i32,
 }
 
-/// Makes openings until the file has as many as asked for.
+/// Generates openings until the file has the requested number.
 pub fn generate(
     options: &GeneratorOptions,
     mut told: impl FnMut(GeneratorProgress),
@@ -117,7 +115,7 @@ pub fn generate(
     Ok(kept.minted)
 }
 
-/// What a file of openings begins with; one with another beginning is of another run.
+/// The first line of a file of openings, which identifies its run.
 fn heading(options: &GeneratorOptions) -> String {
     format!(
         "# megaton openings: seed {}, 6 to 8 random plies, within {} centipawns at {} nodes, judged by {}",
@@ -128,7 +126,7 @@ fn heading(options: &GeneratorOptions) -> String {
     )
 }
 
-/// The openings that there are.
+/// The openings generated so far.
 struct FoundOpenings {
     minted: GeneratorProgress,
     keys: HashSet<u64>,
@@ -168,7 +166,7 @@ impl FoundOpenings {
         Ok(kept)
     }
 
-    /// Counts the next candidate, and keeps it if it is level and new.
+    /// Counts the next candidate, and keeps it if level and new.
     fn take(
         &mut self,
         options: &GeneratorOptions,
@@ -223,7 +221,7 @@ impl<'a> OpeningEvaluator<'a> {
         }
     }
 
-    /// The candidate of a number, if it is level.
+    /// The candidate with this number, if it is level.
     fn candidate(&mut self, number: u64) -> Option<BalancedOpening> {
         let game = draw(self.options.seed, number)?;
         self.engine.new_game();
@@ -245,8 +243,8 @@ fn is_loud(position: &Position, best: crate::rules::Move) -> bool {
     position.is_capture(best) || best.is_promotion()
 }
 
-/// A random line of six to eight half-moves, as often of an odd number as of an even one; `None`
-/// where it leads to a check, a pending explosion or the end.
+/// A random line of six to eight half-moves, with equal chances of an odd and an even number; none if it
+/// leads to a check, a pending explosion or the end of the game.
 fn draw(seed: u64, number: u64) -> Option<Game> {
     let mut random = fastrand::Rng::with_seed(seed ^ (number + 1).wrapping_mul(SPREAD));
     let is_odd = random.bool();

@@ -45,7 +45,7 @@ fn write_game(text: &mut String, contest: &Match, game: &GameRecord) {
     write_words(text, &words);
 }
 
-/// The move text in words. A record that does not fit its position ends early: it is only shown.
+/// The words of the move text. A record with an illegal move ends early, since this is for display only.
 fn moves(game: &GameRecord) -> Vec<String> {
     let mut words = Vec::new();
     let Ok(start) = Position::from_fen(&game.fen) else {

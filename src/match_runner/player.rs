@@ -1,4 +1,4 @@
-//! What a match asks of a player, and how a player can fail.
+//! The interface of players, and how they can fail.
 
 use std::time::Duration;
 
@@ -6,53 +6,53 @@ use super::limit::MoveLimit;
 use crate::engine::Score;
 use crate::rules::{ByColor, Game, Move};
 
-/// A way to lose a game by something else than chess.
+/// A forfeit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlayerFault {
-    /// A move that is not legal.
+    /// An illegal move.
     #[error("illegal move: {0}")]
     Illegal(String),
-    /// The program ended, or what it says cannot be understood.
+    /// The program ended, or its output is unreadable.
     #[error("crashed: {0}")]
     Crash(String),
-    /// No answer, long after it was due.
+    /// No answer long after the deadline.
     #[error("no answer within {0:?}")]
     Hang(Duration),
-    /// The answer came, too late.
+    /// The answer came after the deadline.
     #[error("out of time by {0:?}")]
     Time(Duration),
 }
 
 impl PlayerFault {
-    /// Whether the player has to be started anew before it plays again.
+    /// Whether the player must be restarted before its next game.
     pub(super) const fn is_fatal(&self) -> bool {
         matches!(self, Self::Crash(_) | Self::Hang(_))
     }
 }
 
-/// The time that is allowed for a move, as the referee has it.
+/// The time for a move, by the referee's clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnTime {
     pub(super) allowance: MoveLimit,
-    /// What is left on the clocks, where there are any.
+    /// The remaining time of both sides, if the game has clocks.
     pub(super) clocks: ByColor<Duration>,
 }
 
-/// An answer: a legal move, and what the player says of it.
+/// A legal move, with the player's evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlayedMove {
     pub(super) mv: Move,
-    /// Seen by the side that moves.
+    /// From the side to move.
     pub(super) score: Option<Score>,
     pub(super) depth: Option<u32>,
     pub(super) nodes: u64,
 }
 
-/// Someone who plays games, one after the other.
+/// A player of one game after the other.
 pub(super) trait Player: Send {
-    /// Forget the last game.
+    /// Starts a new game.
     fn new_game(&mut self) -> Result<(), PlayerFault>;
 
-    /// Choose a move in the present position of a game that continues.
+    /// Chooses a move in the current position of an unfinished game.
     fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault>;
 }

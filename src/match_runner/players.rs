@@ -1,4 +1,4 @@
-//! A player's seat at a worker's board: filled when needed, filled anew when the player broke.
+//! The players of a worker, started on demand and restarted after a crash.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use super::player::Player;
 use super::spec::PlayerSpec;
 use super::uci_engine::UciEngine;
 
-/// Starts in a row that may fail before a player is given up.
+/// The consecutive failed starts after which a player is given up.
 const ATTEMPTS: usize = 3;
 
-/// How a player is made; checked as far as words can be.
+/// The recipe for a player, checked without starting it.
 #[derive(Clone, Debug)]
 pub(super) struct PlayerFactory {
     spec: PlayerSpec,
@@ -45,7 +45,7 @@ impl PlayerFactory {
     }
 }
 
-/// One player at one board.
+/// One player of one worker.
 pub(super) struct PlayerSlot {
     blueprint: PlayerFactory,
     player: Option<Box<dyn Player>>,
@@ -61,7 +61,7 @@ impl PlayerSlot {
         }
     }
 
-    /// The player, started if it does not run.
+    /// The player, which this starts if necessary.
     pub(super) fn fill(&mut self) -> Result<&mut dyn Player, MatchError> {
         let attempts = if self.has_played { ATTEMPTS } else { 1 };
         let player = match self.player.take() {
@@ -86,7 +86,7 @@ impl PlayerSlot {
         })
     }
 
-    /// The player broke: the next game gets a new one.
+    /// Discards a broken player, so that the next game starts a new one.
     pub(super) fn clear(&mut self) {
         self.player = None;
     }

@@ -1,7 +1,7 @@
-//! A game as it was played, the way the journal keeps it: one line of JSON.
+//! A played game as one line of JSON in the journal.
 //!
-//! Scores are centipawns seen by White, so that a reader needs no parity; a field that a player did
-//! not tell is null.
+//! Scores are centipawns from White's side, so readers need no parity; a field that a player did not report
+//! is null.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::rules::{Color, Draw, Outcome, Win};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchSide {
-    /// The first, whose strength is asked for.
+    /// The first player, whose strength the match measures.
     A,
     B,
 }
@@ -29,7 +29,7 @@ impl MatchSide {
     }
 }
 
-/// What a player made of a game.
+/// The result of a game for a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Points {
     Lost,
@@ -53,35 +53,33 @@ impl Points {
 pub enum GameEnd {
     Explosion,
     Mate,
-    /// No legal move and no check.
     Stalemate,
     Insufficient,
-    /// A hundred half-moves without progress.
     FiftyMoves,
     Threefold,
-    /// The match's own limit on the length of a game.
+    /// The limit of the match on the length of a game.
     PlyLimit,
-    /// Both players had agreed for long enough on who wins.
+    /// Both players agreed for long enough that one of them wins.
     AdjudicatedWin,
-    /// Both players had agreed for long enough that no one does.
+    /// Both players agreed for long enough on a draw.
     AdjudicatedDraw,
-    /// A forfeit: a move that is not legal.
+    /// A forfeit: an illegal move.
     Illegal,
-    /// A forfeit: the program ended or spoke nonsense.
+    /// A forfeit: the program ended or its output was unreadable.
     Crash,
-    /// A forfeit: no answer at all.
+    /// A forfeit: no answer.
     Hang,
-    /// A forfeit: more time than there was.
+    /// A forfeit: the clock ran out.
     Time,
 }
 
 impl GameEnd {
-    /// Whether a fault of the loser's program ended the game, not the board.
+    /// Whether a fault of the losing program ended the game.
     pub const fn is_forfeit(self) -> bool {
         matches!(self, Self::Illegal | Self::Crash | Self::Hang | Self::Time)
     }
 
-    /// A word or two.
+    /// A short description.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Explosion => "explosion",
@@ -128,38 +126,38 @@ impl From<&PlayerFault> for GameEnd {
     }
 }
 
-/// What one player used in a game.
+/// The resources that one player used in a game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchEffort {
-    /// Positions visited, as it says.
+    /// The nodes, as reported by the player.
     pub nodes: u64,
-    /// Time from question to answer, as we measured it.
+    /// The measured time from request to answer.
     pub micros: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
-    /// Which pair of the match, from 0.
+    /// The number of the pair in the match, from 0.
     pub pair: usize,
-    /// Who had the white pieces.
+    /// The player with White.
     pub white: MatchSide,
-    /// The position it began from.
+    /// The start position.
     pub fen: String,
-    /// The moves in UCI, parted by blanks.
+    /// The moves in UCI, separated by blanks.
     pub moves: String,
-    /// A score a move, in centipawns seen by White.
+    /// The score of each move, in centipawns from White's side.
     pub scores: Vec<Option<i32>>,
-    /// A depth a move.
+    /// The depth of each move.
     pub depths: Vec<Option<u32>>,
-    /// Who won, if anyone.
+    /// The winner.
     pub winner: Option<MatchSide>,
     pub end: GameEnd,
-    /// What a forfeit looked like.
+    /// The details of a forfeit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     pub a: SearchEffort,
     pub b: SearchEffort,
-    /// Milliseconds in which the machine stood still, which are on no clock.
+    /// Milliseconds in which the machine stalled, which count on no clock.
     #[serde(default, skip_serializing_if = "is_nought")]
     pub still_ms: u64,
 }
@@ -170,7 +168,7 @@ fn is_nought(millis: &u64) -> bool {
 }
 
 impl GameRecord {
-    /// What the first player made of it.
+    /// The result for the first player.
     pub fn points(&self) -> Points {
         match self.winner {
             Some(MatchSide::A) => Points::Won,
@@ -179,7 +177,7 @@ impl GameRecord {
         }
     }
 
-    /// Which colour a player had.
+    /// The colour of a player.
     pub fn color(&self, side: MatchSide) -> Color {
         if side == self.white {
             Color::White
@@ -188,7 +186,6 @@ impl GameRecord {
         }
     }
 
-    /// What a player used.
     pub const fn effort(&self, side: MatchSide) -> SearchEffort {
         match side {
             MatchSide::A => self.a,
@@ -196,7 +193,7 @@ impl GameRecord {
         }
     }
 
-    /// Who forfeited the game, if that is how it ended.
+    /// The player who forfeited the game, if one did.
     pub fn forfeited_by(&self) -> Option<MatchSide> {
         if self.end.is_forfeit() {
             self.winner.map(MatchSide::other)

@@ -1,6 +1,6 @@
-//! One game: whose turn it is, what the clocks say, and when it is over.
+//! One game: its turns, clocks and end.
 //!
-//! The referee trusts no player. It keeps the clocks itself, and a player that errs loses.
+//! The referee trusts no player. It keeps the clocks itself, and a faulty player loses.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,19 +12,18 @@ use super::record::{GameEnd, SearchEffort};
 use super::stall_detector::StallDetector;
 use crate::rules::{ByColor, Color, Game, Position, RepetitionRule};
 
-/// What both players play under.
+/// The conditions for both players.
 #[derive(Clone, Debug)]
 pub(super) struct GameTerms {
     pub(super) allowance: MoveLimit,
-    /// How far a clock may be overstepped without a forfeit.
+    /// The time by which a player may exceed its clock without a forfeit.
     pub(super) margin: Duration,
-    /// The game is drawn after so many half-moves.
+    /// The half-moves after which the game is drawn.
     pub(super) most_plies: usize,
-    /// Whether scores may end a game.
+    /// Whether agreeing scores may end a game.
     pub(super) adjudicates: bool,
 }
 
-/// A game that was played.
 #[derive(Clone, Debug)]
 pub(super) struct PlayedGame {
     pub(super) game: Game,
@@ -34,11 +33,11 @@ pub(super) struct PlayedGame {
     pub(super) end: GameEnd,
     pub(super) fault: Option<PlayerFault>,
     pub(super) efforts: ByColor<SearchEffort>,
-    /// Time in which the machine stood still, which is on no clock.
+    /// Time in which the machine stalled, which counts on no clock.
     pub(super) still: Duration,
 }
 
-/// A game under way.
+/// A running game.
 struct RefereedGame<'a> {
     terms: &'a GameTerms,
     stalls: &'a StallDetector,
@@ -47,7 +46,7 @@ struct RefereedGame<'a> {
     adjudicator: Adjudicator,
 }
 
-/// Plays a game to its end; `None` if it was called off.
+/// Plays a game to its end; none if the match was cancelled.
 pub(super) fn play(
     start: Position,
     players: &mut ByColor<&mut dyn Player>,
@@ -102,7 +101,7 @@ impl<'a> RefereedGame<'a> {
         }
     }
 
-    /// Who has won and why, if the game has ended.
+    /// The winner and the reason, if the game has ended.
     fn over(&mut self) -> Option<(Option<Color>, GameEnd)> {
         let game = &self.played.game;
         if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {

@@ -35,38 +35,38 @@ const STACK_BYTES: usize = 16 << 20;
 pub struct Match {
     /// A, whose strength is asked for, and B.
     pub players: [PlayerSpec; 2],
-    /// What is allowed for a move.
+    /// The limit for a move.
     pub allowance: MoveLimit,
     pub openings: Vec<Opening>,
-    /// Draws the order of the openings.
+    /// The seed for the order of the openings.
     pub seed: u64,
-    /// Pairs to play at most.
+    /// The maximum number of pairs.
     pub pairs: usize,
-    /// Games at the same time.
+    /// The number of games at the same time.
     pub concurrency: usize,
-    /// Ends the match as soon as it decides.
+    /// The test that ends the match once it decides.
     pub sprt: Option<Sprt>,
-    /// Whether agreeing scores end a game.
+    /// Whether agreeing scores may end a game.
     pub adjudicates: bool,
-    /// A game is drawn after so many half-moves.
+    /// The half-moves after which a game is drawn.
     pub most_plies: usize,
-    /// How far a clock may be overstepped.
+    /// The time by which a player may exceed its clock.
     pub margin: Duration,
-    /// How long to wait for an answer that is overdue.
+    /// The wait for an overdue answer.
     pub watchdog: Duration,
-    /// Whether pairs that A, or B, forfeited are left out.
+    /// Whether to leave out pairs with a forfeit by A or by B.
     pub drops: [bool; 2],
-    /// Where games are written down as they end.
+    /// The file that records each game as it ends.
     pub journal: Option<PathBuf>,
 }
 
-/// What came of a match.
+/// The result of a match.
 #[derive(Clone, Debug)]
 pub struct MatchReport {
     pub score: MatchScore,
-    /// What the test says, if there was one.
+    /// The verdict of the test, if there was one.
     pub verdict: Option<SprtVerdict>,
-    /// The games counted, in their order.
+    /// The counted games, in order.
     pub games: Vec<GameRecord>,
 }
 
@@ -108,7 +108,7 @@ impl Match {
         order
     }
 
-    /// What a journal of this match begins with.
+    /// The first line of the journal of this match.
     fn heading(&self) -> Result<Heading, MatchError> {
         // FNV-1a tells contents apart.
         let mut openings = FnvHasher::default();
@@ -141,10 +141,10 @@ impl Match {
     }
 }
 
-/// The games so far, counted in order.
+/// The games so far, which count in order.
 struct ScoreBook<'a> {
     contest: &'a Match,
-    /// Games of pairs that are not complete, or come after one that is not.
+    /// Games of incomplete pairs, and of pairs after an incomplete one.
     waiting: BTreeMap<usize, [Option<GameRecord>; 2]>,
     counted: usize,
     games: Vec<GameRecord>,
@@ -167,7 +167,7 @@ impl<'a> ScoreBook<'a> {
         }
     }
 
-    /// Takes a game in, and counts as far as pairs are complete.
+    /// Adds a game, and counts the pairs that are complete now.
     fn enter(&mut self, game: GameRecord) {
         if game.pair >= self.contest.pairs || game.pair < self.counted {
             return;
@@ -203,7 +203,7 @@ impl<'a> ScoreBook<'a> {
         is_decided || self.counted >= self.contest.pairs
     }
 
-    /// The games still to play, in order: a pair, and who has White.
+    /// The games still to play, in order: the pair, and the player with White.
     fn missing(&self) -> Vec<(usize, MatchSide)> {
         (self.counted..self.contest.pairs)
             .flat_map(|pair| MatchSide::ALL.map(|white| (pair, white)))
@@ -215,7 +215,7 @@ impl<'a> ScoreBook<'a> {
     }
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct WorkerShared<'a> {
     contest: &'a Match,
     terms: GameTerms,
@@ -229,7 +229,7 @@ struct WorkerShared<'a> {
 
 type WorkerEvent = Result<GameRecord, MatchError>;
 
-/// Plays a match; `told` hears of the standing whenever a pair has been counted.
+/// Plays a match; calls `told` with the standing after each counted pair.
 pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchReport, MatchError> {
     contest.check()?;
     let [a, b] = &contest.players;
@@ -288,7 +288,7 @@ pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchR
     })
 }
 
-/// Takes in what the workers send until the match is over.
+/// Receives the games of the workers until the match is over.
 fn collect(
     news: &Receiver<WorkerEvent>,
     scores: &mut ScoreBook<'_>,
@@ -312,7 +312,7 @@ fn collect(
     Ok(())
 }
 
-/// The life of a worker: game after game until none is left or the match is called off.
+/// The loop of a worker: plays games until none is left or the match is cancelled.
 fn work(shared: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
     let mut seats = shared.blueprints.clone().map(PlayerSlot::new);
     loop {
@@ -331,7 +331,7 @@ fn work(shared: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
     }
 }
 
-/// One game of a pair; `None` if the match is called off.
+/// One game of a pair; none if the match is cancelled.
 fn game(
     shared: &WorkerShared<'_>,
     seats: &mut [PlayerSlot; 2],

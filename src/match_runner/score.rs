@@ -1,6 +1,6 @@
-//! How a match stands: the counts, and beside them all that tells whether it was a fair one.
+//! The standing of a match: the counts, and the evidence that the match was fair.
 //!
-//! Pure: pairs of games go in, in their order.
+//! Pure; the pairs of games must come in order.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use super::record::{GameEnd, GameRecord, MatchSide};
 use super::tally::Tally;
 use crate::rules::Color;
 
-/// Games that a player lost by a fault of its program.
+/// Games that a player lost by a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forfeits {
-    /// Moves that are not legal.
+    /// Illegal moves.
     pub illegal: u64,
-    /// Ends of the program.
+    /// Crashes.
     pub crashes: u64,
-    /// Answers that never came.
+    /// Missing answers.
     pub hangs: u64,
-    /// Answers that came too late.
+    /// Late answers.
     pub time: u64,
 }
 
@@ -37,7 +37,7 @@ impl Forfeits {
     }
 }
 
-/// What a player used over all its games.
+/// The resources that a player used in all games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpeedStats {
     pub nodes: u64,
@@ -47,12 +47,12 @@ pub struct SpeedStats {
 }
 
 impl SpeedStats {
-    /// Positions a second, if any time was used.
+    /// Nodes per second, if any time was used.
     pub fn nodes_per_second(&self) -> Option<u64> {
         (self.micros > 0).then(|| (self.nodes as f64 * 1e6 / self.micros as f64) as u64)
     }
 
-    /// The depth that half of the moves reached.
+    /// The median depth.
     pub fn median_depth(&self) -> Option<u32> {
         let moves: u64 = self.depths.values().sum();
         let mut before = 0;
@@ -66,7 +66,7 @@ impl SpeedStats {
         let effort = game.effort(side);
         self.nodes += effort.nodes;
         self.micros += effort.micros;
-        // Forfeits leave the last move out, so both lists begin with the first mover's.
+        // The list lacks the last move of a forfeit, so both lists start with the first move.
         let first = usize::from(game.color(side) != first_mover(game));
         for depth in game.depths.iter().skip(first).step_by(2).flatten() {
             *self.depths.entry(*depth).or_default() += 1;
@@ -74,7 +74,7 @@ impl SpeedStats {
     }
 }
 
-/// The colour that moves first in a game's opening.
+/// The side to move after a game's opening.
 fn first_mover(game: &GameRecord) -> Color {
     match game.fen.split(' ').nth(1) {
         Some("b") => Color::Black,
@@ -85,30 +85,30 @@ fn first_mover(game: &GameRecord) -> Color {
 /// The state of a match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatchScore {
-    /// Games and pairs, seen by A.
+    /// Games and pairs, from A's side.
     pub tally: Tally,
-    /// Faults of A and of B, in games dropped too.
+    /// Faults of A and of B, including those in dropped games.
     pub forfeits: [Forfeits; 2],
     /// Pairs left out because of a forfeit.
     pub dropped: u64,
     /// What A and B used.
     pub speed: [SpeedStats; 2],
-    /// Half-moves played in the games that count.
+    /// The half-moves of the counted games.
     pub plies: u64,
-    /// Half points of White in them.
+    /// The half points of White in the counted games.
     pub white_halves: u64,
     pub ends: BTreeMap<GameEnd, u64>,
-    /// Games in which the machine stood still, which is on no clock.
+    /// Games in which the machine stalled, which counts on no clock.
     pub still_games: u64,
-    /// For how many milliseconds in one game at most.
+    /// The longest stall of a game in milliseconds.
     pub stillest_ms: u64,
     /// The log-likelihood ratio, where there is a test.
     pub ratio: Option<f64>,
 }
 
 impl MatchScore {
-    /// Counts the two games of an opening; a forfeit by one whose forfeits are dropped leaves out
-    /// both.
+    /// Counts the two games of an opening, or drops both for a forfeit of a player whose forfeits are
+    /// dropped.
     pub(super) fn count(&mut self, pair: &[GameRecord; 2], drops: [bool; 2]) {
         let mut is_dropped = false;
         for game in pair {
@@ -138,7 +138,7 @@ impl MatchScore {
         }
     }
 
-    /// What White scored, 0 to 1.
+    /// The score of White, 0 to 1.
     pub fn white_score(&self) -> f64 {
         self.white_halves as f64 / 2.0 / self.tally.games().max(1) as f64
     }

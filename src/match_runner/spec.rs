@@ -1,11 +1,11 @@
 //! Players as the command line writes them: `self:hash=32`, `cmd:./engine --flag`.
 //!
-//! Reads and checks words; nothing is started here.
+//! Reads and checks words; starts nothing.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A player as it was asked for.
+/// The specification of a player.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayerSpec {
     text: String,
@@ -16,7 +16,7 @@ pub struct PlayerSpec {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PlayerKind {
-    /// This program's own engine, in process.
+    /// The built-in engine, in process.
     Inside,
     Child {
         program: PathBuf,
@@ -24,22 +24,19 @@ pub(super) enum PlayerKind {
     },
 }
 
-/// Words that name no player.
+/// Why words specify no player.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// Neither of the two forms.
     #[error("{0:?} is no player; write self, self:option=value,… or cmd:PROGRAM ARGUMENTS")]
     Form(String),
-    /// No `=` in an option.
     #[error("{0:?} is no option; write name=value")]
     Option(String),
-    /// A quotation mark without its partner.
     #[error("a quotation mark is not closed in {0:?}")]
     Quote(String),
 }
 
 impl PlayerSpec {
-    /// Reads a player, and the options that were given beside it as `name=value`.
+    /// Reads a player, and the separate options `name=value`.
     pub fn parse(text: &str, options: &[String]) -> Result<Self, SpecError> {
         let text = text.trim();
         let (kind, inner) = if let Some(command) = text.strip_prefix("cmd:") {
@@ -68,12 +65,12 @@ impl PlayerSpec {
         })
     }
 
-    /// Whether it is this program's own engine.
+    /// Whether it is the built-in engine.
     pub const fn is_inside(&self) -> bool {
         matches!(self.kind, PlayerKind::Inside)
     }
 
-    /// The files whose content decides how it plays, as far as the words tell.
+    /// The files that affect its play, as far as the words show.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let program = match &self.kind {
             PlayerKind::Inside => std::env::current_exe().ok(),
@@ -119,7 +116,7 @@ fn option(text: &str) -> Result<(String, String), SpecError> {
     Ok((name.to_owned(), value.trim().to_owned()))
 }
 
-/// Words parted by blanks; either kind of quotation marks holds a word together.
+/// Words separated by blanks; either kind of quotation marks keeps a word together.
 fn split(text: &str) -> Result<Vec<String>, SpecError> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for letter in text.chars() {

@@ -1,10 +1,10 @@
-//! The sequential test: has enough been played to know which of two claims holds?
+//! The sequential probability ratio test: decides between two hypotheses as early as possible.
 //!
 //! H0 says that the difference is `elo0`, H1 that it is `elo1` (logistic Elo). After each pair the
-//! log-likelihood ratio of the pair scores is compared with two bounds; what lies between them goes
-//! on. Both kinds of error are held at 5%. Never decided before a number of pairs, and the variance
-//! is that of the pairs seen with half a pair more in each of the five cells, so that a short run
-//! of equal results decides nothing. Pure arithmetic.
+//! log-likelihood ratio of the pair scores is compared with two bounds; between them the match continues.
+//! Both error rates are 5%. The test never decides before a minimum number of pairs, and its variance adds
+//! half a pair to each of the five cells, so that a short run of equal results decides nothing. Pure
+//! arithmetic.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +13,11 @@ use super::tally::{Tally, expected_score, moments};
 
 /// The accepted probability of either error.
 const ERROR: f64 = 0.05;
-/// No decision before so many pairs.
+/// The minimum number of pairs for a decision.
 const LEAST_PAIRS: u64 = 50;
-/// Pairs added to each cell before the variance is taken.
+/// The pairs added to each cell for the variance.
 const PRIOR: f64 = 0.5;
-/// Elo differences beyond this are typing errors.
+/// The greatest plausible difference in Elo.
 const MOST_ELO: f64 = 500.0;
 
 /// A test between two differences in Elo.
@@ -27,12 +27,12 @@ pub struct Sprt {
     elo1: f64,
 }
 
-/// What a test says so far.
+/// The state of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SprtVerdict {
     /// The first player is better by `elo1` rather than by `elo0`.
     Accepted,
-    /// The first player is better by `elo0`, if at all, rather than by `elo1`.
+    /// The first player is better by at most `elo0` rather than by `elo1`.
     Rejected,
     Undecided,
 }
@@ -60,7 +60,7 @@ impl Sprt {
         pairs as f64 * (s1 - s0) * (2.0 * mean - s0 - s1) / (2.0 * variance)
     }
 
-    /// What the counts decide.
+    /// The decision for these counts.
     pub fn verdict(&self, tally: &Tally) -> SprtVerdict {
         let ratio = self.ratio(tally);
         if ratio >= Self::bound() {

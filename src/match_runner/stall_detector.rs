@@ -1,8 +1,8 @@
-//! Whether the machine stood still: time in which nothing ran is on no one's clock.
+//! Detects stalls of the machine, so that they count on no clock.
 //!
-//! A thread on each core wakes every few milliseconds and writes down when it woke far too late. A
-//! virtual machine whose host takes a processor away stands still there, that thread with it; a
-//! search that forgets the clock does not hold it up, and is never excused.
+//! A thread on each core wakes every few milliseconds and records when it woke far too late. If the host of a
+//! virtual machine takes a core away, that thread stalls too; a search that exceeds its time does not delay
+//! the thread, and is never excused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,33 +12,33 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// How often it looks.
+/// The interval of the checks.
 const BEAT: Duration = Duration::from_millis(2);
-/// What is shorter is the scheduler's doing, and every player's to bear.
+/// The shortest stall; shorter delays come from the scheduler and affect every player.
 pub(super) const LEAST: Duration = Duration::from_millis(50);
 
-/// When the machine stood still, core by core.
+/// The stalls of the machine, core by core.
 #[derive(Debug, Default)]
 pub(super) struct StallDetector(Vec<CoreProbe>);
 
-/// What is looked at by one thread.
+/// The core that one thread watches.
 #[derive(Debug, Default)]
 pub(super) struct CoreProbe {
-    /// Its number; none where threads cannot be bound to a core.
+    /// The number of the core; none where threads cannot be bound to one.
     number: Option<usize>,
     seen: Mutex<StallSample>,
 }
 
 #[derive(Debug, Default)]
 struct StallSample {
-    /// From when until when.
+    /// Start and end of each stall.
     gaps: Vec<(Instant, Instant)>,
-    /// When the thread that looks was awake last.
+    /// When the watching thread was last awake.
     awake: Option<Instant>,
 }
 
 impl StallDetector {
-    /// Of the cores that this program may use. Nothing is seen before they are watched.
+    /// For the cores that this program may use. It detects nothing until threads watch them.
     pub(super) fn of_this_machine() -> Self {
         let core = |number| CoreProbe {
             number,
@@ -47,12 +47,12 @@ impl StallDetector {
         Self(cores().into_iter().map(core).collect())
     }
 
-    /// What wants to be watched, each by a thread of its own.
+    /// The cores to watch, each by its own thread.
     pub(super) fn cores(&self) -> &[CoreProbe] {
         &self.0
     }
 
-    /// For how long it stood still between two moments: the core that did so longest.
+    /// The longest stall of any core between two moments.
     pub(super) fn between(&self, from: Instant, to: Instant) -> Duration {
         let each = self.0.iter().map(|core| core.seen().between(from, to));
         each.max().unwrap_or_default()
@@ -74,8 +74,8 @@ impl CoreProbe {
     }
 }
 
-/// The numbers of the cores that threads of this program can be bound to; one without a number where
-/// none can.
+/// The numbers of the cores that threads of this program can be bound to; one without a number if there are
+/// none.
 #[cfg(target_os = "linux")]
 fn cores() -> Vec<Option<usize>> {
     let Ok(allowed) = sched_getaffinity(None) else {
@@ -90,7 +90,7 @@ fn cores() -> Vec<Option<usize>> {
     vec![None]
 }
 
-/// Keeps this thread on a core. Where that fails it looks from any.
+/// Binds this thread to a core. If that fails, it runs on any.
 #[cfg(target_os = "linux")]
 fn bind(core: Option<usize>) {
     if let Some(number) = core {
@@ -113,13 +113,13 @@ impl StallSample {
         self.awake = Some(now);
     }
 
-    /// The gap that ends at `now`, if it is one.
+    /// The stall that ends at `now`, if there is one.
     fn gap(&self, now: Instant) -> Option<(Instant, Instant)> {
         let awake = self.awake?;
         (now.saturating_duration_since(awake) >= LEAST).then_some((awake, now))
     }
 
-    /// A player may wake before the thread that looks: the gap that is not written down yet counts.
+    /// A player may wake before the watching thread, so a stall not yet recorded counts too.
     fn between(&self, from: Instant, to: Instant) -> Duration {
         let gaps = self.gaps.iter().copied().chain(self.gap(to));
         gaps.map(|(begun, ended)| ended.min(to).saturating_duration_since(begun.max(from)))
@@ -136,7 +136,7 @@ mod tests {
         let stalls = StallDetector::of_this_machine();
         let cores = thread::available_parallelism().unwrap().get();
         if cfg!(target_os = "linux") {
-            // A quota of time may count for fewer.
+            // A CPU quota may allow fewer.
             assert!(stalls.cores().len() >= cores);
         }
         let start = Instant::now();
@@ -170,7 +170,7 @@ mod tests {
             (100, 302, 200),
             (100, 150, 50),
             (300, 340, 0),
-            // No one has looked since 302.
+            // No check since 302.
             (300, 400, 98),
             (100, 400, 298),
         ] {

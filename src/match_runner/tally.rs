@@ -1,27 +1,27 @@
-//! What the games of a match come to: counts, the score and its error, in Elo.
+//! The statistics of a match: counts, and the score with its error, also in Elo.
 //!
 //! The unit is the pair, the two games of one opening: its five possible scores (the pentanomial
-//! counts) carry less noise than ten games each alone, because an opening that favours a colour
-//! favours both players once. Pure arithmetic.
+//! counts) carry less noise than single games, because an opening that favours a colour favours both players
+//! once. Pure arithmetic.
 
 use super::record::Points;
 
-/// Standard errors on either side that hold 95% of a normal distribution.
+/// The standard errors on either side that contain 95% of a normal distribution.
 const NORMAL_95: f64 = 1.96;
-/// A score this near to 0 or 1 is as far as Elo goes.
+/// The Elo scale ends at scores this close to 0 or 1.
 const LEAST_SCORE: f64 = 1e-6;
 
-/// Counts of games and of pairs, seen by the first player.
+/// Counts of games and pairs, from the first player's side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub wins: u64,
     pub draws: u64,
     pub losses: u64,
-    /// Pairs by what they scored: 0, ½, 1, 1½ and 2 points.
+    /// Pairs by score: 0, ½, 1, 1½ and 2 points.
     pub pairs: [u64; 5],
 }
 
-/// What the counts say of the difference in strength.
+/// The estimated difference in strength.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean score of a game, 0 to 1.
@@ -44,7 +44,7 @@ impl Estimate {
 }
 
 impl Tally {
-    /// Count a pair: what the first player made of its two games.
+    /// Counts a pair by the first player's results.
     pub fn add(&mut self, games: [Points; 2]) {
         for points in games {
             match points {
@@ -56,7 +56,7 @@ impl Tally {
         self.pairs[games[0].halves() + games[1].halves()] += 1;
     }
 
-    /// The same games seen by the other player.
+    /// The same games from the other player's side.
     #[must_use]
     pub fn mirrored(&self) -> Self {
         let mut pairs = self.pairs;
@@ -73,7 +73,7 @@ impl Tally {
         self.wins + self.draws + self.losses
     }
 
-    /// Score and Elo with their errors; `None` before the first pair.
+    /// Score and Elo with their errors; none before the first pair.
     pub fn estimate(&self) -> Option<Estimate> {
         let counts = self.pairs.map(|count| count as f64);
         let total: f64 = counts.iter().sum();
@@ -92,7 +92,7 @@ impl Tally {
     }
 }
 
-/// Mean and variance of the score of one pair, its game being worth 0 to 1.
+/// Mean and variance of the score per game of one pair, from 0 to 1.
 pub(super) fn moments(counts: &[f64; 5]) -> (f64, f64) {
     let total: f64 = counts.iter().sum();
     let values = |index: usize| index as f64 / 4.0;
@@ -109,14 +109,14 @@ pub(super) fn moments(counts: &[f64; 5]) -> (f64, f64) {
     (mean, variance)
 }
 
-/// The difference in Elo that a score tells of.
+/// The difference in Elo for a score.
 pub(super) fn elo(score: f64) -> f64 {
     let score = score.clamp(LEAST_SCORE, 1.0 - LEAST_SCORE);
-    // No negative zero: it would show its sign.
+    // Avoids a negative zero, which would print its sign.
     -400.0 * (1.0 / score - 1.0).log10() + 0.0
 }
 
-/// The score that a difference in Elo makes likely.
+/// The expected score for a difference in Elo.
 pub(super) fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }

@@ -1,7 +1,7 @@
-//! A UCI program as a player: a child process, a thread that reads it, and a watch on both.
+//! A UCI program as a player: a child process, a thread that reads its output, and a watchdog.
 //!
-//! The program is never trusted: it may end, fall silent, talk nonsense or talk without end. Every
-//! wait has an end, and a program that missed one is killed and started anew for its next game.
+//! The program is not trusted: it may end, fall silent, or write nonsense without end. Every wait has a
+//! limit, and a program that exceeds one is killed and restarted for its next game.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child as Process, ChildStdin, ChildStdout, Command, Stdio};
@@ -15,18 +15,18 @@ use super::spec::PlayerKind;
 use super::uci_output::{InfoFields, UciLine, read};
 use crate::rules::{Color, Game};
 
-/// Lines that may wait to be read; a program that says more waits for us.
+/// The number of buffered lines, beyond which the program has to wait.
 const MOST_WAITING: usize = 4096;
-/// The rest of a longer line is another line.
+/// The maximum length of a line; the rest is another line.
 const LONGEST_LINE: u64 = 64 << 10;
-/// How long a program may take to start, and to be ready.
+/// The time limit for a program to start and to get ready.
 const START: Duration = Duration::from_secs(30);
-/// How long a program may take to leave when it is told to.
+/// The time limit for a program to quit.
 const LEAVE: Duration = Duration::from_millis(500);
-/// Between two looks at a program that is leaving.
+/// The interval of checks on a quitting program.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// A program that runs and plays atomic.
+/// A running program that plays atomic.
 pub(super) struct UciEngine {
     process: Process,
     input: ChildStdin,
@@ -35,7 +35,7 @@ pub(super) struct UciEngine {
 }
 
 impl UciEngine {
-    /// Starts the program and sets it up; an error says in words why that failed.
+    /// Starts and configures the program; the error says why that failed.
     pub(super) fn start(
         kind: &PlayerKind,
         options: &[(String, String)],
@@ -82,8 +82,8 @@ impl UciEngine {
             }
         }
         let find = |wanted: &str| known.iter().find(|name| name.eq_ignore_ascii_case(wanted));
-        // An engine that plays nothing but atomic has no such option; one that lies about it
-        // will lose by its first illegal move.
+        // An engine that only plays atomic has no such option; one without atomic will lose by its
+        // first illegal move.
         if let Some(name) = find("UCI_Variant") {
             self.set(name, "atomic").map_err(words)?;
         }
@@ -103,7 +103,7 @@ impl UciEngine {
         self.say(&format!("setoption name {name} value {value}"))
     }
 
-    /// Waits until all that was said has been done.
+    /// Waits until the program has processed all commands.
     fn synchronise(&mut self) -> Result<(), PlayerFault> {
         self.say("isready")?;
         let until = Instant::now() + START;
@@ -116,7 +116,7 @@ impl UciEngine {
         sent.map_err(|_| self.gone())
     }
 
-    /// The next line's meaning; `patience` is what the complaint names.
+    /// The next parsed line; the error names `patience`.
     fn hear(&mut self, until: Instant, patience: Duration) -> Result<UciLine, PlayerFault> {
         let left = until.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
@@ -126,7 +126,7 @@ impl UciEngine {
         }
     }
 
-    /// The complaint about a program that is there no more.
+    /// The error for a program that has ended.
     fn gone(&mut self) -> PlayerFault {
         let until = Instant::now() + LEAVE;
         PlayerFault::Crash(match self.ended(until) {
@@ -135,7 +135,7 @@ impl UciEngine {
         })
     }
 
-    /// The status of the program, once it has ended.
+    /// The exit status of the program, once it has ended.
     fn ended(&mut self, until: Instant) -> Option<std::process::ExitStatus> {
         loop {
             match self.process.try_wait() {
@@ -147,7 +147,7 @@ impl UciEngine {
     }
 }
 
-/// How long an answer may take at most, the watchdog's patience left out.
+/// The time limit of an answer, without the tolerance of the watchdog.
 fn due(turn: &TurnTime, color: Color) -> Duration {
     match turn.allowance {
         MoveLimit::Nodes { .. } | MoveLimit::Depth(_) => Duration::ZERO,
@@ -224,7 +224,7 @@ impl Drop for UciEngine {
     }
 }
 
-/// The life of the thread that reads a program: until it ends, or no one listens any more.
+/// The loop of the reader thread, until the program ends or the receiver is gone.
 fn listen(output: ChildStdout, sender: &SyncSender<String>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();

@@ -1,30 +1,29 @@
-//! What a UCI program says, line by line. Pure: text in, meaning out, nothing trusted.
+//! Parses the output of a UCI program line by line. Pure, and trusts nothing.
 
 use crate::engine::Score;
 
-/// Scores beyond this are cut: no engine means more.
+/// The greatest score; higher ones are clamped.
 const MOST_CP: i32 = 31_000;
-/// The longest mate that is believed, in moves.
+/// The longest credible mate, in moves.
 const LONGEST_MATE: i32 = 400;
 
 /// A line that matters to a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum UciLine {
     Name(String),
-    /// An option that it has.
+    /// An option of the program.
     Option(String),
-    /// The list of options is complete.
     UciOk,
-    /// It has done all that was asked before.
+    /// The program has processed all commands.
     ReadyOk,
-    /// What it thinks so far.
+    /// The current evaluation.
     Info(InfoFields),
-    /// Its move, as it spells it.
+    /// The move in the program's spelling.
     BestMove(String),
     Other,
 }
 
-/// The fields of an `info` line that are kept; each is missing where the line has none.
+/// The relevant fields of an `info` line, as far as present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InfoFields {
     pub(super) depth: Option<u32>,
@@ -33,7 +32,7 @@ pub(super) struct InfoFields {
 }
 
 impl InfoFields {
-    /// Takes over what a later line says.
+    /// Merges a later line.
     pub(super) fn update(&mut self, later: InfoFields) {
         self.depth = later.depth.or(self.depth);
         self.nodes = later.nodes.or(self.nodes);
@@ -41,7 +40,7 @@ impl InfoFields {
     }
 }
 
-/// The meaning of a line.
+/// Parses a line.
 pub(super) fn read(line: &str) -> UciLine {
     let mut words = line.split_ascii_whitespace();
     match words.next() {
@@ -77,9 +76,9 @@ fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> InfoFields {
                     _ => None,
                 };
             }
-            // Another line than the best: nothing of it counts.
+            // Not the best line: ignored.
             "multipv" if words.next() != Some("1") => return InfoFields::default(),
-            // What follows is moves, or free text.
+            // The rest is moves or free text.
             "pv" | "string" => break,
             _ => {}
         }

@@ -1,12 +1,12 @@
-//! Which pieces a table is about, as a number and as the name of its file.
+//! The pieces of a table, as a number and as the name of its file.
 //!
-//! A table serves both colours, so the number is the same with the colours changed.
+//! A table serves both colours, so exchanging the colours gives the same number.
 
 use std::fmt;
 
 use crate::rules::{Color, Position, Role};
 
-/// The letters of the pieces in names of tables, with the field of the number that counts them.
+/// The letters of the pieces in the names of tables, in the order of their counts in the number.
 const LETTERS: [(char, Role); 6] = [
     ('K', Role::King),
     ('Q', Role::Queen),
@@ -15,22 +15,22 @@ const LETTERS: [(char, Role); 6] = [
     ('N', Role::Knight),
     ('P', Role::Pawn),
 ];
-/// Bits that count the pieces of one role.
+/// The bits of the count of one role.
 const BITS: u32 = 4;
-/// As many of one role as are counted.
+/// The highest count of one role.
 const MOST: usize = 15;
 
-/// The pieces of both sides, colours left out of account.
+/// The pieces of both sides, regardless of colour.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Material([u32; 2]);
 
 impl Material {
-    /// Of pieces in any order of the sides.
+    /// The sides may come in any order.
     fn new(sides: [u32; 2]) -> Material {
         Material([sides[0].max(sides[1]), sides[0].min(sides[1])])
     }
 
-    /// The pieces on a board of few.
+    /// The pieces of a position with few of them.
     pub(super) fn of(position: &Position) -> Material {
         let side = |color| {
             let counts = LETTERS
@@ -56,8 +56,8 @@ impl Material {
         Some(Material::new([side(strong)?, side(weak)?]))
     }
 
-    /// How many pieces these are.
-    pub(super) fn men(self) -> usize {
+    /// The number of pieces.
+    pub(super) fn pieces(self) -> usize {
         let count = |side: u32| (0..LETTERS.len() as u32).map(move |at| side >> (at * BITS) & 15);
         self.0.into_iter().flat_map(count).sum::<u32>() as usize
     }
@@ -100,7 +100,7 @@ mod tests {
             let material = Material::of(&position);
             assert_eq!(Some(material), Material::named(name), "{fen}");
             assert_eq!(material.to_string(), name);
-            assert_eq!(material.men(), position.occupied().count());
+            assert_eq!(material.pieces(), position.occupied().count());
         }
         assert_eq!(Material::named("KvKQ"), Material::named("KQvK"));
     }

@@ -1,6 +1,6 @@
 //! Endgame tablebases: atomic Syzygy files, read for the engine through its trait `TablebaseProbe`.
 //!
-//! It makes no decisions. A missing or broken file costs knowledge, never a game.
+//! This module makes no decisions. A missing or broken file costs knowledge, never a game.
 
 mod material;
 mod syzygy;

@@ -1,8 +1,8 @@
-//! Atomic Syzygy tables in folders: which there are, and their answers.
+//! Atomic Syzygy tables in folders: finds and probes them.
 //!
-//! Files are opened when first asked and read piece by piece, so a file that shrinks is an error
-//! and not the end of the process. A table that fails is reported once in the log and never asked
-//! again; nothing here panics on what a file holds.
+//! A file is opened at its first probe and read piece by piece rather than mapped, so a file that shrinks is
+//! an error and does not end the process. A table that fails is logged once and never probed again; no
+//! content of a file can make this module panic.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,21 +25,15 @@ use super::material::Material;
 use crate::engine::{Dtz, TablebaseProbe, TablebaseState, Wdl};
 use crate::rules::{CastlingRights, Color, Position, Role};
 
-/// The endings of the files that hold outcomes, and distances.
+/// The extensions of files with outcomes (WDL) and distances (DTZ).
 const OUTCOMES: &str = "atbw";
 const DISTANCES: &str = "atbz";
 
 /// Why tables cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SyzygyError {
-    /// The folder cannot be listed.
     #[error("{path}: {source}")]
-    Unreadable {
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// There is no table in it.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("{path}: no atomic tables (*.atbw, *.atbz) here")]
     Empty { path: PathBuf },
 }
@@ -49,13 +43,13 @@ pub struct Syzygy {
     tables: Tablebase<Atomic>,
     known: HashMap<Material, MaterialTables>,
     most_men: usize,
-    /// Files that were passed over, with the reason.
+    /// Files that were skipped, with the reason.
     refused: Vec<String>,
-    /// Files that failed when they were asked, with the reason.
+    /// Files that failed when probed, with the reason.
     failed: Mutex<Vec<String>>,
 }
 
-/// What there is about some pieces.
+/// The tables for some pieces.
 #[derive(Debug, Default)]
 struct MaterialTables {
     outcomes: TableFile,
@@ -83,19 +77,17 @@ impl TableFile {
         self.exists && !self.is_broken.load(Ordering::Relaxed)
     }
 
-    fn condemn(&self) {
+    fn mark_broken(&self) {
         self.is_broken.store(true, Ordering::Relaxed);
     }
 }
 
-/// How many tables were found.
+/// The number of tables found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FoundTables {
-    /// Files of outcomes (WDL).
     pub outcomes: usize,
-    /// Files of distances (DTZ).
     pub distances: usize,
-    /// The pieces, kings included, of the largest.
+    /// The number of pieces, kings included, of the largest table.
     pub most_men: usize,
 }
 
@@ -122,7 +114,8 @@ impl fmt::Debug for Syzygy {
 }
 
 impl Syzygy {
-    /// The tables in these folders; each must hold some. Where two hold the same, the first counts.
+    /// Opens the tables in these folders, each of which must have some. The first of two equal tables
+    /// counts.
     pub fn open<P: AsRef<Path>>(folders: &[P]) -> Result<Syzygy, SyzygyError> {
         let mut syzygy = Syzygy {
             tables: Tablebase::new(),
@@ -167,7 +160,10 @@ impl Syzygy {
         }
         let usable = self.known.iter();
         let usable = usable.filter(|(_, known)| known.outcomes.exists);
-        self.most_men = usable.map(|(men, _)| men.men()).max().unwrap_or(0);
+        self.most_men = usable
+            .map(|(material, _)| material.pieces())
+            .max()
+            .unwrap_or(0);
         if is_empty {
             return Err(SyzygyError::Empty {
                 path: folder.to_owned(),
@@ -176,7 +172,6 @@ impl Syzygy {
         Ok(())
     }
 
-    /// How many tables there are.
     pub fn found(&self) -> FoundTables {
         let count = |exists: fn(&MaterialTables) -> bool| {
             let known = self.known.values();
@@ -189,24 +184,24 @@ impl Syzygy {
         }
     }
 
-    /// How many tables that are there are of no use, because they are bad or lead to one that is.
+    /// The number of existing tables that are unusable because they or the outcomes they need are broken.
     fn useless(&self) -> usize {
         let is_broken = |table: &TableFile| table.exists && !table.is_sound();
         let of_one = |known: &MaterialTables| {
             let outcomes = is_broken(&known.outcomes);
-            // Without the outcome no distance is asked for.
+            // A distance is only probed after the outcome.
             let distances = known.distances.exists && (outcomes || is_broken(&known.distances));
             usize::from(outcomes) + usize::from(distances)
         };
         self.known.values().map(of_one).sum()
     }
 
-    /// Files that look like tables and cannot be, each with the reason.
+    /// Files that look like tables but are not, each with the reason.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }
 
-    /// Whether there is any hope of an answer; keeps most questions from the files.
+    /// The tables for a position, if they may answer; avoids most probes of the files.
     fn knows(&self, position: &Position, wanted: TableKind) -> Option<(Material, &MaterialTables)> {
         if position.castling_rights() != CastlingRights::NONE
             || position.occupied().count() > self.most_men
@@ -220,28 +215,28 @@ impl Syzygy {
         is_known.then_some((material, known))
     }
 
-    /// Ask the files, and condemn what fails.
-    fn ask<T>(
+    /// Probes the files, and marks a table that fails as broken.
+    fn probe<T>(
         &self,
         position: &Position,
         wanted: TableKind,
-        ask: impl Fn(&Atomic) -> Result<T, ProbeError>,
+        probe: impl Fn(&Atomic) -> Result<T, ProbeError>,
     ) -> Option<T> {
         let (material, known) = self.knows(position, wanted)?;
         let translated = translated(position)?;
-        // A broken file is answered with an error; should its reader panic instead, this is one.
-        let failure = match catch_unwind(AssertUnwindSafe(|| ask(&translated))) {
+        // The reader returns an error for a broken file; should it panic instead, that counts as one.
+        let failure = match catch_unwind(AssertUnwindSafe(|| probe(&translated))) {
             Ok(Ok(answer)) => return Some(answer),
             Ok(Err(ProbeError::ProbeFailed {
                 metric,
                 material,
                 error,
             })) => FileFailure::of(metric, &material.to_string(), &error),
-            // Some table that a capture leads to is not there.
+            // A table that a capture leads to is missing.
             Ok(Err(_)) => return None,
             Err(_) => None,
         };
-        known.table(wanted).condemn();
+        known.table(wanted).mark_broken();
         self.report(&failure.unwrap_or(FileFailure {
             material,
             wanted,
@@ -250,7 +245,7 @@ impl Syzygy {
         None
     }
 
-    /// Condemn the file that failed, and say so once.
+    /// Marks the file that failed as broken, and logs that once.
     fn report(&self, failure: &FileFailure) {
         let FileFailure {
             material,
@@ -267,8 +262,8 @@ impl Syzygy {
         {
             return;
         }
-        known.table(*wanted).condemn();
-        let table = format!("{material}.{}", wanted.ending());
+        known.table(*wanted).mark_broken();
+        let table = format!("{material}.{}", wanted.extension());
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.push(format!("{table}: {what}"));
         drop(failed);
@@ -280,7 +275,6 @@ impl Syzygy {
     }
 }
 
-/// A file that failed.
 #[derive(Debug)]
 struct FileFailure {
     material: Material,
@@ -304,7 +298,6 @@ impl FileFailure {
     }
 }
 
-/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TableKind {
     Outcome,
@@ -312,7 +305,7 @@ enum TableKind {
 }
 
 impl TableKind {
-    const fn ending(self) -> &'static str {
+    const fn extension(self) -> &'static str {
         match self {
             TableKind::Outcome => OUTCOMES,
             TableKind::Distance => DISTANCES,
@@ -342,7 +335,7 @@ impl TablebaseProbe for Syzygy {
     }
 
     fn wdl(&self, position: &Position) -> Option<Wdl> {
-        let wdl = self.ask(position, TableKind::Outcome, |position| {
+        let wdl = self.probe(position, TableKind::Outcome, |position| {
             self.tables.probe_wdl_after_zeroing(position)
         })?;
         Some(match wdl {
@@ -355,7 +348,7 @@ impl TablebaseProbe for Syzygy {
     }
 
     fn dtz(&self, position: &Position) -> Option<Dtz> {
-        let dtz = self.ask(position, TableKind::Distance, |position| {
+        let dtz = self.probe(position, TableKind::Distance, |position| {
             self.tables.probe_dtz(position)
         })?;
         Some(Dtz {
@@ -365,7 +358,7 @@ impl TablebaseProbe for Syzygy {
     }
 }
 
-/// The position in the words of the reader; `None` if that takes it for impossible.
+/// The position in the types of the reader; none if the reader rejects it as impossible.
 fn translated(position: &Position) -> Option<Atomic> {
     let role = |role| Bitboard(position.by_role(role).0);
     let by_role = ByRole {

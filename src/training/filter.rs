@@ -1,27 +1,26 @@
-//! Which positions of a game a net may learn from.
+//! Selects the positions of a game for training.
 //!
-//! The ones the search asks its evaluation for: no one in check, no king to be blown up at once,
-//! the best move a quiet one, the score no mate. What a blast decides is the search's work.
+//! These are the positions that the search evaluates: no check, no king that can explode at once, a quiet
+//! best move, and no mate score. The search resolves explosions.
 
 use super::record::{GameRecord, NO_SCORE, RecordedPly};
 use crate::rules::Position;
 
-/// A score beyond this many centipawns teaches nothing any more.
+/// The greatest useful score, in centipawns.
 const MOST: i16 = 2500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// The greatest score of either side, in centipawns.
     pub most: i16,
-    /// The first ply that counts, from 0.
+    /// The first usable ply, from 0.
     pub from_ply: usize,
 }
 
-/// A position to learn from.
 #[derive(Clone, Copy, Debug)]
 pub struct Usable {
     pub position: Position,
-    /// What the search said, in centipawns for White.
+    /// The score of the search, in centipawns from White's side.
     pub score: i16,
     /// Its ply in the game, from 0.
     pub ply: usize,
@@ -37,7 +36,7 @@ impl Default for Filter {
 }
 
 impl Filter {
-    /// The positions of a game to learn from.
+    /// The usable positions of a game.
     ///
     /// # Errors
     ///

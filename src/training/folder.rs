@@ -1,8 +1,8 @@
-//! A folder of games: one process at a time makes them, one evaluator judges them all.
+//! A folder of games: one process writes at a time, and all games use the same evaluator.
 //!
-//! Beside the shards lie `lock`, empty, held by the process at work, and `evaluator`, one line: the
-//! evaluator's id. A folder of games without that line is taken as it is, and gets the line of who
-//! continues with it.
+//! Besides the shards it contains `lock`, an empty file locked by the writing process, and `evaluator`, one
+//! line with the evaluator's id. A folder of games without `evaluator` gets the file of the next process
+//! that continues it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use std::path::Path;
 use super::shard::{ShardError, failed, shards_in};
 use crate::engine::Evaluator;
 
-/// Keeps other processes out of the folder for as long as the file lives.
+/// Locks other processes out of the folder until the file is dropped.
 pub(super) fn lock(folder: &Path) -> Result<File, ShardError> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(failed(&path, "cannot be written"))?;
@@ -25,7 +25,7 @@ pub(super) fn lock(folder: &Path) -> Result<File, ShardError> {
     }
 }
 
-/// Writes down who judges the games of the folder; refuses one that holds games of another.
+/// Records the evaluator of the folder; refuses a folder with games of another one.
 pub(super) fn claim(folder: &Path, evaluator: &Evaluator) -> Result<(), ShardError> {
     let (path, ours) = (folder.join("evaluator"), evaluator.id());
     let theirs = match fs::read_to_string(&path) {
@@ -46,7 +46,7 @@ pub(super) fn claim(folder: &Path, evaluator: &Evaluator) -> Result<(), ShardErr
         let path = folder.to_owned();
         return Err(ShardError::Other { path, what });
     }
-    // In one step, so that a kill leaves no half of an id.
+    // Atomic, so that a kill leaves no partial id.
     let part = folder.join("evaluator.part");
     fs::write(&part, format!("{ours}\n"))
         .and_then(|()| fs::rename(&part, &path))

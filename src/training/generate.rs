@@ -1,8 +1,7 @@
-//! Many games on many cores, into shards, until there are enough.
+//! Generates games on many cores, into shards, until there are enough.
 //!
-//! A shard is filled by one worker, in the order of its games, and a game depends on the seed and
-//! its number alone: so the files are the same however many workers there are and however often
-//! they were stopped.
+//! One worker fills a shard, in the order of its games, and a game depends only on the seed and its number.
+//! So the files do not depend on the number of workers or on interruptions.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,52 +16,52 @@ use super::record::GameRecord;
 use super::selfplay::{SelfPlayBoard, SelfPlayRules};
 use super::shard::{ShardError, ShardHeader, ShardReader, ShardWriter, failed, shards_of};
 
-/// The stack of a worker: that of a search, with a margin.
+/// The stack of a worker: that of a search, plus a margin.
 const STACK_BYTES: usize = 16 << 20;
-/// How much nicer than usual a worker in the background is: as nice as can be.
+/// The niceness of a background worker: the highest.
 const BACKGROUND_NICENESS: i32 = 19;
-/// How often progress is told.
+/// The interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
-/// When there is enough; whatever is met first. Nothing set: when told to stop.
+/// The goal, whichever comes first. Without any, the run ends when stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Goal {
-    /// So many games of this seed, those of earlier runs included.
+    /// The number of games of this seed, including earlier runs.
     pub games: Option<u64>,
-    /// So many usable positions of this seed, those of earlier runs included.
+    /// The number of usable positions of this seed, including earlier runs.
     pub positions: Option<u64>,
     pub time: Option<Duration>,
 }
 
-/// What is to be made.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Generation {
-    /// Where the shards are.
+    /// The folder of the shards.
     pub folder: PathBuf,
     pub seed: u64,
-    /// How the games are played.
+    /// The settings of self-play.
     pub rules: SelfPlayRules,
     pub shard_games: u64,
-    /// Games at the same time, each on a thread of its own.
+    /// The games at the same time, each on its own thread.
     pub threads: usize,
-    /// Whether the games use only what other programs leave of the cores.
+    /// Whether the games only use idle CPU time.
     pub in_background: bool,
     pub goal: Goal,
 }
 
-/// What has been made.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Whole games of this run.
+    /// Complete games of this run.
     pub games: u64,
     pub plies: u64,
-    /// Positions that a net may learn from, by the usual filter.
+    /// Usable positions, by the usual filter.
     pub positions: u64,
-    /// Games found in the folder from earlier runs, in the shards looked at so far.
+    /// Games of earlier runs in the shards read so far.
     pub found: u64,
-    /// Usable positions of these games; counted only where positions are the goal.
+    /// Usable positions of these games; counted only if positions are the goal.
     pub found_positions: u64,
-    /// How long it took.
+    /// The duration so far.
     pub time: Duration,
 }
 
@@ -78,12 +77,12 @@ struct Counters {
     stopped: AtomicBool,
 }
 
-/// Makes games until the goal is met or `stop` says so; games begun are finished. `tell` is called
-/// a few times a second.
+/// Generates games until the goal is met or `stop` is set, and finishes running games. Calls `tell` a few
+/// times a second.
 ///
 /// # Errors
 ///
-/// When the folder cannot be used, another process writes there, its games are of another evaluator,
+/// When the folder cannot be used, another process writes there, its games use another evaluator,
 /// or a file is broken or full.
 pub fn generate(
     task: &Generation,
@@ -110,7 +109,7 @@ pub fn generate(
     Ok(counters.progress(start))
 }
 
-/// Runs `work` on every thread of the task, and `look` now and then and once they have all ended.
+/// Runs `work` on every thread of the task, and `look` regularly and once all have ended.
 fn on_all_threads(
     task: &Generation,
     counters: &Counters,
@@ -120,7 +119,7 @@ fn on_all_threads(
     let trouble = Mutex::new(None);
     let work = || {
         if task.in_background {
-            // On Linux this is the priority of the thread, not of the process. Failing is harmless.
+            // On Linux this is the priority of the thread, not of the process. A failure is harmless.
             let _ = rustix::process::nice(BACKGROUND_NICENESS);
         }
         if let Err(error) = work() {
@@ -156,7 +155,7 @@ fn on_all_threads(
 }
 
 impl Goal {
-    /// Whether there is enough; games are counted by the workers.
+    /// Whether the goal is met; the workers count games.
     fn is_met(&self, progress: &Progress) -> bool {
         self.time.is_some_and(|time| progress.time >= time)
             || self
@@ -178,7 +177,7 @@ impl Counters {
     }
 }
 
-/// Counts what earlier runs left, shard after shard.
+/// Counts the games of earlier runs, shard after shard.
 fn count(task: &Generation, shards: &[PathBuf], counters: &Counters) -> Result<(), ShardError> {
     while !counters.stopped.load(Relaxed) {
         let Some(path) = shards.get(counters.next_found.fetch_add(1, Relaxed)) else {
@@ -202,7 +201,7 @@ fn usable(game: &GameRecord) -> u64 {
     usable.map_or(0, |usable| usable.len() as u64)
 }
 
-/// One worker: shard after shard.
+/// The loop of a worker: shard after shard.
 fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
     let mut board = SelfPlayBoard::new(&task.rules);
     while !counters.stopped.load(Relaxed) {
@@ -217,7 +216,7 @@ fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
             nodes: task.rules.nodes as u32,
         };
         let mut shard = ShardWriter::open(&task.folder, header)?;
-        // Where positions are the goal, `count` has seen them.
+        // If positions are the goal, `count` has counted them.
         if task.goal.positions.is_none() {
             counters.found.fetch_add(shard.games(), Relaxed);
         }

@@ -1,8 +1,8 @@
-//! Training data and nets: games of the engine against itself, and what a net learns from them.
+//! Training data and nets: self-play games of the engine, and training of a net on them.
 //!
 //! `selfplay` plays one game, `shard` stores games in files that survive a kill, `folder` holds the files
-//! of one process and one evaluator, `generate` runs many workers; `shuffle` turns games into `sample`s,
-//! one position each, from which `trainer` makes a net. Nothing here takes part in the bot's games.
+//! of one process and one evaluator, `generate` runs many workers; `shuffle` turns games into `sample`s of
+//! one position each, from which `trainer` makes a net. The bot's games use none of this.
 
 mod filter;
 mod folder;

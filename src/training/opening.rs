@@ -1,22 +1,22 @@
-//! The random beginning of a self-play game: variety, without positions that are lost at once.
+//! The random opening of a self-play game: variety without lost positions.
 
 use fastrand::Rng;
 
 use crate::engine::{Limits, Score, SingleThread, blast_exchange};
 use crate::rules::{Game, Move, RepetitionRule};
 
-/// Random plies: six to nine, so that either side may be to move.
+/// The random plies: six to nine, so that either side may be to move.
 const PLIES: std::ops::RangeInclusive<usize> = 6..=9;
-/// A move that loses more than this in the blast it makes or allows, in centipawns, is drawn again…
+/// A move that loses more than this in an explosion, in centipawns, is drawn again …
 const ABSURD: i32 = -350;
-/// … but not more often than this.
+/// … up to this many times.
 const TRIES: usize = 8;
-/// The opening is searched by so many times the nodes of a move…
+/// The nodes for the opening, as a multiple of those for a move …
 const NODES_FACTOR: u64 = 4;
-/// … and must be worth no more than this for either side, in centipawns.
+/// … and its greatest absolute score, in centipawns.
 const UNEVEN: i32 = 500;
 
-/// A game some random plies old that is not decided yet.
+/// An undecided game after some random plies.
 pub(super) fn opening(rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Game {
     loop {
         if let Some(game) = random_line(rng).filter(|game| is_even(game, judge, nodes)) {
@@ -36,7 +36,7 @@ fn random_line(rng: &mut Rng) -> Option<Game> {
         .then_some(game)
 }
 
-/// Some move, a sane one if it is found soon; none once the game is over.
+/// A random move, a sane one if found soon; none once the game is over.
 fn random_move(rng: &mut Rng, game: &Game) -> Option<Move> {
     if game.outcome(RepetitionRule::Threefold).is_some() {
         return None;

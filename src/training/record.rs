@@ -1,23 +1,23 @@
-//! A game as it is kept: its moves, what the search thought of each, and how it ended.
+//! The stored form of a game: moves, scores and result.
 //!
 //! On disk, little endian: the number of plies (u16), the result for White (u8: 0 lost, 1 drawn,
 //! 2 won), one zero byte, four bytes a ply (the move's sixteen bits, then the score for White as
-//! i16), and a CRC-32 of all that. Games begin at the usual start position, so that the moves say
-//! everything; no move is trusted before the rules have agreed.
+//! i16), and a CRC-32 of all that. Games begin at the standard start position, so the moves define the game;
+//! a reader checks every move by the rules.
 
 use crate::rules::{Color, Game, Move, Outcome, Position, RepetitionRule};
 
-/// The score of a ply that no search judged: a random move of the opening.
+/// The score of a ply without a search: a random move of the opening.
 pub const NO_SCORE: i16 = i16::MIN;
-/// A count of plies beyond this is a flaw: no game is so long.
+/// The most plies of a valid game.
 const MOST_PLIES: usize = 1024;
-/// Bytes before the plies.
+/// The bytes before the plies.
 pub(super) const HEAD: usize = 4;
 const PLY: usize = 4;
-/// Bytes of the checksum.
+/// The bytes of the checksum.
 const TAIL: usize = 4;
 
-/// How a game ended, seen by White.
+/// The result of a game, from White's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GameResult {
     Lost = 0,
@@ -34,7 +34,7 @@ impl GameResult {
         }
     }
 
-    /// The end that the rules see.
+    /// The result by the rules.
     pub fn of(outcome: Outcome) -> GameResult {
         outcome
             .winner()
@@ -55,8 +55,8 @@ impl GameResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedPly {
     pub mv: Move,
-    /// What the search said before it, in centipawns for White, a mate as ±(32,000 less its plies);
-    /// [`NO_SCORE`] where none was asked.
+    /// The score of the search, in centipawns from White's side, a mate as ±(32,000 minus its plies);
+    /// [`NO_SCORE`] without a search.
     pub score: i16,
 }
 
@@ -67,7 +67,7 @@ pub struct GameRecord {
     pub result: GameResult,
 }
 
-/// Why bytes are no game.
+/// Why bytes are no valid game.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum RecordError {
     #[error("it is cut off")]
@@ -81,7 +81,7 @@ pub(super) enum RecordError {
 }
 
 impl GameRecord {
-    /// The bytes of a game of so many plies.
+    /// The length of a game with this many plies.
     const fn length(plies: usize) -> usize {
         HEAD + PLY * plies + TAIL
     }
@@ -99,7 +99,7 @@ impl GameRecord {
         bytes.extend_from_slice(&sum.to_le_bytes());
     }
 
-    /// The game at the beginning of `bytes`, and how many of them it takes.
+    /// The game at the beginning of `bytes`, and its length.
     pub(super) fn read(bytes: &[u8]) -> Result<(GameRecord, usize), RecordError> {
         let &[low, high, result, _] = bytes.first_chunk::<HEAD>().ok_or(RecordError::Cut)?;
         let plies = usize::from(u16::from_le_bytes([low, high]));
@@ -125,7 +125,7 @@ impl GameRecord {
         Ok((GameRecord { plies, result }, length))
     }
 
-    /// Whether bytes that seem cut begin with a whole game, so that only its length was changed.
+    /// Whether bytes that look truncated begin with a complete game whose length field is corrupt.
     pub(super) fn is_misread(bytes: &[u8]) -> bool {
         (0..=MOST_PLIES).any(|plies| {
             let whole = bytes.get(..GameRecord::length(plies));
@@ -139,8 +139,8 @@ impl GameRecord {
         })
     }
 
-    /// Plays the game again and hands every position with the ply played there to `see`; the first
-    /// move that the rules forbid ends it with its number, counted from 1.
+    /// Replays the game and passes every position with its ply to `see`; the error is the number of the first
+    /// illegal move, from 1.
     pub fn replay(&self, mut see: impl FnMut(&Position, RecordedPly)) -> Result<Game, usize> {
         let mut game = Game::new();
         for (number, &ply) in self.plies.iter().enumerate() {

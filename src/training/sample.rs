@@ -1,12 +1,12 @@
-//! One position for the trainer: who stands where, what the search said, how the game ended.
+//! A sample for the trainer: pieces, score and result of one position.
 //!
-//! Everything is seen by the side to move, decided here once: with Black to move the board is
-//! flipped from top to bottom and the colours change places, so that no reader has to ask whose
-//! turn it was. Nothing about castling, en passant or the clocks is kept: the net does not see it.
+//! Everything is relative to the side to move: with Black to move, the board is
+//! flipped from top to bottom and the colours are swapped, so readers need not know whose turn it was.
+//! Castling, en passant and the clocks are left out: the net does not see them.
 //!
 //! On disk, 32 bytes, little endian: the occupied squares (u64), the pieces on them as nibbles from
-//! a1 to h8 (low nibble first: the role from pawn 0 to king 5, and 8 if it belongs to the side that
-//! waits), the score (i16), the result (0 lost, 1 drawn, 2 won), flags (bit 0: for validation), the
+//! a1 to h8 (low nibble first: the role from pawn 0 to king 5, plus 8 if it belongs to the side not to
+//! move), the score (i16), the result (0 lost, 1 drawn, 2 won), flags (bit 0: for validation), the
 //! ply in the game (u16), two zero bytes.
 
 use std::fs::File;
@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 use super::record::GameResult;
 use crate::rules::{Color, Position, Role, Square};
 
-/// What a file of samples begins with.
+/// The first bytes of a file of samples.
 const MAGIC: &[u8; 8] = b"MEGASAM1";
-/// Bytes of a file before its samples.
+/// The length of the header.
 const HEAD: usize = 32;
-/// Bytes of a sample.
+/// The length of a sample.
 const SIZE: usize = 32;
-/// Set in the nibble of a piece of the side that waits.
+/// The bit for pieces of the side not to move.
 const THEIRS: u8 = 8;
-/// Set in the flags of a sample that must not be trained on.
+/// The flag of samples for validation.
 const VALIDATION: u8 = 1;
 
 /// A piece of a sample.
@@ -33,15 +33,15 @@ pub struct SamplePiece {
     /// Whether it belongs to the side to move.
     pub mine: bool,
     pub role: Role,
-    /// Where it stands, as the side to move sees the board.
+    /// Its square, from the perspective of the side to move.
     pub square: Square,
 }
 
-/// A position with its labels, all seen by the side to move.
+/// A position with its labels, relative to the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample([u8; SIZE]);
 
-/// Why a file is none of samples.
+/// Why a file of samples is unusable.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 pub struct SampleError {
@@ -50,7 +50,7 @@ pub struct SampleError {
 }
 
 impl Sample {
-    /// The sample of a position; score in centipawns and result as White sees them. A board has 32
+    /// The sample of a position; score in centipawns and result from White's side. A board has 32
     /// pieces at most.
     pub fn of(
         position: &Position,
@@ -84,7 +84,7 @@ impl Sample {
         Sample(bytes)
     }
 
-    /// The pieces on the board, from a1 to h8 as the side to move sees it.
+    /// The pieces on the board, from a1 to h8 in the perspective of the side to move.
     #[inline]
     pub fn men(&self) -> impl Iterator<Item = SamplePiece> + '_ {
         let mut left = self.occupied();
@@ -111,24 +111,24 @@ impl Sample {
             .map_or(0, |&word| u64::from_le_bytes(word))
     }
 
-    /// Which position it is, labels apart.
+    /// The position without its labels.
     pub(super) fn board(&self) -> [u8; 24] {
         self.0.first_chunk().copied().unwrap_or([0; 24])
     }
 
-    /// What the search said, in centipawns for the side to move.
+    /// The score of the search, in centipawns for the side to move.
     #[inline]
     pub const fn score(&self) -> i16 {
         i16::from_le_bytes([self.0[24], self.0[25]])
     }
 
-    /// How the game ended for the side to move: 0 lost, 1 drawn, 2 won.
+    /// The result for the side to move: 0 lost, 1 drawn, 2 won.
     #[inline]
     pub const fn result(&self) -> u8 {
         self.0[26]
     }
 
-    /// Whether it is kept apart to see what the net makes of games it did not learn from.
+    /// Whether it is for validation.
     #[inline]
     pub const fn is_for_validation(&self) -> bool {
         self.0[27] & VALIDATION != 0
@@ -140,7 +140,7 @@ impl Sample {
         u16::from_le_bytes([self.0[28], self.0[29]])
     }
 
-    /// What is wrong with the bytes, if anything.
+    /// The fault of the bytes, if any.
     fn complaint(&self) -> Option<&'static str> {
         let kings = |mine| {
             let is_king = |man: &SamplePiece| man.mine == mine && man.role == Role::King;
@@ -160,7 +160,7 @@ impl Sample {
     }
 }
 
-/// A square as a side sees it: its own back rank below.
+/// A square in the perspective of a side, with its own back rank at the bottom.
 fn seen_by(us: Color, square: Square) -> Square {
     match us {
         Color::White => square,
@@ -168,7 +168,7 @@ fn seen_by(us: Color, square: Square) -> Square {
     }
 }
 
-/// Writes the beginning of a file of `count` samples.
+/// Writes the header of a file of `count` samples.
 pub(super) fn write_head(out: &mut impl Write, count: u64) -> io::Result<()> {
     let mut head = [0; HEAD];
     head[..8].copy_from_slice(MAGIC);
@@ -180,12 +180,11 @@ pub(super) fn write_sample(out: &mut impl Write, sample: &Sample) -> io::Result<
     out.write_all(&sample.0)
 }
 
-/// All samples of a file; 32 bytes of memory each.
+/// Reads all samples of a file; takes 32 bytes of memory for each.
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no file of samples, or one of them is impossible: with the
-/// place.
+/// When the file cannot be read, is no file of samples, or has an invalid one; with the place.
 pub fn read_samples(path: &Path) -> Result<Vec<Sample>, SampleError> {
     let wrong = |what: String| SampleError {
         path: path.to_owned(),
@@ -225,7 +224,7 @@ mod tests {
     use super::*;
 
     const FEN: &str = "rn2kb1r/1pp1p2p/p2q1pp1/3P4/2P3b1/4PN2/PP3PPP/R2QKB1R b KQkq - 0 1";
-    /// The same with top and bottom, and the colours, changed.
+    /// The position flipped, with the colours swapped.
     const TWIN: &str = "r2qkb1r/pp3ppp/4pn2/2p3B1/3p4/P2Q1PP1/1PP1P2P/RN2KB1R w KQkq - 0 1";
 
     fn sample(fen: &str, score: i16, result: GameResult) -> Sample {

@@ -1,7 +1,7 @@
 //! One game of the engine against itself.
 //!
-//! Each side has a table and histories of its own. The same number and seed give the same game on
-//! every machine: nothing here looks at a clock.
+//! Each side has its own hash table and histories. The same number and seed give the same game on every
+//! machine, because no decision depends on a clock.
 
 use fastrand::Rng;
 
@@ -10,28 +10,28 @@ use super::record::{GameRecord, GameResult, NO_SCORE, RecordedPly};
 use crate::engine::{EngineOptions, Evaluator, Limits, Score, SearchResult, SingleThread};
 use crate::rules::{Color, Game, RepetitionRule};
 
-/// Megabytes of table a side.
+/// The hash size per side, in megabytes.
 const HASH_MB: usize = 4;
 /// The hard limit of a move, as a multiple of the soft one.
 const HARD_FACTOR: u64 = 8;
-/// A side this far ahead, in centipawns, for so many plies running has won.
+/// A side wins with this lead, in centipawns, for this many consecutive plies.
 const WON: (i32, usize) = (2000, 5);
-/// From this ply on a score this near to nothing for so many plies running is a draw.
+/// From this ply on, a score this close to zero for this many consecutive plies is a draw.
 const DRAWN: (usize, i32, usize) = (80, 6, 12);
-/// No game is longer, in plies.
+/// The maximum length of a game, in plies.
 const LONGEST: usize = 300;
-/// A mate counts as this many centipawns less its plies.
+/// The score of a mate in centipawns, minus its plies.
 const MATE: i32 = 32_000;
 
-/// How the games are played.
+/// The settings of self-play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelfPlayRules {
-    /// Positions a move is searched for before no further iteration begins.
+    /// The soft node limit of a move.
     pub nodes: u64,
     pub evaluator: Evaluator,
 }
 
-/// A board with an engine on either side.
+/// A game with an engine for each side.
 #[derive(Debug)]
 pub(super) struct SelfPlayBoard {
     sides: [SingleThread; 2],
@@ -98,7 +98,7 @@ impl SelfPlayBoard {
     }
 }
 
-/// A seed of its own for every game of a seed (the finaliser of `SplitMix64`).
+/// Derives the seed of a game (the finaliser of `SplitMix64`).
 fn mixed(seed: u64, number: u64) -> u64 {
     let mut word = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -106,7 +106,7 @@ fn mixed(seed: u64, number: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A score for the side to move as White sees it, mates as large numbers.
+/// Converts a score to centipawns from White's side, with mates as large numbers.
 fn for_white(score: Score, turn: Color) -> i32 {
     let value = match score {
         Score::Cp(value) => value,
@@ -116,7 +116,7 @@ fn for_white(score: Score, turn: Color) -> i32 {
     if turn == Color::White { value } else { -value }
 }
 
-/// Whether what both sides say of the game has settled it.
+/// Adjudicates a game by the scores of both sides.
 #[derive(Debug, Default)]
 struct Adjudication {
     white_ahead: usize,
@@ -125,7 +125,7 @@ struct Adjudication {
 }
 
 impl Adjudication {
-    /// One more score for White; `ply` plies have been played.
+    /// Adds a score for White after `ply` plies.
     fn add(&mut self, score: i32, ply: usize) -> Option<GameResult> {
         let (ahead, plies) = WON;
         let (from, near, long) = DRAWN;

@@ -1,10 +1,10 @@
-//! A file of games that survives being killed at any byte.
+//! A file of games that survives a kill at any byte.
 //!
-//! A shard holds the games of one range of numbers, in order, each with a checksum, so that what is
-//! there says what is missing. It begins with 32 bytes, little endian: `MEGADAT1`, the seed (u64),
+//! A shard holds the games of one range of numbers, in order, each with a checksum, so that missing games are
+//! known. It begins with 32 bytes, little endian: `MEGADAT1`, the seed (u64),
 //! the number of its first game (u64), the nodes a move (u32), a CRC-32 of all that (zero in the
-//! first files, which had none). Whatever follows the last whole game is a cut tail: a reader stops
-//! there, the next writer cuts it off.
+//! first files, which had none). Bytes after the last complete game are a truncated tail: readers stop
+//! there, and the next writer removes it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 
 use super::record::{GameRecord, RecordError};
 
-/// What a shard begins with.
+/// The first bytes of a shard.
 const MAGIC: &[u8; 8] = b"MEGADAT1";
-/// Bytes before the games.
+/// The length of the header.
 const HEAD: usize = 32;
-/// The ending of a shard's name.
+/// The extension of a shard.
 const ENDING: &str = "games";
 
-/// What a shard says of its games.
+/// The header of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardHeader {
     /// The seed of all games.
@@ -31,32 +31,27 @@ pub struct ShardHeader {
     pub nodes: u32,
 }
 
-/// Why a shard cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardError {
-    /// The system said no.
     #[error("{}: {doing}: {source}", path.display())]
     Io {
-        /// Of which file or folder.
         path: PathBuf,
-        /// What was being done.
         doing: &'static str,
         source: io::Error,
     },
-    /// It is something else.
     #[error("{}: {what}", path.display())]
     Other {
         path: PathBuf,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         what: String,
     },
-    /// A byte is not what it was.
+    /// The file is corrupt.
     #[error("{}: game {game} of this file, at byte {byte}: {what}", path.display())]
     Broken {
         path: PathBuf,
-        /// Which game of the file, from 1.
+        /// The number of the game in the file, from 1.
         game: u64,
-        /// Where that game begins.
+        /// The first byte of that game.
         byte: usize,
         what: String,
     },
@@ -84,7 +79,7 @@ impl ShardHeader {
         head
     }
 
-    /// What the first bytes of a shard say, or what is wrong with them.
+    /// Parses the header, or says what is wrong with it.
     fn from_bytes(bytes: &[u8]) -> Result<ShardHeader, &'static str> {
         let head: Option<&[u8; HEAD]> = bytes.first_chunk();
         let Some(head) = head.filter(|head| head.starts_with(MAGIC)) else {
@@ -108,7 +103,7 @@ impl ShardHeader {
         })
     }
 
-    /// The name of the file of these games.
+    /// The name of the file.
     pub(super) fn file_name(&self) -> String {
         format!("{:016x}-{:09}.{ENDING}", self.seed, self.first)
     }
@@ -154,8 +149,8 @@ pub(super) fn shards_in(folder: &Path) -> Result<Vec<PathBuf>, ShardError> {
     Ok(inside)
 }
 
-/// Those of them with games of this seed. One that was cut in its first bytes has none, and its
-/// writer begins it again.
+/// The shards with games of this seed. One that was truncated in its header has none, and its
+/// writer starts it again.
 pub(super) fn shards_of(folder: &Path, seed: u64) -> Result<Vec<PathBuf>, ShardError> {
     let beginning = format!("{seed:016x}-");
     let mut shards = shards_in(folder)?;
@@ -198,21 +193,21 @@ impl ShardReader {
         })
     }
 
-    /// What the shard says of its games.
+    /// The header of the shard.
     pub const fn header(&self) -> ShardHeader {
         self.header
     }
 
-    /// How many games have been read.
+    /// The number of games read so far.
     pub const fn games(&self) -> u64 {
         self.games
     }
 
-    /// The next game; `None` at the end. A game whose writing was cut short is the end too.
+    /// The next game; none at the end. A truncated game is the end too.
     ///
     /// # Errors
     ///
-    /// When a game is there in full but not as it was written.
+    /// When a complete game is corrupt.
     #[expect(
         clippy::should_implement_trait,
         reason = "an iterator cannot tell a cut tail from a flaw"
@@ -232,7 +227,7 @@ impl ShardReader {
         }
     }
 
-    /// Refuses a shard of other settings than these.
+    /// Refuses a shard with other settings.
     pub(super) fn demand(&self, header: ShardHeader) -> Result<(), ShardError> {
         if self.header == header {
             return Ok(());
@@ -245,12 +240,12 @@ impl ShardReader {
         Err(ShardError::Other { path, what })
     }
 
-    /// Bytes after the last whole game.
+    /// The bytes after the last complete game.
     pub fn tail(&self) -> usize {
         self.bytes.len() - self.place
     }
 
-    /// The error of the game that was read last, or is to be read next.
+    /// An error for the last or the next game.
     pub(super) fn broken(&self, what: String) -> ShardError {
         ShardError::Broken {
             path: self.path.clone(),
@@ -261,7 +256,7 @@ impl ShardReader {
     }
 }
 
-/// A shard to which games are added.
+/// A shard open for writing.
 #[derive(Debug)]
 pub(super) struct ShardWriter {
     path: PathBuf,
@@ -270,7 +265,7 @@ pub(super) struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Opens the shard of `header` in `folder`, new or begun before; a cut tail is cut off.
+    /// Opens or creates the shard of `header` in `folder`, and removes a truncated tail.
     pub(super) fn open(folder: &Path, header: ShardHeader) -> Result<ShardWriter, ShardError> {
         let path = folder.join(header.file_name());
         let fail = |doing| failed(&path, doing);
@@ -298,12 +293,12 @@ impl ShardWriter {
         Ok(writer)
     }
 
-    /// How many games are in it.
+    /// The number of games in it.
     pub(super) const fn games(&self) -> u64 {
         self.games
     }
 
-    /// Adds a game: in one write, so that a kill leaves it whole or cut.
+    /// Adds a game in one write, so that a kill leaves it complete or truncated.
     pub(super) fn add(&mut self, game: &GameRecord) -> Result<(), ShardError> {
         let mut bytes = Vec::new();
         game.write(&mut bytes);
@@ -316,7 +311,7 @@ impl ShardWriter {
         let before = self.file.stream_position();
         let written = self.file.write_all(bytes);
         if let (Err(_), Ok(before)) = (&written, before) {
-            // What did get there is a cut tail to any reader; without it the file is whole.
+            // Readers take a partial write for a truncated tail; removing it makes the file complete.
             let _ = self.cut(before);
         }
         written.map_err(failed(&self.path, "cannot be written"))

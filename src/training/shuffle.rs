@@ -1,6 +1,6 @@
-//! From games to samples: filtered, each position once, in an order that mixes all games.
+//! Turns games into samples: filtered, each position once, shuffled across all games.
 //!
-//! All samples are in memory at once, 32 bytes each and about as much again to know duplicates.
+//! All samples are in memory at once: 32 bytes each, and about as much again to detect duplicates.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,16 +14,16 @@ use super::filter::Filter;
 use super::sample::{Sample, write_head, write_sample};
 use super::shard::{ShardError, ShardReader, failed};
 
-/// Of so many games …
+/// Out of this many games …
 const VALIDATION_OF: u64 = 100;
 
-/// How samples are made.
+/// The settings of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShuffleOptions {
     pub filter: Filter,
-    /// Of a hundred games, how many are kept apart for validation.
+    /// The percentage of games for validation.
     pub validation: u64,
-    /// Whether a position that comes twice is kept twice.
+    /// Whether to keep duplicate positions.
     pub keep_duplicates: bool,
     pub seed: u64,
 }
@@ -32,17 +32,17 @@ pub struct ShuffleOptions {
 pub struct Shuffled {
     pub games: u64,
     pub samples: u64,
-    /// Those kept apart for validation.
+    /// The validation samples.
     pub validation: u64,
-    /// Positions left out because they were there already.
+    /// Duplicate positions that were left out.
     pub duplicates: u64,
 }
 
-/// Writes the samples of all games of `shards` to `out`, which is whole or not there at all.
+/// Writes the samples of all games of `shards` to `out` atomically.
 ///
 /// # Errors
 ///
-/// At the first flaw of a shard, or when `out` cannot be written.
+/// The first flaw of a shard, or a failure to write `out`.
 pub fn shuffle(
     shards: &[PathBuf],
     out: &Path,
@@ -85,7 +85,7 @@ pub fn shuffle(
     Ok(made)
 }
 
-/// Beside its place first, then there in one step.
+/// Written to a temporary file, then renamed.
 fn write(samples: &[Sample], out: &Path) -> Result<(), ShardError> {
     let beside = out.with_extension("part");
     let fail = |doing| failed(out, doing);

@@ -1,4 +1,4 @@
-//! What is in a set of shards, and whether all of it is sound.
+//! Statistics and verification of a set of shards.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,30 +11,30 @@ use super::sample::Sample;
 use super::shard::{ShardError, ShardReader};
 use crate::rules::RepetitionRule;
 
-/// The upper ends of the classes of scores, in centipawns without sign.
+/// The upper bounds of the score classes, in absolute centipawns.
 const CLASSES: [i16; 7] = [25, 50, 100, 200, 400, 800, 2500];
 
-/// What is in a set of shards.
+/// The statistics of a set of shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     pub shards: usize,
     /// Games by result for White: lost, drawn, won.
     pub results: [u64; 3],
     pub plies: u64,
-    /// Plies that a search judged.
+    /// Plies with a score.
     pub judged: u64,
-    /// Positions a net may learn from.
+    /// Positions usable for training.
     pub usable: u64,
-    /// Those of them that had been there before.
+    /// Duplicates among them.
     pub duplicates: u64,
-    /// Those by the size of their score.
+    /// Those by absolute score.
     pub classes: [u64; CLASSES.len()],
-    /// Those with at least 100 centipawns for one side, by what that side made of it: lost, drawn,
-    /// won. A mistake in whose score it is would show here at once.
+    /// Those with at least 100 centipawns for one side, by that side's result: lost, drawn, won. A sign
+    /// error of the scores would show here at once.
     pub ahead: [u64; 3],
-    /// Bytes of all files.
+    /// The size of all files.
     pub bytes: u64,
-    /// Bytes after the last whole games: what was being written when it was cut.
+    /// Bytes after the last complete games, from interrupted writes.
     pub tails: u64,
 }
 
@@ -43,7 +43,7 @@ impl Stats {
         self.results.iter().sum()
     }
 
-    /// One more game; `seen` is what tells duplicates.
+    /// Counts a game; `seen` detects duplicates.
     fn add(&mut self, game: &GameRecord, seen: &mut HashSet<u64>) -> Result<(), usize> {
         self.results[game.result as usize] += 1;
         self.plies += game.plies.len() as u64;
@@ -67,11 +67,11 @@ impl Stats {
     }
 }
 
-/// Reads all shards and counts; about 16 bytes of memory a usable position.
+/// Reads and counts all shards; takes about 16 bytes of memory per usable position.
 ///
 /// # Errors
 ///
-/// At the first flaw, with its place.
+/// The first flaw, with its place.
 pub fn stats(shards: &[PathBuf]) -> Result<Stats, ShardError> {
     let (mut stats, mut seen) = (Stats::default(), HashSet::new());
     for path in shards {
@@ -87,21 +87,21 @@ pub fn stats(shards: &[PathBuf]) -> Result<Stats, ShardError> {
     Ok(stats)
 }
 
-/// What a look at every game has shown.
+/// The result of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Games played again without a flaw.
+    /// Games replayed without a flaw.
     pub games: u64,
     pub plies: u64,
-    /// Bytes after the last whole games.
+    /// Bytes after the last complete games.
     pub tails: u64,
 }
 
-/// Plays every game again by the rules.
+/// Replays every game by the rules.
 ///
 /// # Errors
 ///
-/// At the first flaw, with its place: a wrong checksum, an illegal move, a result that the board
+/// The first flaw, with its place: a wrong checksum, an illegal move, a result that the board
 /// contradicts.
 pub fn verify(shards: &[PathBuf]) -> Result<Verified, ShardError> {
     let mut verified = Verified::default();

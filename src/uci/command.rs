@@ -1,10 +1,10 @@
-//! What a line of UCI says, before anything is done about it.
+//! The commands of UCI, as parsed from a line.
 //!
-//! Parsing never fails: what makes no sense is kept as such and answered later.
+//! Parsing never fails: a line that makes no sense becomes a command too, and the session answers it.
 
 use std::time::Duration;
 
-/// One line from the other side.
+/// One line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
     Uci,
@@ -26,12 +26,12 @@ pub(super) enum Command {
     Display,
     Eval,
     Bench(Option<u32>),
-    /// A blank line, or a command that asks for nothing.
+    /// A blank line, or a command that needs no action.
     Nothing,
     Unknown(String),
 }
 
-/// Where a position starts from.
+/// The start of a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     Startpos,
@@ -84,7 +84,7 @@ fn unknown(line: &str) -> Command {
     Command::Unknown(line.trim().chars().filter(printable).take(60).collect())
 }
 
-/// `name` and `value` may both hold blanks.
+/// `name` and `value` may both contain blanks.
 fn set_option(words: &[&str]) -> Command {
     let name_at = words
         .iter()
@@ -132,7 +132,7 @@ const KEYWORDS: [&str; 13] = [
     "perft",
 ];
 
-/// Values that cannot be read are passed over; negative times are none left.
+/// Skips unreadable values; a negative time counts as zero.
 fn go(words: &[&str]) -> Command {
     let mut go = Go::default();
     let mut words = words.iter().copied().peekable();

@@ -1,11 +1,11 @@
-//! Positions in words, for people and for programs that check the rules.
+//! Positions as text, for humans and for programs that check the rules.
 
 use std::fmt::Write as _;
 
 use crate::engine::Evaluator;
 use crate::rules::{Color, Draw, Game, Outcome, Piece, Position, RepetitionRule, Square, UciStyle};
 
-/// What `d` shows. `Result:` is `none`, a winner's colour, or `draw-` and the reason.
+/// The output of `d`. `Result:` is `none`, the winner's colour, or `draw-` and the reason.
 pub(super) fn position(game: &Game, style: UciStyle) -> String {
     let position = game.position();
     let mut moves: Vec<String> = position
@@ -89,7 +89,7 @@ pub(super) fn evaluation(position: &Position, evaluator: &Evaluator) -> String {
     )
 }
 
-/// What `go perft` shows: a count for each move, and the sum last.
+/// The output of `go perft`: a count for each move, then the sum.
 pub(super) fn perft(position: &Position, depth: u32, style: UciStyle) -> String {
     let mut text = String::new();
     let counts = position.divide(depth.max(1));

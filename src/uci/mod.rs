@@ -1,8 +1,8 @@
 //! The engine for chess programs, over the Universal Chess Interface.
 //!
 //! Reads commands, drives one [`Engine`](crate::engine::Engine) and writes only what the protocol allows.
-//! It answers any input or says `info string error: …`; it never panics and never leaves a `go` without
-//! its `bestmove`.
+//! Every input gets an answer or `info string error: …`; no input causes a panic, and every `go` gets its
+//! `bestmove`.
 
 mod command;
 mod describe;
@@ -17,10 +17,10 @@ use session::{Next, Session};
 
 use crate::engine::Evaluator;
 
-/// Speak UCI until `quit` or the end of the input.
+/// Runs UCI until `quit` or the end of the input.
 ///
-/// At the end of the input a search with an end of its own is finished first; an endless one is
-/// stopped. Until `EvalFile` is set, `evaluator` judges positions.
+/// At the end of the input, a limited search finishes first and an infinite one is stopped. `evaluator`
+/// evaluates positions until `EvalFile` is set.
 pub fn run(
     mut input: impl BufRead,
     output: impl Write + Send + 'static,

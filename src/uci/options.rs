@@ -1,4 +1,4 @@
-//! The options of the protocol: what is offered, and what a value means.
+//! The UCI options and the meaning of their values.
 
 use std::env;
 use std::io::{self, Write};
@@ -88,13 +88,13 @@ pub(super) struct Options {
     fifty_moves: bool,
 }
 
-/// What a change of an option asks of the session.
+/// What the session has to do after a change of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     None,
     ClearHash,
     NewEngine,
-    /// A new engine, with the tables so described.
+    /// Create a new engine, with the tables that this text describes.
     NewTables(String),
 }
 
@@ -114,7 +114,7 @@ impl Options {
         }
     }
 
-    /// The endgame tables to ask, and how.
+    /// The tablebases to probe, and their settings.
     pub(super) fn tables(&self) -> Option<Tablebases> {
         let syzygy = self.syzygy.clone()?;
         let tables = Tablebases::new(syzygy)
@@ -124,7 +124,7 @@ impl Options {
         Some(tables)
     }
 
-    /// The list that answers `uci`.
+    /// The list of options for the answer to `uci`.
     pub(super) fn list(output: &mut impl Write) -> io::Result<()> {
         writeln!(
             output,
@@ -147,7 +147,7 @@ impl Options {
         writeln!(output, "option name Clear Hash type button")
     }
 
-    /// Set an option; an error says why not, and changes nothing.
+    /// Sets an option; an error says why it cannot, and changes nothing.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<Effect, String> {
         match name.to_ascii_lowercase().as_str() {
             "hash" => {
@@ -163,7 +163,7 @@ impl Options {
                 self.overhead = Duration::from_millis(OVERHEAD.read(name, value)?);
             }
             "evalfile" => {
-                // "<empty>" is how the protocol writes an empty text.
+                // UCI writes an empty text as "<empty>".
                 let name = if value == "<empty>" { "" } else { value };
                 self.evaluator =
                     Evaluator::named(Path::new(name)).map_err(|error| error.to_string())?;
@@ -200,9 +200,9 @@ impl Options {
         Ok(Effect::None)
     }
 
-    /// Folders are separated as in the system's own lists: by `:`, on Windows by `;`.
+    /// Folders are separated as in the system's path lists: by `:`, on Windows by `;`.
     fn open_tables(&mut self, value: &str) -> Result<Effect, String> {
-        // How boards and the protocol write an empty text.
+        // GUIs and the protocol write an empty text like this.
         if matches!(value, "" | "<empty>") {
             self.syzygy = None;
             return Ok(Effect::NewTables("none".to_owned()));
@@ -220,7 +220,7 @@ impl Options {
         Ok(Effect::NewTables(said))
     }
 
-    /// What a change of their use asks for.
+    /// The change for the session after a change of tablebase settings.
     fn changed_tables(&self) -> Effect {
         match self.syzygy {
             Some(_) => Effect::NewEngine,

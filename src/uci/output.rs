@@ -1,4 +1,4 @@
-//! Lines of the protocol, one writer for all threads.
+//! The output lines of the protocol, with one writer for all threads.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::engine::{Info, ScoreBound, SearchResult};
 use crate::rules::UciStyle;
 
-/// A writer that threads share a line at a time.
+/// A writer that threads share line by line.
 #[derive(Debug)]
 pub(super) struct Output<W>(Arc<Mutex<W>>);
 
@@ -22,7 +22,7 @@ impl<W: Write> Output<W> {
         Output(Arc::new(Mutex::new(writer)))
     }
 
-    /// Write one line or several, whole.
+    /// Writes one or more lines without interleaving.
     pub(super) fn say(&self, text: &str) -> io::Result<()> {
         self.write(|writer| writeln!(writer, "{text}"))
     }

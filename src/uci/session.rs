@@ -1,4 +1,4 @@
-//! One conversation: the position on the board, the options, the search under way.
+//! One UCI session: the position, the options and the running search.
 
 use std::io::{self, Write};
 use std::sync::mpsc;
@@ -12,14 +12,14 @@ use crate::engine::{
 };
 use crate::rules::{Game, Position};
 
-/// Whether the conversation continues.
+/// Whether the session continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Line,
     Quit,
 }
 
-/// The state of a conversation.
+/// The state of a session.
 pub(super) struct Session<W> {
     output: Output<W>,
     options: Options,
@@ -28,7 +28,7 @@ pub(super) struct Session<W> {
     running: Option<Running>,
 }
 
-/// A search whose `bestmove` may still be to come.
+/// A search whose `bestmove` may not be written yet.
 struct Running {
     search: Search,
     /// Closed once `bestmove` is written.
@@ -89,7 +89,7 @@ impl<W: Write + Send + 'static> Session<W> {
         Ok(Next::Line)
     }
 
-    /// The input has ended: let a search that ends by itself do so.
+    /// At the end of the input, waits for a search that ends by itself.
     pub(super) fn finish(mut self) {
         if let Some(running) = self.running.take() {
             if running.is_endless || running.is_pondering {
@@ -103,7 +103,7 @@ impl<W: Write + Send + 'static> Session<W> {
         self.halt();
     }
 
-    /// Stop the search, if there is one, and see its `bestmove` out.
+    /// Stops the search, if there is one, and waits for its `bestmove`.
     fn halt(&mut self) {
         if let Some(running) = self.running.take() {
             running.search.stop();
@@ -146,7 +146,7 @@ impl<W: Write + Send + 'static> Session<W> {
         }
     }
 
-    /// On any error the old position stays.
+    /// Any error leaves the position unchanged.
     fn set_position(&mut self, start: &Start, moves: &[String]) -> io::Result<()> {
         let position = match start {
             Start::Startpos => Position::default(),
@@ -173,7 +173,7 @@ impl<W: Write + Send + 'static> Session<W> {
         let style = self.options.style;
         let reports = self.output.clone();
         let search = self.engine.think_with(&self.game, limits, move |info| {
-            // A reader that is gone ends the program by its closed input.
+            // If the reader is gone, the closed input ends the program.
             let _ = reports.say(&info_line(info, style));
         });
         let (sender, answered) = mpsc::channel::<()>();
@@ -242,7 +242,7 @@ fn engine(options: &Options) -> Engine {
     .lease()
 }
 
-/// Without any limit a search ends only by depth, far away.
+/// Without any limit a search ends only at the maximum depth.
 fn is_boundless(limits: &Limits) -> bool {
     let Limits {
         depth,
@@ -255,7 +255,7 @@ fn is_boundless(limits: &Limits) -> bool {
     depth.is_none() && nodes.is_none() && movetime.is_none() && clock.is_none() && mate.is_none()
 }
 
-/// Until the `bestmove` is written: the sender is dropped then, so that an error is the answer.
+/// Waits until the `bestmove` is written: dropping the sender then ends the wait with an error.
 fn wait(running: &Running) {
     let _ = running.answered.recv();
 }

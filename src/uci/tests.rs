@@ -1,4 +1,4 @@
-//! Whole conversations, and nonsense.
+//! Whole sessions, and malformed input.
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, mpsc};
@@ -10,7 +10,7 @@ use crate::engine::Evaluator;
 use crate::engine::nnue::{Layout, Network, SCALE, Shape};
 
 const GUARD: Duration = Duration::from_secs(20);
-/// One thread, and several.
+/// With one thread and with several.
 const THREADS: [&str; 2] = ["isready", "setoption name Threads value 3"];
 
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ impl Write for Sink {
     }
 }
 
-/// Everything said to these lines of input.
+/// The whole output for these lines of input.
 fn talk(input: &str) -> String {
     let sink = Sink::default();
     run(input.as_bytes(), sink.clone(), Evaluator::default()).unwrap();
@@ -39,7 +39,7 @@ fn last_line(text: &str) -> &str {
     text.trim_end().lines().last().unwrap_or_default()
 }
 
-/// The other end of a conversation that continues: writes lines, reads lines.
+/// The client of a running session, which writes and reads lines.
 struct Talk {
     input: mpsc::Sender<Vec<u8>>,
     output: mpsc::Receiver<String>,
@@ -94,7 +94,7 @@ impl Talk {
         self.input.send(format!("{line}\n").into_bytes()).unwrap();
     }
 
-    /// Read until a line starts so; that line.
+    /// Reads up to a line that starts with this text, and returns that line.
     fn expect(&self, start: &str) -> String {
         loop {
             let line = self.output.recv_timeout(GUARD).expect("an answer in time");
@@ -108,7 +108,7 @@ impl Talk {
         }
     }
 
-    /// Nothing but these lines has been said so far.
+    /// Asserts that the output so far is these lines.
     fn expect_silence_about(&self, start: &str) {
         thread::sleep(Duration::from_millis(40));
         for line in self.output.try_iter() {
@@ -305,7 +305,7 @@ fn pondering_answers_after_the_hit_only() {
         let talk = Talk::start();
         talk.say(threads);
         talk.say("position startpos moves e2e4");
-        // The second is done long before it may say so.
+        // The second search is done long before it may report.
         for go in ["go ponder wtime 50 btime 50", "go ponder depth 2"] {
             talk.say(go);
             talk.expect_silence_about("bestmove");

@@ -70,7 +70,7 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
         (&silent, 25, [0, 0]),
         (&silent, 12, [0, 0]),
         (&silent, 12, [500, 1000]),
-        // An opening that no one answers has waited too, but nothing says that anyone is there.
+        // An opening without a response has waited too, but the server may be away.
         (&silent, 0, [1000, 1000]),
         (&silent, 12, [1000, 2250]),
         // Another end, or a long life, and silence counts from one again.

@@ -1,4 +1,4 @@
-//! The rate limiter, told the time: what waits, what is refused, and that no storm gets through.
+//! The scheduler in virtual time: what waits, what is refused, and that no storm gets through.
 
 use proptest::prelude::*;
 

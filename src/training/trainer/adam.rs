@@ -1,47 +1,47 @@
-//! `AdamW`: the step that a batch's gradient makes, with decay of the weights and bounds on all.
+//! `AdamW`: the optimiser step for a batch's gradient, with weight decay and bounds.
 //!
 //! Where a layout splits the inputs by the king's place, an input makes two steps: its own, and that
-//! of all its twins in the other king buckets together. So a bucket with few samples begins from
-//! what the others know, and no number is kept twice.
+//! of all its twins in the other king buckets together. So a bucket with few samples starts from the
+//! others, without duplicated parameters.
 
 use super::params::{ParamRule, Params, RULES, SimdLane, WIDTH};
 use super::threads::side_by_side;
 use crate::engine::nnue::{Layout, Shape};
 
-/// How slowly the mean of the gradients forgets.
+/// The decay of the mean of the gradients.
 const MEAN_KEPT: f32 = 0.9;
-/// How slowly the mean of their squares forgets.
+/// The decay of the mean of their squares.
 const SQUARE_KEPT: f32 = 0.999;
-/// Keeps a number that hardly ever gets a gradient from leaping.
+/// Keeps a parameter with rare gradients from jumping.
 const EPSILON: f32 = 1e-8;
-/// The share that a weight loses in a step, times the learning rate.
+/// The weight decay per step, times the learning rate.
 const DECAY: f32 = 0.01;
 /// Inputs of one king bucket.
 const INPUTS: usize = Layout::Plain.inputs();
-/// Fewer lanes than this are not worth a thread.
+/// The fewest lanes that are worth a thread.
 const LANES_A_THREAD: usize = 4096;
 
-/// A step on its own: nothing to decay, no bound.
+/// A step without decay and bound.
 const FREE: ParamRule = ParamRule {
     decays: false,
     limit: f32::INFINITY,
 };
 
-/// The memory of the optimiser.
+/// The state of the optimiser.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Adam {
     /// The mean of the gradients.
     pub(super) mean: Params,
-    /// The mean of their squares; 0 where there has never been one.
+    /// The mean of their squares; 0 where there was no gradient yet.
     pub(super) square: Params,
-    /// The mean of the gradients of twins, summed; nothing where there is one king bucket.
+    /// The mean of the summed gradients of twins; empty with one king bucket.
     pub(super) shared_mean: Vec<SimdLane>,
     /// The mean of the squares of those sums.
     pub(super) shared_square: Vec<SimdLane>,
     pub(super) steps: u64,
 }
 
-/// What is the same for all numbers in a step.
+/// The constants of a step.
 #[derive(Clone, Copy)]
 struct Step {
     rate: f32,
@@ -66,7 +66,7 @@ impl Adam {
         }
     }
 
-    /// Whether a lane of the feature weights has ever had a gradient, or one of its twins.
+    /// Whether a lane of the feature weights or one of its twins ever had a gradient.
     pub(super) fn has_seen(&self, lane: usize) -> bool {
         let twins = self.shared_square.len();
         self.square.feature_weights[lane] != SimdLane::ZERO

@@ -1,4 +1,4 @@
-//! Files that are whole or not there: written under another name, then renamed.
+//! Atomic files, written under a temporary name and renamed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::TrainError;
 
-/// Puts bytes into a file; a kill at any moment leaves the old file or the new one.
+/// Writes a file; a kill at any moment leaves the old file or the new one.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
     let part = beside(path, "part");
     let write = || {
@@ -18,7 +18,7 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
     write().map_err(TrainError::writing(path))
 }
 
-/// A file beside another: its name and an ending more.
+/// The path of another file with this extension appended.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".");

@@ -1,4 +1,4 @@
-//! A training on disk: everything that the next epoch needs, in one file that is whole or not there.
+//! Checkpoints: everything that the next epoch needs, in one atomic file.
 //!
 //! Magic, length of a JSON head, the head (recipe, data, curve), then model, mean and square as
 //! little-endian floats, then a hash of it all.
@@ -22,7 +22,7 @@ const MAGIC: &[u8; 8] = b"MEGATRN1";
 const BEFORE_HEAD: usize = 12;
 const HASH: usize = 8;
 
-/// What is said of a training in its checkpoint.
+/// The header of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) hyperparameters: Hyperparameters,
@@ -39,7 +39,7 @@ pub(super) struct Checkpoint {
     pub(super) adam: Adam,
 }
 
-/// Where the checkpoint of a net lies.
+/// The path of a net's checkpoint.
 pub fn checkpoint_path(net: &Path) -> PathBuf {
     beside(net, "checkpoint")
 }
@@ -117,7 +117,7 @@ impl Checkpoint {
         Ok(Checkpoint { head, model, adam })
     }
 
-    /// Whether a training may continue from here; the text says why not.
+    /// Checks that a training may continue from this checkpoint; the error says why not.
     pub(super) fn fits(
         &self,
         hyperparameters: &Hyperparameters,

@@ -1,7 +1,7 @@
-//! The samples of a training in memory, and the order in which an epoch takes them.
+//! The samples of a training in memory, and their order in an epoch.
 //!
-//! Samples with the validation bit are set apart and never learned from. 32 bytes a sample and four
-//! for its place in the order are all the memory that data takes.
+//! Samples with the validation bit are never used for training. The data takes 32 bytes per sample and four
+//! for its place in the order.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,21 +13,21 @@ use serde::{Deserialize, Serialize};
 use super::super::{Sample, read_samples};
 use super::error::TrainError;
 
-/// How often a sample may come in an epoch.
+/// The most occurrences of a sample in an epoch.
 const MOST_WEIGHT: f32 = 100.0;
 
-/// A file to learn from.
+/// A training file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     pub path: PathBuf,
-    /// How often an epoch takes each of its samples: 0.5 is a random half of them, 2 is all twice.
+    /// The occurrences of each sample in an epoch: 0.5 is a random half of them, 2 is all twice.
     pub weight: f32,
 }
 
 impl FromStr for Source {
     type Err = String;
 
-    /// A path, or `path=weight`; a file that really has such a name goes first.
+    /// A path, or `path=weight`; an existing file with the whole name has precedence.
     fn from_str(text: &str) -> Result<Source, String> {
         let (path, weight) = match text.rsplit_once('=') {
             Some((path, weight)) if !Path::new(text).exists() => (path, weight),
@@ -43,16 +43,16 @@ impl FromStr for Source {
     }
 }
 
-/// What came of a file.
+/// The counts of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadedFile {
     /// The file's name, without the folder.
     pub name: String,
-    /// How often an epoch takes each of its samples.
+    /// The occurrences of each sample in an epoch.
     pub weight: f32,
-    /// Samples to learn from.
+    /// Training samples.
     pub training: usize,
-    /// Samples to measure with.
+    /// Validation samples.
     pub validation: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Reads all files and looks at every sample once.
+    /// Reads all files and checks every sample.
     pub fn read(sources: &[Source]) -> Result<Dataset, TrainError> {
         let mut dataset = Dataset::default();
         for source in sources {
@@ -83,13 +83,13 @@ impl Dataset {
         Ok(dataset)
     }
 
-    /// Takes samples in, under a name.
+    /// Adds samples under a name.
     pub fn add(&mut self, name: &str, weight: f32, mut samples: Vec<Sample>) {
         let before = (self.training.len(), self.validation.len());
         self.validation
             .extend(samples.extract_if(.., |sample| sample.is_for_validation()));
         if self.training.is_empty() {
-            // Nothing is copied where one file is all there is.
+            // A single file needs no copy.
             self.training = samples;
         } else {
             self.training.append(&mut samples);
@@ -102,17 +102,16 @@ impl Dataset {
         });
     }
 
-    /// What came of every file.
+    /// The counts of every file.
     pub fn lots(&self) -> &[LoadedFile] {
         &self.lots
     }
 
-    /// Samples that an epoch learns from.
     pub fn epoch_size(&self) -> usize {
         self.lots.iter().map(LoadedFile::taken).sum()
     }
 
-    /// Samples to compare nets on: those for validation, or all when there are none.
+    /// Samples to compare nets on: the validation samples, or all without any.
     pub(super) fn to_compare(&self) -> &[Sample] {
         if self.validation.is_empty() {
             &self.training
@@ -121,7 +120,7 @@ impl Dataset {
         }
     }
 
-    /// The bytes that samples and order take.
+    /// The memory of samples and order.
     pub fn memory(&self) -> usize {
         let samples = self.training.capacity() + self.validation.capacity();
         samples * size_of::<Sample>() + self.epoch_size() * size_of::<u32>()
@@ -152,7 +151,7 @@ impl Dataset {
 }
 
 impl LoadedFile {
-    /// How many samples an epoch takes.
+    /// The number of samples in an epoch.
     fn taken(&self) -> usize {
         (self.training as f64 * f64::from(self.weight)).round() as usize
     }
@@ -173,7 +172,7 @@ impl fmt::Display for LoadedFile {
     }
 }
 
-/// A seed for each epoch, far from those of the epochs beside it.
+/// Derives distant seeds for successive epochs.
 pub(super) fn mixed(seed: u64, epoch: u64) -> u64 {
     let word = seed ^ epoch.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (word ^ word >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9)

@@ -1,4 +1,4 @@
-//! What can go wrong in a training, in words that name the file or the option.
+//! Errors of a training, which name the file or the option.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,44 +6,33 @@ use std::path::{Path, PathBuf};
 use super::super::SampleError;
 use crate::engine::nnue::NetError;
 
-/// Why a training ended without a net.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// A choice without sense.
+    /// An invalid value of an option.
     #[error("--{option}: {why}")]
-    Recipe {
-        /// The option of the command line.
-        option: &'static str,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// A file of samples that cannot be used.
+    Recipe { option: &'static str, why: String },
+    /// An unusable file of samples.
     #[error(transparent)]
     Samples(#[from] SampleError),
-    /// Nothing to learn from.
+    /// No training samples.
     #[error("no sample to learn from: the files hold {0} and all are for validation or left out")]
     Nothing(usize),
-    /// More than the order of an epoch can number.
+    /// More samples than an epoch can index.
     #[error("{0} samples are too many at once; at most 4294967295 an epoch")]
     TooMany(usize),
-    /// A checkpoint that cannot be used.
+    /// An unusable checkpoint.
     #[error("{}: {fault}", path.display())]
-    Checkpoint {
-        path: PathBuf,
-        /// What is wrong with it.
-        fault: String,
-    },
-    /// A file that cannot be read or written.
+    Checkpoint { path: PathBuf, fault: String },
     #[error("cannot {what} {}: {source}", path.display())]
     File {
         what: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    /// The numbers ran away.
+    /// The training diverged.
     #[error("the loss in epoch {0} is not a number any more; try a lower --lr")]
     Diverged(u32),
-    /// The net cannot be made of whole numbers.
+    /// The net cannot be quantised.
     #[error("the net cannot be exported: {0}")]
     Export(#[from] NetError),
 }

@@ -1,5 +1,4 @@
-//! A sample as the trainer computes with it: the inputs that are on for each side, and the answer
-//! that would be right.
+//! A sample in the form for training: the active inputs for each side, and the target.
 
 use arrayvec::ArrayVec;
 
@@ -7,12 +6,12 @@ use super::super::Sample;
 use crate::engine::nnue::{Shape, output_bucket};
 use crate::rules::{Color, Role};
 
-/// What an output should be.
+/// The target of outputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// How much the game's result counts; the rest is the score.
+    /// The weight of the game's result; the rest is the score.
     pub(super) lambda: f32,
-    /// The score in centipawns that stands for a won share of 1 / (1 + 1/e).
+    /// The score in centipawns with an expected result of 1 / (1 + 1/e).
     pub(super) score_scale: f32,
 }
 
@@ -31,22 +30,22 @@ pub(super) fn sigmoid(output: f32) -> f32 {
     1.0 / (1.0 + (-output).exp())
 }
 
-/// The inputs that are on, one a piece.
+/// The active inputs, one per piece.
 pub(super) type Inputs = ArrayVec<usize, 32>;
 
-/// One position to learn from.
+/// One training position.
 #[derive(Clone, Debug)]
 pub(super) struct Example {
-    /// The side to move's view, then the other's.
+    /// The perspective of the side to move, then the other.
     pub(super) views: [Inputs; 2],
-    /// Which output judges it.
+    /// The output bucket.
     pub(super) bucket: usize,
-    /// The right answer, from 0 to 1.
+    /// The target, from 0 to 1.
     pub(super) target: f32,
 }
 
 impl Example {
-    /// A sample has the side to move at the bottom of the board, so that side is White here.
+    /// A sample has the side to move at the bottom of the board, so White is to move here.
     pub(super) fn of(sample: &Sample, shape: Shape, target: Target) -> Example {
         let mut kings = [None; 2];
         for man in sample.men() {

@@ -1,4 +1,4 @@
-//! From floats to the whole numbers that the engine computes with, and how much is lost by it.
+//! Quantises a net to the integers of the engine, and measures the loss of precision.
 
 use super::super::Sample;
 use super::adam::Adam;
@@ -9,19 +9,19 @@ use super::worker::Worker;
 use crate::engine::nnue::{Network, Parts, QA, QB, Shape};
 use crate::rules::Position;
 
-/// Positions that are judged by both nets, at most.
+/// The most positions for the comparison of both nets.
 const COMPARED: usize = 10_000;
-/// With fewer positions an output bucket's bias stays as it is.
+/// The least positions to correct the bias of an output bucket.
 const FEWEST_TO_LEVEL: u32 = 30;
 
-/// How well the exported net keeps to the one that was trained.
+/// The precision of the exported net.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fidelity {
-    /// The share of the weights that stand at the bound.
+    /// The share of the weights at their bound.
     pub clipped: f64,
-    /// Inputs that no sample ever turned on; their weights are exported as 0.
+    /// Inputs that no sample activates; their weights are exported as 0.
     pub unseen: usize,
-    /// Positions judged by both.
+    /// The positions of the comparison.
     pub positions: usize,
     /// The mean difference in centipawns.
     pub mean_error: f64,
@@ -29,10 +29,10 @@ pub struct Fidelity {
     pub largest_error: f64,
 }
 
-/// The net in whole numbers, without inputs that the optimiser has never seen.
+/// The quantised net, without inputs that the optimiser has never seen.
 ///
-/// Rounding the weights shifts all judgements of an output bucket the same way, by some centipawns;
-/// the output biases take that out again, as far as the samples show it.
+/// Rounding the weights shifts all outputs of a bucket in the same direction, by some centipawns; the output
+/// biases correct that as far as the samples show it.
 pub(super) fn quantise(
     model: &Params,
     adam: &Adam,
@@ -79,7 +79,7 @@ fn rounded(model: &Params, adam: &Adam, shape: Shape) -> Parts {
     }
 }
 
-/// What the floats say of a sample more than the whole numbers.
+/// The output of the float net minus that of the quantised net, for a sample.
 struct Difference {
     bucket: usize,
     centipawns: f64,

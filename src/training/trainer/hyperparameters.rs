@@ -1,4 +1,4 @@
-//! What makes a net what it is besides its data: shape, target, learning rate, seed.
+//! The hyperparameters of a training: shape, target, learning rate, seed.
 
 use std::ops::RangeInclusive;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use super::error::TrainError;
 use crate::engine::nnue::{Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Shape};
 
-/// The choices of a training. The same recipe on the same data with the same number of threads
-/// gives the same net.
+/// The hyperparameters. The same values on the same data with the same number of threads give the same
+/// net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hyperparameters {
     /// How the inputs are split by the king's place: the number of an [`Layout`].
     pub layout: u32,
-    /// Hidden units for each side's view.
+    /// The hidden units per perspective.
     pub hidden: usize,
     pub buckets: usize,
-    /// What an output of 1 is in centipawns.
+    /// The centipawns of an output of 1.
     pub scale: u32,
     /// The score in centipawns that the data's scores are divided by before they become an expected
     /// result.
     pub score_scale: f32,
     /// How much the result counts in the target, from 0 to 1; the rest is the score.
     pub lambda: f32,
-    /// How often the data is gone through.
+    /// The number of epochs.
     pub epochs: u32,
     pub batch: usize,
     /// The highest learning rate.
     pub rate: f32,
-    /// The learning rate at the end.
+    /// The final learning rate.
     pub last_rate: f32,
     pub seed: u64,
 }
@@ -52,7 +52,7 @@ impl Default for Hyperparameters {
 }
 
 impl Hyperparameters {
-    /// The measures of the net that comes of it.
+    /// The dimensions of the resulting net.
     pub fn shape(&self) -> Result<Shape, TrainError> {
         Ok(Shape {
             layout: Layout::from_number(self.layout).ok_or(refused("layout", "unknown"))?,
@@ -62,7 +62,7 @@ impl Hyperparameters {
         })
     }
 
-    /// Whether it makes sense.
+    /// Checks the values.
     pub fn check(&self) -> Result<(), TrainError> {
         self.shape()?;
         if !self.hidden.is_multiple_of(32) {
@@ -79,7 +79,7 @@ impl Hyperparameters {
         within("last-lr", self.last_rate, 0.0..=self.rate)
     }
 
-    /// The first choice in which two recipes differ, with both values.
+    /// The first value that differs, with both values.
     pub(super) fn difference(&self, other: &Hyperparameters) -> Option<String> {
         let row = |name: &str, ours: String, theirs: String| {
             (ours != theirs).then(|| format!("{name} {theirs}, not {ours}"))

@@ -1,27 +1,27 @@
-//! The loss curve: one row an epoch, kept with the checkpoint and written beside the net.
+//! The loss curve: one row per epoch, in the checkpoint and in a file beside the net.
 
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-/// Steps of a curve that is drawn.
+/// The levels of a drawn curve.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// The longest curve that is drawn: later epochs push earlier ones out.
+/// The most epochs of a drawn curve, which shows the last ones.
 const LONGEST: usize = 40;
 
-/// How an epoch went.
+/// The results of an epoch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochSummary {
     pub epoch: u32,
-    /// Samples learned from in it.
+    /// The number of training samples.
     pub samples: u64,
     /// The mean loss over the batches of the epoch, each before its step.
     pub train_loss: f64,
-    /// The mean loss over the validation samples at its end; `None` without such samples.
+    /// The mean loss over the validation samples at its end; none without such samples.
     pub validation_loss: Option<f64>,
     /// The learning rate at its end.
     pub rate: f32,
-    /// How long it took, validation included.
+    /// The duration, including validation.
     pub seconds: f64,
 }
 
@@ -31,7 +31,7 @@ impl EpochSummary {
     }
 }
 
-/// The curve in a line of blocks: of the validation losses, where there are any.
+/// The curve as a line of blocks, of the validation losses if there are any.
 pub fn drawn(curve: &[EpochSummary]) -> String {
     let rows = &curve[curve.len().saturating_sub(LONGEST)..];
     let losses = rows

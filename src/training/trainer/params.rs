@@ -1,21 +1,21 @@
-//! The numbers of a net in training: floats in lanes that fill vector registers.
+//! The parameters of a net in training: floats in lanes of the width of vector registers.
 //!
-//! Model, gradient and the two moments of the optimiser all have this one form, so that whatever
-//! goes through them number by number is one loop.
+//! Model, gradient and the two moments of the optimiser all have this form, so one loop can go through all
+//! of them.
 
 use crate::engine::nnue::{Layout, QA, QB, Shape};
 
-/// Numbers in a lane; a net's hidden units are a multiple of it.
+/// The numbers in a lane; a net's hidden units are a multiple of it.
 pub(super) const WIDTH: usize = 32;
-/// No weight grows beyond: times an activation it must fit 16 bits once quantised.
+/// The bound of weights: times an activation, a quantised weight must fit 16 bits.
 const LARGEST_WEIGHT: f32 = 1.98;
-/// The range in which feature weights begin. Some twenty pieces on the board spread a hidden unit over
+/// The range of initial feature weights. About twenty pieces on the board spread a hidden unit over
 /// the part of the activation that has a slope.
 const FEATURE_SPREAD: f32 = 0.1;
-/// Where feature biases begin: a little above 0, so that most units start alive.
+/// The initial feature biases: slightly above 0, so that most units start active.
 const FEATURE_BIAS: f32 = 0.1;
 
-/// Numbers that lie together and are computed together.
+/// Numbers that are stored and computed together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
 pub(super) struct SimdLane(pub(super) [f32; WIDTH]);
@@ -23,7 +23,7 @@ pub(super) struct SimdLane(pub(super) [f32; WIDTH]);
 impl SimdLane {
     pub(super) const ZERO: SimdLane = SimdLane([0.0; WIDTH]);
 
-    /// Adds another lane, number by number.
+    /// Adds another lane elementwise.
     #[inline]
     pub(super) fn add(&mut self, other: &SimdLane) {
         for (sum, number) in self.0.iter_mut().zip(other.0) {
@@ -31,7 +31,7 @@ impl SimdLane {
         }
     }
 
-    /// The sum of its numbers, in pairs: faster and more exact than one after the other.
+    /// The pairwise sum of its numbers, which is faster and more exact than a sequential one.
     #[inline]
     pub(super) fn sum(mut self) -> f32 {
         let mut width = WIDTH / 2;
@@ -45,12 +45,12 @@ impl SimdLane {
     }
 }
 
-/// What an optimiser must know of a kind of numbers.
+/// The optimiser's settings for a kind of parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ParamRule {
-    /// Whether it is drawn towards zero.
+    /// Whether weight decay applies.
     pub(super) decays: bool,
-    /// How large it may get.
+    /// The bound of its absolute value.
     pub(super) limit: f32,
 }
 
@@ -75,12 +75,12 @@ pub(super) const RULES: [ParamRule; 4] = [
 ];
 
 const _: () = {
-    // The 32 pieces there can be, and the bias, stay within 16 bits; so does an output weight times 1.
+    // At most 32 weights and the bias stay within 16 bits; so does an output weight times 1.
     assert!(LARGEST_WEIGHT * QA as f32 * 33.0 < i16::MAX as f32);
     assert!(LARGEST_WEIGHT * QB as f32 * QA as f32 + 127.5 < i16::MAX as f32);
 };
 
-/// One number for each of a net's.
+/// One number for each parameter of a net.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Params {
     /// For every input the lanes of its hidden units.
@@ -88,7 +88,7 @@ pub(super) struct Params {
     pub(super) feature_biases: Vec<SimdLane>,
     /// For every output bucket the lanes of the side to move, then those of the other.
     pub(super) output_weights: Vec<SimdLane>,
-    /// One lane: an output bucket each, the rest is not used.
+    /// One lane with one number per output bucket; the rest is unused.
     pub(super) output_biases: Vec<SimdLane>,
 }
 
@@ -104,8 +104,8 @@ impl Params {
         }
     }
 
-    /// Where a training begins. Every output bucket begins alike, and
-    /// so does every king bucket.
+    /// The initial parameters of a training. All output buckets start equal, and
+    /// so do all king buckets.
     pub(super) fn random(shape: Shape, seed: u64) -> Params {
         let mut params = Params::zeros(shape);
         let mut chance = fastrand::Rng::with_seed(seed);
@@ -132,7 +132,7 @@ impl Params {
         params
     }
 
-    /// How many lanes one side's hidden units take.
+    /// The lanes of one side's hidden units.
     #[inline]
     pub(super) fn lanes(&self) -> usize {
         self.feature_biases.len()
@@ -163,12 +163,11 @@ impl Params {
     }
 }
 
-/// All numbers of some lanes.
+/// All numbers of these lanes.
 pub(super) fn floats(lanes: &[SimdLane]) -> impl Iterator<Item = f32> {
     lanes.iter().flat_map(|lane| lane.0)
 }
 
-/// All numbers of some lanes, to change them.
 pub(super) fn floats_mut(lanes: &mut [SimdLane]) -> impl Iterator<Item = &mut f32> {
     lanes.iter_mut().flat_map(|lane| &mut lane.0)
 }

@@ -1,19 +1,19 @@
-//! The learning rate: up for a short while, then down along half a cosine.
+//! The learning rate: a short warm-up, then half a cosine down.
 
 use std::f64::consts::PI;
 
-/// The share of a training that the warm-up takes, as one in so many.
+/// The warm-up takes one in this many steps …
 const WARM_UP_SHARE: u64 = 20;
-/// The most steps that it takes.
+/// … and at most this many.
 const LONGEST_WARM_UP: u64 = 300;
 
-/// The learning rate of a step (from 0), in a training of so many steps.
+/// The learning rate of a step (from 0), in a training of `steps` steps.
 pub(super) fn rate(step: u64, steps: u64, peak: f32, last: f32) -> f32 {
-    let clear_cooldown = (steps / WARM_UP_SHARE).min(LONGEST_WARM_UP);
-    if step < clear_cooldown {
-        return peak * (step + 1) as f32 / clear_cooldown as f32;
+    let warm_up = (steps / WARM_UP_SHARE).min(LONGEST_WARM_UP);
+    if step < warm_up {
+        return peak * (step + 1) as f32 / warm_up as f32;
     }
-    let way = (step - clear_cooldown) as f64 / (steps - clear_cooldown).max(1) as f64;
+    let way = (step - warm_up) as f64 / (steps - warm_up).max(1) as f64;
     let share = f64::midpoint(1.0, (PI * way.min(1.0)).cos());
     last + (peak - last) * share as f32
 }

@@ -1,13 +1,13 @@
-//! Samples made up for tests: positions of random games with labels that are known.
+//! Synthetic samples for tests: positions of random games with known labels.
 
 use super::super::{GameResult, Sample};
 use super::dataset::Dataset;
 use crate::rules::{Color, Position, Role};
 
-/// What a piece is worth, pawn to king.
+/// The piece values, pawn to king.
 const VALUES: [i32; 6] = [100, 200, 230, 350, 600, 0];
 
-/// Positions of random games in which no one is in check, with both kings.
+/// Positions of random games without check, with both kings.
 pub(super) fn positions(seed: u64, count: usize) -> Vec<Position> {
     let mut chance = fastrand::Rng::with_seed(seed);
     let mut found = Vec::with_capacity(count);
@@ -30,7 +30,7 @@ pub(super) fn positions(seed: u64, count: usize) -> Vec<Position> {
     found
 }
 
-/// White's pieces less Black's, in centipawns.
+/// White's material minus Black's, in centipawns.
 pub(super) fn material(position: &Position) -> i32 {
     let count = |side, role: Role| position.by_piece(side, role).count() as i32;
     Role::ALL
@@ -39,7 +39,7 @@ pub(super) fn material(position: &Position) -> i32 {
         .sum()
 }
 
-/// A sample labelled by its material alone; every 20th is for validation.
+/// A sample labelled by its material; every 20th is for validation.
 pub(super) fn by_material(number: usize, position: &Position) -> Sample {
     let score = material(position);
     let result = 1 + score.signum();
@@ -51,7 +51,7 @@ pub(super) fn by_material(number: usize, position: &Position) -> Sample {
     )
 }
 
-/// A sample with labels as White sees them: result 0 lost, 1 drawn, 2 won.
+/// A sample with labels from White's side: result 0 lost, 1 drawn, 2 won.
 pub(super) fn sample(position: &Position, score: i16, result: u8, validation: bool) -> Sample {
     let results = [GameResult::Lost, GameResult::Drawn, GameResult::Won];
     Sample::of(
@@ -63,14 +63,14 @@ pub(super) fn sample(position: &Position, score: i16, result: u8, validation: bo
     )
 }
 
-/// Samples as the only lot of a stock.
+/// Samples as the only file of a dataset.
 pub(super) fn dataset(samples: Vec<Sample>) -> Dataset {
     let mut dataset = Dataset::default();
     dataset.add("synthetic", 1.0, samples);
     dataset
 }
 
-/// So many samples labelled by material.
+/// `count` samples labelled by material.
 pub(super) fn material_stock(seed: u64, count: usize) -> Dataset {
     let positions = positions(seed, count).into_iter().enumerate();
     dataset(

@@ -1,9 +1,9 @@
-//! Work done side by side: the jobs of one moment on a few threads, over when all are done.
+//! Runs jobs on a few threads and waits for all of them.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does all jobs on up to so many threads, this one among them; a job's panic is passed on.
+/// Runs all jobs on up to `threads` threads, including this one; propagates the panic of a job.
 pub(super) fn side_by_side<J: FnOnce() + Send>(threads: usize, mut jobs: Vec<J>) {
     if threads <= 1 || jobs.len() <= 1 {
         for job in jobs {
@@ -12,7 +12,7 @@ pub(super) fn side_by_side<J: FnOnce() + Send>(threads: usize, mut jobs: Vec<J>)
         return;
     }
     let helpers = threads.min(jobs.len()) - 1;
-    // From the end: the last jobs are taken first.
+    // Popping from the end takes the last jobs first.
     jobs.reverse();
     let jobs = Mutex::new(jobs);
     let work = || {

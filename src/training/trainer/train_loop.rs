@@ -1,7 +1,7 @@
 //! A training from its first epoch, or from its checkpoint, to the exported net.
 //!
-//! After every epoch there is a checkpoint, a curve and a net on disk, each whole or not there, so a
-//! kill loses no more than the epoch that runs.
+//! After every epoch a checkpoint, a curve and a net are written atomically, so a kill loses at most the
+//! current epoch.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -21,22 +21,22 @@ use super::threads::side_by_side;
 use super::worker::Worker;
 use crate::engine::nnue::{Network, Shape};
 
-/// What a listener hears.
+/// The progress of a training.
 #[derive(Clone, Copy, Debug)]
 pub enum TrainEvent<'a> {
-    /// A checkpoint has been taken up; so went the epochs before.
+    /// Resumed from a checkpoint, with the epochs so far.
     Resumed(&'a [EpochSummary]),
-    /// A step has been made.
+    /// After a step.
     Step {
-        /// The epoch that runs, from 1.
+        /// The current epoch, from 1.
         epoch: u32,
-        /// Samples of it that are done.
+        /// Its samples so far.
         samples: usize,
-        /// The mean loss of it so far.
+        /// Its mean loss so far.
         loss: f64,
         rate: f32,
     },
-    /// An epoch is over and on disk: all epochs so far, the last one last.
+    /// After an epoch is on disk: all epochs so far.
     Epoch(&'a [EpochSummary]),
 }
 
@@ -69,7 +69,7 @@ impl Trainer {
         })
     }
 
-    /// Where a training of the same recipe and data left off.
+    /// The state of an earlier training with the same hyperparameters and data.
     pub fn resume(
         hyperparameters: &Hyperparameters,
         dataset: &Dataset,
@@ -88,7 +88,7 @@ impl Trainer {
         })
     }
 
-    /// Trains on to the last epoch, with a checkpoint, a curve and a net after each.
+    /// Trains to the last epoch, with a checkpoint, a curve and a net after each.
     pub fn run(
         &mut self,
         dataset: &Dataset,
@@ -109,13 +109,13 @@ impl Trainer {
         Ok(fidelity(&self.model, &self.adam, &network, samples))
     }
 
-    /// The net as it stands.
+    /// The current net.
     pub fn network(&self, dataset: &Dataset) -> Result<Network, TrainError> {
         let samples = dataset.to_compare();
         quantise(&self.model, &self.adam, self.shape, samples)
     }
 
-    /// Goes through the data once.
+    /// Runs one epoch.
     pub(super) fn epoch(
         &mut self,
         dataset: &Dataset,
@@ -156,7 +156,7 @@ impl Trainer {
         })
     }
 
-    /// Makes one step; the sum of the losses before it.
+    /// Makes one step; returns the sum of the losses before it.
     fn learn(&mut self, dataset: &Dataset, batch: &[u32], rate: f32) -> f64 {
         let (model, shape, target) = (&self.model, self.shape, self.target);
         let weight = 1.0 / batch.len() as f32;
@@ -197,7 +197,7 @@ impl Trainer {
         Some(loss / samples.len() as f64)
     }
 
-    /// Puts checkpoint, curve and net on disk.
+    /// Writes checkpoint, curve and net.
     fn keep(&self, dataset: &Dataset, net: &Path) -> Result<(), TrainError> {
         let checkpoint = Checkpoint {
             head: Head {
@@ -215,12 +215,12 @@ impl Trainer {
     }
 }
 
-/// Where the curve of a net lies.
+/// The path of a net's loss curve.
 pub fn curve_path(net: &Path) -> PathBuf {
     beside(net, "csv")
 }
 
-/// Samples a step so that all steps of an epoch are alike: about as many as asked for.
+/// The batch size, close to the requested one, that makes all steps of an epoch equal.
 fn batch_size(samples: usize, wanted: usize) -> usize {
     let steps = ((samples + wanted / 2) / wanted).max(1);
     samples.div_ceil(steps).max(1)

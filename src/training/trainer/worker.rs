@@ -1,14 +1,14 @@
-//! One thread's part of a batch: outputs, losses, and the gradient of every number.
+//! One thread's part of a batch: outputs, losses, and gradients.
 //!
 //! Forward: `hidden = bias + rows of the inputs that are on`, `output = sum of clamp(hidden, 0, 1)²
-//! times the bucket's weights + its bias`, `loss = (sigmoid(output) - target)²`. Nothing here
-//! changes the model.
+//! times the bucket's weights + its bias`, `loss = (sigmoid(output) - target)²`. This module does not change
+//! the model.
 
 use super::example::{Example, sigmoid};
 use super::params::{Params, SimdLane, WIDTH};
 use crate::engine::nnue::Shape;
 
-/// The memory of one thread.
+/// The buffers of one thread.
 #[derive(Debug)]
 pub(super) struct Worker {
     /// The sum over its examples.
@@ -28,7 +28,7 @@ impl Worker {
         }
     }
 
-    /// Learns from examples, each of which has this weight.
+    /// Adds the gradient of examples, each with this weight.
     pub(super) fn learn(
         &mut self,
         model: &Params,
@@ -54,7 +54,7 @@ impl Worker {
         }
     }
 
-    /// The net's output, in units of its scale; leaves the hidden units behind.
+    /// The net's output, in units of its scale; stores the hidden units.
     pub(super) fn forward(&mut self, model: &Params, example: &Example) -> f32 {
         let lanes = model.lanes();
         let views = self.hidden.chunks_exact_mut(lanes).zip(&example.views);
@@ -78,7 +78,7 @@ impl Worker {
         sum.sum() + model.output_biases[0].0[example.bucket]
     }
 
-    /// Adds the example's gradient; `slope` is the loss's by the output.
+    /// Adds the example's gradient; `slope` is the derivative of the loss by the output.
     fn backward(&mut self, model: &Params, example: &Example, slope: f32) {
         let lanes = model.lanes();
         let outputs = 2 * lanes * example.bucket;
@@ -97,7 +97,7 @@ impl Worker {
     }
 }
 
-/// Back through the activation: adds the weights' gradient, gives the hidden units'.
+/// Back through the activation: adds the gradient of the weights, returns that of the hidden units.
 #[inline]
 fn through(unit: &SimdLane, weight: &SimdLane, by_weight: &mut SimdLane, slope: f32) -> SimdLane {
     let mut by_hidden = SimdLane::ZERO;

@@ -1,5 +1,5 @@
-//! Whole trainings, small ones: do they learn what the labels say, for whom they say it, and does the
-//! net that comes of it judge as the floats do?
+//! Small complete trainings: do they learn the labels for the right side, and does the quantised net agree
+//! with the float net?
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn hyperparameters() -> Hyperparameters {
     }
 }
 
-/// Trains without a disk.
+/// Trains without files.
 fn trained(hyperparameters: &Hyperparameters, dataset: &Dataset, threads: usize) -> Trainer {
     let mut trainer = Trainer::new(hyperparameters, threads).unwrap();
     for _ in 0..hyperparameters.epochs {
@@ -29,7 +29,7 @@ fn trained(hyperparameters: &Hyperparameters, dataset: &Dataset, threads: usize)
     trainer
 }
 
-/// The float net's judgement in centipawns for the side to move.
+/// The float net's evaluation in centipawns for the side to move.
 fn judged(trainer: &mut Trainer, position: &Position) -> f32 {
     let example = Example::of(
         &sample(position, 0, 1, false),
@@ -39,7 +39,7 @@ fn judged(trainer: &mut Trainer, position: &Position) -> f32 {
     400.0 * trainer.workers[0].forward(&trainer.model, &example)
 }
 
-/// The position with colours changed over, the board upside down.
+/// The position with colours swapped and the board flipped.
 fn delta(position: &Position) -> Position {
     let fen = position.fen();
     let (board, rest) = fen.split_once(' ').unwrap();
@@ -59,7 +59,7 @@ fn swapped_case(letter: char) -> char {
     }
 }
 
-/// The position with left and right changed over.
+/// The mirrored position.
 fn mirrored(position: &Position) -> Position {
     let fen = position.fen();
     let mut fields = fen.split(' ');
@@ -105,7 +105,7 @@ fn a_position_and_its_image_are_judged_alike() {
         for position in positions(12, 300) {
             let value = judged(&mut trainer, &position);
             for image in [delta(&position), mirrored(&position)] {
-                // The order of a sum of floats may differ.
+                // The order of summation may differ.
                 assert!((judged(&mut trainer, &image) - value).abs() < 0.01);
                 assert_eq!(network.evaluate(&image), network.evaluate(&position));
             }
@@ -145,7 +145,7 @@ fn whoever_has_more_men_stands_better_whoever_is_to_move() {
 fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
     let white = Position::from_fen("4k3/8/8/3n4/8/2B5/8/4K3 w - - 0 1").unwrap();
     let black = Position::from_fen("4k3/8/8/3n4/8/2B5/8/4K3 b - - 0 1").unwrap();
-    // Labels as White sees them; which way the side to move's judgement must go.
+    // Labels from White's side, and the expected sign for the side to move.
     let rows = [
         (&white, 0, 2, 1.0, 1.0),
         (&white, 0, 0, 1.0, -1.0),

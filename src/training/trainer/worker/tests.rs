@@ -1,4 +1,4 @@
-//! The gradient against differences of a loss that is computed another way: from positions, in
+//! Compares the gradient with finite differences of a loss that is computed independently: from positions, in
 //! doubles, by the formulas of the net's file.
 
 use super::super::example::Target;
@@ -13,7 +13,7 @@ const AIM: Target = Target {
     score_scale: 400.0,
 };
 
-/// A position, its score and its result as White sees them.
+/// A position with its score and result from White's side.
 type Labelled = (Position, i16, u8);
 
 fn labelled(count: usize) -> Vec<Labelled> {
@@ -24,7 +24,7 @@ fn labelled(count: usize) -> Vec<Labelled> {
         .collect()
 }
 
-/// The index of an input by the words of the format.
+/// The index of an input by the definition of the format.
 fn input(layout: Layout, position: &Position, side: Color, at: crate::rules::Square) -> usize {
     let king = position.king(side).unwrap();
     let (mut square, mut bucket) = (at.index(), 0);
@@ -89,7 +89,7 @@ fn reference(params: &[Vec<f64>; 4], shape: Shape, examples: &[Labelled]) -> f64
     loss / examples.len() as f64
 }
 
-/// A model with some units shut, some open and some full.
+/// A model with some units inactive, some active and some saturated.
 fn model(shape: Shape) -> Params {
     let mut chance = fastrand::Rng::with_seed(77);
     let mut model = Params::random(shape, 3);
