@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Iso8601;
 
 use super::enums::Variant;
-use super::lenient_json::{Count, from_epoch_ms, is_present, seconds};
+use super::lenient_json::{WireCount, from_epoch_ms, is_present, seconds};
 
 /// A tournament in the arena mode.
 #[expect(
@@ -97,17 +97,20 @@ fn is_finished<'de, D: Deserializer<'de>>(arena: D) -> Result<bool, D::Error> {
     const FINISHED: u64 = 30;
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Stage {
+    struct ArenaProgress {
         is_finished: bool,
-        status: Option<Count>,
+        status: Option<WireCount>,
     }
-    let stage = Stage::deserialize(arena)?;
-    Ok(stage.is_finished || stage.status.is_some_and(|Count(status)| status >= FINISHED))
+    let stage = ArenaProgress::deserialize(arena)?;
+    Ok(stage.is_finished
+        || stage
+            .status
+            .is_some_and(|WireCount(status)| status >= FINISHED))
 }
 
 fn minutes<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Duration>, D::Error> {
-    let minutes: Option<Count> = Option::deserialize(value)?;
-    Ok(minutes.map(|Count(minutes)| Duration::from_secs(minutes.saturating_mul(60))))
+    let minutes: Option<WireCount> = Option::deserialize(value)?;
+    Ok(minutes.map(|WireCount(minutes)| Duration::from_secs(minutes.saturating_mul(60))))
 }
 
 /// The start: milliseconds since 1970, or a date as text.

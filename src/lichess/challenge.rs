@@ -113,7 +113,7 @@ impl ChallengeUpdate {
     /// # Errors
     /// When the line is no object, or neither a challenge nor its end.
     pub(super) fn from_line(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
-        let Lenient { value, mut dropped } = read::<Ending>(line)?;
+        let Lenient { value, mut dropped } = read::<ChallengeEnd>(line)?;
         let value = match (value.done, dropped.pop_if(|_| value.done.is_none())) {
             (Some(status), _) => Self::Done(status),
             (None, Some(mismatch)) => return Err(mismatch),
@@ -128,7 +128,7 @@ impl ChallengeUpdate {
 }
 
 #[derive(Deserialize)]
-struct Ending {
+struct ChallengeEnd {
     done: Option<ChallengeStatus>,
 }
 

@@ -55,13 +55,13 @@ fn players<'de, D: Deserializer<'de>>(value: D) -> Result<BySide<Player>, D::Err
 /// The clock, which is in seconds here.
 fn clock_in_seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<ClockSetting>, D::Error> {
     #[derive(Deserialize)]
-    struct Clock {
+    struct SecondsClock {
         #[serde(deserialize_with = "seconds")]
         initial: Option<Duration>,
         #[serde(deserialize_with = "seconds")]
         increment: Option<Duration>,
     }
-    let clock: Option<Clock> = Option::deserialize(value)?;
+    let clock: Option<SecondsClock> = Option::deserialize(value)?;
     Ok(clock.and_then(|clock| {
         Some(ClockSetting {
             initial: clock.initial?,
@@ -72,12 +72,12 @@ fn clock_in_seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<ClockS
 
 fn is_of_arena<'de, D: Deserializer<'de>>(game: D) -> Result<bool, D::Error> {
     #[derive(Deserialize)]
-    struct Origin {
+    struct ArenaOrigin {
         #[serde(rename = "arenaTour|tournament", deserialize_with = "is_present")]
         is_named: bool,
         source: Option<String>,
     }
-    let origin = Origin::deserialize(game)?;
+    let origin = ArenaOrigin::deserialize(game)?;
     Ok(origin.is_named || origin.source.as_deref() == Some("arena"))
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::enums::{BySide, Room, Side, Speed, Status, Variant};
 use super::ids::GameId;
 use super::lenient_json::{
-    Count, JsonMismatch, Lenient, epoch_ms, or_default, read, required, seconds,
+    JsonMismatch, Lenient, WireCount, epoch_ms, or_default, read, required, seconds,
 };
 use super::player::Player;
 
@@ -162,14 +162,14 @@ impl GameState {
 }
 
 fn remaining<'de, D: Deserializer<'de>>(value: D) -> Result<BySide<Option<Duration>>, D::Error> {
-    let ms: BySide<Option<Count>> = BySide::deserialize(value)?;
-    let limited = |Count(ms)| (ms < UNLIMITED_MS).then(|| Duration::from_millis(ms));
+    let ms: BySide<Option<WireCount>> = BySide::deserialize(value)?;
+    let limited = |WireCount(ms)| (ms < UNLIMITED_MS).then(|| Duration::from_millis(ms));
     Ok(ms.map(|ms| ms.and_then(limited)))
 }
 
 fn increments<'de, D: Deserializer<'de>>(value: D) -> Result<BySide<Duration>, D::Error> {
-    let ms: BySide<Option<Count>> = BySide::deserialize(value)?;
-    Ok(ms.map(|ms| Duration::from_millis(ms.map_or(0, |Count(ms)| ms))))
+    let ms: BySide<Option<WireCount>> = BySide::deserialize(value)?;
+    Ok(ms.map(|ms| Duration::from_millis(ms.map_or(0, |WireCount(ms)| ms))))
 }
 
 fn status_or_started<'de, D: Deserializer<'de>>(value: D) -> Result<Status, D::Error> {
@@ -194,12 +194,12 @@ impl Expiration {
 }
 
 fn ms<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
-    Count::deserialize(value).map(|Count(ms)| Duration::from_millis(ms))
+    WireCount::deserialize(value).map(|WireCount(ms)| Duration::from_millis(ms))
 }
 
 fn ms_or_zero<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
-    let ms: Option<Count> = Option::deserialize(value)?;
-    Ok(Duration::from_millis(ms.map_or(0, |Count(ms)| ms)))
+    let ms: Option<WireCount> = Option::deserialize(value)?;
+    Ok(Duration::from_millis(ms.map_or(0, |WireCount(ms)| ms)))
 }
 
 /// A line of chat. Untrusted text: never pass it unescaped to a shell, a format string or a log.

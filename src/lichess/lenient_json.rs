@@ -72,10 +72,10 @@ pub(super) fn excerpt(text: &str, limit: usize) -> String {
 
 /// Reads a whole document as `T`.
 pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T>, JsonMismatch> {
-    let mut report = Report::default();
+    let mut report = ReadReport::default();
     let mut dropped = Vec::new();
     loop {
-        let root = Node {
+        let root = JsonNode {
             raw: Some(json),
             key: "",
             parent: None,
@@ -101,7 +101,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T
 
 /// What one pass over a document leaves out and finds.
 #[derive(Default)]
-struct Report {
+struct ReadReport {
     /// The values to treat as absent, by their address in the document.
     left_out: Vec<usize>,
     unknown_words: RefCell<Vec<JsonMismatch>>,
@@ -116,23 +116,23 @@ type Fields<'de> = HashMap<String, &'de RawValue>;
 
 /// One value of a document, not yet typed, and its place.
 #[derive(Clone, Copy)]
-struct Node<'de, 'n> {
+struct JsonNode<'de, 'n> {
     /// Nothing where the value is absent.
     raw: Option<&'de str>,
     key: &'n str,
-    parent: Option<&'n Node<'de, 'n>>,
+    parent: Option<&'n JsonNode<'de, 'n>>,
     /// Whether the value is absent because it did not fit, which is reported already.
     is_reported: bool,
     /// Where this stands for both sides of something: the object around it, and their two keys.
     sides: Option<(&'n Fields<'de>, &'n str)>,
-    report: &'n Report,
+    report: &'n ReadReport,
 }
 
-impl<'de> Node<'de, '_> {
-    fn child<'c>(&'c self, key: &'c str, raw: Option<&'de str>) -> Node<'de, 'c> {
+impl<'de> JsonNode<'de, '_> {
+    fn child<'c>(&'c self, key: &'c str, raw: Option<&'de str>) -> JsonNode<'de, 'c> {
         let raw = raw.filter(|&raw| raw != "null");
         let is_reported = raw.is_some_and(|raw| self.report.left_out.contains(&address(raw)));
-        Node {
+        JsonNode {
             raw: raw.filter(|_| !is_reported),
             key,
             parent: Some(self),
@@ -143,7 +143,7 @@ impl<'de> Node<'de, '_> {
     }
 
     fn path(&self) -> String {
-        let around = self.parent.map(Node::path).unwrap_or_default();
+        let around = self.parent.map(JsonNode::path).unwrap_or_default();
         match (around.as_str(), self.key) {
             ("", key) => key.to_owned(),
             (_, "") => around,
@@ -163,26 +163,26 @@ impl<'de> Node<'de, '_> {
         }
     }
 
-    fn text(&self) -> Result<&'de str, Failure> {
-        self.raw.ok_or_else(|| Failure::Here("missing".into()))
+    fn text(&self) -> Result<&'de str, ReadFailure> {
+        self.raw.ok_or_else(|| ReadFailure::Here("missing".into()))
     }
 
-    fn parse<T: Deserialize<'de>>(&self) -> Result<T, Failure> {
+    fn parse<T: Deserialize<'de>>(&self) -> Result<T, ReadFailure> {
         Ok(serde_json::from_str(self.text()?)?)
     }
 
-    fn integer<T: TryFrom<i64>>(&self) -> Result<T, Failure> {
+    fn integer<T: TryFrom<i64>>(&self) -> Result<T, ReadFailure> {
         let number: f64 = self.parse()?;
         if !number.is_finite() {
-            return Err(Failure::Here("not a finite number".into()));
+            return Err(ReadFailure::Here("not a finite number".into()));
         }
         let number = number as i64;
-        let out_of_range = |_| Failure::Here(format!("{number} is out of range"));
+        let out_of_range = |_| ReadFailure::Here(format!("{number} is out of range"));
         T::try_from(number).map_err(out_of_range)
     }
 
     /// The known word that this value is.
-    fn word(&self, known: &'static [&'static str]) -> Result<&'static str, Failure> {
+    fn word(&self, known: &'static [&'static str]) -> Result<&'static str, ReadFailure> {
         let word: String = self.parse()?;
         let like = |it: &&&str| it.eq_ignore_ascii_case(&word) && **it != UNKNOWN;
         if let Some(known) = known.iter().find(like) {
@@ -199,7 +199,7 @@ impl<'de> Node<'de, '_> {
         &self,
         fields: &Fields<'de>,
         known: &'static [&'static str],
-    ) -> Result<&'static str, Failure> {
+    ) -> Result<&'static str, ReadFailure> {
         let kind = self.child("type", fields.get("type").map(|raw| raw.get()));
         let name: String = kind.parse().map_err(|failure| failure.at(&kind))?;
         Ok(known.iter().find(|it| **it == name).unwrap_or(&UNKNOWN))
@@ -209,67 +209,67 @@ impl<'de> Node<'de, '_> {
 /// The variant for words and records that the bot does not know.
 const UNKNOWN: &str = "unknown";
 
-impl<'de> Deserializer<'de> for Node<'de, '_> {
-    type Error = Failure;
+impl<'de> Deserializer<'de> for JsonNode<'de, '_> {
+    type Error = ReadFailure;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         let mut json = serde_json::Deserializer::from_str(self.text()?);
         Ok(json.deserialize_any(visitor)?)
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         visitor.visit_unit()
     }
 
-    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         match self.raw {
             None => visitor.visit_bool(false),
             Some(_) => self.deserialize_any(visitor),
         }
     }
 
-    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         visitor.visit_u8(self.integer()?)
     }
 
-    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         visitor.visit_u32(self.integer()?)
     }
 
-    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         visitor.visit_i32(self.integer()?)
     }
 
-    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         visitor.visit_i64(self.integer()?)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         match self.raw {
             None => visitor.visit_none(),
             Some(_) => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         let entries: Vec<&RawValue> = match self.raw {
             None => Vec::new(),
             Some(_) => self.parse()?,
         };
-        visitor.visit_seq(Entries {
+        visitor.visit_seq(JsonEntries {
             list: &self,
             entries: entries.into_iter().enumerate(),
         })
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         let mut fields: Fields<'de> = match self.raw {
             None => Fields::new(),
             Some(_) => self.parse()?,
         };
         fields.retain(|key, raw| self.child(key, Some(raw.get())).raw.is_some());
-        let own_key = |key| (key, Place::Key(key));
-        visitor.visit_map(Members {
+        let own_key = |key| (key, FieldPlace::Key(key));
+        visitor.visit_map(JsonMembers {
             object: &self,
             fields: &fields,
             names: fields.keys().map(|key| own_key(key.as_str())).collect(),
@@ -282,22 +282,24 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         _name: &'static str,
         names: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, ReadFailure> {
         if let (Some((fields, keys)), Some(object)) = (self.sides, self.parent) {
             let sides = names.iter().zip(keys.split(','));
-            return visitor.visit_map(Members {
+            return visitor.visit_map(JsonMembers {
                 object,
                 fields,
-                names: sides.map(|(name, key)| (*name, Place::Key(key))).collect(),
+                names: sides
+                    .map(|(name, key)| (*name, FieldPlace::Key(key)))
+                    .collect(),
                 next: None,
             });
         }
-        visitor.visit_map(Members {
+        visitor.visit_map(JsonMembers {
             object: &self,
             fields: &self.parse()?,
             names: names
                 .iter()
-                .map(|name| (*name, Place::Named(name)))
+                .map(|name| (*name, FieldPlace::Named(name)))
                 .collect(),
             next: None,
         })
@@ -308,17 +310,17 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Failure> {
+    ) -> Result<V::Value, ReadFailure> {
         let is_open = variants.contains(&UNKNOWN);
         let word = match self.raw {
             None if is_open => UNKNOWN,
             Some(raw) if raw.starts_with('{') => {
                 let fields = self.parse()?;
                 let kind = self.kind(&fields, variants)?;
-                return visitor.visit_enum(MapAccessDeserializer::new(Members {
+                return visitor.visit_enum(MapAccessDeserializer::new(JsonMembers {
                     object: &self,
                     fields: &fields,
-                    names: [(kind, Place::Object)].into(),
+                    names: [(kind, FieldPlace::Object)].into(),
                     next: None,
                 }));
             }
@@ -336,7 +338,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
         visitor.visit_enum(StrDeserializer::new(word))
     }
 
-    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Failure> {
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
         visitor.visit_unit()
     }
 
@@ -348,7 +350,7 @@ impl<'de> Deserializer<'de> for Node<'de, '_> {
 
 /// Where the value of a field is found.
 #[derive(Clone, Copy)]
-enum Place<'n> {
+enum FieldPlace<'n> {
     Key(&'n str),
     /// By the name of the field, which lists places.
     Named(&'static str),
@@ -357,22 +359,22 @@ enum Place<'n> {
 }
 
 /// The members of an object that its type asks for.
-struct Members<'de, 'n> {
-    object: &'n Node<'de, 'n>,
+struct JsonMembers<'de, 'n> {
+    object: &'n JsonNode<'de, 'n>,
     fields: &'n Fields<'de>,
-    names: VecDeque<(&'n str, Place<'n>)>,
-    next: Option<Place<'n>>,
+    names: VecDeque<(&'n str, FieldPlace<'n>)>,
+    next: Option<FieldPlace<'n>>,
 }
 
-impl<'de> Members<'de, '_> {
+impl<'de> JsonMembers<'de, '_> {
     fn raw(&self, key: &str) -> Option<&'de str> {
         self.fields.get(key).map(|raw| raw.get())
     }
 
     /// The first of the `places` that holds a value.
-    fn find(&self, places: &'static str) -> Result<Node<'de, '_>, Failure> {
+    fn find(&self, places: &'static str) -> Result<JsonNode<'de, '_>, ReadFailure> {
         if places.contains(',') {
-            return Ok(Node {
+            return Ok(JsonNode {
                 raw: self.object.raw,
                 sides: Some((self.fields, places)),
                 ..self.object.child("", None)
@@ -408,7 +410,7 @@ impl<'de> Members<'de, '_> {
         let last = places.rsplit('|').next().unwrap_or(places);
         match no_object {
             Some(failure) => Err(failure),
-            None => Ok(Node {
+            None => Ok(JsonNode {
                 is_reported,
                 ..self.object.child(last, None)
             }),
@@ -416,13 +418,13 @@ impl<'de> Members<'de, '_> {
     }
 }
 
-impl<'de> MapAccess<'de> for Members<'de, '_> {
-    type Error = Failure;
+impl<'de> MapAccess<'de> for JsonMembers<'de, '_> {
+    type Error = ReadFailure;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Failure> {
+    ) -> Result<Option<K::Value>, ReadFailure> {
         let Some((name, place)) = self.names.pop_front() else {
             return Ok(None);
         };
@@ -430,12 +432,15 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
         seed.deserialize(StrDeserializer::new(name)).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Failure> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, ReadFailure> {
         let value = match self.next.take() {
-            Some(Place::Key(key)) => self.object.child(key, self.raw(key)),
-            Some(Place::Named(places)) => self.find(places)?,
-            Some(Place::Object) => *self.object,
-            None => return Err(Failure::Here("a value without a key".into())),
+            Some(FieldPlace::Key(key)) => self.object.child(key, self.raw(key)),
+            Some(FieldPlace::Named(places)) => self.find(places)?,
+            Some(FieldPlace::Object) => *self.object,
+            None => return Err(ReadFailure::Here("a value without a key".into())),
         };
         seed.deserialize(value)
             .map_err(|failure| failure.at(&value))
@@ -443,18 +448,18 @@ impl<'de> MapAccess<'de> for Members<'de, '_> {
 }
 
 /// The entries of a list.
-struct Entries<'de, 'n> {
-    list: &'n Node<'de, 'n>,
+struct JsonEntries<'de, 'n> {
+    list: &'n JsonNode<'de, 'n>,
     entries: Enumerate<std::vec::IntoIter<&'de RawValue>>,
 }
 
-impl<'de> SeqAccess<'de> for Entries<'de, '_> {
-    type Error = Failure;
+impl<'de> SeqAccess<'de> for JsonEntries<'de, '_> {
+    type Error = ReadFailure;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Failure> {
+    ) -> Result<Option<S::Value>, ReadFailure> {
         for (index, raw) in self.entries.by_ref() {
             let key = index.to_string();
             let entry = self.list.child(&key, Some(raw.get()));
@@ -469,7 +474,7 @@ impl<'de> SeqAccess<'de> for Entries<'de, '_> {
 
 /// Why a value does not fit its type.
 #[derive(Debug)]
-enum Failure {
+enum ReadFailure {
     /// The reason, before the value is known.
     Here(String),
     /// The value lacks this field.
@@ -482,9 +487,9 @@ enum Failure {
     },
 }
 
-impl Failure {
+impl ReadFailure {
     /// What to report and what has to be left out, for a failure of `node` or within it.
-    fn located(self, node: &Node<'_, '_>) -> (Option<JsonMismatch>, usize) {
+    fn located(self, node: &JsonNode<'_, '_>) -> (Option<JsonMismatch>, usize) {
         match self {
             Self::At { mismatch, costs } => (mismatch, costs),
             Self::Lacks(key) => {
@@ -503,21 +508,21 @@ impl Failure {
         }
     }
 
-    fn at(self, node: &Node<'_, '_>) -> Self {
+    fn at(self, node: &JsonNode<'_, '_>) -> Self {
         let (mismatch, costs) = self.located(node);
         Self::At { mismatch, costs }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ReadFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for ReadFailure {}
 
-impl serde::de::Error for Failure {
+impl serde::de::Error for ReadFailure {
     fn custom<T: fmt::Display>(reason: T) -> Self {
         Self::Here(reason.to_string())
     }
@@ -527,7 +532,7 @@ impl serde::de::Error for Failure {
     }
 }
 
-impl From<serde_json::Error> for Failure {
+impl From<serde_json::Error> for ReadFailure {
     fn from(error: serde_json::Error) -> Self {
         Self::Here(error.to_string())
     }
@@ -555,9 +560,9 @@ pub(super) fn is_present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D:
 /// A number that counts something; a negative one counts as zero.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(from = "i64")]
-pub(super) struct Count(pub(super) u64);
+pub(super) struct WireCount(pub(super) u64);
 
-impl From<i64> for Count {
+impl From<i64> for WireCount {
     fn from(number: i64) -> Self {
         Self(u64::try_from(number).unwrap_or(0))
     }
@@ -565,20 +570,20 @@ impl From<i64> for Count {
 
 /// Seconds, where there are any.
 pub(super) fn seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Duration>, D::Error> {
-    let seconds: Option<Count> = Option::deserialize(value)?;
-    Ok(seconds.map(|Count(seconds)| Duration::from_secs(seconds)))
+    let seconds: Option<WireCount> = Option::deserialize(value)?;
+    Ok(seconds.map(|WireCount(seconds)| Duration::from_secs(seconds)))
 }
 
 pub(super) fn required_seconds<'de, D: Deserializer<'de>>(value: D) -> Result<Duration, D::Error> {
-    Count::deserialize(value).map(|Count(seconds)| Duration::from_secs(seconds))
+    WireCount::deserialize(value).map(|WireCount(seconds)| Duration::from_secs(seconds))
 }
 
 /// Milliseconds since 1970, where there are any.
 pub(super) fn epoch_ms<'de, D: Deserializer<'de>>(
     value: D,
 ) -> Result<Option<SystemTime>, D::Error> {
-    let ms: Option<Count> = Option::deserialize(value)?;
-    Ok(ms.map(|Count(ms)| from_epoch_ms(ms)))
+    let ms: Option<WireCount> = Option::deserialize(value)?;
+    Ok(ms.map(|WireCount(ms)| from_epoch_ms(ms)))
 }
 
 pub(super) fn from_epoch_ms(ms: u64) -> SystemTime {
