@@ -66,7 +66,7 @@ impl Alerter {
     }
 
     /// Tells the summary of each day, for as long as there is someone who makes them.
-    pub async fn tell_days(self, mut days: watch::Receiver<Option<String>>) {
+    pub async fn report_days(self, mut days: watch::Receiver<Option<String>>) {
         while days.changed().await.is_ok() {
             let day = days.borrow_and_update().clone();
             if let Some(day) = day {
