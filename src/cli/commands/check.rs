@@ -51,7 +51,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     say("tablebase", &summary::tables(tables.as_deref()))?;
     say("data", &[state(config)?, socket(config)])?;
     say("accepts", &summary::accepts(&config.challenge))?;
-    say("lists", &summary::lists_read(&read_lists(config, offline)?))?;
+    say("lists", &lists(config, offline)?)?;
     say("matchmaking", &summary::matchmaking(config))?;
     say("arenas", &summary::arenas(&config.arena))?;
     say("chat", &summary::chat(&config.chat, "Megaton"))?;
@@ -75,13 +75,9 @@ fn say(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
     lines.try_for_each(|line| output::print(output::field(about, line)))
 }
 
-/// The number of names in each list; offline only of the lists in files.
-fn read_lists(
-    config: &Config,
-    offline: bool,
-) -> Result<Vec<(String, Result<usize, String>)>, Failure> {
+/// Reads the lists; offline only those in files. Without a data folder no copies are read or kept.
+fn lists(config: &Config, offline: bool) -> Result<Vec<String>, Failure> {
     let settings = Arc::new(Settings::from(config));
-    // Without a data folder no copies are read or kept.
     let mut lists = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
     if !offline {
         runtime::block_on(async {
@@ -91,7 +87,7 @@ fn read_lists(
     }
     let mut read = lists.state();
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
-    Ok(read)
+    Ok(summary::lists_read(&read))
 }
 
 /// The address of the page, and whether it accepts commands.

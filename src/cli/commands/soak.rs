@@ -69,7 +69,7 @@ pub(crate) struct Args {
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if args.list_faults {
-        let mut kinds = fault_kinds().into_iter();
+        let mut kinds = fault_kinds().iter();
         return kinds
             .try_for_each(|kind| output::print(format!("{:<24} {}", kind.name, kind.what)));
     }

@@ -15,11 +15,12 @@ pub(crate) fn line(contest: &Match, score: &MatchScore) -> String {
     };
     let mut line = format!("{} games  {}  Elo {elo}", tally.games(), counts(tally));
     if let (Some(sprt), Some(ratio)) = (&contest.sprt, score.ratio) {
-        line += &format!("  LLR {}", likelihood(sprt, ratio));
+        // Writing to a string cannot fail.
+        let _ = write!(line, "  LLR {}", likelihood(sprt, ratio));
     }
     for (name, forfeits) in PLAYERS.iter().zip(&score.forfeits) {
         if forfeits.total() > 0 {
-            line += &format!("  {name} forfeited {}", forfeits.total());
+            let _ = write!(line, "  {name} forfeited {}", forfeits.total());
         }
     }
     line
@@ -30,7 +31,6 @@ pub(crate) fn text(contest: &Match, report: &MatchReport, time: Duration) -> Str
     let (score, tally) = (&report.score, &report.score.tally);
     let mut text = String::new();
     let mut say = |label: &str, what: String| {
-        // Writing to a string cannot fail.
         let _ = writeln!(text, "{label:<10} {what}");
     };
     for (name, player) in PLAYERS.iter().zip(&contest.players) {

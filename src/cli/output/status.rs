@@ -57,13 +57,14 @@ fn reconnects(separator: char, times: u64) -> String {
 }
 
 fn event_stream(stream: &EventStreamStatus) -> String {
-    let mut more = reconnects(';', stream.lost);
-    if stream.openings > 1 {
-        more += &format!("; {} openings in ten minutes", stream.openings);
-    }
+    let lost = reconnects(';', stream.lost);
+    let openings = match stream.openings {
+        0 | 1 => String::new(),
+        many => format!("; {many} openings in ten minutes"),
+    };
     match stream.heard_ago {
-        Some(ago) => format!("open, heard {} s ago{more}", ago / 1000),
-        None => format!("not open{more}"),
+        Some(ago) => format!("open, heard {} s ago{lost}{openings}", ago / 1000),
+        None => format!("not open{lost}{openings}"),
     }
 }
 

@@ -1,5 +1,5 @@
-// The page's conductor: which game is being played or watched, its stream of snapshots, and what
-// becomes of the visitor's deeds. Remembers the ticket, so that a reload comes back to the game.
+// The page: the game that is played or watched, its stream of snapshots, and the visitor's actions. It
+// stores the ticket, so that a reload returns to the game.
 
 import { Game } from "./game.js";
 import { Start } from "./start.js";
@@ -29,7 +29,7 @@ function keep(value) {
     if (value) sessionStorage.setItem(TICKET, value);
     else sessionStorage.removeItem(TICKET);
   } catch {
-    // Without storage a reload starts afresh.
+    // Without storage a reload starts anew.
   }
 }
 
@@ -41,7 +41,7 @@ function kept() {
   }
 }
 
-/** Carries out a deed of the visitor; a refusal is told in words, never thrown. */
+/** Performs an action of the visitor; shows refusals instead of throwing them. */
 async function attempt(deed, otherwise) {
   try {
     trouble.hidden = true;
@@ -79,7 +79,7 @@ const start = new Start({
   },
 });
 
-/** Follows a game: every snapshot is the whole truth about it. */
+/** Follows a game: every snapshot is its complete state. */
 function follow(path, watching) {
   stream?.close();
   connection.hidden = true;
@@ -92,7 +92,7 @@ function follow(path, watching) {
       game.apply(snapshot, { watching });
       find("open-start").hidden = !watching && snapshot.phase === "playing";
       over = snapshot.phase === "over";
-      // A rematch may still come to a player, nothing to a spectator.
+      // A player may still get a rematch; a spectator gets nothing more.
       if (over && watching) stream.close();
     },
     onLost() {

@@ -1,5 +1,5 @@
-// One game on the page: takes the server's snapshots and brings board, clocks, seats, moves and
-// deeds into line with them. Holds no truth of its own except which move the visitor looks at.
+// A game on the page: it updates board, clocks, seats, moves and actions from the server's snapshots. Its
+// only own state is the selected ply.
 
 import { Actions } from "./actions.js";
 import { Board } from "./board.js";
@@ -14,13 +14,13 @@ const find = (id) => document.getElementById(id);
 export class Game {
   #snapshot = null;
   #watching = false;
-  /** The ply looked at, or null for the game as it stands. */
+  /** The selected ply, or null for the current position. */
   #browsed = null;
   #shown = 0;
   #showing = false;
   #allowed = "";
 
-  /** `does`: move(uci) and the deeds of `Actions`. */
+  /** `does`: move(uci) and the functions of `Actions`. */
   constructor(does) {
     this.does = does;
     this.board = new Board(find("board"), { onMove: (move) => this.#moved(move) });
@@ -42,7 +42,7 @@ export class Game {
     this.clear();
   }
 
-  /** The board before any game. */
+  /** The board without a game. */
   clear() {
     this.#snapshot = null;
     this.#browsed = null;
@@ -55,7 +55,7 @@ export class Game {
     document.title = "Megaton";
   }
 
-  /** Takes over a snapshot of the game played or watched. */
+  /** Shows a snapshot of the game. */
   apply(snapshot, { watching }) {
     const before = this.#snapshot;
     this.#snapshot = { ...snapshot, moves: snapshot.moves ?? [] };
@@ -73,7 +73,7 @@ export class Game {
     this.#catchUp();
   }
 
-  /** Shows the position after so many plies; the last one means the game as it stands. */
+  /** Shows the position after so many plies; the last one means the current position. */
   browse(ply) {
     this.#browsed = ply >= this.#live() ? null : ply;
     this.#catchUp();
@@ -86,7 +86,7 @@ export class Game {
     if (this.#snapshot?.clock) this.clocks.set({ ...this.#snapshot.clock, ...this.#now() });
   }
 
-  /** Takes back a move that the server did not take. */
+  /** Takes back a move that the server refused. */
   undo() {
     this.board.restore();
     this.#allowed = "";
@@ -135,7 +135,7 @@ export class Game {
     return this.#snapshot.moves[ply - 1].fen;
   }
 
-  /** Everything the board shows of the position after so many plies. */
+  /** What the board shows after so many plies. */
   #view(ply) {
     const move = ply > 0 ? this.#snapshot.moves[ply - 1] : null;
     const last = move ? [move.uci.slice(0, 2), move.uci.slice(2, 4)] : [];
@@ -143,9 +143,9 @@ export class Game {
     return { fen: this.#fenAt(ply), last, blast: move?.blast ?? [], check };
   }
 
-  /** Walks the board towards the ply looked at, a move at a time while it is near. */
+  /** Moves the board towards the selected ply, move by move if it is near. */
   async #catchUp() {
-    // The list is ahead of the men, so that quick keys count from where they have led.
+    // The list is ahead of the board, so that quick key presses add up.
     this.moves.at(this.#looksAt());
     if (this.#showing) return;
     this.#showing = true;
@@ -169,7 +169,7 @@ export class Game {
     return this.board.show(this.#view(next), { motion });
   }
 
-  /** Lets the visitor move what the server says may move, while the board shows the game as it stands. */
+  /** Enables the legal moves while the board shows the current position. */
   #allow() {
     const { phase, legal = {}, promotions = [] } = this.#snapshot ?? {};
     const live = !this.#showing && this.#browsed === null && this.#shown === this.#live();

@@ -1,9 +1,9 @@
-// Talking to the server the page came from: commands by POST, news by server-sent events that are
-// opened again for as long as the page wants them. Knows addresses and failures, not chess.
+// Communication with the server: commands by POST, snapshots by server-sent events, reopened as long as
+// the page wants them.
 
 const RETRY = [300, 700, 1500, 3000, 5000];
 
-/** A refusal by the server, with its words. */
+/** A refusal by the server, with its message. */
 export class Refused extends Error {}
 
 /** The server could not be reached. */
@@ -37,7 +37,7 @@ export const runningGames = () => ask("/play/games");
 export const playEvents = (ticket) => `/play/${part(ticket)}/events`;
 export const watchEvents = (game) => `/play/watch/${part(game)}/events`;
 
-/** Whether an address of events is known to the server at all. */
+/** Whether the server knows a URL of events. */
 async function isGone(path) {
   const asking = new AbortController();
   try {
@@ -98,7 +98,7 @@ export class Stream {
   }
 
   async #lost(source) {
-    // An answer that is no stream closes it for good; a broken line does not.
+    // A response that is no stream closes it for good; a broken connection does not.
     const refused = source.readyState === EventSource.CLOSED;
     source.close();
     if (this.#closed || source !== this.#source) return;
@@ -110,7 +110,7 @@ export class Stream {
       return;
     }
     if (this.#closed) return;
-    // A stream that ends between two games is opened again before anyone need know.
+    // A stream that ends between two games is reopened silently.
     if (this.#failures > 1) this.handlers.onLost();
     this.#timer = setTimeout(() => this.#open(), wait);
   }

@@ -1,5 +1,5 @@
-// What can be done and what is to be said about the game: resign, draw, rematch, and the result.
-// Shows what the snapshot allows; what a button does is the caller's.
+// The actions of the game (resign, draw, rematch) and its result. It shows what the snapshot allows; the
+// caller defines what a button does.
 
 import { endHeadline, endReason, other } from "./words.js";
 
@@ -14,7 +14,7 @@ function button(text, onClick, look = "") {
   return made;
 }
 
-/** A button that wants to be pressed twice, so that no game is given up by a slip. */
+/** A button that must be pressed twice, so that no game is resigned by mistake. */
 function sureButton(text, sure, onClick) {
   let asked = false;
   const made = button(text, () => {
@@ -44,7 +44,7 @@ export class Actions {
     this.does = does;
   }
 
-  /** Draws the part anew when what it shows has changed, so that a button keeps its focus. */
+  /** Redraws only when the content has changed, so that a button keeps its focus. */
   update(snapshot, { watching }) {
     const { phase, status, winner, drawOffer, ply, reason, game } = snapshot;
     const key = JSON.stringify([phase, status, winner, drawOffer, ply < 2, reason, game, watching]);
@@ -60,7 +60,7 @@ export class Actions {
     else this.#playing(snapshot);
   }
 
-  /** Before any game. */
+  /** The state without a game. */
   clear() {
     this.#drawn = null;
     this.say.replaceChildren();

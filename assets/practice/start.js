@@ -1,5 +1,5 @@
-// The dialog before a game: the visitor's side and clock, the games to watch. Remembers the last
-// choice; asks the server for nothing but the list of games, and only while it is open.
+// The dialog before a game: the visitor's side and clock, and the games to watch. It remembers the last
+// choice, and requests the list of games while it is open.
 
 import { Board } from "./board.js";
 import { drawMan } from "./pieces.js";
@@ -28,7 +28,7 @@ function remember(choice) {
   try {
     localStorage.setItem(MEMORY, JSON.stringify(choice));
   } catch {
-    // A browser that keeps nothing only forgets the choice.
+    // Without storage the choice is lost.
   }
 }
 
@@ -47,7 +47,7 @@ export class Start {
   #timer = null;
   #boards = new Map();
 
-  /** `onPlay(wishes)` may reject with words for the visitor; `onWatch(game)`. */
+  /** `onPlay(wishes)` may reject with a message for the visitor; `onWatch(game)`. */
   constructor({ onPlay, onWatch }) {
     const find = (id) => document.getElementById(id);
     this.dialog = find("start");
@@ -66,7 +66,7 @@ export class Start {
     this.dialog.addEventListener("close", () => clearTimeout(this.#timer));
   }
 
-  /** Opens the dialog, with a word on why it opens by itself. */
+  /** Opens the dialog, with a reason if it opens by itself. */
   open(why = "") {
     if (this.dialog.open) return;
     this.#complain(why);
@@ -113,7 +113,7 @@ export class Start {
     }
   }
 
-  /** Looks at the games that are being played, again and again while the dialog is open. */
+  /** Polls the running games while the dialog is open. */
   async #look() {
     clearTimeout(this.#timer);
     const games = document.hidden ? null : await runningGames().catch(() => []);
