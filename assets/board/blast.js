@@ -1,6 +1,6 @@
-// The explosion: a flash, a shock wave and sparks over the three by three squares of a blast.
-// Decoration only; what the blast did is said by the board itself (men gone, squares scorched)
-// and in words. Where motion is unwanted the sparks stay away and a still glow fades.
+// The explosion: a flash, a shock wave and sparks over its three by three squares.
+// Decoration only: the board itself shows the effect (pieces removed, squares marked) and announces it.
+// With reduced motion there are no sparks, and a still glow fades.
 
 import { place } from "./fen.js";
 
@@ -12,7 +12,7 @@ const LIFE = { motion: 900, still: 1100 };
 
 const prefersStillness = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)");
 
-/** Whether the visitor asked for less motion. */
+/** Whether the visitor prefers reduced motion. */
 export function stillness() {
   return prefersStillness?.matches ?? false;
 }
@@ -29,7 +29,7 @@ function spark(blast) {
   const reach = 0.7 + Math.random() * 1.1;
   const size = 0.06 + Math.random() * 0.14;
   const ember = child(blast, "blast-spark");
-  // One unit is a square: the blast is three squares wide.
+  // One unit is a square: the explosion is three squares wide.
   ember.style.width = `${(size * 100) / 3}%`;
   const away = (part) => {
     const x = Math.cos(angle) * reach * part;
@@ -47,7 +47,7 @@ function spark(blast) {
 }
 
 /**
- * Shows a blast centred on a square in the board's layer of effects, and clears it away. A `mighty`
+ * Shows an explosion centred on a square in the board's layer of effects, then removes it. A `mighty`
  * one, which ends the game, is larger.
  */
 export function showBlast(layer, centre, orientation, mighty) {
@@ -66,7 +66,7 @@ export function showBlast(layer, centre, orientation, mighty) {
   setTimeout(() => blast.remove(), still ? LIFE.still : LIFE.motion);
 }
 
-/** Throws a man of the blast outwards from its centre while it burns up, then removes it. */
+/** Throws an exploding piece outwards from the centre while it fades, then removes it. */
 export function burnUp(man, from, centre, orientation) {
   if (stillness()) {
     man.remove();

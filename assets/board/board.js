@@ -1,6 +1,5 @@
-// A board on the page: men that slide, blasts, marks, and the ways of making a move on it
-// (drag, click, keyboard). It is told what is legal and says what was chosen; it knows no rules,
-// no network and no clock. The practice page and the operator's page both use it.
+// A board: sliding pieces, explosions, marks, and moves by drag, click or keyboard. The caller sets the
+// legal moves and hears which one was chosen. The practice page and the operator's page use it.
 
 import { burnUp, showBlast, stillness } from "./blast.js";
 import { around, men, place } from "./fen.js";
@@ -32,10 +31,10 @@ export class Board {
 
   /**
    * @param host an empty element; the board fills its width
-   * @param options.label what a screen reader calls it
+   * @param options.label its name for screen readers
    * @param options.orientation the side at the bottom
    * @param options.onMove called with `{ from, to, promotion }` ("q" … or null); without it the
-   *   board is for looking at only
+   *   board is read-only
    */
   constructor(host, { label = "Chess board", orientation = "white", onMove = null } = {}) {
     this.host = host;
@@ -58,7 +57,7 @@ export class Board {
     if (onMove) this.gestures = new Gestures(this);
   }
 
-  /** Turns the board to a side. */
+  /** Sets the side at the bottom. */
   turnTo(orientation) {
     if (orientation === this.orientation) return;
     this.orientation = orientation;
@@ -71,9 +70,9 @@ export class Board {
   }
 
   /**
-   * Shows a position: `{ fen, last: [from, to], blast: [squares], check }`. `motion` says how the
-   * men get there: "forward" plays the move, and its blast once the capturer has arrived, "back"
-   * slides them home, "none" just sets them up. Resolves when the eye has had time for it.
+   * Shows a position: `{ fen, last: [from, to], blast: [squares], check }`. `motion` says how
+   * the pieces get there: "forward" plays the move, then its explosion, "back" slides them back, "none"
+   * places them at once. Resolves when the motion is over.
    */
   async show(view, { motion = "forward" } = {}) {
     const turn = (this.#show += 1);
@@ -89,7 +88,7 @@ export class Board {
       const way = moving ? this.#approach(lent) : 0;
       const mighty = this.#losesKing(next);
       if (way > 0) await wait(way);
-      // A blast is seen even where the answer came at once, but not by whoever went elsewhere.
+      // An explosion is shown even if the reply came at once, but not after the visitor moved on.
       if (turn === this.#show || this.#motion === "forward") showBlast(this.effects, view.last?.[1] ?? blast[0], this.orientation, mighty);
       if (turn !== this.#show) return;
     }
@@ -100,7 +99,7 @@ export class Board {
     if (moving) await wait(blast.length > 0 ? BLAST_PAUSE : SLIDE);
   }
 
-  /** What may be chosen now: `{ e2: ["e3", "e4"] }` and the from-to pairs that promote. */
+  /** Sets the legal moves: `{ e2: ["e3", "e4"] }` and the from-to pairs that promote. */
   allow(legal, promotions = []) {
     this.#legal = legal;
     this.#promotions = new Set(promotions);
@@ -108,12 +107,12 @@ export class Board {
     this.squares.mark({ movable: Object.keys(legal) });
   }
 
-  /** Whether the man on a square may move. */
+  /** Whether the piece on a square may move. */
   canMove(square) {
     return Boolean(this.#legal[square]?.length);
   }
 
-  /** Whether the man chosen may go to a square. */
+  /** Whether the selected piece may move to a square. */
   canReach(square) {
     return Boolean(this.#selected && this.#legal[this.#selected]?.includes(square));
   }
@@ -122,12 +121,12 @@ export class Board {
     return this.#selected;
   }
 
-  /** The element of the man on a square, for the hand that drags it. */
+  /** The element of the piece on a square, to drag it. */
   manOn(square) {
     return this.#men.get(square)?.element ?? null;
   }
 
-  /** Chooses a man, or a goal for the man chosen. */
+  /** Selects a piece, or a target for the selected piece. */
   choose(square) {
     if (this.canReach(square)) this.attempt(this.#selected, square);
     else if (square !== this.#selected && this.canMove(square)) this.select(square);
@@ -149,13 +148,13 @@ export class Board {
     this.#label();
   }
 
-  /** Shows what a capture on the square pointed at would reach; null for nothing. */
+  /** Shows the squares that a capture on this square would reach; null clears them. */
   aim(square) {
     const taking = this.canReach(square) && this.#takes(this.#selected, square);
     this.squares.mark({ aim: taking ? around(square) : [] });
   }
 
-  /** How long the capturer is still on its way, if need be after sending it off. */
+  /** How long the capturing piece still slides; starts its slide if needed. */
   #approach(lent) {
     const [from, to] = this.view.last;
     if (lent && lent.from === from && lent.to === to) return lent.arrival - performance.now();
@@ -163,14 +162,14 @@ export class Board {
   }
 
   /**
-   * Makes a legal move on the board at once and hands it on; `restore` takes it back. A man that
-   * was `carried` is there already.
+   * Makes a legal move on the board at once and reports it; `restore` takes it back. A `carried` piece
+   * is on its target already.
    */
   async attempt(from, to, { carried = false } = {}) {
     const man = this.#men.get(from);
     let promotion = null;
     if (this.#promotions.has(from + to)) {
-      // A man that takes is blown up whatever it became: there is nothing to choose.
+      // A capturing piece explodes, so there is no promotion to choose.
       promotion = this.#men.has(to) || from[0] !== to[0] ? "q" : await this.#ask(to, man.piece.color);
       if (promotion === null || !this.#legal[from]?.includes(to)) {
         this.restore();
@@ -183,7 +182,7 @@ export class Board {
     this.onMove({ from, to, promotion });
   }
 
-  /** Puts the men back where the position shown has them. */
+  /** Puts the pieces back to the shown position. */
   restore() {
     this.#lent = null;
     this.deselect();
@@ -195,7 +194,7 @@ export class Board {
     return askPromotion(this.effects, { square, color, orientation: this.orientation });
   }
 
-  /** Taking en passant is the pawn's one step aside to an empty square. */
+  /** An en passant capture is a pawn's diagonal step to an empty square. */
   #takes(from, to) {
     const pawn = this.#men.get(from)?.piece.role === "pawn";
     return this.#men.has(to) || (pawn && from[0] !== to[0]);
@@ -222,7 +221,7 @@ export class Board {
     return { element, piece };
   }
 
-  /** Lets the men stand as they are before sliding is allowed again. */
+  /** Applies the current places before sliding is enabled again. */
   #settle() {
     void this.host.offsetWidth;
     this.host.classList.remove("instant");
@@ -252,7 +251,7 @@ export class Board {
     return kings(next.values()) < kings([...this.#men.values()].map((man) => man.piece));
   }
 
-  /** Brings the men from what stands to what should stand, moving those that can be matched. */
+  /** Changes the pieces on the board to the wanted ones, moving those that match. */
   #reconcile(next, blast) {
     const [from, to] = this.view.last;
     const same = (a, b) => a && b && a.color === b.color && a.role === b.role;
@@ -286,7 +285,7 @@ export class Board {
   }
 }
 
-/** Where the man that shall stand on a square comes from: the move's own start, or the nearest twin. */
+/** The origin of the piece for a square: the start of the move, or the nearest equal piece. */
 function sourceOf(square, piece, leaving, { from, to }) {
   const mover = leaving.get(from)?.piece;
   if (square === to && mover?.color === piece.color && (mover.role === piece.role || mover.role === "pawn")) {

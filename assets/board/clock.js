@@ -1,10 +1,10 @@
-// The two clocks of a game: the running one ticks by itself between two words of the server,
+// The two clocks of a game: the running one ticks by itself between two updates of the server,
 // tenths shown under ten seconds. It never decides that a flag has fallen.
 
 const TENTHS_BELOW = 10_000;
 const TICK = 100;
 
-/** Milliseconds as a clock shows them: `1:02:03`, `3:07`, `0:09.4`. */
+/** Milliseconds as clock text: `1:02:03`, `3:07`, `0:09.4`. */
 export function formatClock(ms) {
   const left = Math.max(0, ms);
   if (left < TENTHS_BELOW) return `0:0${(Math.floor(left / 100) / 10).toFixed(1)}`;
@@ -26,13 +26,13 @@ export class Clocks {
   #told = null;
   #timer = null;
 
-  /** `draw(color, { text, urgent, running, ms })` is called whenever a clock's face changes. */
+  /** Calls `draw(color, { text, urgent, running, ms })` whenever a clock's face changes. */
   constructor(draw) {
     this.draw = draw;
     this.faces = {};
   }
 
-  /** Takes over what the server said just now. */
+  /** Sets the clocks to what the server just reported. */
   set(clock) {
     this.#told = { ...clock, at: performance.now() };
     this.faces = {};
@@ -41,7 +41,7 @@ export class Clocks {
     this.#tick();
   }
 
-  /** What a side has left at this moment, in milliseconds. */
+  /** A side's remaining time in milliseconds. */
   left(color) {
     if (!this.#told) return 0;
     const gone = this.#told.running === color ? performance.now() - this.#told.at : 0;

@@ -1,4 +1,4 @@
-// What a FEN says about the board, and the names of squares and men.
+// The board of a FEN, and the names of squares and pieces.
 // Pure: knows no page, no network and no rules of chess.
 
 export const FILES = "abcdefgh";
@@ -6,7 +6,7 @@ export const START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 const ROLES = { p: "pawn", n: "knight", b: "bishop", r: "rook", q: "queen", k: "king" };
 
-/** All 64 squares in reading order (a8 … h1), or turned round for Black (h1 … a8). */
+/** All 64 squares in reading order (a8 … h1), or reversed for Black (h1 … a8). */
 export function squares(orientation = "white") {
   const names = [];
   for (let rank = 8; rank >= 1; rank -= 1) {
@@ -28,7 +28,7 @@ export function squareAt(x, y, orientation = "white") {
   return orientation === "black" ? FILES[7 - x] + (y + 1) : FILES[x] + (8 - y);
 }
 
-/** A square and its neighbours: what a blast there reaches. */
+/** A square and its neighbours: the squares that an explosion there reaches. */
 export function around(square) {
   const { x, y } = place(square);
   const near = [-1, 0, 1].flatMap((dx) => [-1, 0, 1].map((dy) => squareAt(x + dx, y + dy)));
@@ -40,7 +40,7 @@ export function isLight(square) {
   return (FILES.indexOf(square[0]) + Number(square[1])) % 2 === 0;
 }
 
-/** Square -> { color, role } for the men a FEN names. Anything unreadable is left out. */
+/** Square -> { color, role } for the pieces of a FEN. Skips what it cannot read. */
 export function men(fen) {
   const found = new Map();
   const rows = String(fen).split(" ")[0].split("/");
@@ -62,12 +62,12 @@ export function men(fen) {
   return found;
 }
 
-/** How many half-moves have passed without a capture or a pawn's move. */
+/** Half-moves since the last capture or pawn move. */
 export function quietPlies(fen) {
   return Number(String(fen).split(" ")[4]) || 0;
 }
 
-/** The part of a FEN by which positions repeat. */
+/** The part of a FEN that repeated positions share. */
 export function identity(fen) {
   return String(fen).split(" ").slice(0, 4).join(" ");
 }

@@ -1,5 +1,5 @@
-// The pointer on the board, mouse, pen or finger alike: a press chooses a man, a drag carries it,
-// a click on a goal sends it. Decides nothing about legality: it asks the board.
+// The pointer on the board, mouse, pen or finger alike: a press selects a piece, a drag moves it,
+// a click on a target moves it there. Decides nothing about legality: it asks the board.
 
 import { place, squareAt } from "./fen.js";
 
@@ -16,7 +16,7 @@ export class Gestures {
     this.area.addEventListener("pointerup", (event) => this.#release(event));
     this.area.addEventListener("pointercancel", () => this.#drop());
     this.area.addEventListener("pointerleave", () => this.board.aim(null));
-    // Choosing with a pointer leaves the keyboard's focus where it is.
+    // Selecting with a pointer keeps the keyboard focus.
     this.area.addEventListener("mousedown", (event) => event.preventDefault());
   }
 
@@ -79,7 +79,7 @@ export class Gestures {
     }
   }
 
-  /** A man let go over its goal is put down, not sent sliding from where it came. */
+  /** A piece dropped on its target appears there instead of sliding from its origin. */
   #land(man, square) {
     man.classList.remove("by-finger");
     man.classList.add("put-down");

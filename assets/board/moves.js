@@ -1,5 +1,5 @@
-// The list of moves in SAN, and walking through it: by its own buttons, by a click on a move, by
-// the keyboard. Shows which move the board stands at; it does not move the board itself.
+// The list of moves in SAN, and navigation in it by buttons, clicks and keys. It marks the current move
+// and does not move the board itself.
 
 import { announceMove } from "./words.js";
 
@@ -18,7 +18,7 @@ export class MoveList {
   #at = 0;
   #scrolled = 0;
 
-  /** `onBrowse(ply)` when the visitor wants to see the position after that many plies. */
+  /** Calls `onBrowse(ply)` when the visitor selects the position after that many plies. */
   constructor({ list, first, back, forward, last }, onBrowse) {
     this.list = list;
     this.onBrowse = onBrowse;
@@ -28,14 +28,14 @@ export class MoveList {
     forward.addEventListener("click", () => this.#go(this.#at + 1));
     last.addEventListener("click", () => this.#go(this.#moves.length));
     document.addEventListener("keydown", (event) => this.#onKey(event));
-    // What stands beside it takes room from it. Whoever scrolled is left there.
+    // Its size depends on its neighbours. A list that the visitor scrolled stays there.
     new ResizeObserver(() => {
       const left = Math.min(this.#scrolled, list.scrollHeight - list.clientHeight);
       if (Math.abs(list.scrollTop - left) < 1) this.#reveal(this.#cells[this.#at - 1]);
     }).observe(list);
   }
 
-  /** Takes the game's moves; keeps what is already listed. */
+  /** Sets the game's moves; keeps those already listed. */
   update(moves, verdict) {
     const kept = this.#moves.findIndex((move, index) => move.uci !== moves[index]?.uci);
     const same = kept === -1 ? this.#moves.length : kept;
@@ -48,7 +48,7 @@ export class MoveList {
     if (verdict) this.#conclude(verdict);
   }
 
-  /** Marks the move after which the board stands. */
+  /** Marks the move that the board shows. */
   at(ply) {
     this.#cells[this.#at - 1]?.removeAttribute("aria-current");
     this.#at = ply;

@@ -1,12 +1,11 @@
-// The men of Megaton, drawn for it: one drawing a role, coloured by gradients and custom
-// properties, kept as symbols of a sprite that a document holds once.
-// Draws only; knows neither squares nor rules.
+// The pieces of Megaton: one drawing per role, coloured by gradients and custom properties, as symbols of
+// a sprite that a document contains once.
 
 const SVG = "http://www.w3.org/2000/svg";
 const VIEW = "0 0 100 100";
 
-// Each part: the path, and what it is. `body` is filled and outlined, `line` is an engraved line,
-// `core` is the ember in a king's chest: what the game is about.
+// Each part: the path and its kind. `body` is filled and outlined, `line` is an engraved line,
+// `core` is the glowing centre of a king.
 const FOOT = ["body", "M23 91V87Q23 79 32 79H68Q77 79 77 87V91Q77 92.5 75.5 92.5H24.5Q23 92.5 23 91Z"];
 const FOOT_LINE = ["line", "M30 86H70"];
 
@@ -119,7 +118,7 @@ function part([kind, d], color) {
   }
 }
 
-/** A light rim under a dark man, so that it stands out from a dark square. */
+/** A light rim under a dark piece, for contrast on dark squares. */
 function rim(drawing) {
   const bodies = drawing.filter(([kind]) => kind === "body").map(([, d]) => d);
   const look = { fill: "none", stroke: "#f6e7d3", "stroke-opacity": 0.42, "stroke-width": 7, "stroke-linejoin": "round" };
@@ -133,7 +132,7 @@ function symbol(color, role) {
   return node("symbol", { id: `man-${color}-${role}`, viewBox: VIEW }, parts);
 }
 
-/** Puts the sprite into the document, once; called by whoever draws a man. */
+/** Adds the sprite to the document, once. */
 function ensureSprite() {
   if (document.getElementById("men-sprite")) return;
   const colors = Object.keys(SHADES);
@@ -145,7 +144,7 @@ function ensureSprite() {
   document.body.prepend(sprite);
 }
 
-/** A drawing of a man, to be sized by its surroundings. Decorative: name it in text beside. */
+/** A drawing of a piece, sized by its container. Decorative: text must name it. */
 export function drawMan({ color, role }) {
   ensureSprite();
   const drawing = node("svg", { viewBox: VIEW, "aria-hidden": "true", focusable: "false" });

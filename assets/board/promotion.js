@@ -1,4 +1,4 @@
-// The choice of a man when a pawn arrives: four buttons over the file it arrives on.
+// The choice of a promotion piece: four buttons over the pawn's file.
 
 import { place } from "./fen.js";
 import { drawMan } from "./pieces.js";
@@ -10,7 +10,7 @@ const CHOICES = [
   ["b", "bishop"],
 ];
 
-/** Asks in `layer`; resolves with the letter of the man chosen, or null when called off. */
+/** Asks in `layer`; resolves with the letter of the chosen piece, or null if cancelled. */
 export function askPromotion(layer, { square, color, orientation }) {
   return new Promise((resolve) => {
     const { x, y } = place(square, orientation);
@@ -40,7 +40,7 @@ export function askPromotion(layer, { square, color, orientation }) {
     });
     column.append(...buttons);
     box.append(column);
-    // The layer's own gestures (choosing and dragging men) must not see these.
+    // The layer's own gestures (selecting and dragging pieces) must not see these.
     box.addEventListener("pointerdown", (event) => event.stopPropagation());
     box.addEventListener("click", (event) => event.target === box && finish(null));
     box.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-// The two players beside the board: name, title, rating, what each has lost, and the clock.
+// The two players beside the board: name, title, rating, captured pieces, and the clock.
 
 import { spokenClock } from "./clock.js";
 import { men } from "./fen.js";
@@ -16,7 +16,7 @@ function text(parent, className, content) {
   return made;
 }
 
-/** How many men of each role a side no longer has. */
+/** How many pieces of each role a side has lost. */
 export function losses(fen, color) {
   const left = {};
   for (const man of men(fen).values()) {
@@ -33,7 +33,7 @@ export class Seat {
     this.clock = host.querySelector(".clock");
   }
 
-  /** Seats a player: `{ name, title, rating }`, with the rating's change once the game is over. */
+  /** Sets a player: `{ name, title, rating }`, with the rating's change once the game is over. */
   sit(color, player, change) {
     this.color = color;
     this.host.dataset.color = color;
@@ -41,7 +41,7 @@ export class Seat {
     this.who.replaceChildren();
     if (player?.title) text(this.who, "title", player.title);
     text(this.who, "name", player?.name ?? capital(color));
-    // Where the line is too short for the name beside them, both go to the next.
+    // If the line is too short for the name beside them, both go to the next line.
     const standing = text(this.who, "standing", "");
     if (player?.rating) text(standing, "rating", String(player.rating));
     if (change) {
@@ -50,7 +50,7 @@ export class Seat {
     }
   }
 
-  /** Shows what this side has lost in a position. */
+  /** Shows the pieces that this side has lost in a position. */
   tally(fen) {
     const gone = losses(fen, this.color).filter(([, count]) => count > 0);
     this.lost.replaceChildren(

@@ -1,5 +1,5 @@
 // The 64 squares as a grid of focusable cells: their marks, their labels for a screen reader,
-// and walking over them with the arrow keys. Draws no men and moves none.
+// and navigation with the arrow keys. Draws and moves no pieces.
 
 import { isLight, place, squareAt, squares } from "./fen.js";
 
@@ -7,7 +7,7 @@ const STEPS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRi
 const MARKS = ["movable", "selected", "target", "capture", "last", "scorched", "check", "hover", "aim"];
 
 export class Squares {
-  /** Builds the cells inside `grid`; `onEnter(square)` when one is chosen by keyboard. */
+  /** Builds the cells inside `grid`; calls `onEnter(square)` when the keyboard selects one. */
   constructor(grid, { label, focusable, onEnter, onEscape, onFocus }) {
     this.grid = grid;
     this.focusable = focusable;
@@ -24,7 +24,7 @@ export class Squares {
     });
   }
 
-  /** Lays the cells out for a side; keeps marks and labels off until they are set again. */
+  /** Lays the cells out for a side; clears marks and labels. */
   build(orientation) {
     this.orientation = orientation;
     this.cells.clear();
@@ -72,7 +72,7 @@ export class Squares {
     }
   }
 
-  /** Names every square with what stands there: `describe(square)` gives the words. */
+  /** Labels every square with `describe(square)`. */
   label(describe) {
     if (!this.focusable) return;
     for (const [square, cell] of this.cells) cell.setAttribute("aria-label", describe(square));

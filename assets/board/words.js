@@ -1,5 +1,4 @@
-// Chess in plain words: moves for a screen reader, and how a game came to its end.
-// Pure: takes what the server said and gives text.
+// Chess in words: moves for a screen reader, and the ends of games. Pure.
 
 import { identity, quietPlies, START } from "./fen.js";
 
@@ -22,7 +21,7 @@ export function spokenMove(san) {
   return words.filter(Boolean).join(" ");
 }
 
-/** A move as it is announced: who, what, what blew up, and whether it is check. */
+/** The announcement of a move: side, move, exploded pieces, check. */
 export function announceMove(move, color) {
   const words = [`${capital(color)}: ${spokenMove(move.san)}.`];
   const blast = move.blast ?? [];
@@ -42,7 +41,7 @@ function drawReason(moves) {
   return "Draw agreed";
 }
 
-/** Why a game ended, in a sentence without a full stop. Without its moves nobody knows which draw it is. */
+/** Why a game ended, in a sentence without a full stop. Only the moves tell what kind of draw it is. */
 export function endReason({ status, winner, moves }) {
   const loser = winner ? capital(other(winner)) : null;
   switch (status) {
@@ -73,10 +72,10 @@ export function endReason({ status, winner, moves }) {
   }
 }
 
-/** How games stand that have no result, unless somebody won. */
+/** Statuses without a result, unless one side won. */
 const VOID = ["created", "started", "aborted", "noStart", "unknownFinish", "unknown"];
 
-/** The headline of a result, from the visitor's side or a spectator's. */
+/** The headline of a result, for a player or a spectator. */
 export function endHeadline({ status, winner, color, you, opponent }, watching) {
   if (status === "aborted") return "Game aborted";
   if (!winner) return VOID.includes(status) ? "No result" : "A draw";

@@ -1,5 +1,5 @@
-// A running game as a card of the live page: players, clocks, board, who is ahead, what the engine
-// thinks. It shows what it is told and asks nobody.
+// A running game as a card of the live page: players, clocks, board, score and search.
+// It sends no requests.
 
 import { Board } from "/assets/board/board.js";
 import { Clocks, spokenClock } from "/assets/board/clock.js";
@@ -22,11 +22,11 @@ function person(host, player) {
   const rating = player.rating ? `${player.rating}${player.provisional ? "?" : ""}` : null;
   host.replaceChildren(make("span", "person", player.title ? make("span", "title", player.title) : null, make("span", "name", name)));
   if (rating) host.append(make("span", "rating", rating));
-  // Where room is short the rating goes first.
+  // If space is short, the rating is cut first.
   host.title = [player.title, name, rating].filter(Boolean).join(" ");
 }
 
-/** One fact about a game: a word and what it is worth. */
+/** A fact about a game: its name and value. */
 function fact(list, name, value, title = "") {
   const item = make("div", "fact", make("dt", "", name), make("dd", "", value));
   if (title) item.title = title;
@@ -37,7 +37,7 @@ export class Card {
   #game = null;
   #shown = -1;
 
-  /** `now()` is the server's clock; `onMove(text)` hears what a screen reader should say. */
+  /** `now()` is the server's clock; calls `onMove(text)` with text for screen readers. */
   constructor(id, { now, onMove }) {
     this.now = now;
     this.onMove = onMove;
@@ -60,7 +60,7 @@ export class Card {
     this.element.dataset.game = id;
   }
 
-  /** Shows the game as it stands now. */
+  /** Shows the current state of the game. */
   apply(game) {
     const before = this.#game;
     this.#game = game;
@@ -99,7 +99,7 @@ export class Card {
     return `${this.element.getAttribute("aria-label")}. ${announceMove(game, other(game.turn))}`;
   }
 
-  /** Lets the clocks run on from when they were stated. */
+  /** Runs the clocks from the time of the report. */
   #tick({ clocks, ending }) {
     if (!clocks || clocks.white === null || clocks.black === null) return;
     const running = ending ? null : clocks.running;
@@ -137,7 +137,7 @@ export class Card {
     const thought = game.thought;
     this.facts.replaceChildren();
     fact(this.facts, "depth", thought?.depth ? `${thought.depth}${thought.seldepth ? `/${thought.seldepth}` : ""}` : "–", "finished iteration / deepest ply");
-    // What a table or a book knows needs no positions.
+    // A tablebase or book move has no nodes.
     fact(this.facts, "nodes", count(thought?.nodes || null), "positions visited");
     fact(this.facts, "nodes/s", count(thought?.nps || null), "positions a second");
     fact(this.facts, "time", span(thought?.time), "spent on it");

@@ -1,4 +1,4 @@
-// The page of all challenges that were kept, with filters.
+// The page of all archived challenges, with filters.
 
 import { List } from "./list.js";
 import { challengeTable } from "./notes.js";

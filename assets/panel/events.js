@@ -1,4 +1,4 @@
-// The page of all events that were kept, with filters.
+// The page of all archived events, with filters.
 
 import { List } from "./list.js";
 import { eventTable } from "./notes.js";
@@ -7,7 +7,7 @@ import { get, News } from "./wire.js";
 
 const kinds = document.getElementById("f-kind");
 
-/** Lets the reader choose among the kinds that there are; what is chosen already stays so. */
+/** Fills the choice of kinds and keeps the selected one. */
 async function offerKinds() {
   const answer = await get("/api/kinds");
   const chosen = kinds.value;
@@ -17,7 +17,7 @@ async function offerKinds() {
   kinds.value = chosen;
 }
 
-/** The list reads the address, and takes no kind from there that cannot be chosen. */
+/** The list reads its filters from the URL and ignores unknown kinds. */
 const asked = new URLSearchParams(location.search).get("kind");
 if (asked) kinds.append(new Option(asked));
 

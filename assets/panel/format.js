@@ -1,7 +1,6 @@
-// Numbers, times and scores as the pages write them, and a short way to make elements.
-// Pure but for `make`: knows no page and no network.
+// Formats of numbers, times and scores, and a helper to create elements. Pure except for `make`.
 
-/** An element with a class and what stands in it: texts, elements, or nothing. */
+/** An element with a class and children: texts, elements, or nothing. */
 export function make(tag, className = "", ...content) {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -16,7 +15,7 @@ export function link(href, className, ...content) {
   return made;
 }
 
-/** A button that does something. */
+/** A button with an action. */
 export function button(text, className, onClick) {
   const made = make("button", className, text);
   made.type = "button";
@@ -24,7 +23,7 @@ export function button(text, className, onClick) {
   return made;
 }
 
-/** A score from White's side as players write it: `+0.35`, `−1.20`, `#3`, `−#2`. */
+/** A score from White's view: `+0.35`, `−1.20`, `#3`, `−#2`. */
 export function scoreText(score) {
   if (!score) return "";
   if (score.mate !== undefined) return score.mate < 0 ? `−#${-score.mate}` : `#${score.mate}`;
@@ -33,7 +32,7 @@ export function scoreText(score) {
   return score.cp < 0 ? `−${value}` : `+${value}`;
 }
 
-/** The same in as few letters as fit beside a board: in tenths, from ten pawns on in whole ones, and
+/** The same, short enough to fit beside a board: in tenths, from ten pawns on in whole ones, and
     without a sign, for it stands with whoever is ahead. */
 export function barText(score) {
   if (!score) return "";
@@ -52,14 +51,14 @@ export function spokenScore(score) {
   return `${score.cp < 0 ? "Black" : "White"} is ahead by ${(Math.abs(score.cp) / 100).toFixed(2)}`;
 }
 
-/** White's share of the game by a score, from 0 to 1. */
+/** White's expected result by a score, from 0 to 1. */
 export function share(score) {
   if (!score) return 0.5;
   if (score.mate !== undefined) return score.mate < 0 ? 0 : 1;
   return 1 / (1 + Math.exp(-score.cp / 280));
 }
 
-/** A large number in few letters: `950`, `12.3k`, `4.1M`. */
+/** A large number, shortened: `950`, `12.3k`, `4.1M`. */
 export function count(number) {
   if (number === null || number === undefined) return "–";
   const steps = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
@@ -71,7 +70,7 @@ export function count(number) {
   return String(Math.round(number));
 }
 
-/** A span of time in its largest unit: `0.8 s`, `45 s`, `12 min`, `3 h`, `5 d`. */
+/** A duration in its largest unit: `0.8 s`, `45 s`, `12 min`, `3 h`, `5 d`. */
 export function span(ms) {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -83,14 +82,14 @@ export function span(ms) {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
-/** How long ago a moment was. */
+/** How long ago a time was. */
 export function ago(at, now) {
   const gone = now - at;
   if (gone < 2000) return "just now";
   return gone < 10_000 ? `${Math.round(gone / 1000)} s ago` : `${span(gone)} ago`;
 }
 
-/** A moment in the reader's own time. */
+/** A time in the reader's time zone. */
 export function clockTime(at) {
   return new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 }
@@ -114,7 +113,7 @@ export function signed(number) {
   return number > 0 ? `+${number}` : `−${-number}`;
 }
 
-/** How a game went for us, as we are told: `win`, `loss`, `draw`, or `none` for one without a result. */
+/** Our result of a game: `win`, `loss`, `draw`, or `none` for one without a result. */
 export function outcome(game) {
   return game.outcome ?? "none";
 }

@@ -1,4 +1,4 @@
-// The page of all games that were kept, with filters.
+// The page of all archived games, with filters.
 
 import { List } from "./list.js";
 import { gameTable } from "./results.js";

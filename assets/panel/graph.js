@@ -1,5 +1,5 @@
 // Graphs in SVG, stretched to their box: scores over a game, clocks over a game, ratings over time.
-// They draw and say where was clicked; they know neither games nor network.
+// They draw, and report clicks.
 
 import { make, share } from "./format.js";
 
@@ -76,7 +76,7 @@ export function drawSpark(host, scores) {
   );
 }
 
-/** A line of `[moment, value]` over time with its scale; the last value stands at its end. */
+/** A line of `[time, value]` with its scale and the last value at its end. */
 export function drawHistory(host, points, { label, title = (value) => String(value) }) {
   const svg = canvas(host, label);
   host.querySelectorAll(".scale, .tip").forEach((element) => element.remove());

@@ -1,18 +1,18 @@
-// A list that goes on page by page. Its filters stand in the address, so that a view can be linked to;
-// nothing is asked for unless the reader asks.
+// A list that loads page by page. Its filters are in the URL, so that a view can be linked to. It loads
+// only what the reader requests.
 
 import { make } from "./format.js";
 import { get } from "./wire.js";
 
 const PAGE = 50;
-/** How long after the last change of a filter it is asked for, in milliseconds. */
+/** Delay of the request after the last change of a filter, in milliseconds. */
 const PAUSE = 250;
 
 const find = (id) => document.getElementById(id);
 
 /**
- * Fills the element `host` from `path`, by the filters of this page. `table` draws all that is there,
- * `mark` says of the last one where the list goes on, `none` is said where nothing fits.
+ * Fills the element `host` from `path` by the filters of this page. `table` draws the rows, `mark` gives
+ * the cursor of the last one, and `none` is the text of an empty list.
  */
 export class List {
   #shown = [];
@@ -24,7 +24,7 @@ export class List {
     this.form = find("filters");
     this.more = find("more");
     for (const [name, value] of new URLSearchParams(location.search)) {
-      // A form has more by name than its fields, such as `length`.
+      // A form has other named properties than its fields, such as `length`.
       const field = this.form.elements[name];
       if (field instanceof HTMLElement) field.value = value;
     }
@@ -41,7 +41,7 @@ export class List {
     return new URLSearchParams(fields.filter(([, value]) => value));
   }
 
-  /** Those that are wanted, from the first; or those that come after one of them. */
+  /** Loads the first page, or the one after a row. */
   async load(last) {
     const turn = (this.#asked += 1);
     const query = this.#wanted();
@@ -61,7 +61,7 @@ export class List {
     find("said").textContent = any ? `${this.#shown.length} listed${this.more.hidden ? ", and no more" : ""}` : this.none;
   }
 
-  /** What is shown already stays, and can be gone on from once all is well again. */
+  /** Keeps the shown rows, so that the reader can retry. */
   #complain(text, last) {
     const said = make("p", "bad", text);
     said.setAttribute("role", "alert");
@@ -75,7 +75,7 @@ export class List {
     this.#goesOn(false);
   }
 
-  /** Whoever pressed a button that goes away stands on the list. */
+  /** Moves the focus of a removed button to the list. */
   #goesOn(yes) {
     const pressed = document.activeElement === this.more;
     this.more.hidden = !yes;

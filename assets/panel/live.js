@@ -1,5 +1,5 @@
-// The live page: games under way as boards, and beside them how the bot is. Everything comes over
-// one stream of news; nothing is asked for again and again.
+// The live page: running games as boards, and the status of the bot. All data comes over one stream of
+// events; nothing is polled.
 
 import { endReason } from "/assets/board/words.js";
 import { Card } from "./card.js";
@@ -11,7 +11,7 @@ import { Shell } from "./shell.js";
 import { gameDeeds } from "./steer.js";
 import { News } from "./wire.js";
 
-/** How long a game that is over stays on the page, in milliseconds. */
+/** How long a finished game stays on the page, in milliseconds. */
 const LINGER = 12_000;
 
 const find = (id) => document.getElementById(id);
@@ -19,10 +19,10 @@ const games = find("games");
 const cards = new Map();
 let status = null;
 
-/** The links of an element to one place, the last first: what is new stands above them. */
+/** The links of an element with this target, last first: new ones come above them. */
 const linksTo = (host, href) => [...host.querySelectorAll("a")].filter((it) => it.getAttribute("href") === href).reverse();
 
-/** Replaces what stands in an element. Who stands on a link of it stays there, or on the element. */
+/** Replaces the content of an element. A focused link keeps the focus, or the element gets it. */
 function replace(host, ...content) {
   const held = host.contains(document.activeElement) ? document.activeElement : null;
   const href = held?.getAttribute("href") ?? null;
@@ -31,7 +31,7 @@ function replace(host, ...content) {
   if (place >= 0) (linksTo(host, href)[place] ?? host).focus({ preventScroll: true });
 }
 
-/** The same only where it differs, so that nothing flickers. */
+/** The same, if the content differs. */
 function renew(host, ...content) {
   const fresh = make("div", "", ...content);
   if (host.innerHTML !== fresh.innerHTML) replace(host, ...fresh.childNodes);
@@ -91,7 +91,7 @@ function showGame(game) {
   gameDeeds(entry.card.deeds, game, shell);
 }
 
-/** Takes the card away after a while, unless the game comes back. */
+/** Removes the card after a while, unless the game comes back. */
 function leave(id, entry) {
   entry.timer ??= setTimeout(() => drop(id), LINGER);
 }
@@ -107,7 +107,7 @@ function drop(id) {
   arrange();
 }
 
-/** The list of games under way: whatever is not on it is over. */
+/** The running games; all others have ended. */
 function keepOnly(ids) {
   const running = new Set(ids);
   for (const [id, entry] of cards) {
@@ -117,12 +117,12 @@ function keepOnly(ids) {
   arrange();
 }
 
-/** What a screen reader says: each move while there is one game, else only how games end. */
+/** Announces each move while there is one game, else only the ends of games. */
 function announce(text) {
   if (cards.size < 2) find("announcer").textContent = text;
 }
 
-// ---------------------------------------------------------------------------------- how it is ---
+// ---------------------------------------------------------------------------------- status ---
 
 function row(name, value, mood = "") {
   return make("div", `health-row ${mood}`.trim(), make("dt", "", name), make("dd", "", value));
@@ -130,7 +130,7 @@ function row(name, value, mood = "") {
 
 const LISTS = { block: "Block list", allow: "Allow list", welcome: "Welcome list", avoid: "Avoid list" };
 
-/** What it plays with and goes by: the net, endgame tables, lists of names. */
+/** The net, endgame tables and lists that the bot uses. */
 function sourceRows({ net, tables, lists }) {
   const rows = [row("Net", net), tableRow(tables)];
   for (const [list, name] of Object.entries(LISTS)) {
@@ -145,12 +145,12 @@ function tableRow(tables) {
   const { outcomes, distances, most_men: men, faulty, faults } = tables;
   const found = `${outcomes} WDL, ${distances} DTZ, up to ${men} pieces`;
   if (faulty === 0) return row("Tablebase", found, "good");
-  // Where one is bad, those that lead to it are of no use either.
+  // A bad table also makes those unusable that lead to it.
   const among = faulty > faults.length ? ", among them" : "";
   return row("Tablebase", `${found}; ${faulty} cannot be used${among}: ${faults.join("; ")}`, "bad");
 }
 
-/** One list, whose names may be in the config, in files and at addresses. */
+/** A list, whose names may come from the config, files and URLs. */
 function listRow(name, places) {
   const names = places.reduce((sum, place) => sum + place.names, 0);
   const said = [names === 1 ? "1 name" : `${names} names`];
@@ -271,7 +271,7 @@ function showRecent(list) {
   else replace(host, gameTable(list, news.now()));
 }
 
-/** How long ago each game was, as time goes by. */
+/** Updates how long ago each game ended. */
 function age() {
   for (const time of find("recent").querySelectorAll("time")) time.textContent = ago(Date.parse(time.dateTime), news.now());
 }

@@ -1,4 +1,4 @@
-// The page that asks for the password, shown in the place of the one that was wanted.
+// The login page, shown in place of the requested one.
 
 import { post } from "./wire.js";
 

@@ -1,8 +1,8 @@
-// Tables of challenges and of events, wherever they stand.
+// Tables of challenges and events.
 
 import { exact, link, make } from "./format.js";
 
-/** What became of a challenge, in the words of the pages. */
+/** The outcome of a challenge in words. */
 export const VERDICTS = { waiting: "pending", accepted: "accepted", declined: "declined", canceled: "withdrawn", failed: "failed" };
 
 const WAYS = { in: "received", out: "sent" };
@@ -25,7 +25,7 @@ function when(at) {
   return cell("when", time);
 }
 
-/** A phone shows each row as a card: the roles keep it a table for who cannot see it. */
+/** A phone shows each row as a card; the roles keep it a table for screen readers. */
 function table(className, heads, rows) {
   const titles = heads.map(([name, text]) => {
     const head = make("th", name, text);
@@ -59,7 +59,7 @@ function challengeRow(challenge) {
   );
 }
 
-/** A table of challenges, the newest first. */
+/** A table of challenges, newest first. */
 export function challengeTable(challenges) {
   const heads = [["mark", "Outcome"], ["who", "Opponent"], ["way", "Direction"], ["terms", "Terms"], ["why", "Reason or game"], ["when", "When"]];
   return table("challenges-table", heads, challenges.map(challengeRow));
@@ -75,7 +75,7 @@ function eventRow(event) {
   );
 }
 
-/** A table of events, the newest first. */
+/** A table of events, newest first. */
 export function eventTable(events) {
   const heads = [["mark", "Kind"], ["why", "Event"], ["when", "When"]];
   return table("events-table", heads, events.map(eventRow));

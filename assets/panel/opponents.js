@@ -1,4 +1,4 @@
-// The page of everybody we have played: how it went against each, sorted as the reader likes.
+// The page of all opponents and our results against each, sortable.
 
 import { ago, button, count, link, make, signed } from "./format.js";
 import { scoreBar } from "./results.js";
@@ -7,7 +7,7 @@ import { get, News } from "./wire.js";
 
 const find = (id) => document.getElementById(id);
 const form = find("filters");
-/** So many are listed at most. */
+/** The most opponents that the server lists. */
 const MOST = 1000;
 let all = [];
 let order = { by: "games", down: true };
@@ -84,7 +84,7 @@ form.addEventListener("submit", (event) => event.preventDefault());
 const answer = await get("/api/opponents");
 if (Array.isArray(answer)) {
   all = answer;
-  // Before there is anything to look through nothing is said of who fits.
+  // Without opponents there is no count of matches.
   form.addEventListener("input", show);
   show();
 } else {

@@ -1,5 +1,5 @@
-// The page of one game, running or over: replay by buttons, keys and graphs, and what was thought of
-// each move. A game under way is followed; what is looked at stays where the reader left it.
+// The page of one game, running or finished: replay by buttons, keys and graphs, and the search of each
+// move. It follows a running game, but keeps the ply that the reader selected.
 
 import { Board } from "/assets/board/board.js";
 import { Clocks } from "/assets/board/clock.js";
@@ -18,7 +18,7 @@ const id = location.pathname.split("/").at(-1);
 
 class Page {
   #game = null;
-  /** The ply looked at, or null for the game as it stands. */
+  /** The selected ply, or null for the current position. */
   #browsed = null;
   #shown = -1;
   #showing = false;
@@ -46,15 +46,15 @@ class Page {
     }
   }
 
-  /** Whether the game is under way, as far as the page knows. */
+  /** Whether the game is running, as far as the page knows. */
   get runs() {
     return this.#game !== null && !this.#game.ending;
   }
 
-  /** Takes over the game; `now` is the server's clock. */
+  /** Sets the game; `now` is the server's clock. */
   apply(game, now) {
     const before = this.#game;
-    // The news of a game are without its review.
+    // Events of a game have no review.
     game.review ??= before?.review;
     this.#game = game;
     if (!before) {
@@ -77,14 +77,14 @@ class Page {
     this.#details();
   }
 
-  /** Takes over what the engine thinks of the game as it stands. */
+  /** Sets the running search. */
   ponder(thought) {
     if (!this.#game) return;
     this.#game.thought = thought;
     this.#details();
   }
 
-  /** What changes with the moves alone: left as it is while they are the same. */
+  /** Updates what depends on the moves only, if they changed. */
   #settle() {
     const { moves, ending, review } = this.#game;
     const key = JSON.stringify([moves.map(({ uci, score, clock }) => [uci, score, clock]), ending, review]);
@@ -97,7 +97,7 @@ class Page {
     this.#foot();
   }
 
-  /** Shows the position after so many plies; the last one means the game as it stands. */
+  /** Shows the position after so many plies; the last one means the current position. */
   browse(ply) {
     this.#browsed = ply >= this.#live() ? null : ply;
     this.#catchUp();
@@ -159,7 +159,7 @@ class Page {
     return this.board.show(this.#view(next), { motion });
   }
 
-  /** Everything beside the board that belongs to the ply looked at. */
+  /** Updates everything beside the board that depends on the selected ply. */
   #details() {
     const game = this.#game;
     if (!game) return;
@@ -179,7 +179,7 @@ class Page {
     for (const cursor of document.querySelectorAll(".cursor")) cursor.style.left = `${part}%`;
   }
 
-  /** The clocks as they stood then, or as they run now. */
+  /** The clocks at the selected ply, or the running ones. */
   #clocksAt(ply, live) {
     const { clocks, moves, initial } = this.#game;
     if (live && clocks && clocks.white !== null && clocks.black !== null) {
@@ -233,7 +233,7 @@ class Page {
     find("line").replaceChildren(make("b", "", line.length > 0 ? "Line" : ""), line.length > 0 ? ` ${line.join(" ")}` : "");
   }
 
-  /** Puts each move's score beside it. */
+  /** Shows each move's score beside it. */
   #annotate() {
     this.#game.moves.forEach((move, index) => {
       const cell = find("move-list").querySelector(`[data-ply="${index + 1}"]`);
@@ -296,7 +296,7 @@ class Page {
 
 const fetchGame = () => get(`/api/game/${encodeURIComponent(id)}`);
 
-/** Takes over how the game ended, with all that is known of it now. */
+/** Loads the finished game. */
 async function askForEnd() {
   const game = await fetchGame();
   if (game.ending) page.apply(game, game.now);
@@ -323,7 +323,7 @@ const news = new News(
   },
   (open) => {
     shell.connected(open);
-    // Nobody tells a page that was hidden, or cut off, of a game that ended meanwhile.
+    // A page without a stream, hidden or offline, misses the end of a game.
     if (open && page.runs) askForEnd();
   },
 );

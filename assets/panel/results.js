@@ -1,4 +1,4 @@
-// Tables of games that are over, wherever they stand.
+// Tables of finished games.
 
 import { ago, day, link, make, outcome, signed } from "./format.js";
 import { endReason } from "/assets/board/words.js";
@@ -21,7 +21,7 @@ function gameRow(game, now) {
   when.dateTime = new Date(at).toISOString();
   const men = make("span", `man-dot ${us}`);
   men.title = `we had ${us}`;
-  const change = ours.diff ? make("span", ours.diff > 0 ? "up" : "down", signed(ours.diff)) : "";
+  const change = ours.rating_diff ? make("span", ours.rating_diff > 0 ? "up" : "down", signed(ours.rating_diff)) : "";
   return make(
     "tr",
     how,
@@ -35,7 +35,7 @@ function gameRow(game, now) {
   );
 }
 
-/** A table of games, the newest first. */
+/** A table of games, newest first. */
 export function gameTable(games, now) {
   const heads = ["Result", "Opponent", "±", "Clock", "How it ended", "Moves", "When"];
   const classes = ["how", "who", "change", "clocked", "why", "length", "when"];
@@ -47,7 +47,7 @@ export function gameTable(games, now) {
   return make("table", "games-table", make("thead", "", head), make("tbody", "", ...games.map((game) => gameRow(game, now))));
 }
 
-/** How many were won, drawn and lost, as a bar. */
+/** Wins, draws and losses as a bar. */
 export function scoreBar({ wins, draws, losses }) {
   const all = Math.max(1, wins + draws + losses);
   const bar = make("div", "score-bar");

@@ -1,5 +1,4 @@
-// What every page of the panel has at its top: where one is, how the bot is, its alarms, and the
-// operator's button.
+// The top of every page: navigation, the status of the bot, its alerts, and the operator's button.
 
 import { button, link, make, span } from "./format.js";
 import { Desk } from "./steer.js";
@@ -21,14 +20,14 @@ const STATES = {
   draining: "ending",
 };
 
-/** Where it stands how long an alarm lasts: it is renewed all the time, and not read out each time. */
+/** The duration of an alert. It changes all the time, so screen readers do not announce it. */
 function lasting() {
   const made = make("span", "soft");
   made.setAttribute("aria-live", "off");
   return made;
 }
 
-/** When it is asked again who is looking, in milliseconds, while there is no answer. */
+/** Milliseconds until the next request for the session while there is no response. */
 const AGAIN = 2000;
 
 export class Shell {
@@ -39,7 +38,7 @@ export class Shell {
   constructor(bar, alarms, { page }) {
     this.alarms = alarms;
     this.me = { steerable: false, steers: false, server: "https://lichess.org" };
-    /** Called when somebody begins or ends to steer. */
+    /** Called when the operator logs in or out. */
     this.onSteering = () => {};
     this.desk = new Desk(this);
     this.state = make("p", "state", "…");
@@ -60,7 +59,7 @@ export class Shell {
     this.refresh();
   }
 
-  /** Asks who is looking. Where nobody may look without the password, its door takes the place of the page. */
+  /** Requests the session. If the page needs a password, the login page replaces it. */
   async refresh() {
     const turn = (this.#asked += 1);
     const me = await get("/api/me");
@@ -73,7 +72,7 @@ export class Shell {
     this.onSteering();
   }
 
-  /** Takes over how the bot is. */
+  /** Sets the status of the bot. */
   status(status) {
     this.#status = status;
     this.account.textContent = status.account ?? "";
@@ -95,7 +94,7 @@ export class Shell {
     });
   }
 
-  /** Whether the page hears from the bot. A bot that was started anew knows nobody any more. */
+  /** Whether the stream is open. A restarted bot has no sessions, so the session is requested again. */
   connected(open) {
     this.refresh();
     document.body.classList.toggle("deaf", !open);

@@ -1,5 +1,5 @@
-// What an operator does from the page: a desk of verbs behind a password, and the deeds of a game.
-// What cannot be undone asks first. The bot decides; here its answer is shown.
+// The operator's commands: a dialog behind a password, and the buttons of a game. Commands that cannot be
+// undone ask for confirmation. The page shows the bot's response.
 
 import { button, make } from "./format.js";
 import { post } from "./wire.js";
@@ -25,7 +25,7 @@ function choice(name, label, options) {
   return make("span", "field", caption, select);
 }
 
-/** A form of one line: what it asks for, and the order that comes of it. */
+/** A form of one line: its fields, and the command that it sends. */
 function form(title, verb, fields, order, act) {
   const made = make("form", "desk-form", make("h3", "", title), ...fields);
   const submit = make("button", "", verb);
@@ -38,14 +38,14 @@ function form(title, verb, fields, order, act) {
   return made;
 }
 
-/** Gives an order. Whoever the bot does not know, as after a restart, finds the field for the password. */
+/** Sends a command. Without a session, as after a restart, the password field appears. */
 async function give(order, shell) {
   const answer = await post("/api/control", order);
   if (answer.status === 401) shell.desk.open(answer.text);
   return answer;
 }
 
-/** Asks before what cannot be undone; resolves to whether it is meant. */
+/** Asks for confirmation; resolves to the answer. */
 export function confirmed(question, verb) {
   return new Promise((resolve) => {
     const dialog = make("dialog", "desk ask");
@@ -65,7 +65,7 @@ export function confirmed(question, verb) {
   });
 }
 
-/** The dialog with every verb. */
+/** The dialog with all commands. */
 export class Desk {
   #filled = "";
 
@@ -78,7 +78,7 @@ export class Desk {
     document.body.append(this.dialog);
   }
 
-  /** Opens it, with a word if there is one to be said. */
+  /** Opens the dialog, with a message if there is one. */
   open(text = "") {
     if (!this.dialog.open) {
       this.#fill();
@@ -88,12 +88,12 @@ export class Desk {
     this.shell.refresh();
   }
 
-  /** Shows what whoever looks may do by now. While that is the same nothing typed is lost. */
+  /** Shows the commands that the session allows. Keeps the input if they did not change. */
   renew() {
     if (this.dialog.open && this.#filled !== this.#allowed()) this.#fill();
   }
 
-  /** Tells the bot something; its answer stands on the desk. */
+  /** Sends a command and shows the response in the dialog. */
   async tell(order, done = () => {}) {
     const answer = await give(order, this.shell);
     this.say(answer.text || (answer.ok ? "done" : "refused"), answer.ok);
@@ -177,7 +177,7 @@ function closed() {
   );
 }
 
-/** The deeds of a game, for who steers. A card has its `ply`, a whole game its `plies`. */
+/** The commands of a game, for the operator. A card has its `ply`, a whole game its `plies`. */
 export function gameDeeds(host, game, shell) {
   const early = (game.ply ?? game.plies) < 2;
   const wanted = shell.me.steers && !game.ending ? (early ? "early" : "late") : "none";

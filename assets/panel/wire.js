@@ -1,5 +1,5 @@
-// Speaking to the server: requests with JSON both ways, and the stream of news, opened again
-// whenever it breaks. A page that nobody looks at keeps no stream open.
+// Communication with the server: JSON requests, and the stream of events, which is reopened whenever it
+// breaks. A hidden page closes its stream.
 
 const RETRY = [500, 1000, 2000, 4000, 8000];
 /** How long a hidden page keeps its stream, in milliseconds. */
@@ -16,14 +16,14 @@ async function ask(path, options) {
   }
 }
 
-/** Asks for JSON; what cannot be had comes back as `{ ok: false, text }`, and what the server refuses with its `status`. */
+/** Requests JSON. Failures resolve to `{ ok: false, text }`, refusals also have their `status`. */
 export const get = (path) => ask(path, { headers: { accept: "application/json" } });
 
-/** Sends JSON and gives back the answer, `{ ok, text }` and more. */
+/** Sends JSON and resolves to the response, `{ ok, text }` and more. */
 export const post = (path, body) =>
   ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
-/** News from the server: `on` has a function for each kind; `onState(open)` hears how the stream is. */
+/** Events from the server: `on` has a function per kind; `onState(open)` gets the state of the stream. */
 export class News {
   #source = null;
   #timer = null;
@@ -42,7 +42,7 @@ export class News {
     if (!document.hidden) this.#open();
   }
 
-  /** The server's clock at this moment, in milliseconds since 1970. */
+  /** The server's clock, in milliseconds since 1970. */
   now() {
     return Date.now() + this.#offset;
   }

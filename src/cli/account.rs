@@ -1,57 +1,51 @@
-//! Who we are on the server: the client of the config, and what the server says of token and
-//! account.
+//! The client for the config's server and account, and what the server says about token and account.
 
 use megaton::config::Config;
 use megaton::lichess::{Account, Client, ClientOptions, Error, Timing, Token, TokenInfo};
 
 use super::failure::Failure;
 
-/// What the server says of us.
 #[derive(Debug)]
 pub(super) struct Identity {
-    /// What the token is worth; `None` where the server does not tell.
+    /// `None` where the server does not report tokens.
     pub(super) token: Option<TokenInfo>,
-    /// The account it belongs to.
     pub(super) account: Account,
 }
 
-/// A client for the server and the token of this config; nothing is sent yet.
+/// A client for the server and token of this config. Sends nothing yet.
 pub(super) fn client(config: &Config) -> Result<Client, Failure> {
-    let token = Token::from_env_or_file(config.lichess.token_file.as_deref())
-        .map_err(|error| Failure::Setup(error.into()))?;
+    let token = Token::from_env_or_file(config.lichess.token_file.as_deref());
     let options = ClientOptions {
         base_url: config.lichess.url.clone(),
-        token,
+        token: token.map_err(Failure::of_setup)?,
         contact: config.lichess.contact.clone(),
         timing: Timing::default(),
     };
-    Client::new(options).map_err(|error| Failure::Setup(error.into()))
+    Client::new(options).map_err(Failure::of_setup)
 }
 
-/// Asks the server, once; whatever keeps it from answering well ends the command with status 2.
+/// Asks the server about token and account, once.
 pub(super) async fn ask(client: &Client, url: &str) -> Result<Identity, Failure> {
+    let failed = |error| Failure::setup(trouble(url, &error));
     let token = match client.test_token().await {
         Ok(Some(token)) => Some(token),
         Ok(None) => return Err(Failure::setup(unknown_token(url))),
-        // Not every server that speaks the Bot API tells what a token is worth.
+        // Not every server with the Bot API reports tokens.
         Err(Error::Gone { .. }) => None,
-        Err(error) => return Err(Failure::setup(trouble(url, &error))),
+        Err(error) => return Err(failed(error)),
     };
-    let account = client.account().await;
-    let account = account.map_err(|error| Failure::setup(trouble(url, &error)))?;
+    let account = client.account().await.map_err(failed)?;
     Ok(Identity { token, account })
 }
 
-/// What a call that failed means for the operator, and what to do.
+/// What a failed call means for the operator, and what to do.
 pub(super) fn trouble(url: &str, error: &Error) -> String {
     match error {
         Error::Transient {
             status: None,
             reason,
             ..
-        } => {
-            format!("cannot reach {url}: {reason}; `megaton run` would wait and retry")
-        }
+        } => format!("cannot reach {url}: {reason}; `megaton run` would wait and retry"),
         Error::Transient { .. } => {
             format!("{url} is failing ({error}); `megaton run` would wait and retry")
         }

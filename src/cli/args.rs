@@ -1,23 +1,17 @@
-//! What may be typed after `megaton`, with the help that teaches it.
+//! The command line and its help.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-#[cfg(unix)]
-use super::control_commands;
-use super::failure::Failure;
-#[cfg(unix)]
-use super::game_commands;
-#[cfg(unix)]
-use super::healthcheck;
 #[cfg(feature = "train")]
-use super::train;
-use super::{
-    bench, check, data, datagen, engine_match, explain, init, manpage, openings, perft, practice,
-    records, run, soak, team_commands, uci, upgrade,
+use super::commands::train;
+use super::commands::{
+    bench, check, control, data, datagen, engine_match, explain, init, manpage, openings, perft,
+    practice, records, run, soak, team, uci, upgrade,
 };
+use super::failure::Failure;
+use super::output;
 
 const EXAMPLES: &str = "\
 First steps:
@@ -53,41 +47,9 @@ enum Command {
     Soak(soak::Args),
     Check(check::Args),
     ExplainChallenge(explain::Args),
-    #[cfg(unix)]
-    Status(control_commands::Status),
-    #[cfg(unix)]
-    Healthcheck(healthcheck::Args),
-    #[cfg(unix)]
-    Pause(control_commands::Pause),
-    #[cfg(unix)]
-    Resume(control_commands::Resume),
-    #[cfg(unix)]
-    Drain(control_commands::Drain),
-    #[cfg(unix)]
-    Reload(control_commands::Reload),
-    #[cfg(unix)]
-    Challenge(control_commands::Challenge),
-    #[cfg(unix)]
-    Rechallenge(control_commands::Rechallenge),
-    #[cfg(unix)]
-    Cancel(game_commands::Cancel),
-    #[cfg(unix)]
-    Abort(game_commands::Abort),
-    #[cfg(unix)]
-    Resign(game_commands::Resign),
-    #[cfg(unix)]
-    Block(game_commands::Block),
-    #[cfg(unix)]
-    Unblock(game_commands::Unblock),
-    #[cfg(unix)]
-    Matchmaking(control_commands::Matchmaking),
-    #[cfg(unix)]
-    Join(game_commands::Join),
-    #[cfg(unix)]
-    Say(control_commands::Say),
-    #[cfg(unix)]
-    Tournament(team_commands::Tournament),
-    Team(team_commands::Team),
+    #[command(flatten)]
+    Control(control::ControlCommand),
+    Team(team::Team),
     Games(records::games::Args),
     Game(records::game::Args),
     Stats(records::stats::Args),
@@ -116,12 +78,12 @@ pub(super) fn program() -> clap::Command {
     Cli::command()
 }
 
-/// Does what the command line says; the status is for the shell.
+/// Runs the command that the command line names.
 #[inline(never)]
 pub(crate) fn start() -> ExitCode {
     let outcome = match Cli::parse().command {
         Some(command) => command.execute(),
-        None => help(),
+        None => output::print_text(program().render_help()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -138,40 +100,7 @@ impl Command {
             Self::Soak(args) => soak::execute(&args),
             Self::Check(args) => check::execute(&args),
             Self::ExplainChallenge(args) => explain::execute(&args),
-            #[cfg(unix)]
-            Self::Status(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Healthcheck(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Pause(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Resume(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Drain(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Reload(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Challenge(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Rechallenge(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Cancel(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Abort(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Resign(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Block(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Unblock(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Join(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Matchmaking(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Say(args) => args.execute(),
-            #[cfg(unix)]
-            Self::Tournament(args) => args.execute(),
+            Self::Control(command) => command.execute(),
             Self::Team(args) => args.execute(),
             Self::Games(args) => records::games::execute(&args),
             Self::Game(args) => records::game::execute(&args),
@@ -196,12 +125,6 @@ impl Command {
             Self::Man(args) => args.execute(),
         }
     }
-}
-
-fn help() -> Result<(), Failure> {
-    let text = Cli::command().render_help();
-    write!(io::stdout().lock(), "{text}")?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,40 +1,45 @@
-//! Why a command did not do what was asked, and what the shell is told.
+//! Why a command failed, and the exit status that says so.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
+use megaton::archive::ArchiveError;
 use megaton::config::ConfigError;
 
-/// The status for a command line, config, token or account that cannot work as it stands.
+/// Exit status for a command line, config, token or account that cannot work.
 pub(crate) const EXIT_SETUP: u8 = 2;
-/// The status for a failure at work.
+/// Exit status for a failure at work.
 const EXIT_FAILED: u8 = 1;
 
 /// The end of a command that did not succeed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked cannot work as it stands; trying again will not help.
+    /// The setup cannot work; trying again will not help.
     Setup(anyhow::Error),
-    /// It broke on the way.
+    /// The work failed.
     Failed(anyhow::Error),
-    /// The answer is no, and it has been given.
+    /// The answer is no, and the command has printed it.
     Told,
-    /// The answer has been given, and is one of several: its own status.
+    /// The command has printed its answer, one of several with a status of its own.
     Answer(u8),
 }
 
 impl Failure {
-    /// A setup that cannot work, in words.
-    pub(crate) fn setup(message: impl Into<String>) -> Self {
-        Self::Setup(anyhow::Error::msg(message.into()))
+    pub(crate) fn setup(message: impl Display) -> Self {
+        Self::Setup(anyhow::Error::msg(message.to_string()))
     }
 
-    /// A failure on the way, in words.
-    pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self::Failed(anyhow::Error::msg(message.into()))
+    pub(crate) fn failed(message: impl Display) -> Self {
+        Self::Failed(anyhow::Error::msg(message.to_string()))
     }
 
-    /// Says it on stderr, in one message, and chooses the status.
+    /// A setup that cannot work because of this error and its causes.
+    pub(crate) fn of_setup(error: impl Into<anyhow::Error>) -> Self {
+        Self::Setup(error.into())
+    }
+
+    /// Prints the failure on stderr and gives the exit status.
     pub(super) fn report(self) -> ExitCode {
         let (error, status) = match self {
             Self::Setup(error) => (error, EXIT_SETUP),
@@ -43,13 +48,31 @@ impl Failure {
             Self::Told => return ExitCode::from(EXIT_FAILED),
             Self::Answer(status) => return ExitCode::from(status),
         };
-        // Where stderr is closed too, the status still tells.
+        // Where stderr is closed, the status remains.
         let _ = writeln!(io::stderr().lock(), "megaton: {}", in_one_line(&error));
         ExitCode::from(status)
     }
 }
 
-/// The chain of causes; what an error has said of its cause already is not said again.
+/// Turns an error into a failure that says what it is about.
+pub(crate) trait OrFailure<T> {
+    /// A setup that cannot work: `what: error`.
+    fn or_setup(self, what: impl Display) -> Result<T, Failure>;
+    /// A failure at work: `what: error`.
+    fn or_failed(self, what: impl Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Display> OrFailure<T> for Result<T, E> {
+    fn or_setup(self, what: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::setup(format!("{what}: {error}")))
+    }
+
+    fn or_failed(self, what: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::failed(format!("{what}: {error}")))
+    }
+}
+
+/// The error and its causes, without those that it quotes itself.
 fn in_one_line(error: &anyhow::Error) -> String {
     let mut line = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -61,7 +84,7 @@ fn in_one_line(error: &anyhow::Error) -> String {
     line
 }
 
-/// Whether the reader of our output went away, as `head` does: no one's failure.
+/// Whether the reader of our output left, as `head` does, which is no failure.
 fn reader_left(error: &anyhow::Error) -> bool {
     error
         .chain()
@@ -84,6 +107,16 @@ impl From<io::Error> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Setup(error.into())
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        if error.may_pass() {
+            Self::Failed(error.into())
+        } else {
+            Self::Setup(error.into())
+        }
     }
 }
 

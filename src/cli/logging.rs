@@ -1,7 +1,6 @@
-//! Where the log goes: lines to stderr, written by a thread of its own.
+//! The log: lines on stderr, written by a thread of its own.
 //!
-//! A stuck terminal or a full pipe costs lines, which are counted, never a move. Results of
-//! commands do not pass through here: stdout is theirs.
+//! A stuck terminal or a full pipe costs log lines, which are counted, but never a move.
 
 use std::env;
 use std::future::Future;
@@ -13,16 +12,17 @@ use megaton::config::{Format, Log};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::EnvFilter;
 
-use super::failure::Failure;
+use super::failure::{Failure, OrFailure as _};
+use super::output::wants_colors;
 
-/// The variables that go before the config's level, in this order.
+/// The variables that override the config's level, in this order.
 const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
-/// Lines kept for a slow reader of stderr before any are dropped.
+/// Lines that may wait for a slow reader of stderr.
 const BACKLOG: usize = 16_384;
-/// How often dropped lines are looked for.
+/// Time between two looks for dropped lines.
 const WATCH: Duration = Duration::from_secs(60);
 
-/// The running log; dropping it writes out what is left.
+/// The running log; dropping it flushes the remaining lines.
 #[derive(Debug)]
 pub(super) struct Logging {
     dropped: ErrorCounter,
@@ -41,13 +41,15 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
         .with_env_filter(filter(log)?)
         .with_writer(writer);
     let begun = match log.format {
-        Format::Text => builder.with_ansi(colours()).try_init(),
+        Format::Text => builder
+            .with_ansi(io::stderr().is_terminal() && wants_colors())
+            .try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
-    begun.map_err(|error| Failure::failed(format!("cannot start the log: {error}")))?;
+    begun.or_failed("cannot start the log")?;
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // A filter may leave out what this file says.
+        // The filter may suppress this module's lines.
         if tracing::enabled!(tracing::Level::ERROR) {
             log_panic(panic);
         } else {
@@ -60,7 +62,7 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
     })
 }
 
-/// A panic is a line of the log like all others: anyone who reads it may expect JSON.
+/// Logs a panic as a line like all others, since readers may expect JSON.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let thread = std::thread::current();
@@ -72,22 +74,18 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     );
 }
 
-fn colours() -> bool {
-    io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
 fn filter(log: &Log) -> Result<EnvFilter, Failure> {
     for name in FILTERS {
         let Ok(text) = env::var(name) else { continue };
-        return EnvFilter::builder().parse(&text).map_err(|error| {
-            Failure::setup(format!("the variable {name} is no log filter: {error}"))
-        });
+        return EnvFilter::builder()
+            .parse(&text)
+            .or_setup(format!("the variable {name} is no log filter"));
     }
     Ok(EnvFilter::new(log.level.to_string()))
 }
 
 impl Logging {
-    /// Says so when lines were dropped: for a process that runs for months. Never ends.
+    /// Logs when lines were dropped. Never ends.
     pub(super) fn watch(&self) -> impl Future<Output = ()> + Send + 'static {
         let dropped = self.dropped.clone();
         async move {
@@ -109,14 +107,12 @@ impl Logging {
 
 impl Drop for Logging {
     fn drop(&mut self) {
-        // Writes out what is left, or gives up after a moment.
+        // Flushes the remaining lines, or gives up after a moment.
         self.worker = None;
         let dropped = self.dropped.dropped_lines();
         if dropped > 0 {
-            let _ = writeln!(
-                io::stderr().lock(),
-                "megaton: {dropped} log lines were dropped"
-            );
+            let note = format!("megaton: {dropped} log lines were dropped");
+            let _ = writeln!(io::stderr().lock(), "{note}");
         }
     }
 }

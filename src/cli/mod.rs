@@ -1,55 +1,25 @@
-//! The command line: one file a command. Commands that talk to a running bot share `control_commands`.
+//! The command line: one file per command or family in `commands`, everything printed in `output`.
 //!
 //! A command reads its arguments, wires library modules together and prints results on stdout; logs and
 //! errors go to stderr. It holds no logic that another module needs. Exit status: 0 success, 1 failure,
 //! 2 a command line, config or account that cannot work; single commands may add others.
+//!
+//! * `args`: the command line; `setup`: options of several commands; `prompt`: questions
+//! * `failure`: exit statuses; `logging`, `runtime`, `malloc`: the process
+//! * `account`, `summary`: token, account and config; `services`: what runs beside the bot
 
 mod account;
-mod account_summary;
 mod args;
-mod bench;
-mod check;
-mod config_writer;
-#[cfg(unix)]
-mod control_commands;
-mod data;
-mod datagen;
-mod engine_match;
-mod explain;
+mod commands;
 mod failure;
-mod features_summary;
-#[cfg(unix)]
-mod game_commands;
-#[cfg(unix)]
-mod healthcheck;
-mod init;
 mod logging;
 mod malloc;
-mod manpage;
-mod match_summary;
-mod openings;
-#[cfg(unix)]
-mod page;
-#[cfg(unix)]
-mod password_prompt;
-mod paths;
-mod perft;
-mod practice;
+mod output;
 mod prompt;
-mod records;
-mod run;
 mod runtime;
-#[cfg(unix)]
 mod services;
 mod setup;
-mod soak;
-#[cfg(unix)]
-mod status_summary;
-mod team_commands;
-#[cfg(feature = "train")]
-mod train;
-mod uci;
-mod upgrade;
+mod summary;
 
 pub(crate) use args::start;
 pub(crate) use failure::EXIT_SETUP;

@@ -1,28 +1,22 @@
 //! Questions on the terminal.
 //!
-//! Anyone who is no person is not asked: a script that says so means it. Questions go to stderr, so
-//! that results can be taken from stdout.
+//! Only a person at a terminal is asked; a script means what it says. Questions go to stderr, so that
+//! stdout holds results only.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use super::failure::Failure;
-#[cfg(unix)]
-pub(super) use super::password_prompt::secret;
+pub(super) use hidden::secret;
 
-/// Goes on if the person at the terminal says yes, or no one is there to ask, or `sure`.
+/// Succeeds if the person at the terminal agrees, if there is no terminal, or if `sure`.
 pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
-    if sure || !io::stdin().is_terminal() {
+    if sure || !io::stdin().is_terminal() || is_yes(&line(&format!("{question} [y/N] "))?) {
         return Ok(());
     }
-    let answer = line(&format!("{question} [y/N] "))?;
-    if is_yes(&answer) {
-        Ok(())
-    } else {
-        Err(Failure::failed("nothing done"))
-    }
+    Err(Failure::failed("nothing done"))
 }
 
-/// What is typed after this prompt, without blanks around it.
+/// Reads a line after this prompt, without surrounding blanks.
 pub(super) fn line(prompt: &str) -> Result<String, Failure> {
     say(prompt)?;
     let mut typed = String::new();
@@ -32,23 +26,95 @@ pub(super) fn line(prompt: &str) -> Result<String, Failure> {
     Ok(typed.trim().to_owned())
 }
 
-/// Shown all the same: this terminal cannot hide it.
-#[cfg(not(unix))]
-pub(super) fn secret(prompt: &str) -> Result<String, Failure> {
-    line(prompt)
-}
-
-/// Something for the person, beside the results.
+/// Writes a message beside the results, without a line break.
 pub(super) fn say(text: &str) -> Result<(), Failure> {
     let mut err = io::stderr().lock();
     err.write_all(text.as_bytes())?;
-    err.flush()?;
-    Ok(())
+    Ok(err.flush()?)
 }
 
-/// Whether an answer means yes.
 fn is_yes(answer: &str) -> bool {
     answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes")
+}
+
+/// A question whose answer the terminal does not echo.
+///
+/// The interrupt key must not end the program while echo is off, since not every shell turns it on again.
+/// So the key only ends the line, and the program raises the signal itself once the terminal is restored.
+/// (The crate `rpassword` leaves echo off when a signal ends the program.)
+mod hidden {
+    use std::io::{self, Read};
+
+    use rustix::process::{Signal, getpid, kill_process};
+    use rustix::termios::{
+        LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+    };
+
+    use super::{Failure, line, say};
+
+    /// Reads a line after this prompt, without surrounding blanks. A terminal does not echo it.
+    pub(in crate::cli) fn secret(prompt: &str) -> Result<String, Failure> {
+        let Some(hidden) = HiddenInput::begin() else {
+            return line(prompt);
+        };
+        say(prompt)?;
+        let typed = hidden.line();
+        let interrupt = hidden.interrupt();
+        drop(hidden);
+        // The terminal did not echo Enter either.
+        say("\n")?;
+        let mut typed = typed?;
+        match typed.pop() {
+            Some(b'\n') => {}
+            Some(last) if last == interrupt => {
+                kill_process(getpid(), Signal::INT).map_err(io::Error::from)?;
+                return Err(Failure::failed("nothing done"));
+            }
+            _ => return Err(Failure::failed("no answer: stdin is closed")),
+        }
+        let text = String::from_utf8(typed);
+        let text = text.map_err(|_| Failure::failed("the input is not valid UTF-8"))?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Until dropped, the terminal does not echo and ends a line at its interrupt key.
+    struct HiddenInput(Termios);
+
+    impl HiddenInput {
+        /// `None` if stdin is not a terminal.
+        fn begin() -> Option<Self> {
+            let hidden = Self(tcgetattr(io::stdin()).ok()?);
+            let mut silent = hidden.0.clone();
+            silent.local_modes.remove(LocalModes::ECHO);
+            silent.special_codes[SpecialCodeIndex::VEOL] = hidden.interrupt();
+            silent.special_codes[SpecialCodeIndex::VINTR] = 0;
+            tcsetattr(io::stdin(), OptionalActions::Now, &silent).ok()?;
+            Some(hidden)
+        }
+
+        /// The interrupt key, Ctrl-C as a rule.
+        fn interrupt(&self) -> u8 {
+            self.0.special_codes[SpecialCodeIndex::VINTR]
+        }
+
+        /// Reads up to and including Enter or the interrupt key.
+        fn line(&self) -> io::Result<Vec<u8>> {
+            let mut typed = Vec::new();
+            for byte in io::stdin().lock().bytes() {
+                typed.push(byte?);
+                if typed.ends_with(b"\n") || typed.ends_with(&[self.interrupt()]) {
+                    break;
+                }
+            }
+            Ok(typed)
+        }
+    }
+
+    impl Drop for HiddenInput {
+        fn drop(&mut self) {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.0);
+        }
+    }
 }
 
 #[cfg(test)]

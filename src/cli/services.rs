@@ -1,7 +1,7 @@
-//! What runs beside the bot: the control socket, the page, the figures, the watchdog, the webhook.
+//! What runs beside the bot: the control socket, the page, metrics, the watchdog, the webhook.
 //!
-//! None of it is needed to play: what cannot be opened is said, and the games continue without it. Only
-//! a webhook that is none ends the start, for anyone who names one relies on it.
+//! The bot needs none of it: if something cannot be opened, the log says so and the games continue. Only
+//! an invalid webhook ends the start, since its operator relies on it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,130 +11,123 @@ use megaton::bot::{BotError, BotOptions, ControlHandle, EventBus};
 use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::panel::{
-    Address, Alerter, Alerts, Health, HttpSources, MetricSources, Metrics, Panel, Reload, Reloader,
-    SelfTest, StatusPoller, StatusWatch, attend,
+    Address, Alerter, Alerts, Health, Http, HttpSources, MetricSources, Metrics, Panel, Reload,
+    Reloader, SelfTest, StatusPoller, StatusWatch, attend,
 };
-
+use tokio::signal::unix::Signal;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::failure::Failure;
-use super::page;
-use super::runtime::Hangups;
 
-/// How long the end of the program waits for the message to the webhook that says why it ends.
+/// How long the program waits at its end for the webhook message that says why it ends.
 const LAST_MESSAGE: Duration = Duration::from_secs(5);
-/// How long it waits for others: games may stand that the next program is to take up.
+/// How long it waits for other messages: a successor may have to resume games.
 const OTHER_MESSAGES: Duration = Duration::from_millis(500);
 
-/// What runs beside the bot.
+/// The services of a bot.
 pub(super) struct Services {
     config: Config,
     listeners: EventBus,
     pool: Pool,
-    control: ControlHandle,
-    reload: Reload,
     reloader: Reloader,
-    watch: StatusWatch,
-    watcher: StatusPoller,
+    poller: StatusPoller,
     selftest: SelfTest,
-    health: Health,
     metrics: Metrics,
+    sources: HttpSources,
 }
 
-/// Who brings messages to the webhook.
+/// Sends webhook messages.
 pub(super) struct Notifier {
     alerter: Alerter,
-    ringing: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
 impl Notifier {
-    /// Tells the summary of each day.
-    pub(super) fn tell_days(&self, days: watch::Receiver<Option<String>>) {
-        tokio::spawn(self.alerter.clone().tell_days(days));
+    /// Sends the summary of each day.
+    pub(super) fn report_days(&self, days: watch::Receiver<Option<String>>) {
+        tokio::spawn(self.alerter.clone().report_days(days));
     }
 
-    /// The program ends because of this error, if it is one: the webhook gets it, and a moment for it.
+    /// Ends with the program, after a message about the error that ended the bot, if any.
     pub(super) async fn finish(self, error: Option<&BotError>) {
         if let Some(error) = error {
             self.alerter
                 .say("ended", format!("the bot has exited: {error}"));
         }
         self.alerter.end();
-        let patience = match error {
-            Some(_) => LAST_MESSAGE,
-            None => OTHER_MESSAGES,
+        let patience = if error.is_some() {
+            LAST_MESSAGE
+        } else {
+            OTHER_MESSAGES
         };
-        if tokio::time::timeout(patience, self.ringing).await.is_err() {
+        if tokio::time::timeout(patience, self.task).await.is_err() {
             tracing::warn!("webhook too slow: last message not sent");
         }
     }
 }
 
 impl Services {
-    /// Beside a bot that is made of these and commanded through `control`.
+    /// For a bot with these options that takes commands through `control`.
     pub(super) fn new(
         options: &BotOptions,
         control: ControlHandle,
         config: &Config,
         path: Option<PathBuf>,
     ) -> Result<(Self, Notifier), Failure> {
+        let listeners = &options.listeners;
         let address = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
-        let address = address.map_err(|error| Failure::Setup(error.into()))?;
+        let address = address.map_err(Failure::of_setup)?;
         let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
         let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
-        let reloader = reloader.noting(options.listeners.event_log().clone());
-        let (watch, watcher) = StatusWatch::new(control.clone());
+        let (watch, poller) = StatusWatch::new(control.clone());
         let selftest = SelfTest::default();
         let home = config.data.home(&config.lichess);
-        let health = Health::new(watch.clone(), selftest.clone(), home);
+        let health = Health::new(watch.clone(), selftest.clone(), home.clone());
         let metrics = Metrics::new(MetricSources {
             watch: watch.clone(),
             health: health.clone(),
             client: options.client.clone(),
             pool: options.pool.clone(),
         });
-        let ringing = tokio::spawn(alerts.run(options.listeners.subscribe(), watch.clone()));
-        let beside = Self {
+        let task = tokio::spawn(alerts.run(listeners.subscribe(), watch.clone()));
+        let services = Self {
             config: config.clone(),
-            listeners: options.listeners.clone(),
+            listeners: listeners.clone(),
             pool: options.pool.clone(),
-            control,
-            reload,
-            reloader,
-            watch,
-            watcher,
+            reloader: reloader.noting(listeners.event_log().clone()),
+            poller,
             selftest,
-            health,
-            metrics,
+            metrics: metrics.clone(),
+            sources: HttpSources {
+                control,
+                reload,
+                health,
+                metrics: Some(metrics),
+                event_log: listeners.event_log().clone(),
+                archive: home.map(|home| home.join(FILE_NAME)),
+                watch,
+                server: config.lichess.url.clone(),
+            },
         };
-        Ok((beside, Notifier { alerter, ringing }))
+        Ok((services, Notifier { alerter, task }))
     }
 
-    /// Runs for ever. Each part is a task of its own: one that fails takes no other with it, and
-    /// never the bot.
-    pub(super) async fn run(self, hangups: Hangups) {
-        let home = self.config.data.home(&self.config.lichess);
-        let sources = HttpSources {
-            control: self.control,
-            reload: self.reload,
-            health: self.health,
-            metrics: Some(self.metrics.clone()),
-            event_log: self.listeners.event_log().clone(),
-            archive: home.map(|home| home.join(FILE_NAME)),
-            watch: self.watch.clone(),
-            server: self.config.lichess.url.clone(),
-        };
-        let mut parts = JoinSet::new();
-        parts.spawn(self.reloader.run());
-        parts.spawn(self.watcher.run());
-        parts.spawn(self.metrics.run(self.listeners.subscribe()));
-        parts.spawn(self.selftest.run(self.pool, self.watch.clone()));
-        parts.spawn(reload_at(hangups, sources.reload.clone()));
-        parts.spawn(attend(sources.health.clone(), self.watch));
-        parts.spawn(socket(self.config.clone(), sources.clone()));
-        parts.spawn(page::serve(self.config, sources));
-        while let Some(ended) = parts.join_next().await {
+    /// Runs for ever. Each service is a task of its own, so a failure ends neither another one nor the
+    /// bot.
+    pub(super) async fn run(self, hangups: Signal) {
+        let (sources, config) = (self.sources, self.config);
+        let watch = sources.watch.clone();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(self.reloader.run());
+        tasks.spawn(self.poller.run());
+        tasks.spawn(self.metrics.run(self.listeners.subscribe()));
+        tasks.spawn(self.selftest.run(self.pool, watch.clone()));
+        tasks.spawn(reload_at(hangups, sources.reload.clone()));
+        tasks.spawn(attend(sources.health.clone(), watch));
+        tasks.spawn(serve_socket(config.clone(), sources.clone()));
+        tasks.spawn(serve_page(config, sources));
+        while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a service failed and stays off until the next start");
             }
@@ -143,31 +136,35 @@ impl Services {
     }
 }
 
-/// Reads the config again at each hangup.
-async fn reload_at(mut hangups: Hangups, reload: Reload) {
-    loop {
-        hangups.next().await;
+/// Rereads the config at each SIGHUP.
+async fn reload_at(mut hangups: Signal, reload: Reload) {
+    while hangups.recv().await.is_some() {
         if let Ok(said) = reload.now("SIGHUP").await {
             tracing::info!(said, "SIGHUP: reloading the config");
         }
     }
 }
 
-/// Serves the control socket, if there is to be one and it can be opened.
-async fn socket(config: Config, sources: HttpSources) {
+async fn serve_socket(config: Config, sources: HttpSources) {
     let path = config.data.socket_path(&config.lichess);
-    let opened = path.as_deref().map(Panel::open);
-    match opened {
+    match path.as_deref().map(Panel::open) {
         Some(Ok(panel)) => {
-            let HttpSources {
-                control,
-                reload,
-                health,
-                ..
-            } = sources;
-            panel.serve(control, reload, health).await;
+            panel
+                .serve(sources.control, sources.reload, sources.health)
+                .await;
         }
         Some(Err(error)) => tracing::warn!("the bot cannot be controlled: {error}"),
         None => {}
+    }
+}
+
+async fn serve_page(config: Config, sources: HttpSources) {
+    match Http::open(&config.panel) {
+        Ok(Some(http)) => {
+            tracing::info!(url = http.url(), "operator's page open");
+            http.serve(sources).await;
+        }
+        Ok(None) => {}
+        Err(error) => tracing::warn!("the bot runs without its page: {error}"),
     }
 }

@@ -1,22 +1,22 @@
-//! What several commands need before they can begin: the config and the log options.
+//! Options and setup that several commands share: the config, the evaluator, logs, choices of words.
 
 use std::fs;
-#[cfg(unix)]
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use megaton::archive::{ArchiveReader, FILE_NAME};
 use megaton::config::{Config, Engine, Format, Level, Log};
 use megaton::engine::Evaluator;
 use megaton::tablebase::Syzygy;
 
-use super::failure::Failure;
+use super::failure::{Failure, OrFailure as _};
 
-/// The config that is read when none is named and this exists.
+/// The config that is read by default, if it exists.
 const USUAL_CONFIG: &str = "config.toml";
 
-/// Where the settings come from.
 #[derive(Debug, Args)]
 pub(super) struct ConfigArgs {
     /// Config file [default: config.toml if present, else built-in defaults]
@@ -25,21 +25,20 @@ pub(super) struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// The file that is read, if one is.
     fn path(&self) -> Option<PathBuf> {
         let usual = Path::new(USUAL_CONFIG);
         let usual = || usual.exists().then(|| usual.to_owned());
         self.config.clone().or_else(usual)
     }
 
-    /// The settings, and the file that they came from.
+    /// The config and its file; without a file the defaults.
     pub(super) fn load(&self) -> Result<(Config, Option<PathBuf>), Failure> {
         let Some(path) = self.path() else {
             return Ok((Config::default(), None));
         };
         let config = Config::read(&path)?;
-        if let Some(machine) = memory().filter(|machine| config.engine.hash > *machine) {
-            let hash = config.engine.hash;
+        let hash = config.engine.hash;
+        if let Some(machine) = machine_memory().filter(|machine| hash > *machine) {
             return Err(Failure::setup(format!(
                 "{}: [engine] hash: {hash} MB exceeds this machine's {machine} MB",
                 path.display()
@@ -49,8 +48,17 @@ impl ConfigArgs {
     }
 }
 
-/// Which running bot is spoken to.
-#[cfg(unix)]
+/// The memory of this machine in megabytes, if the system reports it.
+fn machine_memory() -> Option<usize> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024)
+}
+
+/// The running bot that a command talks to.
 #[derive(Debug, Args)]
 pub(super) struct BotArgs {
     #[command(flatten)]
@@ -60,27 +68,26 @@ pub(super) struct BotArgs {
     socket: Option<PathBuf>,
 }
 
-#[cfg(unix)]
 impl BotArgs {
-    /// The control socket. A running bot has read its config long ago: one that is wrong by now
-    /// must not keep anyone from pausing it.
+    /// The control socket. A config that became invalid after the bot read it must not keep the
+    /// operator from controlling the bot.
     pub(super) fn socket(&self) -> Result<Option<PathBuf>, Failure> {
         if let Some(socket) = &self.socket {
             return Ok(Some(socket.clone()));
         }
-        let Some(path) = self.config.path() else {
-            let config = Config::default();
-            return Ok(config.data.socket_path(&config.lichess));
-        };
-        let error = match Config::read(&path) {
-            Ok(config) => return Ok(config.data.socket_path(&config.lichess)),
-            Err(error) => error,
+        let read = self.config.path().map(|path| (Config::read(&path), path));
+        let (error, path) = match read {
+            Some((Err(error), path)) => (error, path),
+            read => {
+                let config = read.and_then(|(read, _)| read.ok()).unwrap_or_default();
+                return Ok(config.data.socket_path(&config.lichess));
+            }
         };
         let (lichess, data) = Config::read_places(&path);
         let Some(socket) = data.socket_path(&lichess).filter(|_| path.exists()) else {
             return Err(error.into());
         };
-        // Where stderr is closed, the answer still comes.
+        // Without stderr the command still works.
         let _ = writeln!(
             io::stderr().lock(),
             "megaton: warning: {error}\nmegaton: warning: trying the socket {}; --socket PATH \
@@ -91,17 +98,56 @@ impl BotArgs {
     }
 }
 
-/// The memory of this machine in megabytes, where the system tells.
-fn memory() -> Option<usize> {
-    let told = fs::read_to_string("/proc/meminfo").ok()?;
-    let total = told
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes / 1024)
+#[derive(Debug, Args)]
+pub(super) struct ArchiveArgs {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Archive file to read, such as a backup, instead of the config's
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
 }
 
-/// What judges positions.
+/// An archive's file and the server whose games it holds.
+#[derive(Debug)]
+pub(super) struct ArchiveLocation {
+    pub(super) path: PathBuf,
+    /// The server's address, without a slash at its end.
+    pub(super) site: String,
+}
+
+impl ArchiveArgs {
+    pub(super) fn locate(&self) -> Result<ArchiveLocation, Failure> {
+        let (config, _) = self.config.load()?;
+        let home = || config.data.home(&config.lichess);
+        let path = self.archive.clone();
+        let path = path.or_else(|| home().map(|home| home.join(FILE_NAME)));
+        let path = path.ok_or_else(|| {
+            Failure::setup("[data] folder is empty: nothing is stored, so there is no archive")
+        })?;
+        let site = config.lichess.url.trim_end_matches('/').to_owned();
+        Ok(ArchiveLocation { path, site })
+    }
+
+    pub(super) fn open(&self) -> Result<(ArchiveReader, ArchiveLocation), Failure> {
+        let location = self.locate()?;
+        Ok((ArchiveReader::open(&location.path)?, location))
+    }
+}
+
+/// Whether an input file is `-`.
+pub(super) fn is_stdin(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+/// The name of an input file for messages.
+pub(super) fn input_name(file: &Path) -> String {
+    if is_stdin(file) {
+        "stdin".to_owned()
+    } else {
+        file.display().to_string()
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct EvalArgs {
     /// Evaluate with this net file, or with the `classical` evaluation [default: the built-in net]
@@ -111,33 +157,37 @@ pub(super) struct EvalArgs {
 
 impl EvalArgs {
     pub(super) fn evaluator(&self) -> Result<Evaluator, Failure> {
-        let named = Evaluator::named(self.eval_file.as_deref().unwrap_or(Path::new("")));
-        named.map_err(|error| Failure::setup(format!("--eval-file: {error}")))
+        named_evaluator(self.eval_file.as_deref()).or_setup("--eval-file")
     }
 }
 
-/// The evaluation that the config names.
+/// The evaluator that the config names.
 pub(super) fn evaluator(engine: &Engine) -> Result<Evaluator, Failure> {
-    let named = Evaluator::named(engine.eval_file.as_deref().unwrap_or(Path::new("")));
-    named.map_err(|error| {
+    named_evaluator(engine.eval_file.as_deref()).map_err(|error| {
         Failure::setup(format!(
             "[engine] eval_file: {error}; \"\" is the built-in net, \"classical\" the evaluation without a net"
         ))
     })
 }
 
-/// The endgame tables in the folders that the config names, if it names any.
+fn named_evaluator(name: Option<&Path>) -> Result<Evaluator, impl std::fmt::Display> {
+    Evaluator::named(name.unwrap_or(Path::new("")))
+}
+
+/// The endgame tables in the config's folders, if it names any.
 pub(super) fn tables(engine: &Engine) -> Result<Option<Arc<Syzygy>>, Failure> {
     if engine.syzygy_path.is_empty() {
         return Ok(None);
     }
-    let opened = Syzygy::open(&engine.syzygy_path);
-    let tables =
-        opened.map_err(|error| Failure::setup(format!("[engine] syzygy_path: {error}")))?;
+    let tables = Syzygy::open(&engine.syzygy_path).or_setup("[engine] syzygy_path")?;
     Ok(Some(Arc::new(tables)))
 }
 
-/// How it logs, over the config.
+/// How many threads this machine runs in parallel.
+pub(super) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
     /// Log level: off, error, warn, info, debug or trace
@@ -149,7 +199,7 @@ pub(super) struct LogArgs {
 }
 
 impl LogArgs {
-    /// The settings with what was typed put over them.
+    /// These settings, changed by the options.
     pub(super) fn over(&self, log: &Log) -> Log {
         Log {
             level: self.log_level.unwrap_or(log.level),
@@ -159,21 +209,36 @@ impl LogArgs {
 }
 
 fn parse_level(word: &str) -> Result<Level, String> {
-    Ok(match word {
-        "off" => Level::Off,
-        "error" => Level::Error,
-        "warn" => Level::Warn,
-        "info" => Level::Info,
-        "debug" => Level::Debug,
-        "trace" => Level::Trace,
-        _ => return Err("use off, error, warn, info, debug or trace".to_owned()),
-    })
+    from_word(word).ok_or_else(|| "use off, error, warn, info, debug or trace".to_owned())
 }
 
 fn parse_format(word: &str) -> Result<Format, String> {
-    match word {
-        "text" => Ok(Format::Text),
-        "json" => Ok(Format::Json),
-        _ => Err("use text or json".to_owned()),
-    }
+    from_word(word).ok_or_else(|| "use text or json".to_owned())
+}
+
+/// The variant that serde names by this word.
+fn from_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
+    serde_json::from_value(word.into()).ok()
+}
+
+/// A word of the command line, its help (empty for none) and the value that it stands for.
+pub(super) type Choice<T> = (&'static str, &'static str, T);
+
+/// Parses one of these words, which the help lists.
+pub(super) fn one_of<T>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let words = choices.iter().map(|(word, help, _)| {
+        let word = PossibleValue::new(*word);
+        if help.is_empty() {
+            word
+        } else {
+            word.help(*help)
+        }
+    });
+    PossibleValuesParser::new(words).try_map(|chosen| {
+        let choice = choices.iter().find(|(word, ..)| *word == chosen);
+        choice.map(|choice| choice.2).ok_or("no such word")
+    })
 }

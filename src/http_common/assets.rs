@@ -1,40 +1,22 @@
-//! Files that are embedded in the program, and what they are served as.
+//! The files of the pages, embedded in the program, and the headers that they are served with.
 
 use axum::http::{HeaderName, header};
+use include_dir::{Dir, include_dir};
 
-#[derive(Clone, Copy, Debug)]
-pub struct Asset {
-    /// Its name in the folder.
-    pub name: &'static str,
-    /// What is in it.
-    pub bytes: &'static [u8],
-}
+/// The board and everything else that both pages share.
+pub static BOARD: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/board");
 
-/// The named files of a folder of `assets/`, as a `&[Asset]`.
-#[macro_export]
-macro_rules! embedded {
-    ($folder:literal: $($name:literal),* $(,)?) => {
-        &[$($crate::http_common::Asset {
-            name: $name,
-            bytes: include_bytes!(
-                concat!(env!("CARGO_MANIFEST_DIR"), "/assets/", $folder, "/", $name)
-            ),
-        }),*]
-    };
-}
-pub use embedded;
+/// The headers of a file.
+pub type Headers = [(HeaderName, &'static str); 2];
 
-/// The headers that tell what a file is.
-pub type Kind = [(HeaderName, &'static str); 2];
-
-/// A file of that name, with the headers that tell what it is.
-pub fn find(folder: &[Asset], name: &str) -> Option<(Kind, &'static [u8])> {
-    let asset = folder.iter().find(|asset| asset.name == name)?;
+/// The file of that name with its headers.
+pub fn find(folder: &'static Dir<'_>, name: &str) -> Option<(Headers, &'static [u8])> {
+    let file = folder.get_file(name)?;
     let headers = [
         (header::CONTENT_TYPE, content_type(name)),
         (header::CACHE_CONTROL, "no-cache"),
     ];
-    Some((headers, asset.bytes))
+    Some((headers, file.contents()))
 }
 
 fn content_type(name: &str) -> &'static str {
@@ -53,18 +35,17 @@ mod tests {
 
     #[test]
     fn a_file_is_served_as_what_it_is() {
-        let folder: &[Asset] =
-            embedded!["board": "index.html", "board.js", "theme.css", "logo.svg"];
-        for (name, kind) in [
-            ("index.html", "text/html; charset=utf-8"),
-            ("board.js", "text/javascript; charset=utf-8"),
-            ("theme.css", "text/css; charset=utf-8"),
-            ("logo.svg", "image/svg+xml"),
+        static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/panel");
+        for (folder, name, kind) in [
+            (&PAGES, "live.html", "text/html; charset=utf-8"),
+            (&BOARD, "board.js", "text/javascript; charset=utf-8"),
+            (&BOARD, "theme.css", "text/css; charset=utf-8"),
+            (&BOARD, "logo.svg", "image/svg+xml"),
         ] {
             let (headers, bytes) = find(folder, name).unwrap();
             assert_eq!(headers[0].1, kind);
             assert!(!bytes.is_empty());
         }
-        assert!(find(folder, "../board/board.js").is_none());
+        assert!(find(&BOARD, "../board/board.js").is_none());
     }
 }

@@ -8,5 +8,5 @@
 mod assets;
 mod origin;
 
-pub use assets::{Asset, Kind, embedded, find};
+pub use assets::{BOARD, Headers, find};
 pub use origin::{ForeignRequest, by_own_name, is_from_here};

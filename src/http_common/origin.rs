@@ -1,33 +1,32 @@
-//! Whose request it is: that of a browser which was sent here by this program, under this machine's
-//! name.
+//! Whether a request comes from our own page, by a name of this machine.
 //!
-//! A page of another site could otherwise give orders here, and a name that someone points at the
-//! loopback could read what stands here.
+//! Otherwise a page of another site could send commands, and a foreign name that resolves to the loopback
+//! (DNS rebinding) could read our data.
 
 use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// Why a request is none of ours.
+/// Why a request is foreign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignRequest {
-    /// It does not say clearly where it goes and where it comes from.
+    /// It has no single Host, or more than one Origin.
     #[error("a request has one Host, and one Origin at most")]
     Unclear,
-    /// It came by the name of another.
+    /// It names another host.
     #[error("this page answers under its own name only")]
     Name,
-    /// A page of another sent it.
+    /// A page of another site sent it.
     #[error("this page answers itself only, not the pages of others")]
     Page,
 }
 
-/// Where the page stands that a browser makes a request for.
+/// The header that tells how the site of the requesting page relates to ours.
 const SITE: &str = "sec-fetch-site";
-/// What it makes it for.
+/// The headers that tell what the request is for.
 const MODE: &str = "sec-fetch-mode";
 const DEST: &str = "sec-fetch-dest";
-/// What proxies add to what they pass on.
+/// Headers that proxies add.
 const PROXIES: [&str; 5] = [
     "forwarded",
     "x-forwarded-for",
@@ -36,11 +35,11 @@ const PROXIES: [&str; 5] = [
     "via",
 ];
 
-/// Whether a request came by a name of this machine (the loopback, the address that was bound, or one
-/// of `hosts`), and from no other page. A person may follow a link of another page here.
+/// Checks that a request names this machine (the loopback, the bound address, or one of `hosts`) and comes
+/// from no page of another site. Links of other pages to ours are allowed.
 ///
 /// # Errors
-/// When it did not; says what it has to be.
+/// When the request is foreign.
 pub fn by_own_name(
     headers: &HeaderMap,
     bound: SocketAddr,
@@ -73,8 +72,8 @@ pub fn by_own_name(
     }
 }
 
-/// Whether a browser says that the page of another wants this for itself: it sends no Origin with
-/// pictures and scripts, and what answers them works all the same.
+/// Whether a browser says that another site's page embeds the response. Browsers send no Origin with
+/// requests for images and scripts.
 fn is_fetched_by_another(headers: &HeaderMap) -> bool {
     let own = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
     let says = |name: &str, what: &str| headers.get(name).is_some_and(|value| value == what);
@@ -82,9 +81,8 @@ fn is_fetched_by_another(headers: &HeaderMap) -> bool {
     !headers.get_all(SITE).iter().all(own) && !follows_link
 }
 
-/// Whether a request was made on this machine, as far as it says: it names the loopback, and no proxy
-/// has passed it on. Anyone who listens at the loopback alone has no other visitors than these and those
-/// of a proxy.
+/// Whether a request seems to come from this machine: it names the loopback, and no proxy forwarded it. A
+/// listener on the loopback receives only such requests and those of proxies.
 pub fn is_from_here(headers: &HeaderMap) -> bool {
     let passed_on = PROXIES.iter().any(|name| headers.contains_key(*name));
     let host = text(headers, &header::HOST).map(name_of);
@@ -99,7 +97,7 @@ fn is_own(host: &str, bound: SocketAddr, hosts: &[String]) -> bool {
     address_of(name).is_some_and(|address| bound.ip().is_unspecified() || address == bound.ip())
 }
 
-/// A host without its port.
+/// The host without its port.
 fn name_of(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,

@@ -1,4 +1,4 @@
-//! The end of a command: one request to the bot behind a socket, one answer.
+//! A command's end of the control socket: one request, one response.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -7,57 +7,45 @@ use std::time::Duration;
 
 use super::protocol::{Request, Response};
 
-/// How long is waited for the bot.
+/// How long a command waits for the bot.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long where it is asked whether it is well: who asks (a container's runtime) waits ten seconds,
-/// and is to hear why.
+/// How long a health check waits: container runtimes give it ten seconds and should see the reason.
 const PATIENCE_OF_PROBES: Duration = Duration::from_secs(8);
-/// Longest answer, in bytes.
-const LONGEST_ANSWER: u64 = 4 << 20;
+/// Longest response, in bytes.
+const LONGEST_RESPONSE: u64 = 4 << 20;
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
-    /// There is no socket.
     #[error("no bot is running: socket {} does not exist", .0.display())]
-    Nobody(PathBuf),
-    /// No one listens at the socket.
+    Missing(PathBuf),
     #[error("no bot is running any more: nothing listens at {}", .0.display())]
-    Left(PathBuf),
-    /// The socket is someone else's.
+    Closed(PathBuf),
     #[error("the socket {} belongs to another user: use the account that runs the bot", .0.display())]
     Forbidden(PathBuf),
-    /// The bot took too long.
     #[error("the bot at {} does not answer", .0.display())]
     Silent(PathBuf),
     #[error("cannot talk to the bot at {}: {source}", path.display())]
-    Broken {
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Broken { path: PathBuf, source: io::Error },
 }
 
 impl Unreachable {
-    fn of(path: &Path, error: io::Error) -> Self {
+    fn of(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        match error.kind() {
-            io::ErrorKind::NotFound => Self::Nobody(path),
-            io::ErrorKind::ConnectionRefused => Self::Left(path),
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing(path),
+            io::ErrorKind::ConnectionRefused => Self::Closed(path),
             io::ErrorKind::PermissionDenied => Self::Forbidden(path),
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::Silent(path),
-            _ => Self::Broken {
-                path,
-                source: error,
-            },
+            _ => Self::Broken { path, source },
         }
     }
 }
 
-/// Asks the bot behind this socket.
+/// Sends a request to the bot behind this socket.
 ///
 /// # Errors
-/// When there is no answer; says why.
+/// When there is no response.
 pub fn ask(path: &Path, request: &Request) -> Result<Response, Unreachable> {
     exchange(path, request).map_err(|error| Unreachable::of(path, error))
 }
@@ -70,16 +58,14 @@ fn exchange(path: &Path, request: &Request) -> io::Result<Response> {
     };
     socket.set_read_timeout(Some(patience))?;
     socket.set_write_timeout(Some(patience))?;
-    let mut line = serde_json::to_string(request)?;
-    line.push('\n');
-    socket.write_all(line.as_bytes())?;
-    let mut answer = String::new();
-    BufReader::new(socket.take(LONGEST_ANSWER)).read_line(&mut answer)?;
-    if answer.is_empty() {
+    writeln!(socket, "{}", serde_json::to_string(request)?)?;
+    let mut response = String::new();
+    BufReader::new(socket.take(LONGEST_RESPONSE)).read_line(&mut response)?;
+    if response.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::ConnectionRefused,
             "it closed the connection",
         ));
     }
-    Ok(serde_json::from_str(&answer)?)
+    Ok(serde_json::from_str(&response)?)
 }

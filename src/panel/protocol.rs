@@ -1,7 +1,7 @@
-//! What goes over the control socket: one JSON object a line, each way.
+//! The messages on the control socket: one JSON object per line, each way.
 //!
-//! Data only. Fields are only ever added to answers; a request with a field that is not known is
-//! refused, for it may have been meant.
+//! Responses only ever gain fields. A request with an unknown field is refused, since the sender meant
+//! something by it.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,9 @@ pub enum Request {
     Health {},
     Pause {},
     Resume {},
-    /// Finish the games and end.
+    /// Finish the games and exit.
     Drain {},
-    /// Read the config again.
+    /// Reread the config.
     Reload {},
     Challenge {
         user: String,
@@ -31,43 +31,38 @@ pub enum Request {
         what: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rated: Option<bool>,
-        /// The colour that we want.
+        /// Our colour.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         color: Option<ColorWish>,
     },
     /// Challenge the last opponent again.
     Rechallenge {},
-    /// Take a challenge of ours back.
+    /// Withdraw a challenge of ours.
     Cancel {
-        /// Which; without it whatever is out or waits to go out.
+        /// Its id; without it the open challenge and those waiting to be sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         challenge: Option<String>,
     },
-    /// Call a game off.
     Abort {
         game: String,
     },
-    /// Give a game up.
     Resign {
         game: String,
     },
-    /// Decline whatever an account wants.
+    /// Decline all challenges of an account.
     Block {
         user: String,
     },
-    /// Do so no longer.
     Unblock {
         user: String,
     },
-    /// Look for games, or no longer.
+    /// Turn matchmaking on or off.
     Matchmaking {
-        /// Which of the two.
         on: bool,
     },
     Join {
-        /// The eight letters of its address.
+        /// The eight letters in its URL.
         arena: String,
-        /// What it asks for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Secret>,
         /// The team to play for.
@@ -75,20 +70,20 @@ pub enum Request {
         team: Option<String>,
     },
     Leave {
-        /// The eight letters of its address.
+        /// The eight letters in its URL.
         arena: String,
     },
-    /// Say something in a game.
+    /// Send a chat message in a game.
     Say {
         game: String,
         text: String,
-        /// To those who watch, not to the opponent.
+        /// Send to the spectators instead of the opponent.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         spectators: bool,
     },
 }
 
-/// A word that no log shows.
+/// A password, which logs do not show.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(pub String);
@@ -100,7 +95,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Request {
-    /// The bot's command; none for what is not the bot's affair.
+    /// The bot's command; `None` for requests that the panel handles itself.
     pub(super) fn command(self) -> Option<Command> {
         Some(match self {
             Self::Status {} => Command::Status,
@@ -158,14 +153,12 @@ impl Request {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Response {
-    /// Whether it is done, or under way.
+    /// Whether the request succeeded, or is in progress.
     pub ok: bool,
-    /// What there is to say: what is done, or why it is not.
+    /// What was done, or why it was refused.
     pub text: String,
-    /// How things are, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Status>>,
-    /// Whether it is well, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthReport>,
 }
@@ -174,14 +167,12 @@ impl Response {
     pub(super) fn done(text: impl Into<String>) -> Self {
         Self {
             ok: true,
-            text: text.into(),
-            ..Self::default()
+            ..Self::refused(text)
         }
     }
 
     pub(super) fn refused(text: impl Into<String>) -> Self {
         Self {
-            ok: false,
             text: text.into(),
             ..Self::default()
         }

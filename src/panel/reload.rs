@@ -1,6 +1,6 @@
-//! The config, read again while the bot runs: what changed is said, a bad file changes nothing.
+//! Rereads the config while the bot runs and reports the changes. An invalid file changes nothing.
 //!
-//! One task does it, anyone who asks; two requests at once are two reloads, one after the other.
+//! One task does it, so concurrent requests run one after the other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,30 +11,29 @@ use tokio::sync::{mpsc, oneshot};
 use crate::bot::{Command, ControlHandle, EventLog, Reply, Settings};
 use crate::config::Config;
 
-/// How long the bot may take to hear of it.
+/// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Reloads that may wait.
+/// Requests that may wait.
 const MOST_WAITING: usize = 4;
 
 type ReloadOutcome = Result<String, String>;
 
-/// Someone asks for a reload.
 #[derive(Debug)]
 struct ReloadRequest {
-    /// By which way it came, in a word or two.
+    /// The source of the request, in a word or two.
     via: &'static str,
     answer: oneshot::Sender<ReloadOutcome>,
 }
 
-/// Asks for a reload. Clones ask the same task.
+/// Requests reloads. Clones share the task.
 #[derive(Clone, Debug)]
 pub struct Reload(mpsc::Sender<ReloadRequest>);
 
 impl Reload {
-    /// Reads the config again, for someone who asks by this way.
+    /// Rereads the config and returns the changes. `via` names the source of the request.
     ///
     /// # Errors
-    /// When the old one stays; says why.
+    /// When the old config stays.
     pub async fn now(&self, via: &'static str) -> ReloadOutcome {
         let ended = || "the bot is shutting down".to_owned();
         let (answer, outcome) = oneshot::channel();
@@ -46,7 +45,7 @@ impl Reload {
     }
 }
 
-/// Reads the config again when asked to.
+/// The task that rereads the config.
 #[derive(Debug)]
 pub struct Reloader {
     path: Option<PathBuf>,
@@ -57,7 +56,7 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// For a bot that runs with this config out of this file.
+    /// For a bot that runs with this config, read from this file.
     pub fn new(path: Option<PathBuf>, current: Config, control: ControlHandle) -> (Self, Reload) {
         let (sender, asked) = mpsc::channel(MOST_WAITING);
         let reloader = Self {
@@ -70,14 +69,14 @@ impl Reloader {
         (reloader, Reload(sender))
     }
 
-    /// One that also writes down what came to nothing; the rest the bot itself writes down.
+    /// Also notes failures in the event log; successes are noted by the bot.
     #[must_use]
     pub fn noting(mut self, event_log: EventLog) -> Self {
         self.event_log = Some(event_log);
         self
     }
 
-    /// Serves until no one can ask any more.
+    /// Runs until all [`Reload`]s are dropped.
     pub async fn run(mut self) {
         while let Some(ReloadRequest { via, answer }) = self.asked.recv().await {
             let outcome = self.reload(via).await;
@@ -88,7 +87,7 @@ impl Reloader {
                     event_log.note("operator", text, None);
                 }
             }
-            // Anyone who asked may have left.
+            // The requester may have given up.
             let _ = answer.send(outcome);
         }
     }
@@ -102,7 +101,7 @@ impl Reloader {
             .map_err(|error| error.to_string())?
             .map_err(|error| error.to_string())?;
         let changes = self.current.changes(&config);
-        // Said all the same: a command may have changed what the file has not.
+        // Sent even without changes: a command may have changed the settings.
         let settings = Arc::new(Settings::from(&config));
         let control = self.control.by(via);
         match control.ask(Command::Reload(settings), PATIENCE).await {

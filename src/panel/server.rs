@@ -1,7 +1,7 @@
 //! The bot's end of the control socket.
 //!
-//! Clients are served beside the bot: few at a time, each with a bounded line and a bounded time.
-//! What they ask goes through a bounded channel; when that is full they are told so.
+//! It serves few clients at a time and limits the length and time of a request. Commands go to the bot
+//! through a bounded channel; if that is full, the client is told.
 
 use std::fs;
 use std::io;
@@ -20,42 +20,34 @@ use super::protocol::{LONGEST, Request, Response};
 use super::reload::Reload;
 use crate::bot::ControlHandle;
 
-/// Clients served at the same time.
+/// Most clients at the same time.
 const MOST_CLIENTS: usize = 16;
-/// Most of a line that is read before it is refused for its length, in bytes.
+/// Bytes read of a line before it is refused for its length.
 const MOST_READ: u64 = 64 << 10;
-/// For a client to send its line, and to take the answer.
+/// Time for a client to send its line, and to take the response.
 const CLIENT_TIME: Duration = Duration::from_secs(5);
-/// For the bot to answer.
+/// Time for the bot to answer.
 const BOT_TIME: Duration = Duration::from_secs(10);
-/// After the system could not take a client in.
-const BREATH: Duration = Duration::from_millis(100);
-/// Longest path of a socket that every system takes, in bytes.
+/// Pause after a failed accept.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Longest socket path that every system accepts, in bytes.
 const LONGEST_PATH: usize = 100;
 
 /// Why there is no control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum PanelError {
-    /// The path is longer than a socket's may be.
     #[error("the path of the control socket is too long ({} bytes, {LONGEST_PATH} fit): {}",
         .0.as_os_str().len(), .0.display())]
     TooLong(PathBuf),
-    /// Something else stands there.
     #[error("{} exists and is not a socket: move it away", .0.display())]
     NoSocket(PathBuf),
-    /// Another process listens there.
     #[error("another bot listens at {}", .0.display())]
     InUse(PathBuf),
-    /// The system says no.
     #[error("cannot open the control socket {}: {source}", path.display())]
-    Failed {
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Failed { path: PathBuf, source: io::Error },
 }
 
-/// An open control socket; the file goes when it is dropped.
+/// An open control socket; dropping it removes the file.
 #[derive(Debug)]
 pub struct Panel {
     listener: UnixListener,
@@ -63,18 +55,17 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Opens the socket for the user of this process alone. One that a dead process left is
-    /// replaced.
+    /// Opens the socket for the user of this process only. Replaces one that a dead process left.
     ///
     /// # Errors
-    /// When it cannot be opened; says why.
+    /// When the socket cannot be opened.
     pub fn open(path: &Path) -> Result<Self, PanelError> {
         Self::check(path)?;
         let failed = |source| PanelError::Failed {
             path: path.to_owned(),
             source,
         };
-        // Made beside its place and moved there: no one finds it with other rights.
+        // Created beside its place and then moved, so that it never has other permissions there.
         let own = path.with_extension(std::process::id().to_string());
         let _ = fs::remove_file(&own);
         let listener = UnixListener::bind(&own).map_err(failed)?;
@@ -90,10 +81,10 @@ impl Panel {
         })
     }
 
-    /// Whether a socket could be opened there; changes nothing.
+    /// Checks whether the socket could be opened; changes nothing.
     ///
     /// # Errors
-    /// When it could not; says why.
+    /// When it could not.
     pub fn check(path: &Path) -> Result<(), PanelError> {
         if path.as_os_str().len() > LONGEST_PATH {
             return Err(PanelError::TooLong(path.to_owned()));
@@ -114,11 +105,11 @@ impl Panel {
         let places = Arc::new(Semaphore::new(MOST_CLIENTS));
         loop {
             let Ok((client, _)) = self.listener.accept().await else {
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(PAUSE).await;
                 continue;
             };
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                // Without a word: it might not be read.
+                // Without a message, which might block.
                 drop(client);
                 continue;
             };
@@ -167,7 +158,7 @@ async fn serve(
     .await?
 }
 
-/// Has a request carried out.
+/// Handles a request.
 pub(super) async fn answer(
     request: Request,
     control: &ControlHandle,

@@ -1,7 +1,7 @@
-//! One look at the bot a second, for everyone who wants to know how it is.
+//! Polls the status of the bot once a second, for all readers.
 //!
-//! Anyone who looks here asks no one: however many scrapes, probes and pages there are, the bot answers
-//! one question a second, and one that does not answer is known by the age of its last answer.
+//! However many scrapes, probes and pages there are, the bot answers one request a second. The age of the
+//! last answer tells whether it still answers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,19 +11,19 @@ use tokio::sync::watch;
 use crate::bot::restart_on_panic;
 use crate::bot::{Command, ControlHandle, Disconnected, Reply, Status};
 
-/// From one look to the next.
+/// Time between two polls.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long an answer may take.
+/// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How the bot was when it last answered.
+/// The last status and its time.
 #[derive(Clone, Debug)]
 pub struct LastStatus {
     pub status: Arc<Status>,
     pub at: Instant,
 }
 
-/// What was last seen of the bot. Clones see the same.
+/// Reads the last status. Clones share it.
 #[derive(Clone, Debug)]
 pub struct StatusWatch {
     begun: Instant,
@@ -31,7 +31,7 @@ pub struct StatusWatch {
     control: ControlHandle,
 }
 
-/// Looks at the bot.
+/// The polling task.
 #[derive(Debug)]
 pub struct StatusPoller {
     control: ControlHandle,
@@ -39,7 +39,6 @@ pub struct StatusPoller {
 }
 
 impl StatusWatch {
-    /// A watch, and who keeps it.
     pub fn new(control: ControlHandle) -> (Self, StatusPoller) {
         let (sender, seen) = watch::channel(None);
         let begun = Instant::now();
@@ -55,32 +54,31 @@ impl StatusWatch {
         (watch, watcher)
     }
 
-    /// The last answer, if there was any.
+    /// The last status, if the bot has answered yet.
     pub fn seen(&self) -> Option<LastStatus> {
         self.seen.borrow().clone()
     }
 
-    /// How the bot was when it last answered.
     pub fn status(&self) -> Option<Arc<Status>> {
         self.seen().map(|seen| seen.status)
     }
 
-    /// How long ago it last answered, or has been asked in vain.
+    /// Time since the last answer, or since the start.
     pub fn age(&self) -> Duration {
         self.seen().map_or(self.begun, |seen| seen.at).elapsed()
     }
 
-    /// Wakes at each new answer.
+    /// Notifies of each new status.
     pub fn changes(&self) -> watch::Receiver<Option<LastStatus>> {
         self.seen.clone()
     }
 
-    /// Has the bot tell those who listen that its engine fails its test. Never waits.
+    /// Reports a failed self-test of the engine to the event bus. Never waits.
     pub(super) fn engine_failed(&self, reason: &str) {
         self.control.engine_failed(reason);
     }
 
-    /// The same of a bot that has been asked in vain for so long.
+    /// A watch whose bot has not answered for so long.
     #[cfg(test)]
     pub(super) fn in_vain_for(mut self, time: Duration) -> Self {
         self.begun = self.begun.checked_sub(time).unwrap();
@@ -89,12 +87,12 @@ impl StatusWatch {
 }
 
 impl StatusPoller {
-    /// Looks for as long as there is a bot.
+    /// Polls until the bot has exited.
     pub async fn run(self) {
-        restart_on_panic("the look at the bot", EVERY, || self.look()).await;
+        restart_on_panic("the status poller", EVERY, || self.poll()).await;
     }
 
-    async fn look(&self) {
+    async fn poll(&self) {
         loop {
             match self.control.ask(Command::Status, PATIENCE).await {
                 Ok(Reply::Status(status)) => {

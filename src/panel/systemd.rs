@@ -1,7 +1,7 @@
-//! What the service manager is told: that the bot has begun, how it is, that it ends.
+//! Notifications to the service manager: readiness, status, shutdown and watchdog.
 //!
-//! The watchdog is fed only while the bot answers and the engine passes its test; a server that
-//! cannot be reached is no reason to be started anew. Without a service manager nothing is told.
+//! The watchdog is notified only while the bot answers and the engine passes its self-test. An
+//! unreachable server is no reason for a restart. Without a service manager this does nothing.
 
 use std::time::Duration;
 
@@ -12,123 +12,98 @@ use super::status_poller::StatusWatch;
 use crate::bot::restart_on_panic;
 use crate::bot::{BotPhase, Status};
 
-/// Longest time between two words.
+/// Longest time between two notifications.
 const LONGEST: Duration = Duration::from_secs(10);
-/// More time that is asked for while games are played to their end.
-const EXTENSION: Duration = Duration::from_secs(40);
+/// Time that a draining bot requests with each notification, in microseconds.
+const EXTENSION: u32 = 40_000_000;
+/// Pause before the notifications restart after a panic.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// Before it is told again after a panic.
-const REVIVE: Duration = Duration::from_secs(1);
-
-/// Tells the service manager for ever; at once that the bot has begun.
+/// Notifies the service manager for ever, first that the bot is ready.
 pub async fn attend(health: Health, watch: StatusWatch) {
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
         return std::future::pending().await;
     }
-    // A watchdog that is not fed ends the bot.
-    restart_on_panic("what tells the service manager", REVIVE, || {
-        feed(&health, &watch)
-    })
-    .await;
+    // Without notifications the watchdog would end the bot.
+    let notifications = || notify_always(&health, &watch);
+    restart_on_panic("systemd notifications", RESTART_PAUSE, notifications).await;
 }
 
-async fn feed(health: &Health, watch: &StatusWatch) {
+async fn notify_always(health: &Health, watch: &StatusWatch) {
     let watchdog = sd_notify::watchdog_enabled();
     let pause = pause(watchdog);
-    tell(vec![SystemdMessage::Ready]).await;
-    let mut said = Notified {
-        watched: watchdog.is_some(),
+    notify(vec![NotifyState::Ready.to_string()]).await;
+    let mut notified = Notified {
+        has_watchdog: watchdog.is_some(),
         ..Notified::default()
     };
     loop {
-        let words = said.next(watch.status().as_deref(), &health.report());
-        tell(words).await;
+        notify(notified.next(watch.status().as_deref(), &health.report())).await;
         tokio::time::sleep(pause).await;
     }
 }
 
-/// What was said, and is not said again.
+/// What the service manager knows already.
 #[derive(Debug, Default)]
 struct Notified {
-    /// Whether there is a watchdog to be fed.
-    watched: bool,
+    has_watchdog: bool,
     line: String,
-    ending: bool,
-    /// That the watchdog is not fed.
-    hungry: bool,
+    stopping: bool,
+    /// The watchdog was not notified.
+    starving: bool,
 }
 
 impl Notified {
-    /// What there is to say of a bot that is so.
-    fn next(&mut self, status: Option<&Status>, report: &HealthReport) -> Vec<SystemdMessage> {
-        let mut words = Vec::new();
+    /// The next notifications.
+    fn next(&mut self, status: Option<&Status>, report: &HealthReport) -> Vec<String> {
+        let mut states = Vec::new();
         if let Some(status) = status {
             let line = line(status);
             if line != self.line {
-                words.push(SystemdMessage::Status(line.clone()));
+                states.push(NotifyState::Status(&line).to_string());
                 self.line = line;
             }
             if status.state == BotPhase::Draining {
-                if !std::mem::replace(&mut self.ending, true) {
-                    words.push(SystemdMessage::Stopping);
+                if !std::mem::replace(&mut self.stopping, true) {
+                    states.push(NotifyState::Stopping.to_string());
                 }
-                words.push(SystemdMessage::Longer);
+                states.push(NotifyState::ExtendTimeoutUsec(EXTENSION).to_string());
             }
         }
         if report.alive {
-            self.hungry = false;
-            words.extend(self.watched.then_some(SystemdMessage::Fed));
-        } else if !std::mem::replace(&mut self.hungry, true) {
+            self.starving = false;
+            if self.has_watchdog {
+                states.push(NotifyState::Watchdog.to_string());
+            }
+        } else if !std::mem::replace(&mut self.starving, true) {
             let wrong = report.checks.iter().filter(|check| !check.ok);
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
             tracing::error!(reasons = wrong.join("; "), "watchdog not notified");
         }
-        words
+        states
     }
 }
 
-/// Several words fit into the time after which the watchdog bites.
+/// Notifies a watchdog three times in its period.
 fn pause(watchdog: Option<Duration>) -> Duration {
     watchdog.map_or(LONGEST, |limit| (limit / 3).min(LONGEST))
 }
 
-/// Something that the service manager is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum SystemdMessage {
-    Ready,
-    Status(String),
-    Fed,
-    Stopping,
-    Longer,
-}
-
-impl SystemdMessage {
-    fn as_state(&self) -> NotifyState<'_> {
-        match self {
-            Self::Ready => NotifyState::Ready,
-            Self::Status(line) => NotifyState::Status(line),
-            Self::Fed => NotifyState::Watchdog,
-            Self::Stopping => NotifyState::Stopping,
-            Self::Longer => NotifyState::ExtendTimeoutUsec(EXTENSION.as_micros() as u32),
-        }
-    }
-}
-
-/// Tells it, on a thread that may be kept waiting.
-async fn tell(words: Vec<SystemdMessage>) {
-    if words.is_empty() {
+/// Sends notifications on a thread that may block.
+async fn notify(states: Vec<String>) {
+    if states.is_empty() {
         return;
     }
-    let told = tokio::task::spawn_blocking(move || {
-        let states: Vec<NotifyState<'_>> = words.iter().map(SystemdMessage::as_state).collect();
-        sd_notify::notify(&states)
+    let sent = tokio::task::spawn_blocking(move || {
+        let states = states.iter().map(|state| NotifyState::Custom(state));
+        sd_notify::notify(&states.collect::<Vec<_>>())
     });
-    if let Ok(Err(error)) = told.await {
+    if let Ok(Err(error)) = sent.await {
         tracing::debug!(%error, "cannot notify the service manager");
     }
 }
 
-/// How the bot is, in one line.
+/// The status in one line.
 fn line(status: &Status) -> String {
     let games = match status.games.len() {
         0 => "no game".to_owned(),
@@ -141,15 +116,14 @@ fn line(status: &Status) -> String {
     } else {
         "; not connected"
     };
-    let alarms: Vec<&str> = status.alarms.iter().map(|it| it.kind.as_str()).collect();
-    let alarms = match alarms.join(", ") {
-        none if none.is_empty() => none,
-        some => format!("; ALERT: {some}"),
+    let alerts: Vec<&str> = status.alarms.iter().map(|it| it.kind.as_str()).collect();
+    let alerts = if alerts.is_empty() {
+        String::new()
+    } else {
+        format!("; ALERT: {}", alerts.join(", "))
     };
-    format!(
-        "{account} {}; {games}{stream}{alarms}",
-        status.state.describe()
-    )
+    let phase = status.state.describe();
+    format!("{account} {phase}; {games}{stream}{alerts}")
 }
 
 #[cfg(test)]
@@ -199,13 +173,12 @@ mod tests {
         let deaf = health(&silent, SelfTest::default());
         let dull = health(&watch, SelfTest::failed("it plays a2a3"));
         let mut said = Notified {
-            watched: true,
+            has_watchdog: true,
             ..Notified::default()
         };
         let mut is_fed = |health: &Health| {
             let words = said.next(Some(&Status::default()), &health.report());
-            let mut words = words.iter().map(|word| word.as_state().to_string());
-            words.any(|word| word == "WATCHDOG=1")
+            words.iter().any(|word| word == "WATCHDOG=1")
         };
         assert!(is_fed(&well));
         for ill in [&deaf, &dull] {

@@ -208,7 +208,7 @@ async fn webhook(bot: &Bot) -> TcpListener {
     let (alerter, alerts) = alerts.expect("it can be told");
     let (watch, watcher) = StatusWatch::new(bot.control.clone());
     tokio::spawn(watcher.run());
-    tokio::spawn(alerter.tell_days(bot.archiver.days()));
+    tokio::spawn(alerter.report_days(bot.archiver.days()));
     tokio::spawn(alerts.run(bot.listeners.subscribe(), watch));
     hook
 }

@@ -85,7 +85,7 @@ impl World {
         tokio::spawn(watcher.run());
         let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
         tokio::spawn(reloader.run());
-        let http = Http::open(panel).unwrap().unwrap().patient(patience);
+        let http = Http::open(panel).unwrap().unwrap().with_timeouts(patience);
         let url = http.url();
         tokio::spawn(http.serve(HttpSources {
             control,

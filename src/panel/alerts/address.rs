@@ -1,4 +1,4 @@
-//! The address of a webhook: a secret that comes from the environment or from a file.
+//! The address of a webhook: a secret from the environment or a file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,44 +6,41 @@ use std::path::{Path, PathBuf};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
-/// The variable that holds it.
+/// The variable with the address.
 pub const WEBHOOK_VARIABLE: &str = "MEGATON_WEBHOOK";
 
-/// Longer than any address.
+/// Longest address, in bytes.
 const MAX_LENGTH: usize = 2048;
 
-/// Where messages go. `Debug` shows the host and nothing else.
+/// The address of a webhook. `Debug` shows only the host.
 #[derive(Clone)]
 pub struct Address {
     url: SecretString,
     host: String,
 }
 
-/// Why there is no address.
+/// Why the address cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// The file cannot be read.
     #[error("[alerts] webhook_file: cannot read {}: {source}", path.display())]
     Unreadable {
         path: PathBuf,
-        /// What the system says.
         source: std::io::Error,
     },
-    /// There is something, but no address.
     #[error("{origin} holds no address of a webhook: {problem}")]
     Unusable {
         /// The variable or the file.
         origin: String,
-        /// What is wrong, without quoting it.
+        /// Does not quote the content.
         problem: &'static str,
     },
 }
 
 impl Address {
-    /// The address of the environment, else of `file`; none where neither is given.
+    /// The address in the environment, else in `file`; `None` without either.
     ///
     /// # Errors
-    /// When there is something that cannot be used; says what, without quoting it.
+    /// When it cannot be used. The error does not quote it.
     pub fn from_env_or_file(file: Option<&Path>) -> Result<Option<Self>, AddressError> {
         let variable = std::env::var_os(WEBHOOK_VARIABLE);
         let variable = variable.map(|value| value.to_string_lossy().into_owned());
@@ -59,10 +56,10 @@ impl Address {
         Self::parse(&text, &format!("the file {}", path.display())).map(Some)
     }
 
-    /// Takes a text for an address, white space around it removed.
+    /// Parses an address, ignoring surrounding white space. `origin` names its source in errors.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not an address.
     pub fn parse(text: &str, origin: &str) -> Result<Self, AddressError> {
         let unusable = |problem| AddressError::Unusable {
             origin: origin.to_owned(),
@@ -83,12 +80,12 @@ impl Address {
         })
     }
 
-    /// The host, which may be shown.
+    /// The host, which is not secret.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// The whole of it, for the one call that goes there.
+    /// The whole address.
     pub(super) fn expose(&self) -> &str {
         self.url.expose_secret()
     }

@@ -1,41 +1,39 @@
-//! How many messages there may be. Pure.
+//! Limits the number of messages. Pure.
 //!
-//! The same words again within a while say nothing new, unless the contrary was said since. Beyond so
-//! many in an hour the rest are counted, and the next message that goes out says how many they were.
-//! Of what lasts the first word in the hour goes out all the same, and the last is kept until there is
-//! room for it: no one shall believe it over while it is not. One thing that comes and goes takes only a
-//! part of the room.
+//! A repeated message is suppressed for a while, unless the opposite was sent in between. Messages beyond
+//! the hourly limit are counted, and the next one sent says how many there were. For a lasting condition
+//! the first message of an hour is always sent, and the last one is kept until there is room, so that the
+//! operator never misses how it ended. A condition that comes and goes may use only part of the limit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::rules::AlertMessage;
 
-/// The span that messages are counted over.
 const HOUR: Duration = Duration::from_secs(3600);
-/// For so long the same words are not repeated.
+/// How long a repeated message is suppressed.
 const QUIET: Duration = Duration::from_secs(600);
 
-/// Of one thing that comes and goes, so many beginnings an hour are told, and as many ends.
+/// Most beginnings, and most ends, of one lasting condition in an hour.
 const MOST_ALIKE: usize = 3;
 
-/// Whether a message goes out.
+/// Whether to send a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitDecision {
     No,
     Yes {
-        /// So many did not since the last one that did.
+        /// Messages suppressed since the last one sent.
         held_back: u64,
     },
 }
 
-/// The messages of the last hour.
+/// The messages sent in the last hour.
 #[derive(Debug)]
 pub(super) struct MessageLimit {
     most: usize,
     sent: VecDeque<(Instant, AlertMessage)>,
     held_back: u64,
-    /// The last words about what lasts, as far as they were held back.
+    /// The last messages about lasting conditions, if they were held back.
     untold: VecDeque<AlertMessage>,
 }
 
@@ -73,7 +71,7 @@ impl MessageLimit {
         }
     }
 
-    /// A last word that was held back, once there is room for it.
+    /// A message that was held back, once there is room.
     pub(super) fn overdue(&mut self, now: Instant) -> Option<AlertMessage> {
         self.forget(now);
         if self.sent.len() >= self.most {

@@ -26,20 +26,20 @@ use super::status_poller::{LastStatus, StatusWatch};
 use crate::bot::BotEvent;
 use crate::config::Alerts as Settings;
 
-/// How often it is looked how the bot is.
+/// Time between two looks at the status.
 const LOOK: Duration = Duration::from_secs(5);
-/// Messages of others that may wait.
+/// Messages that may wait.
 const MOST_WAITING: usize = 16;
 
-/// Hands in messages that something else than the bot's news gives rise to. Clones hand in at the
-/// same place; without a webhook they go nowhere.
+/// Sends messages that do not come from the event bus. Clones share the webhook; without one the messages
+/// are dropped.
 #[derive(Clone, Debug)]
 pub struct Alerter {
     messages: mpsc::Sender<AlertMessage>,
     end: CancellationToken,
 }
 
-/// Tells a webhook what is wrong.
+/// Watches the bot and sends messages to a webhook.
 #[derive(Debug)]
 pub struct Alerts {
     rules: AlertRules,
@@ -47,26 +47,26 @@ pub struct Alerts {
     client: Option<WebhookClient>,
     handed_in: mpsc::Receiver<AlertMessage>,
     end: CancellationToken,
-    /// When news were last missed, until it was looked what they were.
+    /// When events were last dropped, until the status has been compared.
     missed: Option<Instant>,
-    /// How often it is looked how the bot is.
+    /// Time between two looks at the status.
     every: Duration,
 }
 
 impl Alerter {
-    /// A message of its own, such as the summary of a day. Never waits.
+    /// Sends a message, such as the summary of a day. Never waits.
     pub fn say(&self, kind: &'static str, text: impl Into<String>) {
-        // Too many of them, or no one to take them: then there is no message.
+        // A full queue, or no webhook, drops the message.
         let _ = self.messages.try_send(AlertMessage::new(kind, text));
     }
 
-    /// Nothing more will be said: what was handed in is brought, and [`Alerts::run`] ends.
+    /// Lets [`Alerts::run`] send what is queued and end.
     pub fn end(&self) {
         self.end.cancel();
     }
 
-    /// Tells the summary of each day, for as long as there is someone who makes them.
-    pub async fn tell_days(self, mut days: watch::Receiver<Option<String>>) {
+    /// Sends the summary of each day until their source is gone.
+    pub async fn report_days(self, mut days: watch::Receiver<Option<String>>) {
         while days.changed().await.is_ok() {
             let day = days.borrow_and_update().clone();
             if let Some(day) = day {
@@ -77,16 +77,14 @@ impl Alerter {
 }
 
 impl Alerts {
-    /// For this address, if there is one, by these settings.
-    ///
     /// # Errors
-    /// When connections cannot be set up at all.
+    /// When no HTTP client can be created.
     pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
-        let (sender, handed_in) = mpsc::channel(MOST_WAITING);
+        let (messages, handed_in) = mpsc::channel(MOST_WAITING);
         let client = address.map(|address| WebhookClient::new(address, settings.format));
         let end = CancellationToken::new();
         let alerter = Alerter {
-            messages: sender,
+            messages,
             end: end.clone(),
         };
         let alerts = Self {
@@ -101,25 +99,24 @@ impl Alerts {
         Ok((alerter, alerts))
     }
 
-    /// Listens for as long as there is a bot, or until [`Alerter::end`]; ends once the last message is
-    /// brought, or given up.
-    pub async fn run(mut self, mut news: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
+    /// Runs until the bot has exited or [`Alerter::end`]; ends once the last message is sent or given up.
+    pub async fn run(mut self, mut events: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
         let Some(client) = self.client.take() else {
             return;
         };
-        let (post, letters) = mpsc::channel(MOST_WAITING);
-        let posting = tokio::spawn(client.run(letters));
+        let (sender, queue) = mpsc::channel(MOST_WAITING);
+        let sending = tokio::spawn(client.run(queue));
         let account = || -> Arc<str> {
             let account = watch.status().and_then(|status| status.account.clone());
             account.unwrap_or_else(|| "megaton".to_owned()).into()
         };
-        let mut looking = tokio::time::interval(self.every);
+        let mut ticks = tokio::time::interval(self.every);
         loop {
             let messages = tokio::select! {
                 biased;
                 Some(message) = self.handed_in.recv() => vec![message],
                 () = self.end.cancelled() => break,
-                event = news.recv() => match event {
+                event = events.recv() => match event {
                     Ok(event) => self.rules.hear(&event).into_iter().collect(),
                     Err(broadcast::error::RecvError::Lagged(_)) => {
                         self.missed = Some(Instant::now());
@@ -127,30 +124,30 @@ impl Alerts {
                     }
                     Err(broadcast::error::RecvError::Closed) => break,
                 },
-                _ = looking.tick() => self.look(&watch),
+                _ = ticks.tick() => self.look(&watch),
             };
             for message in messages {
-                self.send(&post, &account(), message);
+                self.send(&sender, &account(), message);
             }
         }
-        // What happened last may be what matters most.
-        while let Ok(event) = news.try_recv() {
+        // The last events may matter most.
+        while let Ok(event) = events.try_recv() {
             if let Some(message) = self.rules.hear(&event) {
-                self.send(&post, &account(), message);
+                self.send(&sender, &account(), message);
             }
         }
-        drop(post);
-        // How long the end of the program waits for it is not decided here.
-        let _ = posting.await;
+        drop(sender);
+        // The caller limits the time.
+        let _ = sending.await;
     }
 
-    /// What is to be told of how the bot is, after what could not be told before.
+    /// The messages that were held back, and those that the status gives rise to.
     fn look(&mut self, watch: &StatusWatch) -> Vec<AlertMessage> {
         let now = Instant::now();
         let mut messages: Vec<AlertMessage> = self.limit.overdue(now).into_iter().collect();
         if let Some(LastStatus { status, at }) = watch.seen() {
             messages.extend(self.rules.look(&status, now));
-            // The news that were not missed have been taken in by then.
+            // By then all events that were not dropped have been handled.
             if self.missed.is_some_and(|missed| at >= missed + self.every) {
                 self.missed = None;
                 messages.extend(self.rules.compare(&status));
@@ -161,7 +158,7 @@ impl Alerts {
 
     fn send(
         &mut self,
-        post: &mpsc::Sender<webhook::WebhookMessage>,
+        sender: &mpsc::Sender<webhook::WebhookMessage>,
         account: &Arc<str>,
         message: AlertMessage,
     ) {
@@ -173,7 +170,7 @@ impl Alerts {
                     message,
                     held_back,
                 };
-                if post.try_send(message).is_err() {
+                if sender.try_send(message).is_err() {
                     tracing::warn!("webhook too slow: message dropped");
                 }
             }

@@ -1,4 +1,4 @@
-//! What is worth a message. Pure: news and looks go in, messages come out.
+//! What deserves a message. Pure: events and statuses go in, messages come out.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -7,14 +7,12 @@ use crate::bot::game::{Anomaly, Ending};
 use crate::bot::{AlertKind, BotEvent, BotPhase, Status};
 use crate::lichess;
 
-/// Something to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AlertMessage {
-    /// One word for it.
+    /// One word.
     pub(super) kind: &'static str,
-    /// What there is to say.
     pub(super) text: String,
-    /// Whether it says that something is well again.
+    /// Whether a condition has ended.
     pub(super) over: bool,
 }
 
@@ -34,22 +32,22 @@ impl AlertMessage {
         }
     }
 
-    /// Whether it is about something that continues until its end is told, so that the last word counts.
+    /// Whether it is about a lasting condition, whose end is a message too.
     pub(super) fn lasts(&self) -> bool {
         let alarm = AlertKind::ALL.iter().any(|it| it.as_str() == self.kind);
         alarm || matches!(self.kind, "deaf" | "ended")
     }
 }
 
-/// What was told and is not over yet.
+/// The conditions that messages have reported and that have not ended.
 #[derive(Debug)]
 pub(super) struct AlertRules {
     deaf_after: Duration,
-    /// Since when no one can challenge the bot.
+    /// Since when the event stream has been down.
     closed: Option<Instant>,
     deaf: bool,
     spent: bool,
-    /// The alarms that are on, as far as was told.
+    /// The reported alerts that are active.
     alarms: BTreeSet<&'static str>,
 }
 
@@ -64,7 +62,7 @@ impl AlertRules {
         }
     }
 
-    /// Takes in news: what they give rise to.
+    /// The message about an event.
     pub(super) fn hear(&mut self, event: &BotEvent) -> Option<AlertMessage> {
         match event {
             BotEvent::Alarm { kind, .. } => _ = self.alarms.insert(kind.as_str()),
@@ -74,7 +72,7 @@ impl AlertRules {
         Self::of(event)
     }
 
-    /// After news were missed: the alarms that began or ended among them.
+    /// The messages about alerts that began or ended in dropped events.
     pub(super) fn compare(&mut self, status: &Status) -> Vec<AlertMessage> {
         let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let missed = kinds.filter_map(|kind| {
@@ -94,7 +92,6 @@ impl AlertRules {
         missed.collect()
     }
 
-    /// What news give rise to.
     fn of(event: &BotEvent) -> Option<AlertMessage> {
         match event {
             BotEvent::Alarm { kind, text } => Some(AlertMessage::new(kind.as_str(), text.as_str())),
@@ -123,16 +120,16 @@ impl AlertRules {
         }
     }
 
-    /// Takes in how the bot is.
+    /// The messages about a status.
     pub(super) fn look(&mut self, status: &Status, now: Instant) -> Vec<AlertMessage> {
         let mut messages = Vec::new();
-        self.listen(status, now, &mut messages);
-        self.count(status, &mut messages);
+        self.check_stream(status, now, &mut messages);
+        self.check_quota(status, &mut messages);
         messages
     }
 
-    /// Whether it can be challenged at all.
-    fn listen(&mut self, status: &Status, now: Instant, out: &mut Vec<AlertMessage>) {
+    /// Whether the event stream has been down too long.
+    fn check_stream(&mut self, status: &Status, now: Instant, out: &mut Vec<AlertMessage>) {
         if status.stream.open {
             self.closed = None;
             if std::mem::take(&mut self.deaf) {
@@ -153,8 +150,8 @@ impl AlertRules {
         }
     }
 
-    /// Whether the day's games against bots are used up.
-    fn count(&mut self, status: &Status, out: &mut Vec<AlertMessage>) {
+    /// Whether the daily quota of bot games is used up.
+    fn check_quota(&mut self, status: &Status, out: &mut Vec<AlertMessage>) {
         let Some(quota) = &status.quota else { return };
         let spent = quota.bot_games_limit > 0 && quota.bot_games >= quota.bot_games_limit;
         if spent && !self.spent {

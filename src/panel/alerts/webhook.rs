@@ -1,4 +1,4 @@
-//! How messages get to a webhook: one after the other, each tried a few times, none for ever.
+//! Sends messages to a webhook, one after the other, each with a few attempts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,14 @@ use super::rules::AlertMessage;
 use crate::config::AlertFormat;
 use crate::lichess::HttpFetcher;
 
-/// For one try, from asking to the end of the answer.
+/// Time for one attempt.
 const TIME: Duration = Duration::from_secs(10);
-/// How often a message is tried, and the pause after the first try that failed; it doubles.
+/// Attempts per message, and the pause after the first one, which doubles.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(2);
-/// Longest text that is sent, in characters; chat services take no more than twice that.
+/// Longest text, in characters; chat services accept twice that.
 const LONGEST: usize = 900;
 
-/// A message on its way.
 #[derive(Clone, Debug)]
 pub(super) struct WebhookMessage {
     pub(super) account: Arc<str>,
@@ -27,7 +26,6 @@ pub(super) struct WebhookMessage {
     pub(super) held_back: u64,
 }
 
-/// Brings messages to an address.
 #[derive(Debug)]
 pub(super) struct WebhookClient {
     address: Address,
@@ -57,15 +55,15 @@ impl WebhookClient {
         Ok(self)
     }
 
-    /// Brings what is handed in, until no one can hand in any more.
-    pub(super) async fn run(mut self, mut letters: mpsc::Receiver<WebhookMessage>) {
-        while let Some(message) = letters.recv().await {
-            self.bring(&message).await;
+    /// Sends messages until their queue closes.
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<WebhookMessage>) {
+        while let Some(message) = queue.recv().await {
+            self.deliver(&message).await;
         }
     }
 
-    async fn bring(&mut self, message: &WebhookMessage) {
-        let (kind, body) = self.written(message);
+    async fn deliver(&mut self, message: &WebhookMessage) {
+        let (kind, body) = self.body(message);
         let mut pause = self.pause;
         for number in 1..=TRIES {
             let sent = self.pages.post(self.address.expose(), kind, body.clone());
@@ -83,7 +81,7 @@ impl WebhookClient {
         }
     }
 
-    /// Said once, until it is well again.
+    /// Logs a failure once, until the webhook works again.
     fn complain(&mut self, error: &str) {
         if !std::mem::replace(&mut self.failing, true) {
             let host = self.address.host();
@@ -91,8 +89,8 @@ impl WebhookClient {
         }
     }
 
-    /// The body of a message, and what kind of text that is.
-    fn written(&self, message: &WebhookMessage) -> (&'static str, String) {
+    /// The content type and body of a message.
+    fn body(&self, message: &WebhookMessage) -> (&'static str, String) {
         let line = line(message);
         match self.format {
             AlertFormat::Text => ("text/plain; charset=utf-8", line),

@@ -1,4 +1,4 @@
-//! What the evidence means. Pure.
+//! Whether the bot is alive and ready. Pure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,46 +9,39 @@ use super::disk_space::FreeSpace;
 use super::selftest::SelfTestResult;
 use crate::bot::{BotPhase, EventStreamStatus, Status};
 
-/// An answer older than this is none: the bot answers every second.
+/// An older answer does not count; the bot answers every second.
 const FRESH: Duration = Duration::from_secs(30);
-/// Silence on the event stream that is too long, in milliseconds. The server blinks every 7 s.
+/// Silence of the event stream that is too long, in milliseconds; the server sends a blank line every 7 s.
 const SILENCE: u64 = 30_000;
-/// Less room than this is none, in bytes.
+/// Least free disk space, in bytes.
 const ROOM: u64 = 16 << 20;
 
-/// How a bot is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HealthReport {
-    /// Whether it lives; if not, it should be started anew.
+    /// If not, the process should be restarted.
     pub alive: bool,
-    /// Whether it would take a game now.
+    /// Whether the bot would accept a game now.
     pub ready: bool,
-    /// What was looked at.
     pub checks: Vec<Check>,
 }
 
-/// One thing that was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Check {
-    /// What, in one word.
+    /// One word.
     pub name: String,
-    /// Whether it is well.
     pub ok: bool,
-    /// How it is, in words.
     pub text: String,
 }
 
-/// What is known of a bot.
 #[derive(Clone, Debug)]
 pub(super) struct HealthInputs {
     pub(super) status: Option<Arc<Status>>,
-    /// How long ago it last answered, or has been asked in vain.
+    /// Time since the last answer, or since the start.
     pub(super) age: Duration,
-    /// What came of the engine's last test.
     pub(super) engine: Option<SelfTestResult>,
-    /// How much room there is where it keeps its things.
+    /// Free space of the data folder.
     pub(super) room: FreeSpace,
 }
 

@@ -1,46 +1,43 @@
-//! How much room a folder has, looked at now and then by a thread of its own.
+//! Free space of a folder's disk, read now and then by a thread of its own.
 //!
-//! A disk that hangs holds anyone who asks it anything. No one but this thread does: not the threads
-//! that games are played on, and no probe, however often it comes.
+//! A disk that hangs blocks every thread that accesses it, so no other thread does.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// From one look to the next.
+/// Time between two readings.
 const EVERY: Duration = Duration::from_secs(5);
-/// A look that takes longer hangs.
+/// A reading that takes longer means that the disk hangs.
 const HANGS: Duration = Duration::from_secs(30);
 
-/// What is known of the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FreeSpace {
-    /// No one has looked yet, or the system does not tell.
+    /// Not read yet, or the system does not report it.
     Unknown,
-    /// Bytes that may still be written there.
+    /// In bytes.
     Free(u64),
-    /// The disk has been asked for so long and does not answer.
+    /// The disk has not answered for so long.
     Silent(Duration),
 }
 
-/// Looks at a folder for as long as there is a clone of it.
+/// Monitors a folder until all clones are dropped.
 #[derive(Clone, Debug)]
 pub(super) struct DiskMonitor {
     seen: Arc<Mutex<DiskReading>>,
-    /// The thread ends when the last of these goes.
+    /// The thread ends when all clones of this are dropped.
     _end: mpsc::Sender<()>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct DiskReading {
     free: Option<u64>,
-    /// When the look under way began.
+    /// When the current reading began.
     begun: Option<Instant>,
 }
 
 impl DiskMonitor {
-    /// Looks at the disk of this folder.
     pub(super) fn of(folder: PathBuf) -> Self {
         Self::by(move || free(&folder))
     }
@@ -69,7 +66,7 @@ impl DiskMonitor {
         monitor
     }
 
-    /// What the last look found; asks no one.
+    /// The last reading; accesses no disk.
     pub(super) fn room(&self) -> FreeSpace {
         lock(&self.seen).room(Instant::now())
     }
@@ -90,25 +87,18 @@ fn lock(seen: &Mutex<DiskReading>) -> MutexGuard<'_, DiskReading> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes that may still be written there; none where the system does not tell.
-#[cfg(unix)]
+/// Free bytes, if the system reports them.
 fn free(folder: &Path) -> Option<u64> {
-    // What does not exist yet is made on the disk of the first folder above that does.
+    // A missing folder would be created on the disk of its first existing parent.
     let there = folder.ancestors().find(|place| place.exists())?;
     let disk = rustix::fs::statvfs(there).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
-}
-
-#[cfg(not(unix))]
-fn free(_: &Path) -> Option<u64> {
-    None
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn a_folder_that_is_still_to_be_made_has_room_too() {
         let folder = tempfile::tempdir().unwrap();

@@ -20,8 +20,7 @@ use self::checks::HealthInputs;
 use self::disk_space::{DiskMonitor, FreeSpace};
 use super::status_poller::StatusWatch;
 
-/// Looks after the health of a running bot; anyone who asks it is kept waiting by nothing. Clones look
-/// after the same.
+/// The health of a running bot. Reading it never waits. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Health {
     watch: StatusWatch,
@@ -30,7 +29,7 @@ pub struct Health {
 }
 
 impl Health {
-    /// For a bot that is watched and keeps its things in this folder.
+    /// For a bot with this data folder.
     pub fn new(watch: StatusWatch, engine: SelfTest, home: Option<PathBuf>) -> Self {
         Self {
             watch,
@@ -39,7 +38,7 @@ impl Health {
         }
     }
 
-    /// How it is, from what is known already.
+    /// The health from what is known already.
     pub fn report(&self) -> HealthReport {
         let inputs = HealthInputs {
             status: self.watch.status(),
@@ -50,7 +49,7 @@ impl Health {
         checks::judge(&inputs)
     }
 
-    /// How much room there was where it keeps its things when someone last looked, in bytes.
+    /// Free space of the data folder at the last reading, in bytes.
     pub fn free(&self) -> Option<u64> {
         match self.room() {
             FreeSpace::Free(free) => Some(free),

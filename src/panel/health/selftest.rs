@@ -1,8 +1,8 @@
-//! The engine, asked now and then for a move that it must find.
+//! The self-test: now and then the engine must find a move.
 //!
-//! Of an engine that is well only while no game runs, and with what no search wants: a game that is
-//! played tests the engine better than this does, and must not be slowed by it. A machine that is busy
-//! for a moment is no reason to start a bot anew: one failure is looked at again before it counts.
+//! A healthy engine is tested only between games, on idle cores: games test it better, and the self-test
+//! must not slow them. A failure counts only if the next test fails too, since the machine may have been
+//! busy for a moment.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,37 +13,36 @@ use crate::engine::{Limits, Pool, SearchResult, StopReason};
 use crate::panel::status_poller::StatusWatch;
 use crate::rules::Game;
 
-/// From one test to the next.
+/// Time between two tests.
 const EVERY: Duration = Duration::from_secs(300);
-/// The same after a failure, and how long it waits for a pause between games.
+/// Time to the next test after a failure, and between two looks for a pause between games.
 const LATER: Duration = Duration::from_secs(10);
-/// So many failures in a row count.
+/// Failures in a row that count.
 const ENOUGH: u32 = 2;
-/// How long an answer may take.
+/// Time for the search.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Positions that it may visit.
+/// Limit of the search.
 const NODES: u64 = 2000;
 /// A game in which one move blows up the king.
 const MOVES: &str = "g1f3 a7a6 f3g5 a6a5";
 const WINS: &str = "g5f7";
 
-/// What came of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SelfTestResult {
-    /// The move was found, in so long.
+    /// The engine found the move in this time.
     Passed(Duration),
-    /// It was not; why.
+    /// Why it did not.
     Failed(String),
 }
 
-/// What came of the last test that counts. Clones share it.
+/// The last result that counts. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct SelfTest(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
     last: Option<SelfTestResult>,
-    /// Failures since the last test that was passed.
+    /// Failures since the last success.
     failures: u32,
 }
 
@@ -52,26 +51,26 @@ impl SelfTest {
     pub async fn run(self, pool: Pool, watch: StatusWatch) {
         loop {
             let idle = || watch.status().is_none_or(|status| status.games.is_empty());
-            // One that failed is asked on, games or not: a bot whose engine is well again must not be
-            // ended for what is past.
+            // After a failure tests continue during games, so that a recovered engine is noticed before
+            // the bot is restarted.
             if matches!(self.last(), Some(SelfTestResult::Passed(_))) && !idle() {
                 tokio::time::sleep(LATER).await;
                 continue;
             }
             let tested = test(&pool).await;
-            let pause = self.take_in(tested, idle(), &watch);
+            let pause = self.record(tested, idle(), &watch);
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// What came of the last one that counts.
+    /// The last result that counts.
     pub(super) fn last(&self) -> Option<SelfTestResult> {
         self.known().last.clone()
     }
 
-    /// Takes in what came of a test; says how long to wait for the next. Of failures in a row the first
-    /// that counts is news; where a game takes the cores none says anything about the engine.
-    fn take_in(&self, tested: SelfTestResult, idle: bool, watch: &StatusWatch) -> Duration {
+    /// Records a result and returns the time to the next test. The first failure in a row that counts is
+    /// reported; while games use the cores, a failure says nothing about the engine.
+    fn record(&self, tested: SelfTestResult, idle: bool, watch: &StatusWatch) -> Duration {
         let mut known = self.known();
         let SelfTestResult::Failed(why) = &tested else {
             *known = Known {
@@ -98,7 +97,7 @@ impl SelfTest {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One whose last test failed.
+    /// A failed self-test.
     #[cfg(test)]
     pub(in crate::panel) fn failed(why: &str) -> Self {
         let failed = Known {
@@ -123,7 +122,7 @@ async fn test(pool: &Pool) -> SelfTestResult {
     let search = engine.think(&game, limits);
     let (done, answer) = oneshot::channel();
     search.on_done(Box::new(move |thought| {
-        // Anyone who waited may have given up.
+        // The receiver may have given up.
         let _ = done.send(thought);
     }));
     match tokio::time::timeout(PATIENCE, answer).await {
@@ -166,7 +165,7 @@ mod tests {
         let selftest = SelfTest::default();
         let mut failures = commands.failures();
         let mut news_of = |tested: SelfTestResult| {
-            selftest.take_in(tested, true, &watch);
+            selftest.record(tested, true, &watch);
             let news = failures.has_changed().unwrap();
             let said = failures.borrow_and_update().clone();
             said.filter(|_| news)
@@ -189,7 +188,7 @@ mod tests {
         let selftest = SelfTest::default();
         let failed = || SelfTestResult::Failed("no answer in 30 s".to_owned());
         let passed = SelfTestResult::Passed(Duration::from_millis(4));
-        let take_in = |tested, idle| selftest.take_in(tested, idle, &watch);
+        let take_in = |tested, idle| selftest.record(tested, idle, &watch);
         assert_eq!(take_in(passed.clone(), true), EVERY);
         assert_eq!(take_in(failed(), true), LATER);
         assert_eq!(selftest.last(), Some(passed.clone()), "once is not enough");

@@ -1,7 +1,6 @@
-//! Who may ask: those who use this page by its own name, and those who showed the password.
+//! Access control: who may read, and who may send commands.
 //!
-//! A page of another site could otherwise steer the bot, and a name that someone points at the
-//! loopback could read what stands here.
+//! Every request must come from our own page by a name of this machine: see `http_common::origin`.
 
 use std::time::Instant;
 
@@ -12,66 +11,71 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::app_state::AppState;
+use super::app_state::{AppState, Site};
+use super::assets;
 use super::session::LoginOutcome;
 use crate::http_common::{ForeignRequest, by_own_name, is_from_here};
 
-/// The cookie that names a session.
+/// The session cookie.
 pub(super) const COOKIE: &str = "megaton-session";
 
-/// A refusal in words.
+/// Headers of every response.
+const RULES: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+];
+
 pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
     (status, Json(json!({ "ok": false, "text": text }))).into_response()
 }
 
-/// What holds for every request: the name that it came by, how long it may take, and what a
-/// browser may do with the answer.
-pub(super) async fn watch(State(site): State<AppState>, request: Request, next: Next) -> Response {
-    if let Err(stranger) = by_own_name(request.headers(), site.address(), site.hosts()) {
-        let hint = match stranger {
+/// Applies to every request: checks its origin, limits its time, and adds the headers.
+pub(super) async fn protect(State(site): State<Site>, request: Request, next: Next) -> Response {
+    if let Err(foreign) = by_own_name(request.headers(), site.address, &site.hosts) {
+        let hint = match foreign {
             ForeignRequest::Name => ": see [panel] hosts",
             ForeignRequest::Unclear | ForeignRequest::Page => "",
         };
-        return refusal(StatusCode::FORBIDDEN, &format!("{stranger}{hint}"));
+        return refusal(StatusCode::FORBIDDEN, &format!("{foreign}{hint}"));
     }
-    let answered = tokio::time::timeout(site.patience().request, next.run(request)).await;
+    let answered = tokio::time::timeout(site.timeouts.request, next.run(request)).await;
     let mut response =
         answered.unwrap_or_else(|_| refusal(StatusCode::REQUEST_TIMEOUT, "request timed out"));
-    let rules = [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
-        (header::X_FRAME_OPTIONS, "DENY"),
-        (
-            HeaderName::from_static("cross-origin-resource-policy"),
-            "same-origin",
-        ),
-        (
-            header::CONTENT_SECURITY_POLICY,
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-             connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-        ),
-    ];
-    for (name, value) in rules {
+    for (name, value) in RULES {
         let value = HeaderValue::from_static(value);
         response.headers_mut().entry(name).or_insert(value);
     }
     response
 }
 
-/// What says much: for those on this machine, and of others for those alone who showed the password.
-/// A proxy on this machine has visitors from everywhere.
-pub(super) async fn guard(State(site): State<AppState>, request: Request, next: Next) -> Response {
+/// Protects private data: requests from this machine may read it, others need the password. A proxy on
+/// this machine forwards requests from everywhere, so those count as others.
+pub(super) async fn require_reader(
+    State(site): State<Site>,
+    request: Request,
+    next: Next,
+) -> Response {
     let headers = request.headers();
-    let from_here = site.address().ip().is_loopback() && is_from_here(headers);
-    if from_here || is_known(&site, headers) == Ok(()) {
+    let is_local = site.address.ip().is_loopback() && is_from_here(headers);
+    if is_local || authenticate(&site, headers).is_ok() {
         return next.run(request).await;
     }
     let wants_page = request.method() == Method::GET
-        && text(request.headers(), &header::ACCEPT).is_some_and(|kind| kind.contains("text/html"));
+        && text(headers, &header::ACCEPT).is_some_and(|kind| kind.contains("text/html"));
     if wants_page {
-        return super::assets::door();
+        return assets::login();
     }
-    let text = if site.key().is_set() {
+    let text = if site.sessions.is_set() {
         "password required"
     } else {
         "remote access needs a password: set [panel] token_file and restart the bot"
@@ -79,32 +83,35 @@ pub(super) async fn guard(State(site): State<AppState>, request: Request, next: 
     refusal(StatusCode::UNAUTHORIZED, text)
 }
 
-/// What steers the bot: for those alone who showed the password, wherever they come from.
-pub(super) async fn steer(State(site): State<AppState>, request: Request, next: Next) -> Response {
+/// Protects commands: they need the password everywhere.
+pub(super) async fn require_operator(
+    State(site): State<Site>,
+    request: Request,
+    next: Next,
+) -> Response {
     let headers = request.headers();
-    if !site.key().is_set() {
+    if !site.sessions.is_set() {
         let text = "commands are disabled here: set [panel] token_file and restart the bot";
         return refusal(StatusCode::FORBIDDEN, text);
     }
-    let by_session = bearer(headers).is_none();
-    if let Err((status, text)) = is_known(&site, headers) {
+    if let Err((status, text)) = authenticate(&site, headers) {
         return refusal(status, text);
     }
-    // A browser that holds the session says where the request was made.
-    if by_session && !headers.contains_key(header::ORIGIN) {
+    // A browser that sends the cookie also sends the origin.
+    if bearer(headers).is_none() && !headers.contains_key(header::ORIGIN) {
         return refusal(StatusCode::FORBIDDEN, "the request states no origin");
     }
     next.run(request).await
 }
 
-/// Whether the headers show the password or name a session.
-pub(super) fn is_known(
+/// Whether the headers contain the password or name a session.
+pub(super) fn authenticate(
     site: &AppState,
     headers: &HeaderMap,
 ) -> Result<(), (StatusCode, &'static str)> {
     let now = Instant::now();
     if let Some(given) = bearer(headers) {
-        return match site.key().try_password(given, now) {
+        return match site.sessions.try_password(given, now) {
             LoginOutcome::Right => Ok(()),
             LoginOutcome::Wrong => Err((StatusCode::UNAUTHORIZED, "wrong password")),
             LoginOutcome::Later => Err((
@@ -113,21 +120,19 @@ pub(super) fn is_known(
             )),
         };
     }
-    let known = session(headers).is_some_and(|id| site.key().knows_session(id, now));
-    if known {
-        Ok(())
-    } else {
-        Err((StatusCode::UNAUTHORIZED, "password required"))
+    match session(headers) {
+        Some(id) if site.sessions.knows_session(id, now) => Ok(()),
+        _ => Err((StatusCode::UNAUTHORIZED, "password required")),
     }
 }
 
-/// The password that is shown. What else a proxy or a browser says who it is by is none of ours.
+/// The password of a Bearer header. Other schemes belong to proxies and browsers.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, word) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("Bearer").then(|| word.trim())
 }
 
-/// What the cookie says.
+/// The session id of the cookie.
 pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
     let pairs = text(headers, &header::COOKIE)?.split(';');
     let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));

@@ -1,135 +1,105 @@
-//! Games and challenges as the pages are told them. Pure: records in, plain data out.
+//! Games as the pages get them: the records of the archive, with what a board and a clock need. Pure.
 
 use serde::Serialize;
 
 use super::replay::{Replay, ReplayStep};
 use crate::archive::{
-    ChallengeRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord, ReviewRecord,
-    ScoreRecord, Source, TimeControlRecord,
+    ChallengeRecord, EndingRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord,
+    ReviewRecord, ScoreRecord, Source, TimeControlRecord,
 };
 use crate::bot::{Clocks, LiveGame, SearchInfo};
-use crate::lichess::Side;
+use crate::lichess::{Side, Speed};
 
-/// Plies at which no clock runs yet.
+/// Plies before the clocks run.
 const FIRST_PLIES: usize = 2;
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct PlayerDto {
-    id: Option<String>,
-    name: String,
-    title: Option<String>,
-    rating: Option<i32>,
-    provisional: bool,
-    diff: Option<i32>,
-}
-
-impl From<&PlayerRecord> for PlayerDto {
-    fn from(player: &PlayerRecord) -> Self {
-        Self {
-            id: player.id.clone(),
-            name: player.name.clone(),
-            title: player.title.clone(),
-            rating: player.rating,
-            provisional: player.provisional,
-            diff: player.rating_diff,
-        }
-    }
-}
-
-/// What a game is, whatever stands on its board.
+/// A game without its board.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct GameSummary {
     pub(super) id: String,
-    white: PlayerDto,
-    black: PlayerDto,
-    us: Option<&'static str>,
+    white: PlayerRecord,
+    black: PlayerRecord,
+    us: Option<Side>,
     rated: bool,
-    speed: &'static str,
+    speed: Speed,
     time: String,
     /// Milliseconds on each clock at the start.
     initial: Option<Millis>,
     pub(super) began: Millis,
     origin: Origin,
     program: Option<String>,
-    pub(super) ending: Option<EndingDto>,
-    /// How it ended for us; nothing for a game without a result.
+    pub(super) ending: Option<EndingRecord>,
+    /// Our result; `None` for a game without a result.
     outcome: Option<Outcome>,
     plies: usize,
 }
 
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct EndingDto {
-    status: &'static str,
-    winner: Option<&'static str>,
-    pub(super) at: Millis,
-}
-
-impl GameSummary {
-    pub(super) fn of(record: &GameRecord) -> Self {
-        Self::with_plies(record, record.moves.len())
-    }
-
-    /// Of a record without its moves.
-    pub(super) fn with_plies(record: &GameRecord, plies: usize) -> Self {
-        let initial = match record.control {
-            TimeControlRecord::Clock { initial, .. } => Some(initial),
-            _ => None,
-        };
+impl From<&GameRecord> for GameSummary {
+    fn from(record: &GameRecord) -> Self {
         Self {
             id: record.id.clone(),
-            white: (&record.white).into(),
-            black: (&record.black).into(),
-            us: record.us.map(Side::as_str),
+            white: record.white.clone(),
+            black: record.black.clone(),
+            us: record.us,
             rated: record.rated,
-            speed: record.speed.as_str(),
+            speed: record.speed,
             time: record.control.to_string(),
-            initial,
+            initial: initial(record),
             began: record.began(),
             origin: record.origin,
             program: record.program.clone(),
-            ending: record.ending.as_ref().map(|ending| EndingDto {
-                status: ending.status.as_str(),
-                winner: ending.winner.map(Side::as_str),
-                at: ending.at,
-            }),
+            ending: record.ending.clone(),
             outcome: record.our_outcome(),
-            plies,
+            plies: record.moves.len(),
         }
     }
 }
 
-/// The clocks as stated, and whose runs since.
+impl GameSummary {
+    /// Of a record without its moves.
+    pub(super) fn with_plies(record: &GameRecord, plies: usize) -> Self {
+        Self {
+            plies,
+            ..Self::from(record)
+        }
+    }
+}
+
+fn initial(record: &GameRecord) -> Option<Millis> {
+    match record.control {
+        TimeControlRecord::Clock { initial, .. } => Some(initial),
+        _ => None,
+    }
+}
+
+/// The clocks as last reported, and the side whose clock runs since.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct ClocksDto {
     white: Option<Millis>,
     black: Option<Millis>,
-    running: Option<&'static str>,
+    running: Option<Side>,
     at: Millis,
     initial: Option<Millis>,
 }
 
 impl ClocksDto {
     fn of(record: &GameRecord, clocks: Clocks) -> Self {
-        let initial = match record.control {
-            TimeControlRecord::Clock { initial, .. } => Some(initial),
-            _ => None,
-        };
-        let runs = record.ending.is_none() && record.moves.len() >= FIRST_PLIES;
-        let turn = GameRecord::mover(record.moves.len());
+        let plies = record.moves.len();
+        let runs = record.ending.is_none() && plies >= FIRST_PLIES;
         Self {
             white: clocks.white,
             black: clocks.black,
-            running: runs.then(|| turn.as_str()),
+            running: runs.then(|| GameRecord::mover(plies)),
             at: clocks.stated,
-            initial,
+            initial: initial(record),
         }
     }
 }
 
-/// What the engine thinks, or thought of our last move.
+/// The running search, or the result of the one for our last move.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct SearchResultDto {
-    /// As White sees it.
+    /// From White's view.
     score: Option<ScoreRecord>,
     depth: Option<u32>,
     seldepth: Option<u32>,
@@ -139,7 +109,7 @@ pub(super) struct SearchResultDto {
     source: Option<&'static str>,
     lag: Option<Millis>,
     line: Vec<String>,
-    /// Whether the search is under way.
+    /// Whether the search is running.
     live: bool,
     pondering: bool,
 }
@@ -147,37 +117,38 @@ pub(super) struct SearchResultDto {
 impl SearchResultDto {
     fn of(record: &GameRecord, thinking: Option<&SearchInfo>, replay: &Replay) -> Option<Self> {
         let us = record.us?;
-        let made = record.moves.iter().take(replay.shown.len()).enumerate();
+        let made = record.moves.iter().take(replay.steps.len()).enumerate();
         let ours = made.filter(|(ply, _)| GameRecord::mover(*ply) == us);
         let last = ours.clone().rfind(|(_, made)| made.is_annotated());
-        // The way to the server is learned with the next state: the latest that is known counts.
+        // The lag of a move becomes known with the next state, so the latest known one counts.
         let lag = ours.filter_map(|(_, made)| made.lag).next_back();
         if let Some(thinking) = thinking {
+            let pondering = thinking.pondering;
             return Some(Self {
-                score: Some(by_white(thinking.score, us)),
+                score: Some(match us {
+                    Side::White => thinking.score,
+                    Side::Black => thinking.score.turned(),
+                }),
                 depth: Some(thinking.depth),
                 seldepth: Some(thinking.seldepth),
                 nodes: Some(thinking.nodes),
                 nps: Some(thinking.nps),
                 time: Some(thinking.time),
-                source: Some(if thinking.pondering {
-                    "pondering"
-                } else {
-                    "thinking"
-                }),
+                source: Some(if pondering { "pondering" } else { "thinking" }),
                 lag,
                 line: thinking.san.clone(),
                 live: true,
-                pondering: thinking.pondering,
+                pondering,
             });
         }
         let (ply, made) = last?;
+        let nps = |time| Some(made.nodes? * 1000 / time);
         Some(Self {
             score: made.white_score(ply),
             depth: made.depth,
             seldepth: made.seldepth,
             nodes: made.nodes,
-            nps: nps(made),
+            nps: made.time.filter(|time| *time > 0).and_then(nps),
             time: made.time,
             source: source(made),
             lag,
@@ -188,18 +159,6 @@ impl SearchResultDto {
     }
 }
 
-fn by_white(score: ScoreRecord, us: Side) -> ScoreRecord {
-    match us {
-        Side::White => score,
-        Side::Black => score.turned(),
-    }
-}
-
-fn nps(made: &MoveRecord) -> Option<u64> {
-    let time = made.time.filter(|time| *time > 0)?;
-    Some(made.nodes? * 1000 / time)
-}
-
 fn source(made: &MoveRecord) -> Option<&'static str> {
     (made.source != Source::Unknown).then(|| made.source.as_str())
 }
@@ -208,16 +167,16 @@ fn source(made: &MoveRecord) -> Option<&'static str> {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct LiveGameDto {
     #[serde(flatten)]
-    head: GameSummary,
+    summary: GameSummary,
     fen: String,
     ply: usize,
-    turn: &'static str,
+    turn: Side,
     san: Option<String>,
     last: Vec<String>,
     blast: Vec<String>,
     check: Option<String>,
     clocks: ClocksDto,
-    /// Plies and the scores after them, as White sees them.
+    /// Plies and the scores after them, from White's view.
     scores: Vec<(usize, ScoreRecord)>,
     pub(super) thought: Option<SearchResultDto>,
 }
@@ -225,18 +184,19 @@ pub(super) struct LiveGameDto {
 impl LiveGameDto {
     pub(super) fn of(live: &LiveGame, replay: &Replay) -> Self {
         let record = &*live.record;
-        let last = replay.shown.last();
+        let ply = replay.steps.len();
+        let last = replay.steps.last();
         let scores = record.moves.iter().enumerate();
         let scores = scores.filter_map(|(ply, made)| Some((ply + 1, made.white_score(ply)?)));
         Self {
-            head: GameSummary::of(record),
+            summary: record.into(),
             fen: replay.position.fen(),
-            ply: replay.shown.len(),
-            turn: GameRecord::mover(replay.shown.len()).as_str(),
-            san: last.map(|shown| shown.san.clone()),
-            last: last.map_or_else(Vec::new, |shown| ends(&shown.uci)),
-            blast: last.map_or_else(Vec::new, |shown| shown.blast.clone()),
-            check: last.and_then(|shown| shown.check.clone()),
+            ply,
+            turn: GameRecord::mover(ply),
+            san: last.map(|step| step.san.clone()),
+            last: last.map_or_else(Vec::new, |step| squares(&step.uci)),
+            blast: last.map_or_else(Vec::new, |step| step.blast.clone()),
+            check: last.and_then(|step| step.check.clone()),
             clocks: ClocksDto::of(record, live.clocks),
             scores: scores.collect(),
             thought: SearchResultDto::of(record, live.thinking.as_ref(), replay),
@@ -244,21 +204,21 @@ impl LiveGameDto {
     }
 }
 
-fn ends(uci: &str) -> Vec<String> {
-    let part = |from: usize, to: usize| uci.get(from..to).map(ToOwned::to_owned);
-    [part(0, 2), part(2, 4)].into_iter().flatten().collect()
+/// The squares of a move.
+fn squares(uci: &str) -> Vec<String> {
+    let squares = [uci.get(0..2), uci.get(2..4)].into_iter().flatten();
+    squares.map(ToOwned::to_owned).collect()
 }
 
-/// One move of a whole game.
 #[derive(Clone, Debug, Serialize)]
 struct MoveDto {
     #[serde(flatten)]
-    shown: ReplayStep,
+    step: ReplayStep,
     #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<Millis>,
     #[serde(skip_serializing_if = "Option::is_none")]
     spent: Option<Millis>,
-    /// As White sees it.
+    /// From White's view.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<ScoreRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -277,10 +237,10 @@ struct MoveDto {
     line: Vec<String>,
 }
 
-/// What a second look at the game found.
+/// The result of the blunder search.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReviewDto {
-    /// The move that cost the point, counted from 1.
+    /// The losing move, counted from 1.
     ply: Option<usize>,
     text: String,
     /// What would have followed the better move.
@@ -305,34 +265,32 @@ impl From<&ReviewRecord> for ReviewDto {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FullGame {
     #[serde(flatten)]
-    head: GameSummary,
-    /// The server's clock when this was said.
+    summary: GameSummary,
+    /// The server's clock.
     now: Millis,
     url: String,
     start: String,
-    turn: &'static str,
+    turn: Side,
     moves: Vec<MoveDto>,
     clocks: Option<ClocksDto>,
     thought: Option<SearchResultDto>,
-    review: Option<ReviewDto>,
+    pub(super) review: Option<ReviewDto>,
 }
 
 impl FullGame {
-    /// A game that runs, or that is over: then there are no clocks. `replay` is it played again.
+    /// A running game, or a finished one, which has no clocks. `replay` is its replay.
     pub(super) fn of(
         record: &GameRecord,
         replay: &Replay,
         live: Option<&LiveGame>,
-        review: Option<ReviewDto>,
         server: &str,
         now: Millis,
     ) -> Self {
         let thinking = live.and_then(|live| live.thinking.as_ref());
-        let thought = SearchResultDto::of(record, thinking, replay);
-        let moves = replay.shown.iter().cloned().zip(replay.lines.clone());
-        let moves = moves.zip(&record.moves).enumerate();
-        let moves = moves.map(|(ply, ((shown, line), made))| MoveDto {
-            shown,
+        let steps = replay.steps.iter().cloned().zip(replay.lines.clone());
+        let moves = steps.zip(&record.moves).enumerate();
+        let moves = moves.map(|(ply, ((step, line), made))| MoveDto {
+            step,
             clock: made.clock,
             spent: made.spent,
             score: made.white_score(ply),
@@ -344,50 +302,32 @@ impl FullGame {
             lag: made.lag,
             line,
         });
-        let moves: Vec<MoveDto> = moves.collect();
         Self {
-            head: GameSummary::of(record),
+            summary: record.into(),
             now,
             url: format!("{}/{}", server.trim_end_matches('/'), record.id),
             start: replay.start.fen(),
-            turn: GameRecord::mover(moves.len()).as_str(),
-            moves,
+            turn: GameRecord::mover(replay.steps.len()),
+            moves: moves.collect(),
             clocks: live.map(|live| ClocksDto::of(record, live.clocks)),
-            thought,
-            review,
+            thought: SearchResultDto::of(record, thinking, replay),
+            review: None,
         }
     }
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct ChallengeDto {
-    id: String,
-    at: Millis,
-    direction: crate::archive::Direction,
-    user: PlayerDto,
-    rated: bool,
-    variant: String,
+pub(super) struct ChallengeDto<'r> {
+    #[serde(flatten)]
+    record: &'r ChallengeRecord,
     time: String,
-    verdict: &'static str,
-    reason: Option<String>,
-    rule: Option<String>,
-    why: Option<String>,
 }
 
-impl From<&ChallengeRecord> for ChallengeDto {
-    fn from(record: &ChallengeRecord) -> Self {
+impl<'r> From<&'r ChallengeRecord> for ChallengeDto<'r> {
+    fn from(record: &'r ChallengeRecord) -> Self {
         Self {
-            id: record.id.clone(),
-            at: record.at,
-            direction: record.direction,
-            user: (&record.user).into(),
-            rated: record.rated,
-            variant: record.variant.clone(),
+            record,
             time: record.control.to_string(),
-            verdict: record.verdict.as_str(),
-            reason: record.reason.clone(),
-            rule: record.rule.clone(),
-            why: record.why.clone(),
         }
     }
 }
@@ -410,7 +350,7 @@ mod tests {
                 }),
                 ..GameRecord::default()
             };
-            serde_json::to_value(GameSummary::of(&record)).unwrap()["outcome"].clone()
+            serde_json::to_value(GameSummary::from(&record)).unwrap()["outcome"].clone()
         };
         assert_eq!(told(Status::VariantEnd, Some(Side::Black)), "win");
         assert_eq!(told(Status::NoStart, Some(Side::White)), "loss");

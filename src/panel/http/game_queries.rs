@@ -1,8 +1,8 @@
-//! Games that are over, for the pages: the latest from the event log, the rest from the archive.
+//! Finished games for the pages: the latest from the event log, the others from the archive.
 //!
-//! The archive is read by one page at a time, by threads that give way to the searches of games:
-//! however many ask, the bot and its writer notice nothing. Without an archive there are the latest
-//! games; one that is there and cannot be read is said to be so.
+//! One request at a time reads the archive, on a thread with less priority than the searches of games, so
+//! the bot and its writer notice no readers. Without an archive only the latest games are known; an
+//! archive that exists but cannot be read is an error.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,38 +15,37 @@ use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::sync::{Semaphore, oneshot};
 
-use super::app_state::AppState;
+use super::app_state::{AppState, Site};
 use super::auth::refusal;
-use super::dto::{FullGame, GameSummary};
+use super::dto::{FullGame, GameSummary, ReviewDto};
 use super::replay::Replay;
 use crate::archive::{
-    ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Opponent, Order,
-    Outcome, PgnOptions, RatedGame, ResultFilter, ReviewRecord, dates, follow, opponents_of,
-    pgn_reviewed,
+    ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Order, Outcome,
+    PgnOptions, RatedGame, ResultFilter, ReviewRecord, dates, follow, opponents_of, pgn_reviewed,
 };
 use crate::lichess::{Side, Speed};
 
-/// Games that are given at once.
+/// Games in a response.
 const MOST_GAMES: usize = 200;
-/// Games that the rating is drawn from.
+/// Games in the graph of the rating.
 const MOST_RATED: usize = 3000;
-/// Opponents that are listed, those met most often. The page says so where there are as many.
+/// Opponents in a response, the most frequent first. The page says if there are that many.
 const MOST_OPPONENTS: usize = 1000;
 
-/// How much nicer than the rest of the program anyone who reads is: nicer than the searches of games.
+/// Added to the niceness of the reading thread: more than the searches of games have.
 const NICENESS: i32 = 10;
 
-/// The archive, opened when it is first asked.
+/// The archive, opened by the first query.
 #[derive(Debug)]
 pub(super) struct GameQueries {
     path: Option<PathBuf>,
     open: Arc<Mutex<Option<ArchiveReader>>>,
-    /// One reader at a time, counted until it has read: one whose page has left meanwhile too.
+    /// Held by the reading thread until it is done, even if its request has been cancelled.
     turn: Arc<Semaphore>,
-    /// Why it could not be read the last time, if so.
+    /// The error of the last query, if any.
     trouble: Mutex<Option<ArchiveError>>,
 }
 
@@ -60,7 +59,7 @@ impl GameQueries {
         }
     }
 
-    /// What the archive answers; nothing where none is configured.
+    /// The answer of the archive; `None` if none is configured.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&ArchiveReader) -> Result<T, ArchiveError> + Send + 'static,
@@ -69,11 +68,10 @@ impl GameQueries {
             return Ok(None);
         };
         let turn = Arc::clone(&self.turn).acquire_owned().await;
-        let turn = turn.expect("nobody closes it");
+        let turn = turn.expect("the semaphore is never closed");
         let open = Arc::clone(&self.open);
         let at = path.clone();
         let read = move || {
-            // Nothing ends this thread before it has its answer, anyone who wanted it.
             let _turn = turn;
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
             let reader = match open.take() {
@@ -81,30 +79,31 @@ impl GameQueries {
                 None => ArchiveReader::open(&at)?,
             };
             let answer = question(&reader)?;
-            // Only one that answers is kept.
+            // A reader that failed is not used again.
             *open = Some(reader);
             Ok(answer)
         };
         let failed = |reason: String| Err(ArchiveError::Failed { path, reason });
-        let (say, said) = oneshot::channel();
-        // A thread that has become nice stays so: none is used that others use too.
-        let reader = thread::Builder::new().name("shelf".into()).spawn(move || {
-            // On Linux that of the thread, not of the process. Failing is harmless.
+        let (sender, receiver) = oneshot::channel();
+        // Niceness cannot be lowered again, so no thread of a pool may do this.
+        let thread = thread::Builder::new().name("archive reader".into());
+        let spawned = thread.spawn(move || {
+            // On Linux this changes the thread, not the process. Failing is harmless.
             let _ = rustix::process::nice(NICENESS);
-            let _ = say.send(read());
+            let _ = sender.send(read());
         });
-        let answer = match reader {
-            Ok(_) => said
+        let answer = match spawned {
+            Ok(_) => receiver
                 .await
                 .unwrap_or_else(|_| failed("a fault of this program".to_owned())),
             Err(error) => failed(error.to_string()),
         };
-        self.note(answer.as_ref().err().filter(|error| is_there(error)));
+        self.log(answer.as_ref().err().filter(|error| is_there(error)));
         answer.map(Some)
     }
 
-    /// Says in the log what is wrong: once, however often someone asks.
-    fn note(&self, trouble: Option<&ArchiveError>) {
+    /// Logs trouble once, however many queries fail.
+    fn log(&self, trouble: Option<&ArchiveError>) {
         let mut known = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref() == trouble {
             return;
@@ -116,29 +115,13 @@ impl GameQueries {
     }
 }
 
-/// Whether there is a file that cannot be read. Where nothing is to be kept there may be none, and
-/// then the latest games are all that there is.
+/// Whether the archive exists and cannot be read. A missing archive is no error: if nothing is archived,
+/// the latest games are all there is.
 fn is_there(error: &ArchiveError) -> bool {
     !matches!(error, ArchiveError::Missing(_))
 }
 
-/// What was found in the archive and among the latest games.
-#[derive(Debug)]
-pub(super) struct GamePage<T> {
-    pub(super) list: Vec<T>,
-    /// Why these are of the latest games alone, if they are.
-    pub(super) trouble: Option<ArchiveError>,
-}
-
-/// What the archive answered, if it did, and why it did not.
-fn parted<T: Default>(answer: Result<Option<T>, ArchiveError>) -> (T, Option<ArchiveError>) {
-    match answer {
-        Ok(answer) => (answer.unwrap_or_default(), None),
-        Err(error) => (T::default(), Some(error)),
-    }
-}
-
-/// The same for anyone who is told of a file that cannot be read: one that is not there holds nothing.
+/// The answer of an archive that need not exist.
 pub(super) fn if_there<T>(
     answer: Result<Option<T>, ArchiveError>,
 ) -> Result<Option<T>, ArchiveError> {
@@ -148,7 +131,21 @@ pub(super) fn if_there<T>(
     }
 }
 
-/// Which games are wanted.
+/// A list from the archive and the latest games.
+#[derive(Debug)]
+pub(super) struct GamePage<T> {
+    pub(super) list: Vec<T>,
+    /// Why the list has the latest games only.
+    pub(super) trouble: Option<ArchiveError>,
+}
+
+fn split<T: Default>(answer: Result<Option<T>, ArchiveError>) -> (T, Option<ArchiveError>) {
+    match answer {
+        Ok(answer) => (answer.unwrap_or_default(), None),
+        Err(error) => (T::default(), Some(error)),
+    }
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct GameQuery {
@@ -157,7 +154,7 @@ pub(super) struct GameQuery {
     #[serde(deserialize_with = "known_speed")]
     speed: Option<Speed>,
     color: Option<Side>,
-    /// Begun before this moment; or at it, if the id comes after this one in the list.
+    /// Only games that began before this moment, or at it and come after this id in the list.
     before: Option<Millis>,
     after: Option<String>,
     limit: Option<usize>,
@@ -165,30 +162,23 @@ pub(super) struct GameQuery {
 
 impl GameQuery {
     fn fits(&self, record: &GameRecord) -> bool {
-        let opponent = record.opponent();
-        let named = |wanted: &String| {
-            let wanted = wanted.to_lowercase();
-            opponent.is_some_and(|it| it.name.to_lowercase() == wanted)
+        let is_opponent = |wanted: &String| {
+            let opponent = record.opponent();
+            opponent.is_some_and(|it| it.name.to_lowercase() == wanted.to_lowercase())
         };
-        self.opponent.as_ref().is_none_or(named)
-            && self
-                .result
-                .is_none_or(|it| record.our_outcome() == Some(it))
+        let outcome = record.our_outcome();
+        self.opponent.as_ref().is_none_or(is_opponent)
+            && self.result.is_none_or(|it| outcome == Some(it))
             && self.speed.is_none_or(|it| record.speed == it)
             && self.color.is_none_or(|it| record.us == Some(it))
-            && self.goes_on_to(record)
+            && match (self.before, &self.after) {
+                (None, _) => true,
+                (Some(before), None) => record.began() < before,
+                (Some(before), Some(id)) => (record.began(), &record.id) < (before, id),
+            }
     }
 
-    /// Whether a game stands in the list after the one where it continues.
-    fn goes_on_to(&self, record: &GameRecord) -> bool {
-        match (self.before, &self.after) {
-            (None, _) => true,
-            (Some(before), None) => record.began() < before,
-            (Some(before), Some(id)) => (record.began(), &record.id) < (before, id),
-        }
-    }
-
-    fn mark(&self) -> Option<GameCursor> {
+    fn cursor(&self) -> Option<GameCursor> {
         Some(GameCursor {
             began: self.before?,
             id: self.after.clone()?,
@@ -207,10 +197,9 @@ impl GameQuery {
     }
 }
 
-/// One of the speeds that there are: what is none of them is refused, as any other word.
+/// A speed; an unknown word is refused, as in other fields.
 fn known_speed<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Speed>, D::Error> {
-    let word = String::deserialize(reader)?;
-    match Speed::from_word(&word) {
+    match Speed::from_word(&String::deserialize(reader)?) {
         Speed::Unknown => {
             let all: Vec<&str> = Speed::ALL.iter().map(|speed| speed.as_str()).collect();
             let all = all.join(", ");
@@ -220,44 +209,38 @@ fn known_speed<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Speed>, D:
     }
 }
 
-/// The games that ended last. The archive lists them by their beginning: a long one that ended just now
-/// stands further down there.
+/// The games that ended last. The archive sorts by the beginning, so a long game that just ended may be
+/// further down there.
 pub(super) async fn recent(site: &AppState, most: usize) -> GamePage<GameSummary> {
     let mut found = find(site, &GameQuery::default()).await;
-    for record in site.sources().event_log.recent() {
-        if found.list.iter().all(|head| head.id != record.id) {
-            found.list.push(GameSummary::of(&record));
+    for record in site.sources.event_log.recent() {
+        if found.list.iter().all(|game| game.id != record.id) {
+            found.list.push((&*record).into());
         }
     }
-    let ended = |head: &GameSummary| head.ending.as_ref().map(|ending| ending.at);
-    found.list.sort_by_key(|head| Reverse(ended(head)));
+    let ended = |game: &GameSummary| game.ending.as_ref().map(|ending| ending.at);
+    found.list.sort_by_key(|game| Reverse(ended(game)));
     found.list.truncate(most);
     found
 }
 
-async fn find(site: &AppState, wish: &GameQuery) -> GamePage<GameSummary> {
-    let limit = wish.limit.unwrap_or(MOST_GAMES).min(MOST_GAMES);
-    let latest = site.sources().event_log.recent();
-    let fitting = latest.iter().filter(|record| wish.fits(record));
-    let mut heads: Vec<GameSummary> = fitting.map(|record| GameSummary::of(record)).collect();
+async fn find(site: &AppState, query: &GameQuery) -> GamePage<GameSummary> {
+    let limit = query.limit.unwrap_or(MOST_GAMES).min(MOST_GAMES);
+    let latest = site.sources.event_log.recent();
+    let fitting = latest.iter().filter(|record| query.fits(record));
+    let mut list: Vec<GameSummary> = fitting.map(|record| (&**record).into()).collect();
     let known: BTreeSet<String> = latest.iter().map(|record| record.id.clone()).collect();
-    let (filter, mark) = (wish.filter(), wish.mark());
-    let kept = site
-        .queries()
-        .ask(move |reader| further(reader, &filter, mark, limit, &known))
-        .await;
-    let (kept, trouble) = parted(kept);
+    let (filter, cursor) = (query.filter(), query.cursor());
+    let question = move |reader: &_| further(reader, &filter, cursor, limit, &known);
+    let (kept, trouble) = split(site.queries.ask(question).await);
     let kept = kept.iter();
-    heads.extend(kept.map(|line| GameSummary::with_plies(&line.game, line.plies as usize)));
-    heads.sort_by(|one, other| (other.began, &other.id).cmp(&(one.began, &one.id)));
-    heads.truncate(limit);
-    GamePage {
-        list: heads,
-        trouble,
-    }
+    list.extend(kept.map(|line| GameSummary::with_plies(&line.game, line.plies as usize)));
+    list.sort_by(|one, other| (other.began, &other.id).cmp(&(one.began, &one.id)));
+    list.truncate(limit);
+    GamePage { list, trouble }
 }
 
-/// So many games that are over, after the marked one, without those that are known already.
+/// Finished games after the cursor, without the known ones.
 fn further(
     reader: &ArchiveReader,
     filter: &Filter,
@@ -278,22 +261,20 @@ fn further(
     }
 }
 
-/// Our rating after each rated game, the earliest first.
+/// Our rating after each rated game, in the order of the games.
 pub(super) async fn ratings(site: &AppState) -> GamePage<(Millis, i32)> {
-    let rated = Filter {
+    let filter = Filter {
         rated: Some(true),
         played: true,
         ..Filter::default()
     };
-    let kept = site
-        .queries()
-        .ask(move |reader| reader.games(&rated, Order::Newest, MOST_RATED, None))
-        .await;
+    let question =
+        move |reader: &ArchiveReader| reader.games(&filter, Order::Newest, MOST_RATED, None);
     let rated = |record: &GameRecord| Some((record.id.clone(), RatedGame::of(record)?));
-    let (kept, trouble) = parted(kept);
+    let (kept, trouble) = split(site.queries.ask(question).await);
     let kept = kept.iter().filter_map(|line| rated(&line.game));
     let mut games: BTreeMap<String, RatedGame> = kept.collect();
-    let latest = site.sources().event_log.recent();
+    let latest = site.sources.event_log.recent();
     games.extend(latest.iter().filter_map(|record| rated(record)));
     GamePage {
         list: follow(games.into_values().collect()),
@@ -301,97 +282,79 @@ pub(super) async fn ratings(site: &AppState) -> GamePage<(Millis, i32)> {
     }
 }
 
-/// A game with all its moves, running or over.
-async fn whole(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveError> {
-    let sources = site.sources();
-    let running = sources.event_log.running();
+/// A running or finished game.
+async fn record(site: &AppState, id: &str) -> Result<Option<Arc<GameRecord>>, ArchiveError> {
+    if let Some(record) = site.sources.event_log.game(id) {
+        return Ok(Some(record));
+    }
+    let id = id.to_owned();
+    let found = site.queries.ask(move |reader| reader.game(&id)).await;
+    Ok(if_there(found)?.flatten().map(Arc::new))
+}
+
+/// The result of the blunder search. A game is worth showing without it.
+async fn review(site: &AppState, id: &str) -> Option<ReviewRecord> {
+    let id = id.to_owned();
+    split(site.queries.ask(move |reader| reader.review(&id)).await).0
+}
+
+/// A game with all its moves, running or finished.
+async fn full_game(site: &AppState, id: &str) -> Result<Option<FullGame>, ArchiveError> {
+    let server = &site.sources.server;
+    let running = site.sources.event_log.running();
     if let Some(live) = running.iter().find(|live| live.record.id == id) {
         let replay = Replay::of(&live.record);
-        let whole = FullGame::of(
-            &live.record,
-            &replay,
-            Some(live),
-            None,
-            &sources.server,
-            dates::now(),
-        );
-        return Ok(Some(whole));
+        let game = FullGame::of(&live.record, &replay, Some(live), server, dates::now());
+        return Ok(Some(game));
     }
     let Some(record) = record(site, id).await? else {
         return Ok(None);
     };
     let review = review(site, id).await;
-    let review = review.as_ref().map(Into::into);
-    let replay = Replay::of(&record);
-    let whole = FullGame::of(
-        &record,
-        &replay,
-        None,
-        review,
-        &sources.server,
-        dates::now(),
-    );
-    Ok(Some(whole))
+    let mut game = FullGame::of(&record, &Replay::of(&record), None, server, dates::now());
+    game.review = review.as_ref().map(ReviewDto::from);
+    Ok(Some(game))
 }
 
-/// What a second look at a game found. A game is worth showing without it.
-async fn review(site: &AppState, id: &str) -> Option<ReviewRecord> {
-    let id = id.to_owned();
-    let review = site.queries().ask(move |reader| reader.review(&id)).await;
-    parted(review).0
+async fn pgn(site: &AppState, id: &str) -> Result<Option<String>, ArchiveError> {
+    let Some(record) = record(site, id).await? else {
+        return Ok(None);
+    };
+    let options = PgnOptions {
+        site: site.sources.server.clone(),
+        ..PgnOptions::default()
+    };
+    let review = review(site, id).await;
+    Ok(Some(pgn_reviewed(&record, review.as_ref(), &options)))
 }
 
-/// A game that is over, or runs.
-async fn record(site: &AppState, id: &str) -> Result<Option<Arc<GameRecord>>, ArchiveError> {
-    if let Some(record) = site.sources().event_log.game(id) {
-        return Ok(Some(record));
-    }
-    let id = id.to_owned();
-    let found = site.queries().ask(move |reader| reader.game(&id)).await;
-    Ok(if_there(found)?.flatten().map(Arc::new))
+/// JSON, or 503 if the archive cannot be read.
+pub(super) fn json_or_unreadable<T: Serialize>(answer: Result<T, ArchiveError>) -> Response {
+    answer.map_or_else(|_| unreadable(), |answer| Json(answer).into_response())
 }
 
-/// Whom we have played, counted as the statistics count: in the archive, or where there is none in
-/// the latest games.
-async fn everybody(site: &AppState) -> Result<Vec<Opponent>, ArchiveError> {
-    let kept = site
-        .queries()
-        .ask(|reader| reader.opponents(&Filter::default(), MOST_OPPONENTS))
-        .await;
-    Ok(if_there(kept)?.unwrap_or_else(|| {
-        let latest = site.sources().event_log.recent();
-        opponents_of(latest.iter().map(|record| &**record))
-    }))
-}
-
-/// The archive is there, and what is wanted from it cannot be had.
-pub(super) fn unreadable() -> Response {
+fn unreadable() -> Response {
     let text = "the archive cannot be read right now: see the log";
     refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-pub(super) async fn games(State(site): State<AppState>, Query(wish): Query<GameQuery>) -> Response {
-    let found = find(&site, &wish).await;
+pub(super) async fn games(State(site): State<Site>, Query(query): Query<GameQuery>) -> Response {
+    let found = find(&site, &query).await;
     if found.trouble.as_ref().is_some_and(is_there) {
         return unreadable();
     }
     Json(found.list).into_response()
 }
 
-/// A game as JSON, or with `.pgn` behind its id as PGN.
-pub(super) async fn game(State(site): State<AppState>, Path(id): Path<String>) -> Response {
+/// A game as JSON, or as PGN if its id ends with `.pgn`.
+pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Response {
     let found = if let Some(id) = id.strip_suffix(".pgn") {
-        match record(&site, id).await {
-            Ok(Some(record)) => {
-                let review = review(&site, id).await;
-                Ok(Some(as_pgn(&site, &record, review.as_ref())))
-            }
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
+        let pgn = pgn(&site, id).await;
+        pgn.map(|found| found.map(|pgn| (kind, pgn).into_response()))
     } else {
-        let whole = whole(&site, &id).await;
-        whole.map(|it| it.map(|whole| Json(whole).into_response()))
+        let game = full_game(&site, &id).await;
+        game.map(|found| found.map(|game| Json(game).into_response()))
     };
     match found {
         Ok(Some(answer)) => answer,
@@ -400,18 +363,16 @@ pub(super) async fn game(State(site): State<AppState>, Path(id): Path<String>) -
     }
 }
 
-fn as_pgn(site: &AppState, record: &GameRecord, review: Option<&ReviewRecord>) -> Response {
-    let options = PgnOptions {
-        site: site.sources().server.clone(),
-        ..PgnOptions::default()
-    };
-    let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
-    (kind, pgn_reviewed(record, review, &options)).into_response()
-}
-
-pub(super) async fn opponents(State(site): State<AppState>) -> Response {
-    let found = everybody(&site).await;
-    found.map_or_else(|_| unreadable(), |all| Json(all).into_response())
+/// Our opponents, counted as in the statistics: in the archive, or without one in the latest games.
+pub(super) async fn opponents(State(site): State<Site>) -> Response {
+    let question = |reader: &ArchiveReader| reader.opponents(&Filter::default(), MOST_OPPONENTS);
+    let kept = if_there(site.queries.ask(question).await);
+    json_or_unreadable(kept.map(|kept| {
+        kept.unwrap_or_else(|| {
+            let latest = site.sources.event_log.recent();
+            opponents_of(latest.iter().map(|record| &**record))
+        })
+    }))
 }
 
 #[cfg(test)]

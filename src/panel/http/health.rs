@@ -1,34 +1,29 @@
-//! What probes and monitoring systems ask for.
-//!
-//! All of it is known already when it is asked for: no probe, however often it comes, reaches the
-//! bot.
+//! Probes and metrics. They read what is known already, so no probe reaches the bot.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use super::app_state::AppState;
+use super::app_state::Site;
 use super::auth::refusal;
 use crate::panel::metrics::CONTENT_TYPE;
 
-/// Whether the process should be left running.
-pub(super) async fn healthz(State(site): State<AppState>) -> Response {
-    let report = site.sources().health.report();
+/// Liveness: whether the process should be left running.
+pub(super) async fn healthz(State(site): State<Site>) -> Response {
+    let report = site.sources.health.report();
     if report.alive {
         return "alive\n".into_response();
     }
     let wrong = report.checks.iter().filter(|check| !check.ok);
-    let mut lines: Vec<String> = wrong
-        .map(|it| format!("{}: {}\n", it.name, it.text))
-        .collect();
-    lines.insert(0, "not alive\n".to_owned());
-    (StatusCode::SERVICE_UNAVAILABLE, lines.concat()).into_response()
+    let wrong = wrong.map(|check| format!("{}: {}\n", check.name, check.text));
+    let text = "not alive\n".to_owned() + &wrong.collect::<String>();
+    (StatusCode::SERVICE_UNAVAILABLE, text).into_response()
 }
 
-/// Whether it would take a game, with reasons.
-pub(super) async fn readyz(State(site): State<AppState>) -> Response {
-    let report = site.sources().health.report();
+/// Readiness: whether the bot would accept a game, with reasons.
+pub(super) async fn readyz(State(site): State<Site>) -> Response {
+    let report = site.sources.health.report();
     let status = if report.ready {
         StatusCode::OK
     } else {
@@ -37,8 +32,8 @@ pub(super) async fn readyz(State(site): State<AppState>) -> Response {
     (status, Json(report)).into_response()
 }
 
-pub(super) async fn metrics(State(site): State<AppState>) -> Response {
-    let Some(metrics) = &site.sources().metrics else {
+pub(super) async fn metrics(State(site): State<Site>) -> Response {
+    let Some(metrics) = &site.sources.metrics else {
         return refusal(StatusCode::NOT_FOUND, "metrics are disabled");
     };
     match metrics.text() {

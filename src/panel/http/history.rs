@@ -1,27 +1,25 @@
-//! Challenges and events of before, for the pages: from the archive, or where there is none, from
-//! what the bot remembers. A page at a time, as with games.
+//! Past challenges and events for the pages: from the archive, or without one from the event log. A page
+//! at a time, as with games.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Query, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
-use super::app_state::AppState;
+use super::app_state::Site;
 use super::dto::ChallengeDto;
-use super::game_queries::{if_there, unreadable};
+use super::game_queries::{if_there, json_or_unreadable};
 use crate::archive::{
-    ArchiveError, ArchiveReader, ChallengeFilter, ChallengeRecord, ChallengeVerdict, Cursor,
-    Direction, EventFilter, Millis, Order, PageItem,
+    ArchiveError, ArchiveReader, ChallengeFilter, ChallengeVerdict, Cursor, Direction, EventFilter,
+    Millis, Order, PageItem,
 };
 
-/// Lines that are given at once.
-const MOST_LINES: usize = 200;
+/// Rows in a response.
+const MOST_ROWS: usize = 200;
 
-/// Which challenges are wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChallengeQuery {
@@ -30,7 +28,6 @@ pub(super) struct ChallengeQuery {
     direction: Option<Direction>,
 }
 
-/// Which events are wanted.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct EventQuery {
@@ -38,11 +35,10 @@ pub(super) struct EventQuery {
     game: Option<String>,
 }
 
-/// Which page of them.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PageQuery {
-    /// From before this moment; or of it, if its number is less than this one.
+    /// Only rows before this moment, or at it with a smaller number.
     before: Option<Millis>,
     after: Option<i64>,
     limit: Option<usize>,
@@ -50,17 +46,17 @@ pub(super) struct PageQuery {
 
 impl PageQuery {
     fn most(self) -> usize {
-        self.limit.unwrap_or(MOST_LINES).min(MOST_LINES)
+        self.limit.unwrap_or(MOST_ROWS).min(MOST_ROWS)
     }
 
-    fn spot(self) -> Option<Cursor> {
+    fn cursor(self) -> Option<Cursor> {
         let at = self.before?;
-        // Every number is greater than this one.
+        // Every number is greater than the default.
         let n = self.after.unwrap_or(i64::MIN);
         Some(Cursor { at, n })
     }
 
-    /// What fits of all that is remembered, the newest first. Numbers count from the oldest.
+    /// The page of all that is in memory, newest first. Numbers count from the oldest.
     fn of<T: Clone>(
         self,
         all: &[Arc<T>],
@@ -72,7 +68,7 @@ impl PageQuery {
             what: T::clone(what),
         });
         let mut found: Vec<PageItem<T>> = numbered
-            .filter(|it| fits(&it.what) && self.spot().is_none_or(|after| it.spot < after))
+            .filter(|it| fits(&it.what) && self.cursor().is_none_or(|after| it.spot < after))
             .collect();
         found.sort_by_key(|it| Reverse(it.spot));
         found.truncate(self.most());
@@ -80,97 +76,90 @@ impl PageQuery {
     }
 }
 
-/// One in a list: the list continues after its moment and this number.
+/// A row of a list, with its number: the next page starts after it.
 #[derive(Debug, Serialize)]
-struct ListedRow<T> {
+struct NumberedRow<T> {
     n: i64,
     #[serde(flatten)]
     what: T,
 }
 
+/// The rows as JSON.
+fn rows<'i, T, V: Serialize>(
+    found: &'i Result<Vec<PageItem<T>>, ArchiveError>,
+    shown: impl Fn(&'i T) -> V,
+) -> Response {
+    let row = |it: &'i PageItem<T>| NumberedRow {
+        n: it.spot.n,
+        what: shown(&it.what),
+    };
+    match found {
+        Ok(found) => json_or_unreadable(Ok(found.iter().map(row).collect::<Vec<_>>())),
+        Err(error) => json_or_unreadable::<()>(Err(error.clone())),
+    }
+}
+
 /// The latest challenges, or those before a moment.
 pub(super) async fn challenges(
-    State(site): State<AppState>,
-    Query(asked): Query<ChallengeQuery>,
+    State(site): State<Site>,
+    Query(query): Query<ChallengeQuery>,
     Query(page): Query<PageQuery>,
 ) -> Response {
     let filter = ChallengeFilter {
-        opponent: asked.opponent,
-        verdict: asked.verdict,
-        direction: asked.direction,
+        opponent: query.opponent,
+        verdict: query.verdict,
+        direction: query.direction,
         ..ChallengeFilter::default()
     };
     let wanted = filter.clone();
-    let (most, after) = (page.most(), page.spot());
-    let kept = site
-        .queries()
-        .ask(move |reader| reader.challenges_by(&wanted, Order::Newest, most, after))
-        .await;
-    let remembered = || {
-        let all = site.sources().event_log.challenges(usize::MAX);
-        page.of(&all, |it| it.at, |it| filter.fits(it))
+    let question = move |reader: &ArchiveReader| {
+        reader.challenges_by(&wanted, Order::Newest, page.most(), page.cursor())
     };
-    answer(kept, remembered, view)
-}
-
-fn view(asked: &ChallengeRecord) -> ChallengeDto {
-    asked.into()
+    let kept = if_there(site.queries.ask(question).await);
+    let found = kept.map(|kept| {
+        kept.unwrap_or_else(|| {
+            let all = site.sources.event_log.challenges(usize::MAX);
+            page.of(&all, |it| it.at, |it| filter.fits(it))
+        })
+    });
+    rows(&found, |record| ChallengeDto::from(record))
 }
 
 /// The latest events, or those before a moment.
 pub(super) async fn events(
-    State(site): State<AppState>,
-    Query(happened): Query<EventQuery>,
+    State(site): State<Site>,
+    Query(query): Query<EventQuery>,
     Query(page): Query<PageQuery>,
 ) -> Response {
     let filter = EventFilter {
-        kinds: happened.kind.into_iter().collect(),
-        game: happened.game,
+        kinds: query.kind.into_iter().collect(),
+        game: query.game,
         ..EventFilter::default()
     };
     let wanted = filter.clone();
-    let (most, after) = (page.most(), page.spot());
-    let kept = site
-        .queries()
-        .ask(move |reader| reader.events_by(&wanted, Order::Newest, most, after))
-        .await;
-    let remembered = || {
-        let all = site.sources().event_log.events(usize::MAX);
-        page.of(&all, |it| it.at, |it| filter.fits(it))
+    let question = move |reader: &ArchiveReader| {
+        reader.events_by(&wanted, Order::Newest, page.most(), page.cursor())
     };
-    answer(kept, remembered, Clone::clone)
-}
-
-/// The kinds of events that there are, in the order of the alphabet.
-pub(super) async fn kinds(State(site): State<AppState>) -> Response {
-    let kept = site.queries().ask(ArchiveReader::event_kinds).await;
-    let Ok(kept) = if_there(kept) else {
-        return unreadable();
-    };
-    let kinds = kept.unwrap_or_else(|| {
-        let all = site.sources().event_log.events(usize::MAX);
-        let kinds: BTreeSet<String> = all.iter().map(|it| it.kind.clone()).collect();
-        kinds.into_iter().collect()
+    let kept = if_there(site.queries.ask(question).await);
+    let found = kept.map(|kept| {
+        kept.unwrap_or_else(|| {
+            let all = site.sources.event_log.events(usize::MAX);
+            page.of(&all, |it| it.at, |it| filter.fits(it))
+        })
     });
-    Json(kinds).into_response()
+    rows(&found, |record| record)
 }
 
-/// What the archive has; where there is none, what is remembered.
-fn answer<T, V: Serialize>(
-    kept: Result<Option<Vec<PageItem<T>>>, ArchiveError>,
-    remembered: impl FnOnce() -> Vec<PageItem<T>>,
-    shown: impl Fn(&T) -> V,
-) -> Response {
-    let Ok(kept) = if_there(kept) else {
-        return unreadable();
-    };
-    let found = kept.unwrap_or_else(remembered);
-    let line = |it: &PageItem<T>| ListedRow {
-        n: it.spot.n,
-        what: shown(&it.what),
-    };
-    let lines: Vec<ListedRow<V>> = found.iter().map(line).collect();
-    Json(lines).into_response()
+/// The kinds of events that exist, in alphabetical order.
+pub(super) async fn kinds(State(site): State<Site>) -> Response {
+    let kept = if_there(site.queries.ask(ArchiveReader::event_kinds).await);
+    json_or_unreadable(kept.map(|kept| {
+        kept.unwrap_or_else(|| {
+            let all = site.sources.event_log.events(usize::MAX);
+            let kinds: BTreeSet<String> = all.iter().map(|it| it.kind.clone()).collect();
+            kinds.into_iter().collect()
+        })
+    }))
 }
 
 #[cfg(test)]

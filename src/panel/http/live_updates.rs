@@ -1,9 +1,9 @@
-//! What is new, put together once for everyone who looks.
+//! Live updates, built once for all pages.
 //!
-//! One task listens to the event log and to the state of the bot, and only while someone looks. It
-//! publishes a picture in pieces, each with the number of its change; a stream sends what it has not
-//! sent yet. However many look and however slowly they read, the bot notices none of it, and nothing
-//! piles up: who missed a piece gets the latest. What the archive has to say comes when it comes.
+//! One task follows the event log and the status of the bot while at least one page is open. It publishes
+//! a view in sections, each with the version of its last change, and each stream sends the sections that
+//! it has not sent yet. So neither the number of pages nor their speed affects the bot, and nothing piles
+//! up. Answers of the archive are added when they come.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,42 +18,41 @@ use super::game_queries;
 use super::view_state::{History, Section, ViewBuilder, ViewState};
 use crate::archive::{GameRecord, Millis, dates};
 
-/// Least time between two pictures.
-const BEAT: Duration = Duration::from_millis(120);
-/// How long an archive that cannot be read is left alone.
-const AGAIN: Duration = Duration::from_secs(3);
-/// After each time the archive is left alone for so many times as long as it took, and no longer than
-/// this.
+/// Least time between two views.
+const INTERVAL: Duration = Duration::from_millis(120);
+/// Time until an archive that could not be read is tried again.
+const RETRY: Duration = Duration::from_secs(3);
+/// After each query the archive gets a rest of so many times the duration of the query, up to a limit.
 const REST: u32 = 9;
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// Lines of the lists.
+/// Rows of the lists.
 const MOST_CHALLENGES: usize = 40;
 const MOST_EVENTS: usize = 80;
 const MOST_RECENT: usize = 20;
 
-/// Where pictures appear, and who looks at them.
+/// The latest view, and the pages that are open.
 #[derive(Debug)]
 pub(super) struct LiveUpdates {
-    pictures: watch::Sender<Arc<ViewState>>,
+    views: watch::Sender<Arc<ViewState>>,
     viewers: watch::Sender<Viewers>,
 }
 
 #[derive(Debug, Default)]
 struct Viewers {
     count: usize,
-    /// How many of them watch which game.
+    /// How many of them watch each game.
     games: BTreeMap<String, usize>,
 }
 
 impl Viewers {
-    fn come(&mut self, game: Option<&String>) {
+    fn add(&mut self, game: Option<&String>) {
         self.count += 1;
         if let Some(game) = game {
             *self.games.entry(game.clone()).or_default() += 1;
         }
     }
 
-    fn go(&mut self, game: Option<&String>) {
+    fn remove(&mut self, game: Option<&String>) {
         self.count -= 1;
         if let Some(watching) = game.and_then(|game| self.games.get_mut(game)) {
             *watching -= 1;
@@ -62,74 +61,74 @@ impl Viewers {
     }
 }
 
-/// Someone looks, until this is dropped.
+/// An open page, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Viewer {
-    feed: Arc<LiveUpdates>,
+    updates: Arc<LiveUpdates>,
     game: Option<String>,
 }
 
 impl Drop for Viewer {
     fn drop(&mut self) {
-        let viewers = &self.feed.viewers;
-        viewers.send_modify(|viewers| viewers.go(self.game.as_ref()));
+        let viewers = &self.updates.viewers;
+        viewers.send_modify(|viewers| viewers.remove(self.game.as_ref()));
     }
 }
 
 impl LiveUpdates {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
-            pictures: watch::Sender::new(Arc::default()),
+            views: watch::Sender::new(Arc::default()),
             viewers: watch::Sender::new(Viewers::default()),
         })
     }
 
-    /// Looks from now on, at the moves of this game if there is one.
+    /// Adds an open page, which may watch a game.
     pub(super) fn view(
         self: &Arc<Self>,
         game: Option<String>,
     ) -> (Viewer, watch::Receiver<Arc<ViewState>>) {
         self.viewers
-            .send_modify(|viewers| viewers.come(game.as_ref()));
+            .send_modify(|viewers| viewers.add(game.as_ref()));
         let viewer = Viewer {
-            feed: Arc::clone(self),
+            updates: Arc::clone(self),
             game,
         };
-        (viewer, self.pictures.subscribe())
+        (viewer, self.views.subscribe())
     }
 
-    /// Puts pictures together for as long as there is a page.
-    pub(super) async fn run(&self, site: AppState) {
+    /// Publishes views for ever.
+    pub(super) async fn run(&self, site: &AppState) {
         let mut viewers = self.viewers.subscribe();
         loop {
-            // The sender lives in this feed.
+            // The sender is in `self`, so this cannot fail.
             let _ = viewers.wait_for(|viewers| viewers.count > 0).await;
-            let (told, past) = watch::channel(History::default());
+            let (sender, history) = watch::channel(History::default());
             tokio::select! {
-                () = self.publish_while_seen(&site, &mut viewers, past) => {}
-                () = look_up(&site, &told) => {}
+                () = self.publish_while_viewed(site, &mut viewers, history) => {}
+                () = query_history(site, &sender) => {}
             }
-            // No one shall be shown what is old by then.
-            let number = self.pictures.borrow().number;
-            self.pictures.send_replace(Arc::new(ViewState {
-                number,
+            // The next page must not be shown old data.
+            let version = self.views.borrow().version;
+            self.views.send_replace(Arc::new(ViewState {
+                version,
                 ..ViewState::default()
             }));
         }
     }
 
-    async fn publish_while_seen(
+    async fn publish_while_viewed(
         &self,
         site: &AppState,
         viewers: &mut watch::Receiver<Viewers>,
-        mut past: watch::Receiver<History>,
+        mut history: watch::Receiver<History>,
     ) {
-        let sources = site.sources();
+        let sources = &site.sources;
         let event_log = &sources.event_log;
-        // Searches report on their way only while this is held.
+        // Searches report their progress only while `thoughts` exists.
         let (mut changes, mut thoughts) = (event_log.changes(), event_log.thoughts());
         let mut status = sources.watch.changes();
-        let mut builder = ViewBuilder::new(self.pictures.borrow().number, &sources.server);
+        let mut builder = ViewBuilder::new(self.views.borrow().version, &sources.server);
         loop {
             changes.borrow_and_update();
             thoughts.borrow_and_update();
@@ -137,16 +136,16 @@ impl LiveUpdates {
             let Some(watched) = watched(viewers) else {
                 return;
             };
-            let over = past.borrow_and_update().clone();
-            if let Some(view) = paint(&mut builder, site, &watched, &over) {
-                self.pictures.send_replace(Arc::new(view));
+            let past = history.borrow_and_update().clone();
+            if let Some(view) = build(&mut builder, site, &watched, &past) {
+                self.views.send_replace(Arc::new(view));
             }
-            tokio::time::sleep(BEAT).await;
+            tokio::time::sleep(INTERVAL).await;
             tokio::select! {
                 Ok(()) = changes.changed() => {}
                 Ok(()) = thoughts.changed() => {}
                 Ok(()) = status.changed() => {}
-                Ok(()) = past.changed() => {}
+                Ok(()) = history.changed() => {}
                 Ok(()) = viewers.changed() => {}
                 else => return,
             }
@@ -154,20 +153,20 @@ impl LiveUpdates {
     }
 }
 
-/// The games that someone watches; none if no one looks at anything.
+/// The games that pages watch; `None` if no page is open.
 fn watched(viewers: &mut watch::Receiver<Viewers>) -> Option<BTreeSet<String>> {
     let viewers = viewers.borrow_and_update();
     (viewers.count > 0).then(|| viewers.games.keys().cloned().collect())
 }
 
-/// The next picture, if it is not the same as before. Waits for nothing.
-fn paint(
+/// The next view, if it differs from the one before. Never waits.
+fn build(
     builder: &mut ViewBuilder,
     site: &AppState,
     watched: &BTreeSet<String>,
-    past: &History,
+    history: &History,
 ) -> Option<ViewState> {
-    let sources = site.sources();
+    let sources = &site.sources;
     let event_log = &sources.event_log;
     builder.begin();
     if let Some(status) = sources.watch.status() {
@@ -180,7 +179,7 @@ fn paint(
         dates::now(),
     );
     let challenges = event_log.challenges(MOST_CHALLENGES);
-    let challenges: Vec<ChallengeDto> = challenges.iter().map(|it| (&**it).into()).collect();
+    let challenges: Vec<ChallengeDto<'_>> = challenges.iter().map(|it| (&**it).into()).collect();
     builder.put(Section::Challenges, &challenges);
     let events = event_log.events(MOST_EVENTS);
     let events: Vec<_> = events.iter().map(|event| &**event).collect();
@@ -190,11 +189,11 @@ fn paint(
             builder.put(Section::Reviewed(game), &at);
         }
     }
-    builder.put_past(past);
+    builder.put_history(history);
     builder.finish()
 }
 
-/// The games that ended last: which, when, and what each did to our rating, which may be told later.
+/// The games that ended last: id, end, and change of our rating, which may become known later.
 #[derive(Debug, PartialEq)]
 struct Latest(Vec<(String, Millis, Option<i32>)>);
 
@@ -209,41 +208,40 @@ impl Latest {
     }
 }
 
-/// Looks up what is over, again whenever there is more of it: however long the archive takes over it,
-/// no board waits, and a large one is not read all the time. One that cannot be read is asked again
-/// after a while.
-async fn look_up(site: &AppState, told: &watch::Sender<History>) {
-    let event_log = &site.sources().event_log;
+/// Queries the finished games whenever there are more of them. No board waits for a slow archive, and a large
+/// one is not read all the time. One that cannot be read is tried again later.
+async fn query_history(site: &AppState, history: &watch::Sender<History>) {
+    let event_log = &site.sources.event_log;
     let mut changes = event_log.changes();
     let mut known = None;
-    let mut again: Option<Instant> = None;
+    let mut retry_at: Option<Instant> = None;
     loop {
         changes.borrow_and_update();
         let latest = Latest::of(&event_log.recent());
-        let is_due = again.is_some_and(|at| at <= Instant::now());
+        let is_due = retry_at.is_some_and(|at| at <= Instant::now());
         if is_due || known.as_ref() != Some(&latest) {
             known = Some(latest);
             let begun = Instant::now();
-            let is_all = tell_past(site, told).await;
-            again = (!is_all).then(|| Instant::now() + AGAIN);
+            let is_complete = update_history(site, history).await;
+            retry_at = (!is_complete).then(|| Instant::now() + RETRY);
             tokio::time::sleep((begun.elapsed() * REST).min(LONGEST_REST)).await;
         }
-        tokio::time::sleep(BEAT).await;
+        tokio::time::sleep(INTERVAL).await;
         let change = changes.changed();
-        // The sender lives in the event log.
-        let _ = match again {
+        // The sender is in the event log, so this cannot fail.
+        let _ = match retry_at {
             Some(at) => timeout_at(at, change).await,
             None => Ok(change.await),
         };
     }
 }
 
-/// Tells what is over; whether the archive had its say in it.
-async fn tell_past(site: &AppState, told: &watch::Sender<History>) -> bool {
+/// Updates the lists; whether the archive contributed to them.
+async fn update_history(site: &AppState, history: &watch::Sender<History>) -> bool {
     let recent = game_queries::recent(site, MOST_RECENT).await;
-    told.send_modify(|past| past.set_recent(&recent.list));
+    history.send_modify(|past| past.set_recent(&recent.list));
     let ratings = game_queries::ratings(site).await;
-    told.send_modify(|past| past.set_ratings(&ratings.list));
+    history.send_modify(|past| past.set_ratings(&ratings.list));
     recent.trouble.is_none() && ratings.trouble.is_none()
 }
 

@@ -1,7 +1,6 @@
 //! The operator's page, probes and metrics over HTTP.
 //!
-//! It subscribes to the bot; the bot never waits for it. Whatever comes in, from whomever, costs the
-//! games nothing.
+//! It subscribes to the bot; the bot never waits for it, and no request slows a game.
 //!
 //! * `listener`: connections and their limits; `auth`: who may ask; `session`: password and sessions
 //! * `app_state`: what all routes share; `routes`: the routes

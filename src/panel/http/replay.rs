@@ -1,30 +1,29 @@
-//! A game's record played again on a board: what a page needs of each position. Pure.
+//! A game's record replayed on a board: what a page needs of each position. Pure.
 //!
-//! A record may hold what cannot be played; then the game ends there.
+//! A replay ends at the first move that is not legal.
 
 use serde::Serialize;
 
 use crate::archive::{GameRecord, MoveRecord};
 use crate::rules::{Bitboard, Move, Position, Square};
 
-/// A position after a move, and the move.
+/// A move and the position after it.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ReplayStep {
     pub(super) uci: String,
     pub(super) san: String,
     pub(super) fen: String,
-    /// The landing square of a capture and every neighbour that lost a piece.
+    /// The target square of a capture and every neighbouring square that lost a piece.
     pub(super) blast: Vec<String>,
     /// The square of a king in check.
     pub(super) check: Option<String>,
 }
 
-/// A game played again.
 #[derive(Clone, Debug)]
 pub(super) struct Replay {
     pub(super) start: Position,
-    pub(super) shown: Vec<ReplayStep>,
-    /// The expected line after each move as people write it.
+    pub(super) steps: Vec<ReplayStep>,
+    /// The expected line of each move, in SAN.
     pub(super) lines: Vec<Vec<String>>,
     pub(super) position: Position,
 }
@@ -36,7 +35,7 @@ impl Replay {
         let start = start.unwrap_or_default();
         let mut replay = Self {
             start,
-            shown: Vec::with_capacity(record.moves.len()),
+            steps: Vec::with_capacity(record.moves.len()),
             lines: Vec::with_capacity(record.moves.len()),
             position: start,
         };
@@ -44,9 +43,9 @@ impl Replay {
         replay
     }
 
-    /// Goes on with what a record has beyond the one that was played, and plays nothing of that again.
-    /// False, with nothing done, if it does not begin with all of it.
-    pub(super) fn go_on(&mut self, played: &GameRecord, record: &GameRecord) -> bool {
+    /// Plays the moves that `record` has beyond `played`, the record of this replay. If `record` does not
+    /// start with all of `played`, it changes nothing and returns false.
+    pub(super) fn extend(&mut self, played: &GameRecord, record: &GameRecord) -> bool {
         let shared = played.moves.len();
         let same = |(one, other): (&MoveRecord, &MoveRecord)| {
             one.uci == other.uci && one.line == other.line
@@ -54,8 +53,8 @@ impl Replay {
         let begins = played.initial_fen == record.initial_fen
             && shared <= record.moves.len()
             && played.moves.iter().zip(&record.moves).all(same);
-        // A game that could not be played to its end stays there.
-        if begins && self.shown.len() == shared {
+        // A replay that ended at an illegal move stays there.
+        if begins && self.steps.len() == shared {
             self.play(&record.moves[shared..]);
         }
         begins
@@ -68,13 +67,13 @@ impl Replay {
             };
             self.lines.push(self.position.san_of_uci(&made.line));
             let after = self.position.play(mv);
-            self.shown.push(shown(&self.position, &after, mv));
+            self.steps.push(step(&self.position, &after, mv));
             self.position = after;
         }
     }
 }
 
-fn shown(before: &Position, after: &Position, mv: Move) -> ReplayStep {
+fn step(before: &Position, after: &Position, mv: Move) -> ReplayStep {
     let checked = after.in_check().then(|| after.king(after.turn())).flatten();
     let blast = if before.is_capture(mv) {
         blast(before, after, mv)
@@ -123,15 +122,15 @@ mod tests {
     #[test]
     fn a_game_is_shown_move_by_move() {
         let shot = replay(&["g1f3", "a7a6", "f3g5", "h7h6", "g5f7"]);
-        let last = shot.shown.last().unwrap();
+        let last = shot.steps.last().unwrap();
         assert_eq!(last.san, "Nxf7#");
         let mut blast = last.blast.clone();
         blast.sort();
         assert_eq!(blast, ["e8", "f7", "f8", "g8"]);
         assert_eq!(shot.lines[4], ["Nxf7#"]);
-        assert_eq!(shot.shown[0].check, None);
+        assert_eq!(shot.steps[0].check, None);
         let check = replay(&["e2e4", "e7e5", "f1b5", "a7a6", "b5d7"]);
-        assert_eq!(check.shown.len(), 5);
+        assert_eq!(check.steps.len(), 5);
     }
 
     #[test]
@@ -139,7 +138,7 @@ mod tests {
         let begun = record(&["g1f3", "a7a6"]);
         let all = record(&["g1f3", "a7a6", "f3g5", "h7h6", "g5f7"]);
         let mut played = Replay::of(&begun);
-        assert!(played.go_on(&begun, &all));
+        assert!(played.extend(&begun, &all));
         assert_eq!(format!("{played:?}"), format!("{:?}", Replay::of(&all)));
 
         let annotated = {
@@ -153,20 +152,20 @@ mod tests {
         };
         let other = record(&["g1f3", "a7a5", "f3g5"]);
         for unlike in [&other, &begun, &annotated, &elsewhere] {
-            assert!(!played.go_on(&all, unlike), "{unlike:?}");
-            assert_eq!(played.shown.len(), 5, "nothing is done");
+            assert!(!played.extend(&all, unlike), "{unlike:?}");
+            assert_eq!(played.steps.len(), 5, "nothing is done");
         }
         let broken = record(&["e2e4", "e2e4"]);
         let more = record(&["e2e4", "e2e4", "e7e5"]);
         let mut stuck = Replay::of(&broken);
-        assert!(stuck.go_on(&broken, &more));
-        assert_eq!(stuck.shown.len(), 1);
+        assert!(stuck.extend(&broken, &more));
+        assert_eq!(stuck.steps.len(), 1);
     }
 
     #[test]
     fn what_cannot_be_played_ends_it() {
         let broken = replay(&["e2e4", "e2e4", "e7e5"]);
-        assert_eq!(broken.shown.len(), 1);
-        assert!(replay(&["hello"]).shown.is_empty());
+        assert_eq!(broken.steps.len(), 1);
+        assert!(replay(&["hello"]).steps.is_empty());
     }
 }

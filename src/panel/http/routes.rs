@@ -1,31 +1,42 @@
-//! The addresses of the page, by what must be shown to use them.
+//! The routes, by what they require.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
 use axum::routing::{get, post};
 
-use super::app_state::AppState;
+use super::app_state::Site;
 use super::auth::{self, refusal};
 use super::{assets, commands, game_queries, health, history, sse};
 use crate::panel::protocol::LONGEST;
 
-pub(super) fn router(site: AppState) -> Router {
-    let guarded = guarded().route_layer(from_fn_with_state(site.clone(), auth::guard));
-    let steering = steering().route_layer(from_fn_with_state(site.clone(), auth::steer));
+/// The pages by path.
+const PAGES: [(&str, &str); 6] = [
+    ("/", "live.html"),
+    ("/games", "games.html"),
+    ("/game/{id}", "game.html"),
+    ("/opponents", "opponents.html"),
+    ("/challenges", "challenges.html"),
+    ("/events", "events.html"),
+];
+
+pub(super) fn router(site: Site) -> Router {
+    let readers = readers().route_layer(from_fn_with_state(site.clone(), auth::require_reader));
+    let control = Router::new()
+        .route("/api/control", post(commands::control))
+        .route_layer(from_fn_with_state(site.clone(), auth::require_operator));
     open()
-        .merge(guarded)
-        .merge(steering)
-        .fallback(nothing)
+        .merge(readers)
+        .merge(control)
+        .fallback(async || refusal(StatusCode::NOT_FOUND, "not found"))
         .layer(DefaultBodyLimit::max(LONGEST))
-        .layer(from_fn_with_state(site.clone(), auth::watch))
+        .layer(from_fn_with_state(site.clone(), auth::protect))
         .with_state(site)
 }
 
-/// For everyone who reaches the port, from other machines too: nothing that tells of the games.
-fn open() -> Router<AppState> {
+/// For everyone who reaches the port: nothing about the games.
+fn open() -> Router<Site> {
     Router::new()
         .route("/assets/board/{file}", get(assets::board))
         .route("/assets/panel/{file}", get(assets::panel))
@@ -35,15 +46,14 @@ fn open() -> Router<AppState> {
         .route("/readyz", get(health::readyz))
 }
 
-/// To look at: for everyone on this machine, and from elsewhere with the password.
-fn guarded() -> Router<AppState> {
-    Router::new()
-        .route("/", get(assets::live))
-        .route("/games", get(assets::games))
-        .route("/game/{id}", get(assets::game))
-        .route("/opponents", get(assets::opponents))
-        .route("/challenges", get(assets::challenges))
-        .route("/events", get(assets::events))
+/// For everyone on this machine, and from elsewhere with the password.
+fn readers() -> Router<Site> {
+    let pages = PAGES
+        .into_iter()
+        .fold(Router::new(), |router, (path, name)| {
+            router.route(path, get(async move || assets::page(name)))
+        });
+    pages
         .route("/api/live", get(sse::live))
         .route("/api/games", get(game_queries::games))
         .route("/api/game/{id}", get(game_queries::game))
@@ -53,13 +63,4 @@ fn guarded() -> Router<AppState> {
         .route("/api/kinds", get(history::kinds))
         .route("/api/me", get(commands::me))
         .route("/metrics", get(health::metrics))
-}
-
-/// To steer with: never without the password.
-fn steering() -> Router<AppState> {
-    Router::new().route("/api/control", post(commands::control))
-}
-
-async fn nothing() -> Response {
-    refusal(StatusCode::NOT_FOUND, "not found")
 }

@@ -1,4 +1,4 @@
-//! The page as a whole: opened with a config, served with the ways to the bot.
+//! The page: opened with a config, served with the sources of its data.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::app_state::AppState;
-use super::listener::{Listener, Timeouts};
+use super::listener::{self, Timeouts};
 use super::routes;
 use super::session::{KeyError, Sessions};
 use crate::bot::{ControlHandle, EventLog, restart_on_panic};
@@ -19,67 +20,60 @@ use crate::panel::metrics::Metrics;
 use crate::panel::reload::Reload;
 use crate::panel::status_poller::StatusWatch;
 
-/// The pause after a failure of what the page shows, before it is restarted.
-const BREATH: Duration = Duration::from_secs(1);
+/// Pause before the live updates restart after a panic.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// No one can listen there.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         address: SocketAddr,
-        /// What the system says.
         source: io::Error,
     },
-    /// Others could come, and there is nothing to tell them from the operator by.
+    /// The page is open to other machines and has no usable password.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// Where the page's news come from, and whom it passes orders on to.
+/// Where the page's data comes from and where its commands go.
 #[derive(Clone, Debug)]
 pub struct HttpSources {
-    /// The way to the bot.
     pub control: ControlHandle,
-    /// Reads the config again.
     pub reload: Reload,
     pub event_log: EventLog,
-    /// The file of games that were kept, if they are.
+    /// The file of the archive, if there is one.
     pub archive: Option<PathBuf>,
-    /// How the bot is.
     pub watch: StatusWatch,
-    /// Whether the bot is well.
     pub health: Health,
-    /// What monitoring systems ask for, where there is any.
     pub metrics: Option<Metrics>,
-    /// The address of the server that games are played on.
+    /// The address of the game server.
     pub server: String,
 }
 
-/// An open page: the port is taken, nothing is answered yet.
+/// An open page: it has its port and answers nothing yet.
 #[derive(Debug)]
 pub struct Http {
-    door: Listener,
+    listener: TcpListener,
     address: SocketAddr,
-    key: Sessions,
+    sessions: Sessions,
     hosts: Vec<String>,
-    patience: Timeouts,
+    timeouts: Timeouts,
 }
 
 impl Http {
-    /// Takes the port, within a runtime; none where the config wants no page. A password that cannot be read only
-    /// keeps everyone from steering, as long as no one can come from another machine.
+    /// Opens the port, within a runtime; `None` if the config wants no page. With an unusable password
+    /// the page takes no commands, as long as only this machine can reach it.
     ///
     /// # Errors
-    /// When there can be no page; says why.
+    /// When there can be no page.
     pub fn open(config: &Panel) -> Result<Option<Self>, HttpError> {
         let Some(address) = config.listen else {
             return Ok(None);
         };
-        let key = match config.token_file.as_deref().map(Sessions::read) {
+        let sessions = match config.token_file.as_deref().map(Sessions::read) {
             None => Sessions::none(),
-            Some(Ok(key)) => key,
+            Some(Ok(sessions)) => sessions,
             Some(Err(error)) if address.ip().is_loopback() => {
                 tracing::warn!("commands on the page are disabled: {error}");
                 Sessions::none()
@@ -87,37 +81,41 @@ impl Http {
             Some(Err(error)) => return Err(error.into()),
         };
         let failed = |source| HttpError::Listen { address, source };
-        let door = Listener::open(address).map_err(failed)?;
-        let address = door.address().map_err(failed)?;
+        let listener = listener::listen(address).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
         Ok(Some(Self {
-            door,
+            listener,
             address,
-            key,
+            sessions,
             hosts: config.hosts.clone(),
-            patience: Timeouts::default(),
+            timeouts: Timeouts::default(),
         }))
     }
 
-    /// With other waiting times.
     #[must_use]
-    pub fn patient(self, patience: Timeouts) -> Self {
-        Self { patience, ..self }
+    pub fn with_timeouts(self, timeouts: Timeouts) -> Self {
+        Self { timeouts, ..self }
     }
 
-    /// Where a browser finds it.
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
+    /// Serves the page for ever.
     pub async fn serve(self, sources: HttpSources) {
-        let site = AppState::new(self.address, self.hosts, self.key, self.patience, sources);
-        let router = routes::router(site.clone());
-        // A task of its own, which ends with this: a picture that fails takes no request with it.
-        let mut pictures = JoinSet::new();
-        pictures.spawn(restart_on_panic("the page's pictures", BREATH, move || {
-            let (feed, site) = (Arc::clone(site.feed()), site.clone());
-            async move { feed.run(site).await }
-        }));
-        self.door.serve(router, self.patience).await;
+        let timeouts = self.timeouts;
+        let site = AppState::new(self.address, self.hosts, self.sessions, timeouts, sources);
+        let router = routes::router(Arc::clone(&site));
+        // The live updates are a task of their own, so that their panic ends no request.
+        let mut tasks = JoinSet::new();
+        tasks.spawn(restart_on_panic(
+            "the page's live updates",
+            RESTART_PAUSE,
+            move || {
+                let site = Arc::clone(&site);
+                async move { site.updates.run(&site).await }
+            },
+        ));
+        listener::serve(self.listener, router, timeouts).await;
     }
 }

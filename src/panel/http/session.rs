@@ -1,7 +1,7 @@
-//! The password of those who steer the bot over HTTP, and the sessions of those who gave it.
+//! The password for commands over HTTP, and the sessions that it starts.
 //!
-//! It never reaches a log, an error or an answer. It is compared in constant time. Anyone who knows it is
-//! let in, however many guess meanwhile: it is too long to be guessed.
+//! The password never reaches a log, an error or a response, and is compared in constant time. The right
+//! password always works, even while others are guessing: it is too long to be guessed.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,52 +16,46 @@ use subtle::ConstantTimeEq;
 const SHORTEST: usize = 16;
 /// Longest password, in bytes.
 const LONGEST: usize = 512;
-/// Sessions that are kept; the oldest goes first.
+/// Most sessions; the oldest makes room for a new one.
 const MOST_SESSIONS: usize = 64;
-/// How long a session lasts.
 const SESSION_TIME: Duration = Duration::from_secs(30 * 86_400);
-/// Wrong passwords within a minute, from whomever; those beyond are too many to be told one by one.
+/// Wrong passwords within a minute, from all clients, before further ones get 429.
 const MOST_WRONG: usize = 10;
 const WRONG_WITHIN: Duration = Duration::from_secs(60);
 
-/// Why there is no password to compare with.
+/// Why the password cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file cannot be read.
     #[error("cannot read the password in {}: {source}", path.display())]
     Unreadable {
         path: PathBuf,
-        /// What the system says.
         source: std::io::Error,
     },
-    /// What it holds is no password.
     #[error("the password in {} {problem}", path.display())]
     Unusable {
         path: PathBuf,
-        /// What is wrong with its content, without quoting it.
+        /// Does not quote the content.
         problem: &'static str,
     },
 }
 
-/// Whether a file holds a password that the page would take.
+/// Checks that a file contains a usable password.
 ///
 /// # Errors
-/// When it does not; says why, without quoting it.
+/// When it does not. The error does not quote the content.
 pub fn check_password(path: &Path) -> Result<(), KeyError> {
     Sessions::read(path).map(drop)
 }
 
-/// What came of a password that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoginOutcome {
-    /// It is the one.
     Right,
     Wrong,
-    /// It is not, and neither were many before it.
+    /// Wrong, after too many wrong ones.
     Later,
 }
 
-/// The password and the sessions. Without a password no one is ever let in.
+/// The password and the sessions. Without a password every login fails.
 pub(super) struct Sessions {
     password: Option<SecretString>,
     kept: Mutex<SessionStore>,
@@ -80,17 +74,13 @@ struct Session {
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = if self.password.is_some() {
-            "***"
-        } else {
-            "none"
-        };
-        f.debug_tuple("Key").field(&known).finish()
+        let password = self.password.as_ref().map(|_| "***");
+        f.debug_tuple("Sessions").field(&password).finish()
     }
 }
 
 impl Sessions {
-    /// No one is let in.
+    /// Without a password.
     pub(super) fn none() -> Self {
         Self {
             password: None,
@@ -98,7 +88,7 @@ impl Sessions {
         }
     }
 
-    /// The password in a file.
+    /// With the password in a file.
     pub(super) fn read(path: &Path) -> Result<Self, KeyError> {
         let text = std::fs::read(path).map_err(|source| KeyError::Unreadable {
             path: path.to_owned(),
@@ -128,7 +118,7 @@ impl Sessions {
         })
     }
 
-    /// Whether there is a password at all.
+    /// Whether there is a password.
     pub(super) fn is_set(&self) -> bool {
         self.password.is_some()
     }
@@ -137,7 +127,7 @@ impl Sessions {
         let Some(password) = &self.password else {
             return LoginOutcome::Wrong;
         };
-        // Before all else: no one shall lock those out who know it.
+        // First of all, so that wrong passwords of others cannot lock the operator out.
         if same(password, given) {
             return LoginOutcome::Right;
         }
@@ -154,7 +144,7 @@ impl Sessions {
         LoginOutcome::Wrong
     }
 
-    /// Begins a session for someone who gave the password; gives back what names it.
+    /// Starts a session and returns its id; `None` without random numbers.
     pub(super) fn begin_session(&self, now: Instant) -> Option<String> {
         use std::fmt::Write;
 
@@ -175,12 +165,12 @@ impl Sessions {
         Some(id)
     }
 
-    /// Whether this names a session.
+    /// Whether this is the id of a session.
     pub(super) fn knows_session(&self, id: &str, now: Instant) -> bool {
         let mut kept = self.lock();
         let young = |session: &Session| now.saturating_duration_since(session.begun) < SESSION_TIME;
         kept.sessions.retain(young);
-        // All of them are compared, whichever it is.
+        // Compares with all of them, so that the time does not tell which one matched.
         let found = kept
             .sessions
             .iter()
@@ -199,7 +189,7 @@ impl Sessions {
     }
 }
 
-/// In constant time, but for the length.
+/// Compares in constant time, except for the length.
 fn same(secret: &SecretString, given: &str) -> bool {
     let secret = secret.expose_secret().as_bytes();
     bool::from(secret.ct_eq(given.as_bytes()))

@@ -1,42 +1,41 @@
-//! The stream of news to one page: what it has not been sent yet, and a comment after silence.
+//! The stream of live updates to one page: the sections that it has not been sent yet.
 //!
-//! It is asked for its next piece only when the page took the last, so that a slow page holds
-//! nothing but its place; and there are only so many places.
+//! A slow page gets the latest sections once it has taken the last; nothing piles up for it. The number of
+//! streams is limited.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderName, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures::stream;
+use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
-use super::app_state::AppState;
+use super::app_state::Site;
 use super::auth::refusal;
 use super::live_updates::Viewer;
-use super::view_state::{Section, ViewState, framed};
+use super::view_state::{Section, ViewState};
 use crate::archive::dates;
 
-/// After so much silence a comment is sent, so that no one on the way gives the stream up.
+/// Silence after which a comment is sent, so that no proxy closes the stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// What a page wants to hear of.
 #[derive(Debug, Deserialize)]
 pub(super) struct Subscription {
     /// One game with all its moves, instead of all games in brief.
     game: Option<String>,
-    /// Nothing but how the bot is.
+    /// Only the status of the bot.
     brief: Option<String>,
 }
 
 impl Subscription {
-    fn has(&self, part: &Section) -> bool {
-        match (&self.game, part) {
+    fn has(&self, section: &Section) -> bool {
+        match (&self.game, section) {
             (_, Section::Status) => true,
             _ if self.brief.is_some() => false,
             (Some(game), Section::Whole(id) | Section::Thought(id) | Section::Reviewed(id)) => {
@@ -50,82 +49,68 @@ impl Subscription {
 }
 
 struct OpenStream {
-    wanted: Subscription,
-    pictures: watch::Receiver<Arc<ViewState>>,
-    /// The number of the last picture sent.
+    subscription: Subscription,
+    views: watch::Receiver<Arc<ViewState>>,
+    /// The version of the last view sent.
     sent: u64,
-    fresh: bool,
     _viewer: Viewer,
     _place: OwnedSemaphorePermit,
 }
 
 pub(super) async fn live(
-    State(site): State<AppState>,
-    Query(wanted): Query<Subscription>,
+    State(site): State<Site>,
+    Query(subscription): Query<Subscription>,
 ) -> Response {
-    let Some(place) = site.take_place() else {
+    let Ok(place) = Arc::clone(&site.streams).try_acquire_owned() else {
         let text = "too many open pages: close some or wait";
         let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);
-        // The place of its connection is for others: probes and anyone who scrapes.
+        // The connection must be free for others, such as probes.
         return ([(header::CONNECTION, "close")], refused).into_response();
     };
-    let (viewer, pictures) = site.feed().view(wanted.game.clone());
+    let (viewer, views) = site.updates.view(subscription.game.clone());
     let open = OpenStream {
-        wanted,
-        pictures,
+        subscription,
+        views,
         sent: 0,
-        fresh: true,
         _viewer: viewer,
         _place: place,
     };
-    let body = stream::unfold(open, |mut open| async {
-        let bytes = open.next().await?;
-        Some((Ok::<_, Infallible>(bytes), open))
+    let hello = Event::default().event("hello");
+    let hello = hello.data(json!({ "now": dates::now() }).to_string());
+    let sections = stream::unfold(open, |mut open| async {
+        let sections = open.next().await?;
+        Some((stream::iter(sections), open))
     });
+    // An event is built when it is sent, so a slow page holds only shared text.
+    let events = sections
+        .flatten()
+        .map(|(name, data)| Event::default().event(name).data(data));
+    let events = stream::iter([hello]).chain(events).map(Ok::<_, Infallible>);
     let headers = [
-        (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // A proxy that gathers answers before it passes them on would hold the news up.
+        // A proxy must not buffer the events.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    (headers, Body::from_stream(body)).into_response()
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    (headers, events).into_response()
 }
 
 impl OpenStream {
-    /// The next piece of the stream.
-    async fn next(&mut self) -> Option<Bytes> {
-        if std::mem::take(&mut self.fresh) {
-            return Some(framed("hello", &json!({ "now": dates::now() })));
-        }
+    /// The names and data of the sections that changed since the last ones sent; waits for a change.
+    async fn next(&mut self) -> Option<Vec<(&'static str, Arc<str>)>> {
         loop {
-            let view = Arc::clone(&self.pictures.borrow_and_update());
-            let bytes = self.news(&view);
-            self.sent = view.number;
-            if !bytes.is_empty() {
-                return Some(bytes);
+            let view = Arc::clone(&self.views.borrow_and_update());
+            let sections = view.patches.iter();
+            let fresh = sections.filter(|(section, patch)| {
+                patch.version > self.sent && self.subscription.has(section)
+            });
+            let fresh = fresh.map(|(section, patch)| (section.event(), Arc::clone(&patch.data)));
+            let fresh: Vec<_> = fresh.collect();
+            self.sent = view.version;
+            if !fresh.is_empty() {
+                return Some(fresh);
             }
-            match tokio::time::timeout(KEEP_ALIVE, self.pictures.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return None,
-                Err(_) => return Some(Bytes::from_static(b":\n\n")),
-            }
-        }
-    }
-
-    /// What the page has not been sent of a picture.
-    fn news(&self, view: &ViewState) -> Bytes {
-        let pieces = view.pieces.iter();
-        let fresh =
-            pieces.filter(|(part, piece)| piece.number > self.sent && self.wanted.has(part));
-        let fresh: Vec<&Bytes> = fresh.map(|(_, piece)| &piece.bytes).collect();
-        match fresh[..] {
-            [one] => one.clone(),
-            _ => fresh
-                .iter()
-                .map(|bytes| &bytes[..])
-                .collect::<Vec<_>>()
-                .concat()
-                .into(),
+            self.views.changed().await.ok()?;
         }
     }
 }

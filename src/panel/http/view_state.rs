@@ -1,12 +1,10 @@
-//! How everything is, in pieces that are ready to be sent. Pure: what is so goes in, with the time,
-//! and a picture comes out.
+//! The state of everything that the pages show, in sections that are ready to be sent. Pure.
 //!
-//! Each piece is made once, however many pages are sent it, and made again only when it changes.
+//! Each section is serialized once for all pages, and again only when it changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use serde::Serialize;
 
 use super::dto::{FullGame, LiveGameDto};
@@ -14,10 +12,10 @@ use super::replay::Replay;
 use crate::archive::{GameRecord, Millis};
 use crate::bot::{Clocks, LiveGame};
 
-/// How long a game that is over stays in the picture, in milliseconds.
+/// How long a finished game stays in the view, in milliseconds.
 const LINGER: Millis = 60_000;
 
-/// What a piece is about, in the order of sending.
+/// A section of the view. Sections are sent in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
     Status,
@@ -26,9 +24,9 @@ pub(super) enum Section {
     Game(String),
     /// A game with all its moves.
     Whole(String),
-    /// What is thought of it since.
+    /// The search of a game.
     Thought(String),
-    /// It was looked at again after its end.
+    /// The blunder search has looked at the game.
     Reviewed(String),
     Challenges,
     Events,
@@ -37,7 +35,8 @@ pub(super) enum Section {
 }
 
 impl Section {
-    fn event(&self) -> &'static str {
+    /// The name of the section's events.
+    pub(super) fn event(&self) -> &'static str {
         match self {
             Self::Status => "status",
             Self::Games => "games",
@@ -52,46 +51,44 @@ impl Section {
     }
 }
 
-/// A piece of the picture, ready to be sent.
+/// A section's content.
 #[derive(Clone, Debug)]
 pub(super) struct Patch {
-    /// The picture in which it last changed.
-    pub(super) number: u64,
-    pub(super) bytes: Bytes,
+    /// The version of the view in which it last changed.
+    pub(super) version: u64,
+    /// JSON.
+    pub(super) data: Arc<str>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct ViewState {
-    pub(super) number: u64,
-    pub(super) pieces: BTreeMap<Section, Patch>,
+    pub(super) version: u64,
+    pub(super) patches: BTreeMap<Section, Patch>,
 }
 
-/// One event of a stream.
-pub(super) fn framed(event: &str, data: &impl Serialize) -> Bytes {
-    // Only maps with keys that are no text cannot be written, and there are none.
-    let data = serde_json::to_string(data).unwrap_or_default();
-    Bytes::from(format!("event: {event}\ndata: {data}\n\n"))
+fn json(data: &impl Serialize) -> Arc<str> {
+    // Only maps with keys that are not text fail, and there are none.
+    serde_json::to_string(data).unwrap_or_default().into()
 }
 
-/// Makes pictures, each from the one before.
+/// Builds views, each from the one before.
 #[derive(Debug)]
 pub(super) struct ViewBuilder {
-    /// The address of the server that games are played on.
+    /// The address of the game server.
     server: String,
     view: ViewState,
-    /// Games already played again.
     replays: BTreeMap<String, (Arc<GameRecord>, Arc<Replay>)>,
-    /// What the games with all their moves were made of.
+    /// What the sections of games with all their moves were built from.
     wholes: BTreeMap<String, (Arc<GameRecord>, Clocks)>,
 }
 
 impl ViewBuilder {
-    /// After the picture of that number.
-    pub(super) fn new(number: u64, server: &str) -> Self {
+    /// Continues after the view of this version.
+    pub(super) fn new(version: u64, server: &str) -> Self {
         Self {
             server: server.to_owned(),
             view: ViewState {
-                number,
+                version,
                 ..ViewState::default()
             },
             replays: BTreeMap::new(),
@@ -99,52 +96,47 @@ impl ViewBuilder {
         }
     }
 
-    /// Begins the next picture.
+    /// Begins the next view.
     pub(super) fn begin(&mut self) {
-        self.view.number += 1;
+        self.view.version += 1;
     }
 
-    /// The picture, if it is not the same as before.
+    /// The view, if it differs from the one before.
     pub(super) fn finish(&mut self) -> Option<ViewState> {
-        let number = self.view.number;
-        let mut pieces = self.view.pieces.values();
-        if pieces.any(|piece| piece.number == number) {
+        let version = self.view.version;
+        let mut patches = self.view.patches.values();
+        if patches.any(|patch| patch.version == version) {
             return Some(self.view.clone());
         }
-        self.view.number -= 1;
+        self.view.version -= 1;
         None
     }
 
-    pub(super) fn put(&mut self, part: Section, data: &impl Serialize) {
-        let bytes = framed(part.event(), data);
-        self.lay(part, bytes);
+    pub(super) fn put(&mut self, section: Section, data: &impl Serialize) {
+        self.put_json(section, json(data));
     }
 
-    /// The lists of what is over, framed already.
-    pub(super) fn put_past(&mut self, past: &History) {
+    pub(super) fn put_history(&mut self, history: &History) {
         let lists = [
-            (Section::Recent, &past.recent),
-            (Section::Rating, &past.ratings),
+            (Section::Recent, &history.recent),
+            (Section::Rating, &history.ratings),
         ];
-        for (part, bytes) in lists {
-            if let Some(bytes) = bytes {
-                self.lay(part, bytes.clone());
+        for (section, data) in lists {
+            if let Some(data) = data {
+                self.put_json(section, Arc::clone(data));
             }
         }
     }
 
-    fn lay(&mut self, part: Section, bytes: Bytes) {
-        let number = self.view.number;
-        match self.view.pieces.get_mut(&part) {
-            Some(piece) if piece.bytes == bytes => {}
-            _ => {
-                self.view.pieces.insert(part, Patch { number, bytes });
-            }
+    fn put_json(&mut self, section: Section, data: Arc<str>) {
+        let version = self.view.version;
+        let known = self.view.patches.get(&section);
+        if known.is_none_or(|patch| patch.data != data) {
+            self.view.patches.insert(section, Patch { version, data });
         }
     }
 
-    /// The games under way and those that ended a moment ago; of those that someone watches, all
-    /// moves and thoughts.
+    /// Puts the running games and those that just ended; of watched ones also all moves and the search.
     pub(super) fn put_games(
         &mut self,
         running: Vec<LiveGame>,
@@ -155,22 +147,20 @@ impl ViewBuilder {
         let ids: Vec<String> = running.iter().map(|live| live.record.id.clone()).collect();
         self.put(Section::Games, &ids);
         let ended = recent.into_iter().filter_map(|record| {
-            let ending = record.ending.as_ref()?;
-            let clocks = last_clocks(&record);
-            (now.saturating_sub(ending.at) < LINGER && !ids.contains(&record.id)).then_some(
-                LiveGame {
-                    record,
-                    clocks,
-                    thinking: None,
-                },
-            )
+            let at = record.ending.as_ref()?.at;
+            let lingers = now.saturating_sub(at) < LINGER && !ids.contains(&record.id);
+            lingers.then(|| LiveGame {
+                clocks: last_clocks(&record),
+                record,
+                thinking: None,
+            })
         });
         let shown: Vec<LiveGame> = running.into_iter().chain(ended).collect();
         let is_shown = |id: &String| shown.iter().any(|live| live.record.id == *id);
         self.replays.retain(|id, _| is_shown(id));
         self.wholes
             .retain(|id, _| is_shown(id) && watched.contains(id));
-        self.view.pieces.retain(|part, _| match part {
+        self.view.patches.retain(|section, _| match section {
             Section::Game(id) => is_shown(id),
             Section::Whole(id) => is_shown(id) && watched.contains(id),
             Section::Reviewed(id) => watched.contains(id),
@@ -191,24 +181,24 @@ impl ViewBuilder {
         }
     }
 
-    /// A game with all its moves, if there is more of it than before.
+    /// Puts a game with all its moves, if it has changed.
     fn put_whole(&mut self, live: &LiveGame, replay: &Replay, now: Millis) {
         let LiveGame { record, clocks, .. } = live;
         let known = self.wholes.get(&record.id);
         if known.is_some_and(|known| Arc::ptr_eq(&known.0, record) && known.1 == *clocks) {
             return;
         }
-        let made_of = (Arc::clone(record), *clocks);
-        self.wholes.insert(record.id.clone(), made_of);
+        let source = (Arc::clone(record), *clocks);
+        self.wholes.insert(record.id.clone(), source);
         let running = record.ending.is_none().then_some(live);
-        // A page has the review from where it has the game.
-        let whole = FullGame::of(record, replay, running, None, &self.server, now);
+        // The review comes with the finished game, from its own route.
+        let whole = FullGame::of(record, replay, running, &self.server, now);
         self.put(Section::Whole(record.id.clone()), &whole);
     }
 
     fn replay(&mut self, record: &Arc<GameRecord>) -> Arc<Replay> {
         if let Some((known, replay)) = self.replays.get_mut(&record.id)
-            && (Arc::ptr_eq(known, record) || Arc::make_mut(replay).go_on(known, record))
+            && (Arc::ptr_eq(known, record) || Arc::make_mut(replay).extend(known, record))
         {
             *known = Arc::clone(record);
             return Arc::clone(replay);
@@ -220,29 +210,28 @@ impl ViewBuilder {
     }
 }
 
-/// What is over, as far as it is known yet: lists that are ready to be sent.
+/// The lists of what is over, as far as they are known yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    recent: Option<Bytes>,
-    ratings: Option<Bytes>,
+    recent: Option<Arc<str>>,
+    ratings: Option<Arc<str>>,
 }
 
 impl History {
     pub(super) fn set_recent(&mut self, recent: &impl Serialize) {
-        self.recent = Some(framed(Section::Recent.event(), recent));
+        self.recent = Some(json(recent));
     }
 
     pub(super) fn set_ratings(&mut self, ratings: &impl Serialize) {
-        self.ratings = Some(framed(Section::Rating.event(), ratings));
+        self.ratings = Some(json(ratings));
     }
 }
 
 /// The clocks at the end of a game.
 fn last_clocks(record: &GameRecord) -> Clocks {
     let of = |parity: usize| {
-        let moves = record.moves.iter().enumerate();
-        let own = moves.filter(|(ply, _)| ply % 2 == parity);
-        own.filter_map(|(_, made)| made.clock).next_back()
+        let own = record.moves.iter().skip(parity).step_by(2);
+        own.filter_map(|made| made.clock).last()
     };
     Clocks {
         white: of(0),
@@ -304,9 +293,12 @@ mod tests {
 
     /// The number and the text of a piece.
     fn piece(view: &ViewState, part: fn(String) -> Section) -> Option<(u64, String)> {
-        let piece = view.pieces.get(&part("q7ZxVt2B".to_owned()))?;
-        let text = String::from_utf8(piece.bytes.to_vec()).unwrap();
-        Some((piece.number, text))
+        let piece = view.patches.get(&part("q7ZxVt2B".to_owned()))?;
+        let event = part(String::new()).event();
+        Some((
+            piece.version,
+            format!("event: {event}\ndata: {}\n\n", piece.data),
+        ))
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! What happens, counted from the bot's news.
+//! Events of the bot, counted.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 
 use crate::bot::game::{Anomaly, Ending};
 use crate::bot::{AlertKind, BotEvent};
@@ -11,15 +11,15 @@ use crate::lichess::{DeclineReason, Status};
 
 type Labels = Vec<(&'static str, String)>;
 
-/// Upper ends of the times that a move is thought about, in seconds.
+/// Buckets of the thinking time of a move, in seconds.
 const THINKING: [f64; 12] = [
     0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0,
 ];
-/// What a game can be for us.
+/// Our results of games.
 const RESULTS: [&str; 4] = ["win", "draw", "loss", "none"];
-/// What a game ended as whose end no one saw.
+/// The status of a game whose end the bot did not see.
 const UNSEEN: &str = "unseen";
-/// Every word for what should not be.
+/// The kinds of faults.
 const FAULTS: [&str; 16] = [
     "foreign_move",
     "list_shrunk",
@@ -38,22 +38,21 @@ const FAULTS: [&str; 16] = [
     PORTER,
     ENGINE,
 ];
-/// A player that failed and sat down again.
+/// A game task panicked and restarted.
 const PLAYER: &str = "player_failed";
-/// The task at the door failed and began anew.
+/// The event loop panicked and restarted.
 const PORTER: &str = "porter_failed";
-/// An engine that failed its test.
+/// The engine failed its self-test.
 const ENGINE: &str = "engine_failed";
-/// Upper ends of what the way to the server costs a move, in seconds.
+/// Buckets of the move overhead, in seconds.
 const OVERHEAD: [f64; 12] = [
     0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.6, 1.0, 2.0, 5.0,
 ];
 
 /// The counters. Clones count together.
 ///
-/// Whatever can be counted is there from the start and stands at zero: a monitoring system sees a
-/// counter grow only between two looks, so that the first of a kind, such as the first game lost on
-/// time, would otherwise go by unseen.
+/// Every possible counter exists from the start with the value zero. A monitoring system sees only growth
+/// between two scrapes, so it would miss the first event of a counter that appears with it.
 #[derive(Clone, Debug)]
 pub(super) struct Counters {
     games: Family<Labels, Counter>,
@@ -67,76 +66,65 @@ pub(super) struct Counters {
     missed: Counter,
 }
 
+/// Registers a clone of the metric.
+fn registered<M: Metric + Clone>(registry: &mut Registry, name: &str, help: &str, metric: M) -> M {
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 impl Counters {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let counted = Self {
-            games: Family::default(),
-            challenges: Family::default(),
-            alarms: Family::default(),
-            faults: Family::default(),
-            thinking: Histogram::new(THINKING),
-            overhead: Histogram::new(OVERHEAD),
-            nodes: Counter::default(),
-            streams: Counter::default(),
-            missed: Counter::default(),
+        let (thinking, overhead) = (Histogram::new(THINKING), Histogram::new(OVERHEAD));
+        let mut seconds = |name: &str, help: &str, histogram: &Histogram| {
+            registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
         };
-        let it = &counted;
-        registry.register("games", "Finished games by result", it.games.clone());
-        registry.register(
-            "challenges",
-            "Incoming challenges by answer",
-            it.challenges.clone(),
-        );
-        registry.register("alarms", "Alarms raised", it.alarms.clone());
-        registry.register(
-            "faults",
-            "Unexpected conditions in games or engine",
-            it.faults.clone(),
-        );
-        registry.register_with_unit(
-            "think",
-            "Thinking time of own moves",
-            Unit::Seconds,
-            it.thinking.clone(),
-        );
-        registry.register_with_unit(
-            "overhead",
-            "Clock time of own moves beyond thinking",
-            Unit::Seconds,
-            it.overhead.clone(),
-        );
-        registry.register("nodes", "Nodes searched for own moves", it.nodes.clone());
-        registry.register(
-            "game_streams_lost",
-            "Game stream disconnects",
-            it.streams.clone(),
-        );
-        registry.register(
-            "news_missed",
-            "Events dropped by the metrics listener",
-            it.missed.clone(),
-        );
-        counted.begin();
-        counted
+        seconds("think", "Thinking time of own moves", &thinking);
+        let help = "Clock time of own moves beyond thinking";
+        seconds("overhead", help, &overhead);
+        let mut family = |name: &str, help: &str| {
+            registered(registry, name, help, Family::<Labels, Counter>::default())
+        };
+        let games = family("games", "Finished games by result");
+        let challenges = family("challenges", "Incoming challenges by answer");
+        let alarms = family("alarms", "Alarms raised");
+        let faults = family("faults", "Unexpected conditions in games or engine");
+        let mut counter =
+            |name: &str, help: &str| registered(registry, name, help, Counter::default());
+        let nodes = counter("nodes", "Nodes searched for own moves");
+        let streams = counter("game_streams_lost", "Game stream disconnects");
+        let missed = counter("news_missed", "Events dropped by the metrics listener");
+        let counters = Self {
+            games,
+            challenges,
+            alarms,
+            faults,
+            thinking,
+            overhead,
+            nodes,
+            streams,
+            missed,
+        };
+        counters.create_all();
+        counters
     }
 
-    /// Sets whatever can happen to zero.
-    fn begin(&self) {
+    /// Creates every counter of the families.
+    fn create_all(&self) {
         let over = Status::ALL.iter().filter(|status| status.is_over());
         for status in over.map(|status| status.as_str()).chain([UNSEEN]) {
             for result in RESULTS {
-                nought(&self.games, [("result", result), ("status", status)]);
+                create(&self.games, [("result", result), ("status", status)]);
             }
         }
-        nought(&self.challenges, ACCEPTED);
+        create(&self.challenges, ACCEPTED);
         for reason in DeclineReason::ALL {
-            nought(&self.challenges, declined(reason.as_str()));
+            create(&self.challenges, declined(reason.as_str()));
         }
         for kind in AlertKind::ALL {
-            nought(&self.alarms, [("kind", kind.as_str())]);
+            create(&self.alarms, [("kind", kind.as_str())]);
         }
         for kind in FAULTS {
-            nought(&self.faults, [("kind", kind)]);
+            create(&self.faults, [("kind", kind)]);
         }
     }
 
@@ -150,49 +138,49 @@ impl Counters {
                 }
             }
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
-            BotEvent::AnomalySeen { anomaly, .. } => one(&self.faults, [("kind", kind(anomaly))]),
-            BotEvent::GameTaskFailed { .. } => one(&self.faults, [("kind", PLAYER)]),
-            BotEvent::EventLoopFailed { .. } => one(&self.faults, [("kind", PORTER)]),
-            BotEvent::EngineFailed { .. } => one(&self.faults, [("kind", ENGINE)]),
+            BotEvent::AnomalySeen { anomaly, .. } => {
+                increment(&self.faults, [("kind", kind(anomaly))])
+            }
+            BotEvent::GameTaskFailed { .. } => increment(&self.faults, [("kind", PLAYER)]),
+            BotEvent::EventLoopFailed { .. } => increment(&self.faults, [("kind", PORTER)]),
+            BotEvent::EngineFailed { .. } => increment(&self.faults, [("kind", ENGINE)]),
             BotEvent::StreamLost { .. } => {
                 self.streams.inc();
             }
-            BotEvent::Accepted { .. } => one(&self.challenges, ACCEPTED),
+            BotEvent::Accepted { .. } => increment(&self.challenges, ACCEPTED),
             BotEvent::Declined { reason, .. } => {
-                one(&self.challenges, declined(reason.as_str()));
+                increment(&self.challenges, declined(reason.as_str()));
             }
-            BotEvent::Alarm { kind, .. } => one(&self.alarms, [("kind", kind.as_str())]),
+            BotEvent::Alarm { kind, .. } => increment(&self.alarms, [("kind", kind.as_str())]),
             _ => {}
         }
     }
 
-    /// So many news went by uncounted.
+    /// Counts events that the event bus dropped.
     pub(super) fn missed(&self, count: u64) {
         self.missed.inc_by(count);
     }
 
     fn ended(&self, ending: &Ending) {
         let status = ending.status.map_or(UNSEEN, Status::as_str);
-        one(
-            &self.games,
-            [("result", result(ending)), ("status", status)],
-        );
+        let result = result(ending);
+        increment(&self.games, [("result", result), ("status", status)]);
     }
 }
 
-/// The labels of a challenge that was taken.
+/// The labels of an accepted challenge.
 const ACCEPTED: [(&str, &str); 2] = [("answer", "accepted"), ("reason", "")];
 
-/// The labels of a challenge that was not.
+/// The labels of a declined challenge.
 const fn declined(reason: &str) -> [(&'static str, &str); 2] {
     [("answer", "declined"), ("reason", reason)]
 }
 
-fn one<const N: usize>(family: &Family<Labels, Counter>, labels: [(&'static str, &str); N]) {
+fn increment<const N: usize>(family: &Family<Labels, Counter>, labels: [(&'static str, &str); N]) {
     family.get_or_create(&owned(labels)).inc();
 }
 
-fn nought<const N: usize>(family: &Family<Labels, Counter>, labels: [(&'static str, &str); N]) {
+fn create<const N: usize>(family: &Family<Labels, Counter>, labels: [(&'static str, &str); N]) {
     drop(family.get_or_create(&owned(labels)));
 }
 
@@ -201,7 +189,7 @@ fn owned<const N: usize>(labels: [(&'static str, &str); N]) -> Labels {
     labels.to_vec()
 }
 
-/// How a game ended for us.
+/// Our result of a game.
 fn result(ending: &Ending) -> &'static str {
     match (ending.result(), ending.winner, ending.us) {
         ("*", ..) => "none",
@@ -211,7 +199,7 @@ fn result(ending: &Ending) -> &'static str {
     }
 }
 
-/// One word for what should not be.
+/// The kind of an anomaly.
 fn kind(anomaly: &Anomaly) -> &'static str {
     match anomaly {
         Anomaly::Foreign(_) => "foreign_move",

@@ -24,22 +24,19 @@ use crate::bot::BotEvent;
 use crate::engine::Pool;
 use crate::lichess::Client;
 
-/// What the text is.
+/// The content type of the text.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Where figures come from, beside the bot's news.
+/// The sources of metrics, besides the event bus.
 #[derive(Clone, Debug)]
 pub struct MetricSources {
-    /// How the bot is.
     pub watch: StatusWatch,
-    /// Whether it is well.
     pub health: Health,
-    /// The calls to the server.
     pub client: Client,
     pub pool: Pool,
 }
 
-/// All figures of a running bot. Clones are the same.
+/// The metrics of a running bot. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Arc<Registry>,
@@ -47,7 +44,6 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Nothing has happened yet.
     pub fn new(sources: MetricSources) -> Self {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Process));
@@ -60,10 +56,10 @@ impl Metrics {
         }
     }
 
-    /// Counts what happens for as long as there is news.
-    pub async fn run(self, mut news: broadcast::Receiver<BotEvent>) {
+    /// Counts events until the event bus closes.
+    pub async fn run(self, mut events: broadcast::Receiver<BotEvent>) {
         loop {
-            match news.recv().await {
+            match events.recv().await {
                 Ok(event) => self.counted.count(&event),
                 Err(broadcast::error::RecvError::Lagged(missed)) => self.counted.missed(missed),
                 Err(broadcast::error::RecvError::Closed) => return,
@@ -71,7 +67,7 @@ impl Metrics {
         }
     }
 
-    /// Every figure as a text.
+    /// All metrics as text.
     ///
     /// # Errors
     /// Never in practice: the text is built in memory.

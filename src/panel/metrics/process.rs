@@ -1,6 +1,6 @@
-//! What the system says of the process, under the names that every dashboard knows.
+//! The process as the system sees it, under the names that dashboards expect.
 //!
-//! Read from `/proc`; where there is none, or it says something else, a figure is left out.
+//! Read from `/proc`; a value that is not found there is left out.
 
 use std::fmt;
 use std::fs;
@@ -11,10 +11,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Ticks of `/proc` in a second, on every Linux there is.
+/// Ticks per second in `/proc`, the same on every Linux.
 const TICKS: f64 = 100.0;
 
-/// The process that runs this.
 #[derive(Debug)]
 pub(super) struct Process;
 
@@ -53,19 +52,19 @@ impl Collector for Process {
     }
 }
 
-/// The number behind a key.
+/// The number after a key.
 fn number(status: &str, key: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
 fn open_files() -> Option<f64> {
-    // The folder that is read is one of them.
+    // One of them is the directory that is being read.
     let count = fs::read_dir("/proc/self/fd").ok()?.count();
     Some(count.saturating_sub(1) as f64)
 }
 
-/// Time in the program and in the system; the name of the process may hold anything.
+/// CPU time in user and system mode. The process name before it may contain anything.
 fn processor_seconds(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut fields = fields.split_whitespace().skip(11);

@@ -3,34 +3,11 @@
 use axum::extract::Path;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use include_dir::{Dir, include_dir};
 
-use crate::http_common::{Asset, embedded, find};
+use crate::http_common::{BOARD, find};
 
-static ASSETS: &[Asset] = embedded![
-    "board":
-    "actions.js",
-    "app.js",
-    "blast.js",
-    "board.css",
-    "board.js",
-    "clock.js",
-    "fen.js",
-    "game.js",
-    "gestures.js",
-    "index.html",
-    "logo.svg",
-    "moves.js",
-    "page.css",
-    "pieces.js",
-    "promotion.js",
-    "seats.js",
-    "squares.js",
-    "start.css",
-    "start.js",
-    "theme.css",
-    "wire.js",
-    "words.js",
-];
+static PAGE: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/practice");
 
 pub(super) async fn index() -> Response {
     answer("index.html")
@@ -41,7 +18,7 @@ pub(super) async fn asset(Path(name): Path<String>) -> Response {
 }
 
 fn answer(name: &str) -> Response {
-    let Some((kind, bytes)) = find(ASSETS, name) else {
+    let Some((kind, bytes)) = find(&PAGE, name).or_else(|| find(&BOARD, name)) else {
         return (StatusCode::NOT_FOUND, "404 - Resource not found").into_response();
     };
     let rules = [
@@ -61,13 +38,12 @@ mod tests {
 
     #[test]
     fn every_file_of_the_page_is_embedded() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/board");
-        let mut there: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        there.sort();
-        let embedded: Vec<&str> = ASSETS.iter().map(|asset| asset.name).collect();
-        assert_eq!(embedded, there);
+        for folder in ["assets/board", "assets/practice"] {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/").to_owned() + folder;
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                assert_eq!(answer(&name).status(), StatusCode::OK, "{name}");
+            }
+        }
     }
 }

@@ -1,0 +1,120 @@
+// The actions of the game (resign, draw, rematch) and its result. It shows what the snapshot allows; the
+// caller defines what a button does.
+
+import { endHeadline, endReason, other } from "./words.js";
+
+const SURE_FOR = 3500;
+
+function button(text, onClick, look = "") {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  made.className = look;
+  made.addEventListener("click", onClick);
+  return made;
+}
+
+/** A button that must be pressed twice, so that no game is resigned by mistake. */
+function sureButton(text, sure, onClick) {
+  let asked = false;
+  const made = button(text, () => {
+    if (asked) {
+      onClick();
+      return;
+    }
+    asked = true;
+    made.textContent = sure;
+    made.classList.add("danger");
+    setTimeout(() => {
+      asked = false;
+      made.textContent = text;
+      made.classList.remove("danger");
+    }, SURE_FOR);
+  });
+  return made;
+}
+
+export class Actions {
+  #drawn = null;
+
+  /** `deeds`: functions resign, abort, draw(answer), rematch, again. */
+  constructor({ say, deeds }, does) {
+    this.say = say;
+    this.deeds = deeds;
+    this.does = does;
+  }
+
+  /** Redraws only when the content has changed, so that a button keeps its focus. */
+  update(snapshot, { watching }) {
+    const { phase, status, winner, drawOffer, ply, reason, game } = snapshot;
+    const key = JSON.stringify([phase, status, winner, drawOffer, ply < 2, reason, game, watching]);
+    if (key === this.#drawn) return;
+    this.#drawn = key;
+    this.say.className = "say";
+    this.say.replaceChildren();
+    this.deeds.replaceChildren();
+    if (phase === "over") this.#over(snapshot, watching);
+    else if (phase === "declined") this.#declined(reason);
+    else if (phase === "waiting") this.#waiting(snapshot);
+    else if (watching) this.#watching();
+    else this.#playing(snapshot);
+  }
+
+  /** The state without a game. */
+  clear() {
+    this.#drawn = null;
+    this.say.replaceChildren();
+    this.deeds.replaceChildren(button("New game", this.does.again, "primary"));
+  }
+
+  #tell(text, headline = null) {
+    if (headline) {
+      const line = document.createElement("strong");
+      line.className = "headline";
+      line.textContent = headline;
+      this.say.append(line);
+    }
+    this.say.append(text);
+  }
+
+  #over(snapshot, watching) {
+    const won = !watching && snapshot.winner === snapshot.color;
+    this.say.classList.add("banner", ...(won ? ["won"] : []));
+    this.#tell(`${endReason(snapshot)}.`, endHeadline(snapshot, watching));
+    if (!watching) this.deeds.append(button("Rematch", this.does.rematch, "primary"));
+    this.deeds.append(button("New game", this.does.again, watching ? "primary" : ""));
+  }
+
+  #declined(reason) {
+    this.say.classList.add("banner");
+    this.#tell(reason ?? "No reason given.", "Challenge declined");
+    this.deeds.append(button("Choose again", this.does.again, "primary"));
+  }
+
+  #waiting({ opponent }) {
+    this.say.classList.add("waiting");
+    this.#tell(`Waiting for ${opponent?.name ?? "Megaton"} to accept …`);
+    this.deeds.append(button("Cancel", this.does.abort));
+  }
+
+  #watching() {
+    this.#tell("You are watching this game.");
+    this.deeds.append(button("Play a game", this.does.again, "primary"));
+  }
+
+  #playing({ color, drawOffer, ply, opponent }) {
+    if (drawOffer === other(color)) {
+      this.#tell(`${opponent?.name ?? "Your opponent"} offers a draw.`);
+      const yes = button("Accept the draw", () => this.does.draw("yes"), "primary");
+      this.deeds.append(yes, button("Decline", () => this.does.draw("no")));
+      return;
+    }
+    const leave =
+      ply < 2
+        ? sureButton("Abort", "Really abort?", this.does.abort)
+        : sureButton("Resign", "Really resign?", this.does.resign);
+    const offer = button(drawOffer ? "Draw offered" : "Offer a draw", () => this.does.draw("yes"));
+    offer.disabled = Boolean(drawOffer) || ply < 2;
+    this.deeds.append(leave, offer);
+  }
+}

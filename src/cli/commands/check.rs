@@ -1,0 +1,199 @@
+//! `megaton check`: says what `megaton run` would do.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use megaton::bot::{BotTiming, ListRefresher, ListSources, Settings};
+use megaton::config::{Config, Panel};
+use megaton::lichess::Client;
+use megaton::panel::{self, Address, PanelError, check_password};
+use rustix::fs::{Access, access};
+
+use crate::cli::account::{self, Identity};
+use crate::cli::failure::Failure;
+use crate::cli::setup::{ConfigArgs, evaluator, tables};
+use crate::cli::{output, runtime, summary};
+
+/// Check config, data folder, token and account, and show what the bot would do
+///
+/// Reads the config and the files it names, asks Lichess what the token and account may do, and
+/// lists which games the bot would accept and seek. Changes nothing. Exits with status 2 if
+/// anything would keep the bot from playing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton check
+  megaton check --offline --config config.example.toml")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// Check the config only; contact no server
+    #[arg(long)]
+    offline: bool,
+}
+
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let (config, path) = args.config.load()?;
+    report(&config, path.as_deref(), args.offline)
+}
+
+/// Reports what a bot with this config, read from this file, would do.
+pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Result<(), Failure> {
+    let origin = path.map_or_else(
+        || "built-in defaults (no config.toml here)".to_owned(),
+        |path| format!("{}, good", path.display()),
+    );
+    say("config", &[origin])?;
+    say("server", &summary::server(&config.lichess.url))?;
+    let engine = summary::engine(&config.engine, &evaluator(&config.engine)?);
+    say("engine", &[engine])?;
+    let tables = tables(&config.engine)?;
+    say("tablebase", &summary::tables(tables.as_deref()))?;
+    say("data", &[state(config)?, socket(config)])?;
+    say("accepts", &summary::accepts(&config.challenge))?;
+    say("lists", &lists(config, offline)?)?;
+    say("matchmaking", &summary::matchmaking(config))?;
+    say("arenas", &summary::arenas(&config.arena))?;
+    say("chat", &summary::chat(&config.chat, "Megaton"))?;
+    say("page", &[page(&config.panel)])?;
+    let webhook = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
+    let webhook = webhook.map_err(Failure::of_setup)?;
+    let alerts = webhook.map_or_else(
+        || "disabled: no webhook_file set in [alerts]".to_owned(),
+        |address| format!("webhook at {}", address.host()),
+    );
+    say("alerts", &[alerts])?;
+    if offline {
+        return Ok(());
+    }
+    let client = account::client(config)?;
+    runtime::block_on(online(&client, config))
+}
+
+fn say(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
+    let mut lines = lines.iter().map(AsRef::as_ref);
+    lines.try_for_each(|line| output::print(output::field(about, line)))
+}
+
+/// Reads the lists; offline only those in files. Without a data folder no copies are read or kept.
+fn lists(config: &Config, offline: bool) -> Result<Vec<String>, Failure> {
+    let settings = Arc::new(Settings::from(config));
+    let mut lists = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
+    if !offline {
+        runtime::block_on(async {
+            lists.fetch_all().await;
+            Ok(())
+        })?;
+    }
+    let mut read = lists.state();
+    read.retain(|(list, _)| !offline || list.starts_with("file:"));
+    Ok(summary::lists_read(&read))
+}
+
+/// The address of the page, and whether it accepts commands.
+fn page(panel: &Panel) -> String {
+    let Some(address) = panel.listen else {
+        return "none: [panel] listen is empty".to_owned();
+    };
+    match panel.token_file.as_deref().map(check_password) {
+        None => format!("http://{address}, read-only: [panel] token_file names no password"),
+        Some(Ok(())) => format!("http://{address}, full control with the password"),
+        Some(Err(error)) => {
+            format!("WARNING: http://{address}, read-only: [panel] token_file: {error}")
+        }
+    }
+}
+
+/// Where the bot keeps its state; an error if it could not.
+fn state(config: &Config) -> Result<String, Failure> {
+    let Some(folder) = config.data.home(&config.lichess) else {
+        let lost = "nothing: without [data] folder every start begins with empty state and quota";
+        return Ok(lost.to_owned());
+    };
+    let shown = folder.display();
+    // The bot creates what is missing below the first folder that exists.
+    let existing = folder.ancestors().find(|place| place.exists());
+    let existing = existing.filter(|place| !place.as_os_str().is_empty());
+    let existing = existing.unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        let file = existing.display();
+        return Err(Failure::setup(format!(
+            "[data] folder: {file} is not a folder"
+        )));
+    }
+    if access(existing, Access::WRITE_OK | Access::EXEC_OK).is_err() {
+        return Err(Failure::setup(format!(
+            "[data] folder: {shown} is not writable: this user cannot write to {}",
+            existing.display()
+        )));
+    }
+    let later = if folder.is_dir() {
+        ""
+    } else {
+        ", created at the first run"
+    };
+    Ok(format!("state in {shown}{later}"))
+}
+
+fn socket(config: &Config) -> String {
+    let Some(path) = config.data.socket_path(&config.lichess) else {
+        return "no control socket: `megaton status` and other control commands cannot reach the bot".to_owned();
+    };
+    match panel::Panel::check(&path) {
+        Ok(()) => format!("the control socket {}", path.display()),
+        Err(PanelError::InUse(_)) => {
+            "a bot runs with this config already: see `megaton status`".to_owned()
+        }
+        Err(error) => format!("WARNING: the bot could not be controlled: {error}"),
+    }
+}
+
+async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
+    let url = &config.lichess.url;
+    let Identity { token, account } = account::ask(client, url).await?;
+    let scopes = summary::scopes(config);
+    let lines = token.as_ref().map_or_else(
+        || vec!["valid; this server does not report token scopes".to_owned()],
+        |token| summary::token(token, &scopes, SystemTime::now()),
+    );
+    say("token", &lines)?;
+    say("account", &summary::account(&account))?;
+    say(
+        "website",
+        &[
+            "not checked: set Preferences, Privacy, so that other players can always challenge the bot",
+        ],
+    )?;
+    if let Some(obstacle) = summary::obstacle(url, token.as_ref(), &account) {
+        return Err(Failure::setup(obstacle));
+    }
+    let plays = format!("`megaton run` plays as {}", account.username);
+    say("result", &[plays])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_can_be_made_is_as_good_as_one() {
+        let ground = tempfile::tempdir().unwrap();
+        let keeping_in = |folder: Option<&str>| {
+            let mut config = Config::default();
+            config.data.folder = folder.map(|folder| ground.path().join(folder));
+            Ok::<_, Failure>([state(&config)?, socket(&config)])
+        };
+        let said = keeping_in(Some("a/b")).unwrap();
+        assert!(said[0].ends_with("created at the first run"), "{said:?}");
+        assert!(said[1].ends_with("control.sock"), "{said:?}");
+        fs::write(ground.path().join("file"), "").unwrap();
+        let error = keeping_in(Some("file/x")).unwrap_err();
+        let Failure::Setup(error) = error else {
+            panic!("a setup that cannot work");
+        };
+        assert!(error.to_string().ends_with("is not a folder"), "{error}");
+        assert!(keeping_in(None).unwrap()[0].starts_with("nothing"));
+    }
+}

@@ -1,0 +1,458 @@
+//! The commands that talk to a running bot over its control socket.
+//!
+//! Each is one request and one response, which goes to stdout. Commands that cannot be undone ask for
+//! confirmation on a terminal.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use megaton::config::ColorWish;
+use megaton::panel::{self, HealthReport, Request, Response, Secret};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::cli::failure::Failure;
+use crate::cli::output;
+use crate::cli::prompt::confirm;
+use crate::cli::setup::{BotArgs, Choice, one_of};
+
+const COLORS: &[Choice<ColorWish>] = &[
+    ("any", "", ColorWish::Any),
+    ("white", "", ColorWish::White),
+    ("black", "", ColorWish::Black),
+];
+const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ControlCommand {
+    Status(Status),
+    Healthcheck(Healthcheck),
+    /// Pause: accept no new challenges; games in progress continue
+    #[command(after_help = "Examples:
+  megaton pause
+  megaton pause --config /etc/megaton/config.toml")]
+    Pause {
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Resume accepting challenges
+    #[command(after_help = "Examples:
+  megaton resume")]
+    Resume {
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Finish all games and exit, as SIGTERM does
+    ///
+    /// The bot accepts no new games and plays on for at most [shutdown] drain; then it aborts
+    /// games that have barely started and leaves the others, to be resumed at the next start. Asks for
+    /// confirmation on a terminal.
+    #[command(after_help = "Examples:
+  megaton drain
+  megaton drain --yes")]
+    Drain {
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Reread the config, as SIGHUP does
+    ///
+    /// Reports what changed and what needs a restart. Games in progress keep their rules. An invalid
+    /// config is reported and changes nothing.
+    #[command(after_help = "Examples:
+  megaton reload")]
+    Reload {
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Make a running bot challenge a player
+    ///
+    /// The bot sends it as soon as a slot is free, if the daily quota allows it. `megaton events` shows
+    /// why a challenge failed.
+    #[command(after_help = "Examples:
+  megaton challenge SomeBot
+  megaton challenge SomeBot blitz
+  megaton challenge SomeBot 3+2 --casual --color white")]
+    Challenge {
+        /// Account to challenge
+        #[arg(value_name = "USER")]
+        user: String,
+        /// Profile of the config, or minutes+seconds [default: the first profile]
+        #[arg(value_name = "PROFILE|M+S")]
+        what: Option<String>,
+        /// Rated, whatever the profile says
+        #[arg(long)]
+        rated: bool,
+        /// Casual, whatever the profile says
+        #[arg(long, conflicts_with = "rated")]
+        casual: bool,
+        /// The bot's colour
+        #[arg(long, value_name = "COLOR", value_parser = one_of(COLORS))]
+        color: Option<ColorWish>,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Challenge the last opponent again, with colours reversed
+    #[command(after_help = "Examples:
+  megaton rechallenge")]
+    Rechallenge {
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Withdraw the bot's challenge
+    ///
+    /// Withdraws the open challenge and those waiting to be sent; with an ID only that one. `megaton
+    /// status` shows it.
+    #[command(after_help = "Examples:
+  megaton cancel
+  megaton cancel q7ZxVt2B")]
+    Cancel {
+        /// Challenge id [default: the open challenge and all that wait]
+        #[arg(value_name = "ID")]
+        challenge: Option<String>,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Abort a game
+    ///
+    /// Lichess allows it until both sides have moved. Asks for confirmation on a terminal.
+    #[command(after_help = "Examples:
+  megaton abort q7ZxVt2B
+  megaton abort q7ZxVt2B --yes")]
+    Abort {
+        /// Game id: the eight letters in its URL
+        #[arg(value_name = "GAME")]
+        game: String,
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Resign a game
+    ///
+    /// The game and its rating points are lost. Asks for confirmation on a terminal.
+    #[command(after_help = "Examples:
+  megaton resign q7ZxVt2B
+  megaton resign q7ZxVt2B --yes")]
+    Resign {
+        /// Game id: the eight letters in its URL
+        #[arg(value_name = "GAME")]
+        game: String,
+        /// Do not ask for confirmation
+        #[arg(short, long)]
+        yes: bool,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Block an account: decline all its challenges
+    ///
+    /// Remembered across restarts, in addition to the config's lists; `megaton status` shows it. A game
+    /// in progress continues. `megaton unblock` undoes it.
+    #[command(after_help = "Examples:
+  megaton block SomeBot
+  megaton block SomeBot --config /etc/megaton/config.toml")]
+    Block {
+        /// Account to block
+        #[arg(value_name = "USER")]
+        user: String,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Unblock an account
+    ///
+    /// Undoes `megaton block`; the config's lists still apply.
+    #[command(after_help = "Examples:
+  megaton unblock SomeBot")]
+    Unblock {
+        /// Account to unblock
+        #[arg(value_name = "USER")]
+        user: String,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Turn matchmaking on or off
+    ///
+    /// Lasts until the config is reloaded.
+    #[command(after_help = "Examples:
+  megaton matchmaking on
+  megaton matchmaking off")]
+    Matchmaking {
+        /// on or off
+        #[arg(action = clap::ArgAction::Set, value_parser = one_of(SWITCH))]
+        switch: bool,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Join an arena, as `megaton tournament join` does
+    ///
+    /// The bot joins shortly before the start if the arena is atomic and admits bots.
+    #[command(after_help = "Examples:
+  megaton join aBcD1234
+  megaton join aBcD1234 --team lichess-bots --password sesame")]
+    Join(Join),
+    /// Send a chat message in a game
+    ///
+    /// Queued with the bot's own messages; the reply says whether the message was sent.
+    #[command(after_help = "Examples:
+  megaton say q7ZxVt2B \"Good luck!\"
+  megaton say q7ZxVt2B \"The bot restarts after this game\" --spectators")]
+    Say {
+        /// Game id: the eight letters in its URL
+        #[arg(value_name = "GAME")]
+        game: String,
+        /// Message, at most 140 characters
+        #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+        text: String,
+        /// Send to the spectators instead of the opponent
+        #[arg(long)]
+        spectators: bool,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Make a running bot join or leave an arena
+    ///
+    /// The bot joins shortly before the start if the arena is atomic and admits bots. Arenas to join by
+    /// rule are set in [arena] of the config.
+    #[command(after_help = "Examples:
+  megaton tournament join aBcD1234
+  megaton tournament join aBcD1234 --team lichess-bots --password sesame
+  megaton tournament leave aBcD1234")]
+    Tournament {
+        #[command(subcommand)]
+        action: Tournament,
+    },
+}
+
+/// Show a running bot's status: games, slots, streams, budget, alerts
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton status
+  megaton status --watch
+  megaton status --json | jq .games
+  megaton status --json --watch 60 >> status.jsonl")]
+pub(crate) struct Status {
+    #[command(flatten)]
+    bot: BotArgs,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Repeat every SECONDS until Ctrl-C or until the bot ends
+    #[arg(short, long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    watch: Option<u64>,
+}
+
+/// Check whether a running bot is alive, or ready for games
+///
+/// Alive: the bot answers and its engine solves a test position; otherwise restart it. Ready: it
+/// also receives events, accepts games and can write to its disk. Exit status: 0 yes, 1 no, 2
+/// unreadable config.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  megaton healthcheck
+  megaton healthcheck --ready
+  megaton healthcheck --json | jq .checks")]
+pub(crate) struct Healthcheck {
+    /// Check readiness, not only liveness
+    #[arg(long)]
+    ready: bool,
+    /// Print every check as one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Print nothing; answer by exit status only
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+    #[command(flatten)]
+    bot: BotArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Join {
+    /// Arena id: the eight letters in its URL
+    #[arg(value_name = "ARENA")]
+    arena: String,
+    /// Entry password
+    #[arg(long, value_name = "WORD")]
+    password: Option<SecretString>,
+    /// Team to play for
+    #[arg(long, value_name = "TEAM")]
+    team: Option<String>,
+    #[command(flatten)]
+    bot: BotArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tournament {
+    /// Join the arena shortly before it starts
+    Join(Join),
+    /// Leave the arena, or cancel a planned join
+    Leave {
+        /// Arena id: the eight letters in its URL
+        #[arg(value_name = "ARENA")]
+        arena: String,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+}
+
+impl ControlCommand {
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let (bot, request) = match self {
+            Self::Status(status) => return status.execute(),
+            Self::Healthcheck(healthcheck) => return healthcheck.execute(),
+            Self::Pause { bot } => (bot, Request::Pause {}),
+            Self::Resume { bot } => (bot, Request::Resume {}),
+            Self::Drain { yes, bot } => {
+                confirm("Shut the bot down after its games?", yes)?;
+                (bot, Request::Drain {})
+            }
+            Self::Reload { bot } => (bot, Request::Reload {}),
+            Self::Challenge {
+                user,
+                what,
+                rated,
+                casual,
+                color,
+                bot,
+            } => {
+                let rated = (rated || casual).then_some(rated);
+                let request = Request::Challenge {
+                    user,
+                    what,
+                    rated,
+                    color,
+                };
+                (bot, request)
+            }
+            Self::Rechallenge { bot } => (bot, Request::Rechallenge {}),
+            Self::Cancel { challenge, bot } => (bot, Request::Cancel { challenge }),
+            Self::Abort { game, yes, bot } => {
+                confirm(&format!("Abort game {game}?"), yes)?;
+                (bot, Request::Abort { game })
+            }
+            Self::Resign { game, yes, bot } => {
+                confirm(&format!("Resign game {game}? This loses it."), yes)?;
+                (bot, Request::Resign { game })
+            }
+            Self::Block { user, bot } => (bot, Request::Block { user }),
+            Self::Unblock { user, bot } => (bot, Request::Unblock { user }),
+            Self::Matchmaking { switch: on, bot } => (bot, Request::Matchmaking { on }),
+            Self::Say {
+                game,
+                text,
+                spectators,
+                bot,
+            } => {
+                let request = Request::Say {
+                    game,
+                    text,
+                    spectators,
+                };
+                (bot, request)
+            }
+            Self::Join(join)
+            | Self::Tournament {
+                action: Tournament::Join(join),
+            } => {
+                let request = Request::Join {
+                    arena: checked(join.arena)?,
+                    password: join.password.map(|it| Secret(it.expose_secret().into())),
+                    team: join.team,
+                };
+                (join.bot, request)
+            }
+            Self::Tournament {
+                action: Tournament::Leave { arena, bot },
+            } => {
+                let arena = checked(arena)?;
+                (bot, Request::Leave { arena })
+            }
+        };
+        let response = ask(&bot, &request)?;
+        if !response.ok {
+            return Err(Failure::failed(response.text));
+        }
+        output::print(response.text)
+    }
+}
+
+impl Status {
+    fn execute(&self) -> Result<(), Failure> {
+        self.show()?;
+        while let Some(seconds) = self.watch {
+            thread::sleep(Duration::from_secs(seconds));
+            self.show()?;
+        }
+        Ok(())
+    }
+
+    fn show(&self) -> Result<(), Failure> {
+        let response = ask(&self.bot, &Request::Status {})?;
+        if !response.ok {
+            return Err(Failure::failed(response.text));
+        }
+        let status = response
+            .status
+            .ok_or_else(|| Failure::failed("the bot's response has no status"))?;
+        if self.watch.is_some() && io::stdout().is_terminal() {
+            // Clears the screen.
+            write!(io::stdout(), "\x1b[H\x1b[2J")?;
+        }
+        if self.json {
+            return output::print_json(&status);
+        }
+        output::print(output::status::lines(&status).join("\n"))
+    }
+}
+
+impl Healthcheck {
+    fn execute(&self) -> Result<(), Failure> {
+        let report = match self.report() {
+            Err(Failure::Failed(_)) if self.quiet => return Err(Failure::Told),
+            other => other?,
+        };
+        let (what, well) = if self.ready {
+            ("ready", report.ready)
+        } else {
+            ("alive", report.alive)
+        };
+        if self.json {
+            output::print_json(&report)?;
+        } else if !self.quiet {
+            output::print(format!("{}{what}", if well { "" } else { "not " }))?;
+            for check in &report.checks {
+                let mark = if check.ok { "ok   " } else { "WRONG" };
+                output::print(format!("{mark} {:<8} {}", check.name, check.text))?;
+            }
+        }
+        if well { Ok(()) } else { Err(Failure::Told) }
+    }
+
+    fn report(&self) -> Result<HealthReport, Failure> {
+        let response = ask(&self.bot, &Request::Health {})?;
+        response
+            .health
+            .ok_or_else(|| Failure::failed(response.text))
+    }
+}
+
+/// The id of an arena, if it can be one.
+fn checked(arena: String) -> Result<String, Failure> {
+    if arena.len() == 8 && arena.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Ok(arena);
+    }
+    Err(Failure::setup(format!(
+        "{arena:?} is not an arena id: use the eight letters and digits at the end of its URL"
+    )))
+}
+
+fn ask(bot: &BotArgs, request: &Request) -> Result<Response, Failure> {
+    let socket = bot.socket()?.ok_or_else(|| {
+        Failure::setup("the config disables the control socket: see [data] folder and socket")
+    })?;
+    panel::ask(&socket, request).map_err(|error| Failure::Failed(error.into()))
+}

@@ -1,0 +1,160 @@
+//! `megaton datagen`: self-play games for training.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::anyhow;
+use indicatif::ProgressBar;
+use megaton::training::{Generation, Goal, Progress, SelfPlayRules, generate};
+
+use crate::cli::failure::Failure;
+use crate::cli::output::progress::{self, PeriodicLine};
+use crate::cli::setup::{EvalArgs, cores};
+use crate::cli::{output, runtime};
+
+/// Time between two lines of progress without a terminal.
+const LINE_PERIOD: Duration = Duration::from_secs(60);
+
+/// Generate training games: the engine plays itself
+///
+/// Every game begins with some random moves and depends on the seed and its number only, so the
+/// files are the same on every machine and with any number of threads. Interrupt it at any time, even
+/// with kill -9: the same command resumes. Without a goal it runs until Ctrl-C, which finishes the
+/// games in progress. Delete a file that `megaton data verify` reports as broken: the same command
+/// regenerates its games. A folder holds games of one evaluator only.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton datagen --out data/gen0 --eval-file classical --nodes 1000 --positions 5000000
+  megaton datagen --out data/gen1 --seed 2 --minutes 30
+  megaton data stats data/gen1")]
+pub(crate) struct Args {
+    /// Output folder, created if missing
+    #[arg(long, value_name = "FOLDER")]
+    out: PathBuf,
+    /// Random seed; another seed gives other games
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Nodes to search for each move before the last iteration ends (at most eight times as many)
+    #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    nodes: u64,
+    /// Games to run in parallel [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    threads: Option<u16>,
+    /// Run at background priority, on idle cores only
+    #[arg(long)]
+    background: bool,
+    /// Games per file
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    shard_games: u64,
+    /// Stop after this many games of this seed, earlier runs included
+    #[arg(long, value_name = "N")]
+    games: Option<u64>,
+    /// Stop after this many usable positions of this seed, earlier runs included
+    #[arg(long, value_name = "N")]
+    positions: Option<u64>,
+    /// Stop after this time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    minutes: Option<u64>,
+    #[command(flatten)]
+    eval: EvalArgs,
+}
+
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let minutes = args.minutes;
+    let task = Generation {
+        folder: args.out.clone(),
+        seed: args.seed,
+        rules: SelfPlayRules {
+            nodes: args.nodes,
+            evaluator: args.eval.evaluator()?,
+        },
+        shard_games: args.shard_games,
+        threads: args.threads.map_or_else(cores, usize::from),
+        in_background: args.background,
+        goal: Goal {
+            games: args.games,
+            positions: args.positions,
+            time: minutes.map(|minutes| Duration::from_secs(60 * minutes)),
+        },
+    };
+    let made = runtime::block_on(async {
+        let signals = runtime::listen()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        tokio::spawn(async move {
+            signals.drain.cancelled().await;
+            stopped.store(true, Ordering::Relaxed);
+        });
+        let mut progress = DatagenProgress::new(task.goal);
+        let games = tokio::task::spawn_blocking(move || {
+            let made = generate(&task, &stop, |now| progress.show(now));
+            progress.bar.finish_and_clear();
+            made
+        });
+        let made = games.await.map_err(|_| anyhow!("a game failed"))?;
+        made.map_err(Failure::failed)
+    })?;
+    output::print(summary(made))
+}
+
+fn speed(made: Progress) -> f64 {
+    made.positions as f64 / made.time.as_secs_f64().max(0.001)
+}
+
+fn summary(made: Progress) -> String {
+    let before = match made.found_positions {
+        0 => String::new(),
+        found => format!(" ({found} existing)"),
+    };
+    format!(
+        "{} games ({} existing), {} plies, {} usable positions{before}, {:.0} usable positions/s",
+        made.games,
+        made.found,
+        made.plies,
+        made.positions,
+        speed(made)
+    )
+}
+
+struct DatagenProgress {
+    bar: ProgressBar,
+    line: PeriodicLine,
+    goal: Goal,
+}
+
+impl DatagenProgress {
+    fn new(goal: Goal) -> Self {
+        let seconds = goal.time.map(|time| time.as_secs());
+        let length = goal.positions.or(goal.games).or(seconds);
+        let template = match length {
+            Some(_) => "{bar:40} {percent}%  {msg}  {elapsed}",
+            None => "{spinner} {msg}  {elapsed}",
+        };
+        Self {
+            bar: progress::bar(length, template),
+            line: PeriodicLine::new(LINE_PERIOD),
+            goal,
+        }
+    }
+
+    fn show(&mut self, made: Progress) {
+        if self.bar.is_hidden() {
+            return self.line.print(summary(made));
+        }
+        self.bar.set_position(match self.goal {
+            Goal {
+                positions: Some(_), ..
+            } => made.positions + made.found_positions,
+            Goal { games: Some(_), .. } => made.games + made.found,
+            _ => made.time.as_secs(),
+        });
+        self.bar.set_message(format!(
+            "{} games, {} positions, {:.0}/s",
+            made.games,
+            made.positions,
+            speed(made)
+        ));
+    }
+}

@@ -1,0 +1,246 @@
+//! `megaton explain-challenge`: what the bot would do about a challenge, and why.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use megaton::bot::{
+    Availability, BotTiming, ChallengeContext, Decision, ListRefresher, ListSources,
+    OpponentHistory, OpponentKind, Settings, judge_challenge,
+};
+use megaton::lichess::{Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId};
+use serde_json::Value;
+
+use crate::cli::failure::{Failure, OrFailure as _};
+use crate::cli::output;
+use crate::cli::setup::{ConfigArgs, input_name, is_stdin};
+
+/// Longest input, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Show whether the bot would accept a challenge, and which rules it violates
+///
+/// Reads a line of the event stream, or a challenge as the API returns it, and applies the config,
+/// its lists (for URLs, the copies from earlier runs) and the rating given. Assumes a free slot and
+/// no history with the opponent. Contacts no server and changes nothing. Status 0 if the bot would
+/// accept, 1 if not, 2 if the input is invalid.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton explain-challenge challenge.json
+  curl -s https://lichess.org/api/challenge/q7ZxVt2B/show | megaton explain-challenge -
+  megaton explain-challenge --config other.toml --rating 2100 event.json")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+    /// File with the challenge as JSON, or - for stdin
+    file: PathBuf,
+    /// Our atomic rating, for rules about the rating difference [default: unknown]
+    #[arg(long, value_name = "POINTS")]
+    rating: Option<i32>,
+}
+
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    let (config, _) = args.config.load()?;
+    let name = input_name(&args.file);
+    let text = read(&args.file).or_setup(&name)?;
+    let ChallengeInput {
+        challenge,
+        compat,
+        dropped,
+    } = parse(&text).or_setup(&name)?;
+    let settings = Arc::new(Settings::from(&config));
+    let sources = ListSources {
+        data: config.data.home(&config.lichess),
+    };
+    let refresher = ListRefresher::new(Arc::clone(&settings), &sources, BotTiming::default());
+    let lists = refresher.lists();
+    let me = addressee(&challenge);
+    let context = ChallengeContext {
+        me: &me,
+        rating: args.rating,
+        lists: &lists,
+        past: OpponentHistory::default(),
+        rated_rests: false,
+        open: Availability::Open,
+    };
+    let verdict = judge_challenge(&challenge, compat, &settings.challenge, &context);
+    let mut text = String::new();
+    let mut say = |label: &str, what: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{label:<8} {what}");
+    };
+    say("asked", &describe(&challenge));
+    match verdict.decision {
+        Decision::Accept => say("verdict", "accept"),
+        Decision::Decline(reason) => {
+            say("verdict", &format!("decline, with the reason \"{reason}\""));
+        }
+        Decision::Ignore => say("verdict", "ignore"),
+    }
+    for (number, violation) in verdict.violations.iter().enumerate() {
+        let label = if number == 0 { "because" } else { "also" };
+        say(label, &violation.to_string());
+    }
+    for mismatch in &dropped {
+        say("note", &format!("ignored: {mismatch}"));
+    }
+    for (list, state) in refresher.state() {
+        if let Err(reason) = state {
+            say("note", &format!("cannot read a list: {list}: {reason}"));
+        }
+    }
+    output::print_text(text)?;
+    match verdict.decision {
+        Decision::Accept => Ok(()),
+        _ => Err(Failure::Told),
+    }
+}
+
+/// A challenge, and the parts of the input that could not be read.
+#[derive(Debug)]
+struct ChallengeInput {
+    challenge: Challenge,
+    compat: Option<Compat>,
+    dropped: Vec<JsonMismatch>,
+}
+
+fn read(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let source: Box<dyn Read> = if is_stdin(file) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(fs::File::open(file)?)
+    };
+    source.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other("too long for a challenge"));
+    }
+    Ok(text)
+}
+
+/// The challenge in a text: in an event, in a response that wraps it, or bare.
+fn parse(text: &str) -> Result<ChallengeInput, String> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Err("empty: expected a challenge".to_owned());
+    }
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
+    let Value::Object(object) = &value else {
+        return Err("not a challenge: expected an object {…}".to_owned());
+    };
+    let read = match (object.get("type"), object.get("challenge")) {
+        (Some(Value::String(_)), _) => return parse_event(text),
+        (_, Some(inner @ Value::Object(_))) => Challenge::from_json(&inner.to_string()),
+        _ => Challenge::from_json(text),
+    };
+    let read = read.map_err(|mismatch| format!("not a challenge: {mismatch}"))?;
+    Ok(ChallengeInput {
+        challenge: read.value,
+        compat: None,
+        dropped: read.dropped,
+    })
+}
+
+fn parse_event(text: &str) -> Result<ChallengeInput, String> {
+    let read = Event::from_line(text).map_err(|mismatch| format!("not an event: {mismatch}"))?;
+    let (challenge, compat) = match read.value {
+        Event::Challenge { challenge, compat } => (challenge, compat),
+        Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
+            (challenge, None)
+        }
+        Event::GameStart(_) | Event::GameFinish(_) => {
+            return Err("an event about a game, not a challenge".to_owned());
+        }
+        Event::Unknown { kind } => {
+            let kind: String = output::plain(&kind).chars().take(40).collect();
+            return Err(format!("an event of unknown type \"{kind}\""));
+        }
+    };
+    Ok(ChallengeInput {
+        challenge: *challenge,
+        compat,
+        dropped: read.dropped,
+    })
+}
+
+/// The account that was challenged, whose view the verdict takes.
+fn addressee(challenge: &Challenge) -> UserId {
+    let user = challenge.dest_user.as_ref();
+    let id = user.and_then(|user| user.id.clone());
+    // No account has this name, so the challenge counts as sent by another.
+    id.unwrap_or_else(|| UserId::new("?"))
+}
+
+fn describe(challenge: &Challenge) -> String {
+    let challenger = challenge.challenger.as_ref();
+    let name = challenger.map_or_else(|| "Anonymous".to_owned(), Player::display_name);
+    let kind = match OpponentKind::of(challenger) {
+        OpponentKind::Bot => "bot",
+        OpponentKind::Human => "human",
+    };
+    let rating = challenger.and_then(|player| player.rating);
+    let rating = rating.map_or_else(String::new, |rating| format!(", {rating}"));
+    let mode = if challenge.rated { "rated" } else { "casual" };
+    let time = match challenge.time_control {
+        TimeControl::Clock { limit, increment } => {
+            format!("{} s + {} s", limit.as_secs(), increment.as_secs())
+        }
+        TimeControl::Correspondence { days } => format!("{days} days per move"),
+        TimeControl::Unlimited => "unlimited".to_owned(),
+        TimeControl::Unknown => "unknown time control".to_owned(),
+    };
+    let variant = &challenge.variant;
+    let rematch = challenge.rematch_of.as_ref().map_or("", |_| ", a rematch");
+    format!("{name} ({kind}{rating}): {mode} {variant} {time}{rematch}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BARE: &str = r#"{"id":"c1","challenger":{"id":"a","name":"A","rating":1500},
+        "destUser":{"id":"me","name":"Me"},"variant":{"key":"atomic"},"rated":true,
+        "timeControl":{"type":"clock","limit":180,"increment":2}}"#;
+
+    #[test]
+    fn a_challenge_is_found_in_every_wrapping() {
+        let event = format!(
+            r#"{{"type":"challenge","challenge":{BARE},"compat":{{"bot":true,"board":true}}}}"#
+        );
+        let wrapped = format!(r#"{{"challenge":{BARE}}}"#);
+        for text in [BARE, &event, &wrapped, &format!("\u{feff}{BARE}\n")] {
+            let asked = parse(text).unwrap();
+            assert_eq!(asked.challenge.id.as_str(), "c1");
+            assert_eq!(addressee(&asked.challenge), UserId::new("me"));
+        }
+        assert!(parse(&event).unwrap().compat.is_some());
+        let described = describe(&parse(BARE).unwrap().challenge);
+        assert_eq!(described, "A (human, 1500): rated atomic 180 s + 2 s");
+    }
+
+    #[test]
+    fn what_is_no_challenge_is_said_in_words() {
+        let rows = [
+            ("", "empty"),
+            (
+                "{\"id\":",
+                "invalid JSON: EOF while parsing a value at line 1",
+            ),
+            ("[1]", "expected an object {…}"),
+            ("{}", "not a challenge: id"),
+            (
+                r#"{"type":"gameStart","game":{"id":"g"}}"#,
+                "an event about a game",
+            ),
+            ("{\"type\":\"party\"}", "unknown type \"party\""),
+            (r#"{"type":"challenge"}"#, "not an event: challenge"),
+        ];
+        for (text, expected) in rows {
+            let said = parse(text).unwrap_err();
+            assert!(said.contains(expected), "{text}: {said}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! `megaton run`: plays on Lichess until it is stopped.
+
+use std::path::{Path, PathBuf};
+
+use megaton::archive::FILE_NAME;
+use megaton::bot::{
+    self, ArchiveRules, Archiver, BotError, BotOptions, BotState, BotTiming, EventBus, EventLog,
+    ListSources, Settings, Shutdown, StateRules,
+};
+use megaton::config::Config;
+use megaton::engine::{EngineOptions, Pool, Tablebases};
+use megaton::store::Store;
+use tokio::sync::watch;
+
+use crate::cli::failure::Failure;
+use crate::cli::services::Services;
+use crate::cli::setup::{ConfigArgs, LogArgs, evaluator, tables};
+use crate::cli::{account, logging, malloc, runtime, summary};
+
+/// Play on Lichess until stopped
+///
+/// Answers challenges by the config's rules and plays every accepted game. Games that were in
+/// progress when the program ended, however it ended, are resumed. Without a network the bot waits
+/// and retries; only a config, token or account that cannot work ends it at once (status 2).
+///
+/// The first Ctrl-C (or SIGTERM) accepts no new games and exits after the last one, or when
+/// [shutdown] drain has passed; the second exits at once. SIGHUP rereads the config. Give `megaton
+/// status` and the other control commands the same config to reach the running bot.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton run
+  megaton run --config /etc/megaton/config.toml --log-format json
+  LICHESS_BOT_TOKEN=… megaton run --log-level debug")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    malloc::limit_arenas();
+    let (config, path) = args.config.load()?;
+    let log = logging::start(&args.log.over(&config.log))?;
+    let client = account::client(&config)?;
+    let pool = pool(&config)?;
+    let state = open_state(&config)?;
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        config = %path.as_deref().unwrap_or(Path::new("defaults")).display(),
+        server = config.lichess.url,
+        engine = summary::engine(&config.engine, pool.evaluator()),
+        accepts = summary::accepts(&config.challenge).join("; "),
+        "megaton starts"
+    );
+    runtime::block_on(async {
+        let shutdown = runtime::listen()?;
+        tokio::spawn(log.watch());
+        let listeners = EventBus::default();
+        let event_log = listeners.event_log().clone();
+        let archiver = start_archiver(&config, &event_log, &pool).await;
+        event_log.note(
+            "start",
+            concat!("megaton ", env!("CARGO_PKG_VERSION")),
+            None,
+        );
+        let options = BotOptions {
+            sole: true,
+            client,
+            pool,
+            settings: Settings::from(&config),
+            timing: BotTiming::default(),
+            listeners,
+            state: state.clone(),
+            lists: ListSources {
+                data: config.data.home(&config.lichess),
+            },
+        };
+        let days = archiver.as_ref().map(Archiver::days);
+        let outcome = Box::pin(play(options, shutdown, &config, path, days)).await;
+        state.settle().await;
+        event_log.note("stop", "it ends", None);
+        if let Some(archiver) = archiver {
+            archiver.finish().await;
+        }
+        outcome?.map_err(|error| cannot_play(&error, &config.lichess.url))
+    })
+}
+
+/// Plays, with the services beside the bot. `days` has the summary of each day once it is over.
+async fn play(
+    options: BotOptions,
+    shutdown: Shutdown,
+    config: &Config,
+    path: Option<PathBuf>,
+    days: Option<watch::Receiver<Option<String>>>,
+) -> Result<Result<(), BotError>, Failure> {
+    let (control, commands) = bot::channel();
+    let hangups = runtime::hangups()?;
+    let (services, notifier) = Services::new(&options, control, config, path)?;
+    if let Some(days) = days {
+        notifier.report_days(days);
+    }
+    let outcome = tokio::select! {
+        outcome = bot::run_commanded(options, shutdown, commands) => outcome,
+        () = services.run(hangups) => unreachable!("services run for ever"),
+    };
+    notifier.finish(outcome.as_ref().err()).await;
+    Ok(outcome)
+}
+
+/// Opens the state of earlier runs and locks the data folder.
+fn open_state(config: &Config) -> Result<BotState, Failure> {
+    let (store, kept) = match config.data.home(&config.lichess) {
+        Some(home) => Store::open(&home).map_err(Failure::of_setup)?,
+        None => Store::nowhere(),
+    };
+    let rules = StateRules::from(&Settings::from(config));
+    Ok(BotState::new(store, kept, rules))
+}
+
+/// Starts the archiver, if the config wants an archive.
+async fn start_archiver(config: &Config, event_log: &EventLog, pool: &Pool) -> Option<Archiver> {
+    let home = config.data.home(&config.lichess);
+    let home = home.filter(|_| config.archive.keep)?;
+    let rules = ArchiveRules::from(&config.archive);
+    let archiver = Archiver::start(&home.join(FILE_NAME), event_log, pool, &rules).await;
+    if let Err(error) = &archiver {
+        tracing::error!(%error, "nothing is archived: cannot start the thread");
+    }
+    archiver.ok()
+}
+
+/// The search threads and the hash that the config asks for.
+pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
+    let options = EngineOptions {
+        hash_mb: config.engine.hash,
+        threads: config.engine.cores(),
+        evaluator: evaluator(&config.engine)?,
+        tables: tables(&config.engine)?.map(|tables| Tablebases::new(tables)),
+    };
+    Ok(Pool::in_background(&options))
+}
+
+fn cannot_play(error: &BotError, url: &str) -> Failure {
+    let remedy = match error {
+        BotError::Unauthorized(_) | BotError::Forbidden(_) => {
+            format!("; create a new token at {url}/account/oauth/token")
+        }
+        BotError::NotABot(_) => "; use `megaton upgrade-account`".to_owned(),
+        BotError::Closed(_) | BotError::Taken { .. } => String::new(),
+    };
+    Failure::setup(format!("{error}{remedy}"))
+}

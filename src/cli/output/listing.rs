@@ -1,0 +1,184 @@
+//! Lists on stdout: a table for people, JSON or CSV for programs.
+//!
+//! Rows are written as they come, so a list may be longer than memory.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+use clap::ValueEnum;
+use megaton::archive::Order;
+use serde::Serialize;
+
+use super::table::{Column, Table};
+use crate::cli::failure::Failure;
+
+/// Rows listed by default.
+const USUAL: usize = 30;
+/// Rows of a table that are laid out together.
+const BATCH: usize = 1000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Table,
+    Json,
+    Csv,
+}
+
+impl OutputFormat {
+    /// The format given by name or by a switch of its own.
+    pub(crate) fn of(named: Self, json: bool, csv: bool) -> Self {
+        match (json, csv) {
+            (true, _) => Self::Json,
+            (_, true) => Self::Csv,
+            _ => named,
+        }
+    }
+}
+
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Maximum number of rows [default: 30]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// List everything
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    /// Oldest first
+    #[arg(long)]
+    oldest: bool,
+    /// Output format: a table, a JSON array, or CSV with a header line
+    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
+    format: OutputFormat,
+    /// Same as --format json
+    #[arg(long, conflicts_with_all = ["format", "csv"])]
+    json: bool,
+    /// Same as --format csv
+    #[arg(long, conflicts_with = "format")]
+    csv: bool,
+}
+
+impl ListArgs {
+    pub(crate) fn order(&self) -> Order {
+        if self.oldest {
+            Order::Oldest
+        } else {
+            Order::Newest
+        }
+    }
+
+    /// How many rows to query: one more than the default shows, to know whether there are more.
+    pub(crate) fn most(&self) -> usize {
+        let usual = if self.all { usize::MAX } else { USUAL + 1 };
+        self.limit.unwrap_or(usual)
+    }
+
+    /// Writes to stdout; the table has these columns.
+    pub(crate) fn printer(&self, columns: &[Column]) -> Printer {
+        let out = BufWriter::new(io::stdout().lock());
+        let is_cut = self.limit.is_none() && !self.all;
+        Printer {
+            sink: match OutputFormat::of(self.format, self.json, self.csv) {
+                OutputFormat::Table => Sink::Table(Table::new(columns), out),
+                OutputFormat::Json => Sink::Json(out),
+                OutputFormat::Csv => Sink::Csv(Box::new(csv::Writer::from_writer(out))),
+            },
+            is_empty: true,
+            left: if is_cut { USUAL } else { usize::MAX },
+            is_cut: false,
+            which: if self.oldest { "earliest" } else { "latest" },
+        }
+    }
+}
+
+/// A row of a list: for JSON and CSV it serializes to a flat record with the same fields for each row.
+pub(crate) trait Row: Serialize {
+    /// The cells of the table.
+    fn cells(&self) -> Vec<String>;
+}
+
+/// Prints rows as they come.
+pub(crate) struct Printer {
+    sink: Sink,
+    is_empty: bool,
+    /// How many more rows to show.
+    left: usize,
+    /// Whether rows were left out.
+    is_cut: bool,
+    /// Which rows are shown, if some are left out.
+    which: &'static str,
+}
+
+type Out = BufWriter<StdoutLock<'static>>;
+
+enum Sink {
+    Table(Table, Out),
+    Json(Out),
+    Csv(Box<csv::Writer<Out>>),
+}
+
+impl Printer {
+    /// Prints a row. False if the list needs no more.
+    pub(crate) fn print(&mut self, row: &impl Row) -> Result<bool, Failure> {
+        let Some(left) = self.left.checked_sub(1) else {
+            self.is_cut = true;
+            return Ok(false);
+        };
+        self.left = left;
+        match &mut self.sink {
+            Sink::Table(table, out) => {
+                table.row(row.cells());
+                if table.len() == BATCH {
+                    out.write_all(table.take().as_bytes())?;
+                }
+            }
+            Sink::Json(out) => {
+                out.write_all(if self.is_empty { b"[\n" } else { b",\n" })?;
+                serde_json::to_writer(out, row).map_err(io::Error::from)?;
+            }
+            Sink::Csv(writer) => writer.serialize(row).map_err(of_csv)?,
+        }
+        self.is_empty = false;
+        Ok(true)
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// Ends the list; an empty table says `nothing`. A note on stderr says if the default limit left
+    /// rows out.
+    pub(crate) fn finish(self, nothing: &str) -> Result<(), Failure> {
+        match self.sink {
+            Sink::Table(mut table, mut out) => {
+                if self.is_empty {
+                    writeln!(out, "{nothing}")?;
+                } else if table.len() > 0 {
+                    out.write_all(table.take().as_bytes())?;
+                }
+                out.flush()?;
+            }
+            Sink::Json(mut out) => {
+                out.write_all(if self.is_empty { b"[]\n" } else { b"\n]\n" })?;
+                out.flush()?;
+            }
+            Sink::Csv(mut writer) => writer.flush()?,
+        }
+        if self.is_cut {
+            let which = self.which;
+            let note = format!("showing the {which} {USUAL}; use --limit or --all for more");
+            writeln!(io::stderr().lock(), "megaton: {note}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The I/O error inside an error of the CSV writer, so that a reader that left is recognized.
+pub(crate) fn of_csv(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}

@@ -1,0 +1,138 @@
+//! What commands print on stdout: lines, labelled fields, JSON, tables, charts and boards.
+//!
+//! Everything that commands format alike (counts, durations, clocks, plain text) has its one function
+//! here. Logs, errors and questions go to stderr and do not pass through this module.
+//!
+//! * `table`, `listing`: rows as a table, JSON or CSV; `chart`, `board`: drawings; `progress`: bars
+//! * `status`, `match_report`: the status of a bot and the result of a match
+
+pub(super) mod board;
+pub(super) mod chart;
+pub(super) mod listing;
+pub(super) mod match_report;
+pub(super) mod progress;
+pub(super) mod status;
+pub(super) mod table;
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use megaton::archive::Millis;
+use serde::Serialize;
+
+use super::failure::Failure;
+
+/// Width of a terminal that does not report its own.
+const USUAL_WIDTH: usize = 80;
+
+/// Prints a line.
+pub(super) fn print(text: impl Display) -> Result<(), Failure> {
+    Ok(writeln!(io::stdout().lock(), "{text}")?)
+}
+
+/// Prints text that ends its lines itself.
+pub(super) fn print_text(text: impl Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+/// Prints `value` as one line of JSON.
+pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(serde_json::to_string(value).map_err(io::Error::from)?)
+}
+
+/// Prints `value` as indented JSON.
+pub(super) fn print_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// A line of a report: what it is about, and what there is to say.
+pub(super) fn field(label: &str, text: impl Display) -> String {
+    format!("{label:<11} {text}")
+}
+
+/// `1 name`, `2 names`.
+pub(super) fn count(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+/// `one entry`, `2 entries`.
+pub(super) fn count_in_words(number: usize, one: &str, several: &str) -> String {
+    match number {
+        1 => format!("one {one}"),
+        number => format!("{number} {several}"),
+    }
+}
+
+/// A duration in its two largest units.
+pub(super) fn span(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {} min", minutes % 60),
+        (days, hours, _) => format!("{days} d {} h", hours % 24),
+    }
+}
+
+/// Seconds with one decimal place, rounded down.
+pub(super) fn tenths(time: Millis) -> String {
+    format!("{}.{}", time / 1000, time % 1000 / 100)
+}
+
+/// The time on a clock: `2:57`, or with tenths below twenty seconds.
+pub(super) fn clock(time: Millis) -> String {
+    if time < 20_000 {
+        return tenths(time);
+    }
+    let (hours, minutes, seconds) = (time / 3_600_000, time / 60_000 % 60, time / 1000 % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
+/// The value, or `-` for none.
+pub(super) fn or_dash(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+/// The value, or nothing for none.
+pub(super) fn or_blank(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// Text from outside, without the control characters that could steer a terminal.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// Whether stdout is a terminal that shows colours.
+pub(super) fn has_colors() -> bool {
+    io::stdout().is_terminal() && wants_colors()
+}
+
+/// Whether the user wants colours: see <https://no-color.org>.
+pub(super) fn wants_colors() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Columns of the terminal.
+pub(super) fn width() -> usize {
+    let set = std::env::var("COLUMNS").ok();
+    set.and_then(|columns| columns.parse().ok())
+        .or_else(terminal_width)
+        .unwrap_or(USUAL_WIDTH)
+        .clamp(20, 200)
+}
+
+fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}

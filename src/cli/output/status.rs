@@ -1,0 +1,324 @@
+//! The status of a running bot as lines for people. Pure.
+
+use megaton::bot::{
+    EventStreamStatus, GameStatus, GameStreamStatus, NameList, QuotaStatus, SourcesStatus, Status,
+    TableFiles,
+};
+
+use super::{clock, count, field, or_dash, span};
+
+pub(crate) fn lines(status: &Status) -> Vec<String> {
+    let account = status.account.as_deref().unwrap_or("the bot");
+    let mut lines = vec![format!(
+        "{account} {}; version {}, up {}",
+        status.state.describe(),
+        status.version,
+        span(status.uptime)
+    )];
+    let mut say = |about: &str, text: String| lines.push(field(about, text));
+    say("stream", event_stream(&status.stream));
+    say("slots", slots(status));
+    for game in &status.games {
+        say("game", one_game(game));
+    }
+    if let Some(used) = &status.quota {
+        say("quota", quota(used));
+    }
+    say("matchmaking", matchmaking(status));
+    if !status.blocked.is_empty() {
+        let blocked = status.blocked.join(", ");
+        say("blocked", format!("{blocked} (by command)"));
+    }
+    for arena in &status.arenas {
+        say("arena", arena.clone());
+    }
+    for (about, text) in status.sources.iter().flat_map(sources) {
+        say(about, text);
+    }
+    if let Some(overhead) = status.overhead {
+        say("overhead", format!("{overhead} ms per move, measured"));
+    }
+    for alert in &status.alarms {
+        let since = span(alert.since);
+        say(
+            "ALERT",
+            format!("{}: {} (for {since})", alert.kind, alert.text),
+        );
+    }
+    lines
+}
+
+/// `; 2 reconnects`, or nothing for none.
+fn reconnects(separator: char, times: u64) -> String {
+    match times {
+        0 => String::new(),
+        times => format!("{separator} {}", count(times, "reconnect")),
+    }
+}
+
+fn event_stream(stream: &EventStreamStatus) -> String {
+    let lost = reconnects(';', stream.lost);
+    let openings = match stream.openings {
+        0 | 1 => String::new(),
+        many => format!("; {many} openings in ten minutes"),
+    };
+    match stream.heard_ago {
+        Some(ago) => format!("open, heard {} s ago{lost}{openings}", ago / 1000),
+        None => format!("not open{lost}{openings}"),
+    }
+}
+
+fn game_stream(stream: &GameStreamStatus) -> String {
+    let again = reconnects(',', stream.reopened);
+    let since = span(stream.since / 1000);
+    match stream.heard_ago {
+        Some(ago) => format!("stream open for {since}, heard {} s ago{again}", ago / 1000),
+        None => format!("STREAM not open for {since}{again}"),
+    }
+}
+
+fn slots(status: &Status) -> String {
+    let slots = &status.seats;
+    let more = |count: usize, what: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} {what}"),
+    };
+    format!(
+        "{} of {} taken{}{}",
+        slots.taken,
+        slots.all,
+        more(slots.for_humans, "reserved for humans"),
+        more(status.waiting, "waiting")
+    )
+}
+
+fn one_game(game: &GameStatus) -> String {
+    let stream = game_stream(&game.stream);
+    if game.us.is_none() && game.opponent.is_empty() {
+        return format!("{} not loaded yet; {stream}", game.id);
+    }
+    let us = game.us.as_deref().unwrap_or("unseen");
+    let clocks = match (game.our_clock, game.their_clock) {
+        (None, None) => String::new(),
+        (ours, theirs) => {
+            let [ours, theirs] = [ours, theirs].map(|left| or_dash(left.map(clock)));
+            format!("  {ours} : {theirs}")
+        }
+    };
+    let score = game.score.as_deref().map(|score| format!("  {score}"));
+    format!(
+        "{} {us} against {}, ply {}{clocks}{}, last move {} s ago; {stream}",
+        game.id,
+        game.opponent,
+        game.ply,
+        score.unwrap_or_default(),
+        game.moved_ago / 1000
+    )
+}
+
+fn quota(used: &QuotaStatus) -> String {
+    format!(
+        "{} of {} bot games, {} of {} challenge credits; {}",
+        used.bot_games, used.bot_games_limit, used.credits, used.credits_limit, used.forecast
+    )
+}
+
+fn matchmaking(status: &Status) -> String {
+    let matchmaking = &status.matchmaking;
+    let state = if matchmaking.enabled { "on" } else { "off" };
+    let open = matchmaking.challenge.as_deref();
+    let open = open.map(|id| format!(" ({id})")).unwrap_or_default();
+    match matchmaking.doing.as_str() {
+        "" => format!("{state}{open}"),
+        doing => format!("{state}: {doing}{open}"),
+    }
+}
+
+/// The net, the tablebases and the lists that the bot uses.
+fn sources(sources: &SourcesStatus) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("net", sources.net.clone()),
+        ("tablebase", tables(sources.tables.as_ref())),
+    ];
+    lines.extend(sources.lists.iter().map(|list| ("list", names(list))));
+    lines
+}
+
+fn tables(tables: Option<&TableFiles>) -> String {
+    let Some(tables) = tables else {
+        return "none".to_owned();
+    };
+    let TableFiles {
+        outcomes,
+        distances,
+        most_men,
+        faulty,
+        faults,
+    } = tables;
+    let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {most_men} pieces");
+    if *faulty == 0 {
+        return found;
+    }
+    // A bad table also makes those unusable that lead to it.
+    let among = if *faulty > faults.len() {
+        ", among them"
+    } else {
+        ""
+    };
+    let faults = faults.join("; ");
+    format!("{found}; {faulty} UNUSABLE{among}: {faults}")
+}
+
+fn names(list: &NameList) -> String {
+    let (kind, names) = (&list.list, count(list.names as u64, "name"));
+    let Some(source) = &list.source else {
+        return format!("{kind}: {names} in the config");
+    };
+    let read = match list.read_ago {
+        Some(ago) => format!("read {} ago", span(ago)),
+        None => "not read since the start".to_owned(),
+    };
+    let error = list.error.as_deref();
+    let error = error.map(|error| format!("; CANNOT BE READ: {error}"));
+    let error = error.unwrap_or_default();
+    format!("{kind}: {names} of {source}, {read}{error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use megaton::bot::{AlertStatus, BotPhase, SlotStatus};
+
+    use super::*;
+
+    #[test]
+    fn a_status_is_a_few_lines() {
+        let status = Status {
+            version: "1.2.3".to_owned(),
+            account: Some("Megaton".to_owned()),
+            state: BotPhase::Playing,
+            uptime: 90_061,
+            stream: EventStreamStatus {
+                open: true,
+                heard_ago: Some(2500),
+                lost: 1,
+                openings: 2,
+            },
+            seats: SlotStatus {
+                all: 8,
+                taken: 1,
+                for_humans: 2,
+            },
+            games: vec![GameStatus {
+                id: "q7ZxVt2B".to_owned(),
+                opponent: "Nuke".to_owned(),
+                us: Some("white".to_owned()),
+                ply: 24,
+                our_clock: Some(151_000),
+                their_clock: None,
+                score: Some("cp 35".to_owned()),
+                moved_ago: 3000,
+                stream: GameStreamStatus {
+                    open: true,
+                    since: 65_000,
+                    heard_ago: Some(4_000),
+                    reopened: 2,
+                },
+            }],
+            alarms: vec![AlertStatus {
+                kind: "stolen".to_owned(),
+                text: "stop one of them".to_owned(),
+                since: 61,
+            }],
+            ..Status::default()
+        };
+        assert_eq!(
+            lines(&status),
+            [
+                "Megaton accepts challenges; version 1.2.3, up 1 d 1 h",
+                "stream      open, heard 2 s ago; 1 reconnect; 2 openings in ten minutes",
+                "slots       1 of 8 taken, 2 reserved for humans",
+                "game        q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, last move 3 s ago; \
+                 stream open for 1 min, heard 4 s ago, 2 reconnects",
+                "matchmaking off",
+                "ALERT       stolen: stop one of them (for 1 min)",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_it_plays_with_is_told_with_what_is_wrong_about_it() {
+        let list = NameList {
+            list: "block".to_owned(),
+            source: Some("https://example.org/foes".to_owned()),
+            names: 12,
+            read_ago: Some(7200),
+            error: Some("status 500".to_owned()),
+        };
+        let named = NameList {
+            list: "allow".to_owned(),
+            names: 1,
+            ..NameList::default()
+        };
+        let mut told = SourcesStatus {
+            net: "classical".to_owned(),
+            tables: None,
+            lists: vec![list, named],
+        };
+        let line = |told: &SourcesStatus, index: usize| sources(told)[index].1.clone();
+        assert_eq!(line(&told, 0), "classical");
+        assert_eq!(line(&told, 1), "none");
+        assert_eq!(
+            line(&told, 2),
+            "block: 12 names of https://example.org/foes, read 2 h 0 min ago; \
+             CANNOT BE READ: status 500"
+        );
+        assert_eq!(line(&told, 3), "allow: 1 name in the config");
+        told.tables = Some(TableFiles {
+            outcomes: 35,
+            distances: 34,
+            most_men: 4,
+            faulty: 1,
+            faults: vec!["KQvK.atbz: it is corrupt".to_owned()],
+        });
+        assert_eq!(
+            line(&told, 1),
+            "35 WDL and 34 DTZ tables, up to 4 pieces; 1 UNUSABLE: KQvK.atbz: it is corrupt"
+        );
+        if let Some(tables) = &mut told.tables {
+            tables.faulty = 37;
+        }
+        assert_eq!(
+            line(&told, 1),
+            "35 WDL and 34 DTZ tables, up to 4 pieces; 37 UNUSABLE, among them: \
+             KQvK.atbz: it is corrupt"
+        );
+    }
+
+    #[test]
+    fn what_is_left_of_the_day_is_told() {
+        let status = Status {
+            quota: Some(QuotaStatus {
+                bot_games: 12,
+                bot_games_limit: 100,
+                credits: 30,
+                credits_limit: 200,
+                forecast: "lasts the day".to_owned(),
+            }),
+            ..Status::default()
+        };
+        let today = "quota       12 of 100 bot games, 30 of 200 challenge credits; \
+                     lasts the day";
+        let told = lines(&status);
+        assert!(told.iter().any(|line| line == today), "{told:?}");
+    }
+
+    #[test]
+    fn a_bot_without_network_says_so() {
+        let said = lines(&Status::default());
+        assert!(
+            said[0].contains("is not connected to the server yet"),
+            "{said:?}"
+        );
+        assert_eq!(said[1], "stream      not open");
+    }
+}
