@@ -56,31 +56,31 @@ struct Notified {
 impl Notified {
     /// The next notifications.
     fn next(&mut self, status: Option<&Status>, report: &HealthReport) -> Vec<String> {
-        let mut states = Vec::new();
+        let mut messages = Vec::new();
         if let Some(status) = status {
             let line = line(status);
             if line != self.line {
-                states.push(NotifyState::Status(&line).to_string());
+                messages.push(NotifyState::Status(&line).to_string());
                 self.line = line;
             }
             if status.state == BotPhase::Draining {
                 if !std::mem::replace(&mut self.stopping, true) {
-                    states.push(NotifyState::Stopping.to_string());
+                    messages.push(NotifyState::Stopping.to_string());
                 }
-                states.push(NotifyState::ExtendTimeoutUsec(EXTENSION).to_string());
+                messages.push(NotifyState::ExtendTimeoutUsec(EXTENSION).to_string());
             }
         }
         if report.alive {
             self.starving = false;
             if self.has_watchdog {
-                states.push(NotifyState::Watchdog.to_string());
+                messages.push(NotifyState::Watchdog.to_string());
             }
         } else if !std::mem::replace(&mut self.starving, true) {
             let wrong = report.checks.iter().filter(|check| !check.ok);
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
             tracing::error!(reasons = wrong.join("; "), "watchdog not notified");
         }
-        states
+        messages
     }
 }
 

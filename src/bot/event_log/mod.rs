@@ -208,7 +208,7 @@ impl EventLog {
     /// A game ended unseen; `game` is its replay.
     pub(in crate::bot) fn missed(&self, export: &ExportedGame, us: Side, game: &Game) {
         self.change(|state, now| {
-            state.missed(record_builder::exported(export, us, game, now), game)
+            state.missed(record_builder::exported(export, us, game, now), game);
         });
     }
 

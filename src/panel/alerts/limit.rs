@@ -17,16 +17,6 @@ const QUIET: Duration = Duration::from_secs(600);
 /// Most beginnings, and most ends, of one lasting condition in an hour.
 const MOST_ALIKE: usize = 3;
 
-/// Whether to send a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LimitDecision {
-    No,
-    Yes {
-        /// Messages suppressed since the last one sent.
-        held_back: u64,
-    },
-}
-
 /// The messages sent in the last hour.
 #[derive(Debug)]
 pub(super) struct MessageLimit {
@@ -47,7 +37,8 @@ impl MessageLimit {
         }
     }
 
-    pub(super) fn pass(&mut self, message: &AlertMessage, now: Instant) -> LimitDecision {
+    /// Whether to send a message: if so, the number of messages suppressed since the last one sent.
+    pub(super) fn pass(&mut self, message: &AlertMessage, now: Instant) -> Option<u64> {
         self.forget(now);
         self.untold.retain(|it| it.kind != message.kind);
         let same = |(at, it): &(Instant, AlertMessage)| {
@@ -56,19 +47,17 @@ impl MessageLimit {
         let contrary = |it: &AlertMessage| it.kind == message.kind && it.over != message.over;
         let mut since = self.sent.iter().rev().take_while(|(_, it)| !contrary(it));
         if since.any(same) {
-            return LimitDecision::No;
+            return None;
         }
         if !self.has_room(message) {
             self.held_back += 1;
             if message.lasts() {
                 self.untold.push_back(message.clone());
             }
-            return LimitDecision::No;
+            return None;
         }
         self.sent.push_back((now, message.clone()));
-        LimitDecision::Yes {
-            held_back: std::mem::take(&mut self.held_back),
-        }
+        Some(std::mem::take(&mut self.held_back))
     }
 
     /// A message that was held back, once there is room.
@@ -111,11 +100,11 @@ mod tests {
         let now = Instant::now();
         let mut limit = MessageLimit::new(2);
         let message = |number: u32| AlertMessage::new("lost", format!("game {number}"));
-        let passed = |held_back| LimitDecision::Yes { held_back };
+        let passed = Some;
         assert_eq!(limit.pass(&message(1), now), passed(0));
         assert_eq!(limit.pass(&message(2), now), passed(0));
-        assert_eq!(limit.pass(&message(3), now), LimitDecision::No);
-        assert_eq!(limit.pass(&message(4), now), LimitDecision::No);
+        assert_eq!(limit.pass(&message(3), now), None);
+        assert_eq!(limit.pass(&message(4), now), None);
         assert_eq!(limit.pass(&message(5), now + HOUR), passed(2));
         assert_eq!(limit.pass(&message(6), now + HOUR), passed(0));
     }
@@ -125,18 +114,11 @@ mod tests {
         let now = Instant::now();
         let mut limit = MessageLimit::new(9);
         let message = AlertMessage::new("deaf", "x");
-        assert_ne!(limit.pass(&message, now), LimitDecision::No);
-        assert_eq!(limit.pass(&message, now + QUIET / 2), LimitDecision::No);
+        assert_ne!(limit.pass(&message, now), None);
+        assert_eq!(limit.pass(&message, now + QUIET / 2), None);
         let over = AlertMessage::over("deaf", "x");
-        assert_ne!(
-            limit.pass(&over, now + QUIET / 2),
-            LimitDecision::No,
-            "that is news"
-        );
-        assert_eq!(
-            limit.pass(&message, now + QUIET),
-            LimitDecision::Yes { held_back: 0 }
-        );
+        assert_ne!(limit.pass(&over, now + QUIET / 2), None, "that is news");
+        assert_eq!(limit.pass(&message, now + QUIET), Some(0));
     }
 
     #[test]
@@ -147,18 +129,14 @@ mod tests {
             AlertMessage::new("deaf", "x"),
             AlertMessage::over("deaf", "y"),
         );
-        let passed = LimitDecision::Yes { held_back: 0 };
+        let passed = Some(0);
         assert_eq!(limit.pass(&deaf, now), passed);
         let aside = AlertMessage::over("token", "z");
         assert_eq!(limit.pass(&aside, now), passed);
-        assert_eq!(
-            limit.pass(&deaf, now),
-            LimitDecision::No,
-            "that was about the token"
-        );
+        assert_eq!(limit.pass(&deaf, now), None, "that was about the token");
         assert_eq!(limit.pass(&over, now), passed);
         assert_eq!(limit.pass(&deaf, now), passed, "it is the last word");
-        assert_eq!(limit.pass(&deaf, now), LimitDecision::No);
+        assert_eq!(limit.pass(&deaf, now), None);
         assert_eq!(limit.pass(&over, now), passed);
     }
 
@@ -174,12 +152,12 @@ mod tests {
         for turn in 0..41 {
             let message = if turn % 2 == 0 { &slow } else { &over };
             let passed = limit.pass(message, now + Duration::from_secs(turn));
-            told.push(passed != LimitDecision::No);
+            told.push(passed.is_some());
         }
         let count = told.iter().filter(|told| **told).count();
         assert_eq!(count, 2 * MOST_ALIKE);
         let lost = AlertMessage::new("time", "a game lost on time");
-        assert_ne!(limit.pass(&lost, now + HOUR / 2), LimitDecision::No);
+        assert_ne!(limit.pass(&lost, now + HOUR / 2), None);
         assert_eq!(limit.overdue(now + HOUR / 2), None);
         assert_eq!(
             limit.overdue(now + HOUR + QUIET),
@@ -197,27 +175,19 @@ mod tests {
             AlertMessage::new("token", "x"),
             AlertMessage::over("token", "y"),
         );
-        let passed = |held_back| LimitDecision::Yes { held_back };
+        let passed = Some;
         assert_eq!(limit.pass(&engine, now), passed(0));
         let many = AlertMessage::new("engine", "y");
-        assert_eq!(
-            limit.pass(&many, now),
-            LimitDecision::No,
-            "a fault is no lasting thing"
-        );
+        assert_eq!(limit.pass(&many, now), None, "a fault is no lasting thing");
         assert_eq!(limit.pass(&token, now), passed(1));
         assert_eq!(limit.pass(&over, now), passed(0));
-        assert_eq!(limit.pass(&token, now), LimitDecision::No);
-        assert_eq!(
-            limit.pass(&over, now),
-            LimitDecision::No,
-            "that is what was told last"
-        );
+        assert_eq!(limit.pass(&token, now), None);
+        assert_eq!(limit.pass(&over, now), None, "that is what was told last");
         assert_eq!(limit.overdue(now + HOUR), None);
         assert_eq!(limit.pass(&engine, now + HOUR), passed(1));
         assert_eq!(limit.pass(&token, now + HOUR), passed(0));
         assert_eq!(limit.pass(&over, now + HOUR), passed(0));
-        assert_eq!(limit.pass(&token, now + HOUR), LimitDecision::No);
+        assert_eq!(limit.pass(&token, now + HOUR), None);
         assert_eq!(limit.overdue(now + HOUR), None, "there is no room");
         assert_eq!(limit.overdue(now + 2 * HOUR), Some(token.clone()));
         assert_eq!(limit.pass(&token, now + 2 * HOUR), passed(0));

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::limit::{LimitDecision, MessageLimit};
+use self::limit::MessageLimit;
 use self::rules::{AlertMessage, AlertRules};
 use self::webhook::WebhookClient;
 use super::status_poller::{LastStatus, StatusWatch};
@@ -162,18 +162,16 @@ impl Alerts {
         account: &Arc<str>,
         message: AlertMessage,
     ) {
-        match self.limit.pass(&message, Instant::now()) {
-            LimitDecision::No => {}
-            LimitDecision::Yes { held_back } => {
-                let message = webhook::WebhookMessage {
-                    account: Arc::clone(account),
-                    message,
-                    held_back,
-                };
-                if sender.try_send(message).is_err() {
-                    tracing::warn!("webhook too slow: message dropped");
-                }
-            }
+        let Some(held_back) = self.limit.pass(&message, Instant::now()) else {
+            return;
+        };
+        let message = webhook::WebhookMessage {
+            account: Arc::clone(account),
+            message,
+            held_back,
+        };
+        if sender.try_send(message).is_err() {
+            tracing::warn!("webhook too slow: message dropped");
         }
     }
 }

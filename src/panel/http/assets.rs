@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use include_dir::{Dir, include_dir};
 
-use super::auth::refusal;
+use super::responses::refusal;
 use crate::http_common::{BOARD, find};
 
 static PANEL: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/panel");

@@ -4,15 +4,14 @@
 
 use std::time::Instant;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use axum::response::Response;
 
 use super::app_state::{AppState, Site};
 use super::assets;
+use super::responses::refusal;
 use super::session::LoginOutcome;
 use crate::http_common::{ForeignRequest, by_own_name, is_from_here};
 
@@ -34,10 +33,6 @@ const RULES: [(HeaderName, &str); 5] = [
          connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     ),
 ];
-
-pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
-    (status, Json(json!({ "ok": false, "text": text }))).into_response()
-}
 
 /// Applies to every request: checks its origin, limits its time, and adds the headers.
 pub(super) async fn protect(State(site): State<Site>, request: Request, next: Next) -> Response {

@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::app_state::Site;
-use super::auth::{self, COOKIE, refusal};
+use super::auth::{self, COOKIE};
+use super::responses::{refusal, reply};
 use super::session::LoginOutcome;
 use crate::panel::protocol::{Request, Secret};
 use crate::panel::server;
@@ -128,8 +129,4 @@ pub(super) async fn control(State(site): State<Site>, Body(request): Body<Reques
     let control = sources.control.by("HTTP");
     let answer = server::answer(request, &control, &sources.reload, &sources.health).await;
     Json(answer).into_response()
-}
-
-fn reply(ok: bool, text: &str) -> Response {
-    Json(json!({ "ok": ok, "text": text })).into_response()
 }

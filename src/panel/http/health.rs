@@ -6,7 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::app_state::Site;
-use super::auth::refusal;
+use super::responses::refusal;
 use crate::panel::metrics::CONTENT_TYPE;
 
 /// Liveness: whether the process should be left running.

@@ -10,8 +10,9 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
 use super::app_state::Site;
+use super::archive_access::if_there;
 use super::dto::ChallengeDto;
-use super::game_queries::{if_there, json_or_unreadable};
+use super::responses::json_or_unreadable;
 use crate::archive::{
     ArchiveError, ArchiveReader, ChallengeFilter, ChallengeVerdict, Cursor, Direction, EventFilter,
     Millis, Order, PageItem,
@@ -122,7 +123,7 @@ pub(super) async fn challenges(
             page.of(&all, |it| it.at, |it| filter.fits(it))
         })
     });
-    rows(&found, |record| ChallengeDto::from(record))
+    rows(&found, ChallengeDto::from)
 }
 
 /// The latest events, or those before a moment.

@@ -3,15 +3,16 @@
 //! It subscribes to the bot; the bot never waits for it, and no request slows a game.
 //!
 //! * `listener`: connections and their limits; `auth`: who may ask; `session`: password and sessions
-//! * `app_state`: what all routes share; `routes`: the routes
+//! * `app_state`, `responses`: what all routes share; `routes`: the routes
 //! * `health`: probes and metrics
 //! * `assets`: the pages' files; `commands`: the operator's commands
 //! * `live_updates`: builds each update once for all pages; `view_state`: its sections; `sse`: the stream
 //!   to one page
-//! * `game_queries`: finished games; `replay`: a game replayed; `history`: past challenges and events;
+//! * `archive_access`: reads the archive; `game_queries`: finished games; `replay`: a game replayed; `history`: past challenges and events;
 //!   `dto`: what the pages receive
 
 mod app_state;
+mod archive_access;
 mod assets;
 mod auth;
 mod commands;
@@ -22,12 +23,14 @@ mod history;
 mod listener;
 mod live_updates;
 mod replay;
+mod responses;
 mod routes;
 mod server;
 mod session;
 mod sse;
 mod view_state;
 
+pub use app_state::HttpSources;
 pub use listener::Timeouts;
-pub use server::{Http, HttpError, HttpSources};
+pub use server::{Http, HttpError};
 pub use session::{KeyError, check_password};

@@ -1,13 +1,17 @@
 //! The routes, by what they require.
 
-use axum::Router;
+use std::sync::Arc;
+
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 
 use super::app_state::Site;
-use super::auth::{self, refusal};
+use super::auth;
+use super::live_updates::LiveUpdates;
+use super::responses::refusal;
 use super::{assets, commands, game_queries, health, history, sse};
 use crate::panel::protocol::LONGEST;
 
@@ -21,7 +25,7 @@ const PAGES: [(&str, &str); 6] = [
     ("/events", "events.html"),
 ];
 
-pub(super) fn router(site: Site) -> Router {
+pub(super) fn router(site: Site, updates: Arc<LiveUpdates>) -> Router {
     let readers = readers().route_layer(from_fn_with_state(site.clone(), auth::require_reader));
     let control = Router::new()
         .route("/api/control", post(commands::control))
@@ -32,6 +36,7 @@ pub(super) fn router(site: Site) -> Router {
         .fallback(async || refusal(StatusCode::NOT_FOUND, "not found"))
         .layer(DefaultBodyLimit::max(LONGEST))
         .layer(from_fn_with_state(site.clone(), auth::protect))
+        .layer(Extension(updates))
         .with_state(site)
 }
 

@@ -2,23 +2,19 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::app_state::AppState;
+use super::app_state::{AppState, HttpSources};
 use super::listener::{self, Timeouts};
+use super::live_updates::LiveUpdates;
 use super::routes;
 use super::session::{KeyError, Sessions};
-use crate::bot::{ControlHandle, EventLog, restart_on_panic};
+use crate::bot::restart_on_panic;
 use crate::config::Panel;
-use crate::panel::health::Health;
-use crate::panel::metrics::Metrics;
-use crate::panel::reload::Reload;
-use crate::panel::status_poller::StatusWatch;
 
 /// Pause before the live updates restart after a panic.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -34,21 +30,6 @@ pub enum HttpError {
     /// The page is open to other machines and has no usable password.
     #[error(transparent)]
     Key(#[from] KeyError),
-}
-
-/// Where the page's data comes from and where its commands go.
-#[derive(Clone, Debug)]
-pub struct HttpSources {
-    pub control: ControlHandle,
-    pub reload: Reload,
-    pub event_log: EventLog,
-    /// The file of the archive, if there is one.
-    pub archive: Option<PathBuf>,
-    pub watch: StatusWatch,
-    pub health: Health,
-    pub metrics: Option<Metrics>,
-    /// The address of the game server.
-    pub server: String,
 }
 
 /// An open page: it has its port and answers nothing yet.
@@ -105,15 +86,16 @@ impl Http {
     pub async fn serve(self, sources: HttpSources) {
         let timeouts = self.timeouts;
         let site = AppState::new(self.address, self.hosts, self.sessions, timeouts, sources);
-        let router = routes::router(Arc::clone(&site));
+        let updates = LiveUpdates::new();
+        let router = routes::router(Arc::clone(&site), Arc::clone(&updates));
         // The live updates are a task of their own, so that their panic ends no request.
         let mut tasks = JoinSet::new();
         tasks.spawn(restart_on_panic(
             "the page's live updates",
             RESTART_PAUSE,
             move || {
-                let site = Arc::clone(&site);
-                async move { site.updates.run(&site).await }
+                let (site, updates) = (Arc::clone(&site), Arc::clone(&updates));
+                async move { updates.run(&site).await }
             },
         ));
         listener::serve(self.listener, router, timeouts).await;

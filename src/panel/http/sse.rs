@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::{Query, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -17,8 +18,8 @@ use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::app_state::Site;
-use super::auth::refusal;
-use super::live_updates::Viewer;
+use super::live_updates::{LiveUpdates, Viewer};
+use super::responses::refusal;
 use super::view_state::{Section, ViewState};
 use crate::archive::dates;
 
@@ -59,6 +60,7 @@ struct OpenStream {
 
 pub(super) async fn live(
     State(site): State<Site>,
+    Extension(updates): Extension<Arc<LiveUpdates>>,
     Query(subscription): Query<Subscription>,
 ) -> Response {
     let Ok(place) = Arc::clone(&site.streams).try_acquire_owned() else {
@@ -67,7 +69,7 @@ pub(super) async fn live(
         // The connection must be free for others, such as probes.
         return ([(header::CONNECTION, "close")], refused).into_response();
     };
-    let (viewer, views) = site.updates.view(subscription.game.clone());
+    let (viewer, views) = updates.view(subscription.game.clone());
     let open = OpenStream {
         subscription,
         views,

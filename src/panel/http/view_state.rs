@@ -231,7 +231,7 @@ impl History {
 fn last_clocks(record: &GameRecord) -> Clocks {
     let of = |parity: usize| {
         let own = record.moves.iter().skip(parity).step_by(2);
-        own.filter_map(|made| made.clock).last()
+        own.rev().find_map(|made| made.clock)
     };
     Clocks {
         white: of(0),

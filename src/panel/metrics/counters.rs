@@ -139,7 +139,7 @@ impl Counters {
             }
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
             BotEvent::AnomalySeen { anomaly, .. } => {
-                increment(&self.faults, [("kind", kind(anomaly))])
+                increment(&self.faults, [("kind", kind(anomaly))]);
             }
             BotEvent::GameTaskFailed { .. } => increment(&self.faults, [("kind", PLAYER)]),
             BotEvent::EventLoopFailed { .. } => increment(&self.faults, [("kind", PORTER)]),

@@ -8,11 +8,21 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-use super::MetricSources;
 use crate::bot::{BotPhase, Status};
-use crate::lichess::{CallResult, CallStats, EndpointClass};
+use crate::engine::Pool;
+use crate::lichess::{CallResult, CallStats, Client, EndpointClass};
+use crate::panel::health::Health;
+use crate::panel::status_poller::StatusWatch;
 
-/// The sources of the values.
+/// The sources of metrics, besides the event bus.
+#[derive(Clone, Debug)]
+pub struct MetricSources {
+    pub watch: StatusWatch,
+    pub health: Health,
+    pub client: Client,
+    pub pool: Pool,
+}
+
 #[derive(Debug)]
 pub(super) struct Gauges(pub(super) MetricSources);
 
@@ -184,10 +194,10 @@ fn requests(out: &mut DescriptorEncoder<'_>, stats: &CallStats) -> fmt::Result {
         })
     });
     counters(out, "requests", "API calls by kind and result", ended)?;
-    let held = EndpointClass::ALL.into_iter();
-    let held = held.map(|class| (vec![("kind", class.as_str())], stats.held(class)));
+    let delayed = EndpointClass::ALL.into_iter();
+    let delayed = delayed.map(|class| (vec![("kind", class.as_str())], stats.held(class)));
     let help = "API calls delayed by the rate limiter";
-    counters(out, "requests_held", help, held)
+    counters(out, "requests_held", help, delayed)
 }
 
 const fn flag(is_set: bool) -> f64 {

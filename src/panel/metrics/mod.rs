@@ -17,24 +17,12 @@ use tokio::sync::broadcast;
 
 use self::counters::Counters;
 use self::gauges::Gauges;
+pub use self::gauges::MetricSources;
 use self::process::Process;
-use super::health::Health;
-use super::status_poller::StatusWatch;
 use crate::bot::BotEvent;
-use crate::engine::Pool;
-use crate::lichess::Client;
 
 /// The content type of the text.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// The sources of metrics, besides the event bus.
-#[derive(Clone, Debug)]
-pub struct MetricSources {
-    pub watch: StatusWatch,
-    pub health: Health,
-    pub client: Client,
-    pub pool: Pool,
-}
 
 /// The metrics of a running bot. Clones share them.
 #[derive(Clone, Debug)]
@@ -84,9 +72,10 @@ mod tests {
 
     use super::*;
     use crate::bot::{BotPhase, Command, EventBus, Reply, Status, channel};
-    use crate::engine::EngineOptions;
-    use crate::lichess::{ClientOptions, Timing, Token};
-    use crate::panel::health::SelfTest;
+    use crate::engine::{EngineOptions, Pool};
+    use crate::lichess::{Client, ClientOptions, Timing, Token};
+    use crate::panel::health::{Health, SelfTest};
+    use crate::panel::status_poller::StatusWatch;
 
     fn metrics(watch: StatusWatch) -> Metrics {
         let client = Client::new(ClientOptions {

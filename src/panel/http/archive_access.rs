@@ -1,0 +1,175 @@
+//! Reads the archive for the pages.
+//!
+//! One request at a time reads it, on a thread with less priority than the searches of games, so the bot
+//! and its writer notice no readers. Without an archive only the latest games are known; an archive that
+//! exists but cannot be read is an error.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::archive::{ArchiveError, ArchiveReader};
+
+/// Added to the niceness of the reading thread: more than the searches of games have.
+const NICENESS: i32 = 10;
+
+/// The archive, opened by the first query.
+#[derive(Debug)]
+pub(super) struct ArchiveAccess {
+    path: Option<PathBuf>,
+    open: Arc<Mutex<Option<ArchiveReader>>>,
+    /// Held by the reading thread until it is done, even if its request has been cancelled.
+    turn: Arc<Semaphore>,
+    /// The error of the last query, if any.
+    trouble: Mutex<Option<ArchiveError>>,
+}
+
+impl ArchiveAccess {
+    pub(super) fn new(path: Option<PathBuf>) -> Self {
+        Self {
+            path,
+            open: Arc::default(),
+            turn: Arc::new(Semaphore::new(1)),
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// The answer of the archive; `None` if none is configured.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&ArchiveReader) -> Result<T, ArchiveError> + Send + 'static,
+    ) -> Result<Option<T>, ArchiveError> {
+        let Some(path) = self.path.clone() else {
+            return Ok(None);
+        };
+        let turn = Arc::clone(&self.turn).acquire_owned().await;
+        let turn = turn.expect("the semaphore is never closed");
+        let open = Arc::clone(&self.open);
+        let at = path.clone();
+        let read = move || {
+            let _turn = turn;
+            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+            let reader = match open.take() {
+                Some(reader) => reader,
+                None => ArchiveReader::open(&at)?,
+            };
+            let answer = question(&reader)?;
+            // A reader that failed is not used again.
+            *open = Some(reader);
+            Ok(answer)
+        };
+        let failed = |reason: String| Err(ArchiveError::Failed { path, reason });
+        let (sender, receiver) = oneshot::channel();
+        // Niceness cannot be lowered again, so no thread of a pool may do this.
+        let thread = thread::Builder::new().name("archive reader".into());
+        let spawned = thread.spawn(move || {
+            // On Linux this changes the thread, not the process. Failing is harmless.
+            let _ = rustix::process::nice(NICENESS);
+            let _ = sender.send(read());
+        });
+        let answer = match spawned {
+            Ok(_) => receiver
+                .await
+                .unwrap_or_else(|_| failed("a fault of this program".to_owned())),
+            Err(error) => failed(error.to_string()),
+        };
+        self.log(answer.as_ref().err().filter(|error| is_there(error)));
+        answer.map(Some)
+    }
+
+    /// Logs trouble once, however many queries fail.
+    fn log(&self, trouble: Option<&ArchiveError>) {
+        let mut known = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref() == trouble {
+            return;
+        }
+        if let Some(error) = trouble {
+            tracing::warn!(%error, "the page cannot read the archive");
+        }
+        *known = trouble.cloned();
+    }
+}
+
+/// Whether the archive exists and cannot be read. A missing archive is no error: if nothing is archived,
+/// the latest games are all there is.
+pub(super) fn is_there(error: &ArchiveError) -> bool {
+    !matches!(error, ArchiveError::Missing(_))
+}
+
+/// The answer of an archive that need not exist.
+pub(super) fn if_there<T>(
+    answer: Result<Option<T>, ArchiveError>,
+) -> Result<Option<T>, ArchiveError> {
+    match answer {
+        Err(ArchiveError::Missing(_)) => Ok(None),
+        answer => answer,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archive::Database;
+
+    #[tokio::test]
+    async fn who_leaves_while_the_archive_is_read_takes_no_second_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        drop(Database::open(&path, 1).unwrap());
+        let queries = Arc::new(ArchiveAccess::new(Some(path)));
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let (go_on, wait) = std::sync::mpsc::channel::<()>();
+        let asking = tokio::spawn({
+            let queries = Arc::clone(&queries);
+            async move {
+                let slow = move |_: &ArchiveReader| {
+                    begun.send(()).unwrap();
+                    wait.recv().unwrap();
+                    Ok(())
+                };
+                queries.ask(slow).await
+            }
+        });
+        begins.await.unwrap();
+        asking.abort();
+        assert!(asking.await.unwrap_err().is_cancelled());
+        assert_eq!(queries.turn.available_permits(), 0, "it still reads");
+        go_on.send(()).unwrap();
+        let next = queries.ask(|reader| reader.ids_like("a")).await;
+        assert_eq!(next, Ok(Some(Vec::new())));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn whoever_reads_gives_way_to_the_searches_of_games() {
+        fn niceness() -> i32 {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            let (_, fields) = stat.rsplit_once(") ").unwrap();
+            fields.split(' ').nth(16).unwrap().parse().unwrap()
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        Database::open(&path, 1).unwrap();
+        let queries = ArchiveAccess::new(Some(path));
+        let reader = queries.ask(|_| Ok(niceness())).await;
+        assert_eq!(reader, Ok(Some((niceness() + NICENESS).min(19))));
+    }
+
+    #[tokio::test]
+    async fn no_archive_is_not_one_that_cannot_be_read() {
+        let none = ArchiveAccess::new(None);
+        let answer = none.ask(|reader| reader.ids_like("a")).await;
+        assert_eq!(answer, Ok(None));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        let queries = ArchiveAccess::new(Some(path.clone()));
+        let answer = queries.ask(|reader| reader.ids_like("a")).await;
+        assert_eq!(answer, Err(ArchiveError::Missing(path.clone())));
+        assert_eq!(if_there(answer), Ok(None));
+        std::fs::write(&path, "no database").unwrap();
+        let answer = queries.ask(|reader| reader.ids_like("a")).await;
+        assert!(if_there(answer).is_err());
+    }
+}
