@@ -9,21 +9,21 @@
 //! * `player_lists`: blocked, allowed and favoured players
 //! * `quota`: what Lichess lets a bot spend in a day; `rating_guard`: pauses rated games after losses
 //! * `matchmaking`: the bot's own challenges; `arena`: tournaments; `backfill`: games that ended unseen
-//! * `chat`: greetings and answers; `shutdown`: how the bot ends
+//! * `chat`: greetings and answers
 //! * `control`, `status`: what an operator can request and see; `settings`: rules and timing
 //!
 //! Shared state: `state` (persistent, written through to `store`), `game_registry` (running games),
-//! `eval_cache` (evaluations of games without a task), `event_log` (everything that happened, in memory).
+//! `event_log` (everything that happened, in memory).
 //!
 //! Tasks:
 //! * `run`: start-up and exit; `event_loop`: the account's task; `event`: its events and effects;
 //!   `api_queue`: its API calls
 //! * `event_stream`: the account's event stream, kept open by `supervised_stream`; `account_check`: token and account
 //! * `game::task`: one game's task; `game::stream`: its supervised stream
-//! * `commands`: an operator's commands; `blocklist`: accounts blocked by command
-//! * `events`: the event bus; `alerts`: what needs an operator; `rate_limit_log`: 429s in the event log
+//! * `commands`: an operator's commands
+//! * `events`: the event bus; `alerts`: what needs an operator
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
-//! * `supervisor`: restarts a task that panicked; `instance_lock`: one process per account
+//! * `supervisor`: restarts a task that panicked
 
 mod account;
 mod account_check;

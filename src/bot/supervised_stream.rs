@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use crate::lichess::{Disconnect, Event, EventStream, GameEvent, GameStream, Timestamped};
 
 /// An open stream.
-pub(super) trait Source: Send {
+pub(super) trait ServerStream: Send {
     type Event;
 
     fn next(&mut self)
@@ -20,7 +20,7 @@ pub(super) trait Source: Send {
     fn opened_at(&self) -> Instant;
 }
 
-impl Source for EventStream {
+impl ServerStream for EventStream {
     type Event = Event;
 
     async fn next(&mut self) -> Result<Timestamped<Event>, Disconnect> {
@@ -32,7 +32,7 @@ impl Source for EventStream {
     }
 }
 
-impl Source for GameStream {
+impl ServerStream for GameStream {
     type Event = GameEvent;
 
     async fn next(&mut self) -> Result<Timestamped<GameEvent>, Disconnect> {
@@ -84,7 +84,7 @@ enum Phase<S> {
     },
 }
 
-impl<S: Source> Supervised<S> {
+impl<S: ServerStream> Supervised<S> {
     /// A stream that is due at once.
     pub(super) fn new(first_within: Option<Duration>) -> Self {
         Self {

@@ -76,7 +76,7 @@ fn layer(module: &str) -> Option<u8> {
 }
 
 /// Every Rust file under a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

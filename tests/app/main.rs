@@ -4,6 +4,7 @@ mod account;
 mod alarms;
 mod authority;
 mod beside;
+mod circles;
 mod clubs;
 mod deploy;
 mod explain;

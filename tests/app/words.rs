@@ -107,7 +107,7 @@ fn raw_text(rest: &[char]) -> usize {
 
 /// The paths that begin at `start`, groups in braces opened up: `a::{b, c::d}` is `a::b` and
 /// `a::c::d`.
-fn paths(words: &[String], start: usize) -> Vec<Vec<String>> {
+pub(super) fn paths(words: &[String], start: usize) -> Vec<Vec<String>> {
     let mut prefix = vec![words[start].clone()];
     let mut at = start + 1;
     while words.get(at).is_some_and(|word| word == "::") {

@@ -1,16 +1,16 @@
-//! The account's state: incoming challenges, slots, and which games get a game task.
+//! The account's state: incoming challenges, slots, which games get a game task, and the shutdown.
 //!
-//! Pure: events in, effects out. Games, accepted challenges and the bot's one outgoing challenge
+//! Pure: the time and an event go in, effects come out, so lists of events can test it. Games, accepted challenges and the bot's one outgoing challenge
 //! share one pool of slots. Every slot is tied to an id and expires, so none can leak. A running
 //! game is played, or aborted while that is still possible.
 //!
-//! * `state`: `AccountState`, which handles an [`AccountEvent`](super::AccountEvent)
+//! [`AccountState`] handles each [`AccountEvent`](super::AccountEvent); its parts:
 //! * `incoming`: incoming challenges, from the policy's decision to the accepted challenge
 //! * `running_games`: games, the challenge each came from, and reconciliation with the server's
 //!   list
-//! * `outgoing_challenge`: the bot's one open challenge; `own_challenges`: runs the matchmaker
+//! * `outgoing`: the bot's one open challenge; runs the matchmaker
 //! * `correspondence`: correspondence games, visited when it is the bot's turn
-//! * `accepted`, `challenge_queue`, `slots`: the data behind them
+//! * `slots`: the data behind them: slots, accepted challenges, and those that wait for a slot
 
 mod correspondence;
 mod incoming;
@@ -37,11 +37,6 @@ use crate::bot::state::BotState;
 use crate::lichess::{Account, Event, GameId, GameInfo, JoinOptions, UserId};
 
 pub use slots::OpponentKind;
-
-// The account state and its event handling.
-//
-// Receives the time and events, and returns the effects in order. Has no socket, clock or task, so
-// lists of events can test it.
 
 /// The state of the account as far as games are concerned.
 #[derive(Debug)]

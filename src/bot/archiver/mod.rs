@@ -5,8 +5,7 @@
 //!
 //! * `writer`: copies the event log to the file
 //! * `maintenance`: deletes old data; writes the daily summary
-//! * `blunder_search`: which move cost the game; pure
-//! * `reviewer`: runs its searches in idle time
+//! * `analysis`: searches in idle time which move cost a game
 
 mod analysis;
 mod maintenance;

@@ -1,7 +1,7 @@
 //! Arena tournaments: which to join, when, and when to leave.
 //!
-//! * `eligibility`: what the operator wants of an arena, and what the arena wants of the bot
-//! * `schedule`: upcoming and current arenas; pure
+//! Here: what the operator wants of an arena, and what the arena wants of the bot. `schedule`: upcoming and
+//! current arenas. Both pure.
 
 mod schedule;
 

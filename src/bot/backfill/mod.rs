@@ -4,9 +4,6 @@
 //! marked is looked up, one game at a time and at the lowest priority, after the list of running games
 //! has shown that it no longer runs. So are games whose end was seen without a rating change. Nothing
 //! here plays, and nothing waits for it.
-//!
-//! * `retry_queue`: which games to look up, when, and when to give up
-//! * `result`: what an exported game counts as
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -3,10 +3,10 @@
 //! Pure: the challenge, the operator's rules and the context go in; every violation comes out, the
 //! decisive one first. A fact that the server did not state counts as unknown, never as "no".
 //!
-//! * `verdict`: asks all rules and decides
+//! [`judge_challenge`] asks all rules and decides.
+//!
 //! * `rule`: every reason to refuse a challenge, in order of weight
-//! * `opponent`, `variant`, `time_control`, `rate_limits`: the rules by subject
-//! * `context`: the state of the bot that a decision depends on
+//! * `opponent`, `variant`, `time_control`: the rules by subject
 
 mod opponent;
 mod rule;
@@ -19,8 +19,6 @@ use crate::config;
 use crate::lichess::{Challenge, ChallengeStatus, Compat, DeclineReason, Player, UserId};
 
 pub use rule::{ChallengeRule, Violation};
-
-// Judges a challenge: asks all rules and decides by their violations.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {

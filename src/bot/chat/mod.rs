@@ -4,10 +4,8 @@
 //! send and repeats nothing. Text from others is untrusted: it is matched against a few known commands,
 //! and otherwise only logged, escaped.
 //!
-//! * `conversation`: one game's chat, from its events to our messages
-//! * `commands`: what a player can ask, and the answers
-//! * `reply_limit`: limits how often anyone is answered
-//! * `message`: one message; `queue`: their order; `sender`: the task that sends them
+//! * `conversation`: one game's chat, from its events to our messages; what a player can ask
+//! * `sender`: the order of messages, and the task that sends them
 
 mod conversation;
 mod sender;

@@ -1,7 +1,6 @@
 //! Runs an operator's commands against the event loop.
 //!
-//! * `account`: commands about the account: pause, drain, challenge, status
-//! * `game`: commands about one game, challenge or opponent: abort, resign, cancel, block
+//! Each gets an immediate reply; slow work starts in the background and the reply says so.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,10 +18,6 @@ use crate::bot::status::{
 };
 use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, Client, ColorChoice, Error, GameId, JoinOptions, Room};
-
-// Operator commands to the event loop.
-//
-// Each gets an immediate reply; slow work starts in the background and the reply says so.
 
 /// How long to wait for the chat queue before replying that the message is queued.
 const SPEECH: Duration = Duration::from_secs(5);

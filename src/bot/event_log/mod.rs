@@ -5,11 +5,9 @@
 //! whole: slow readers coalesce. Only the rings of challenges and events can overflow; they count what
 //! they drop.
 //!
-//! * `handle`: the shared handle
-//! * `state`: the data behind its lock; `ring_buffer`: lists that drop their oldest entry
-//! * `record_builder`: builds a game's record from the server's move list
+//! * `state`: the data behind its lock
+//! * `record_builder`: records of games and challenges from what the server states
 //! * `search_info`: the running search
-//! * `header`: from the server's types to records
 
 mod record_builder;
 mod search_info;

@@ -6,22 +6,19 @@
 //!
 //! The machine:
 //! * `machine`: `GameMachine`, which handles an input; `event`: inputs and effects
-//! * `pending_move`: the move the bot owes, from the start of our turn to its choice
-//! * `move_delivery`: the move that was sent, until the server shows it; retries
+//! * `pending_move`: the move the bot owes, from the start of our turn until the server shows it; retries
 //! * `delivery_policy`: what a reply to a sent move means: confirm, retry or look again
-//! * `move_list`: the server's move list and our board; `params`: what is known before the stream opens
+//! * `move_list`: the server's move list and our board
 //! * `policy`: draws, resignation, takebacks, absent opponents, unwanted games
-//! * `ponder`: search on the opponent's time; `watchdog`: reopens a stream that went quiet
-//! * `fallback_move`: a legal move without a search; `opening_variety`: leaves the lines of past games
-//! * `summary`: what to remember of a finished game
+//! * `opening_variety`: leaves the lines of past games
 //!
 //! Its time:
-//! * `clock`: our clock as the server states it; `move_overhead`: what a move costs on the way
+//! * `move_overhead`: our clock as the server states it, and what a move costs on the way
 //! * `time_budget`: divides the clock: how long a search may take
 //!
 //! Its task:
-//! * `task`: drives the machine; `stream`: the supervised game stream
-//! * `recorder`: writes to the event log; `chat`: the game's chat
+//! * `task`: drives the machine and writes to the event log; `stream`: the supervised game stream
+//! * `chat`: the game's chat
 
 pub(in crate::bot) mod chat;
 mod delivery_policy;

@@ -9,8 +9,7 @@
 //!   it ends
 //! * `online_bots`: which bots are online and fit; `cooldown`: which opponents to leave alone, and
 //!   how long
-//! * `challenge_request`: what to offer; `manual_challenge`: challenges by command
-//! * `context`: what the matchmaker sees of the account, and what it wants done
+//! * `challenge_request`: what to offer, by the rules or by command
 
 mod challenge_request;
 mod cooldown;

@@ -3,9 +3,8 @@
 //! The policy reads the lists from memory, so no challenge waits for a file or the network. A source
 //! that cannot be read keeps its last names.
 //!
-//! * `names`: the lists, and the parser; pure
-//! * `cache`: the last good copy of a URL's names, on disk
-//! * `refresher`: the task that reads files and URLs now and then
+//! Here: the lists, their parser, and the accounts blocked by command. `refresher`: the task that reads files
+//! and URLs now and then.
 
 mod refresher;
 

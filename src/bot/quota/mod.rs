@@ -3,10 +3,8 @@
 //! Pure: timestamps come in as data, and every change to persist goes out as data. It never grants more
 //! than a limit within any 24 hours, whatever the clock does.
 //!
-//! * `usage`: games and credits granted, spent and returned
-//! * `observed_limits`: what the server's replies reveal about its limits; `rules`: rules, permits, prices
-//! * `pace`: spreads outgoing games over the day
-//! * `forecast`: how long the budget lasts
+//! Here: games and credits granted, spent and returned, and what the server's replies reveal about its
+//! limits. `rules`: rules, permits, prices, the pace of a day, and how long the budget lasts.
 
 mod rules;
 #[cfg(test)]

@@ -3,11 +3,10 @@
 //! One shared handle. A call waits for the disk only if the caller asks for it; every answer comes from
 //! memory.
 //!
-//! * `bot_state`: the handle; cooldowns, notes, single games
-//! * `latency_history`: what the last moves cost
-//! * `unfinished_games`: games whose end is still to be counted
+//! Here: the handle, cooldowns, notes, single games, what the last moves cost, and games whose end is still
+//! to be counted.
+//!
 //! * `opponents`: opponents, interactions, results
-//! * `indexed_queue`: events in order and by key
 //! * `quota_use`: quota use, reserved before the call that spends it
 
 mod opponents;
@@ -32,8 +31,6 @@ use crate::store::{
 
 pub use opponents::{KnownGame, OpponentRecord, StartedGame};
 pub use quota_use::QuotaCall;
-
-// The shared handle of the bot's persistent state.
 
 /// How long a game's chat and takeback state is kept.
 const GAMES_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
