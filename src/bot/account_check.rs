@@ -7,7 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::BoxFuture;
 
-use super::alerts::{AlertKind, Alerts};
+use super::alerts::Alerts;
+use super::events::AlertKind;
 use crate::lichess::{Account, Client, Error, TokenInfo};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);

@@ -9,77 +9,9 @@ use std::time::Instant;
 
 use tokio::sync::Notify;
 
-use super::events::{BotEvent, EventBus};
+use super::event_bus::EventBus;
+use super::events::{AlertKind, BotEvent};
 use super::status::AlertStatus;
-
-/// What an alert concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AlertKind {
-    /// The server no longer accepts the token.
-    Token,
-    /// The token lacks the scope to play.
-    Scopes,
-    /// The account is closed, or no longer a bot account.
-    Closed,
-    /// The account is flagged for a terms of service violation.
-    Marked,
-    /// Token and account look good, yet the server forbids playing.
-    Barred,
-    /// Another program uses the account.
-    Stolen,
-    /// The token expires soon.
-    TokenEnds,
-    /// The rating guard paused rated games after too many losses.
-    Guard,
-    /// The bot state cannot be written.
-    Store,
-    /// Games, challenges and events cannot be archived.
-    Archive,
-}
-
-impl AlertKind {
-    pub const ALL: [Self; 10] = [
-        Self::Token,
-        Self::Scopes,
-        Self::Closed,
-        Self::Marked,
-        Self::Barred,
-        Self::Stolen,
-        Self::TokenEnds,
-        Self::Guard,
-        Self::Store,
-        Self::Archive,
-    ];
-
-    /// The kind's stable name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Token => "token",
-            Self::Scopes => "scopes",
-            Self::Closed => "closed",
-            Self::Marked => "marked",
-            Self::Barred => "barred",
-            Self::Stolen => "stolen",
-            Self::TokenEnds => "token-ends",
-            Self::Guard => "guard",
-            Self::Store => "store",
-            Self::Archive => "archive",
-        }
-    }
-
-    /// Whether the bot refuses new games while the alert lasts.
-    pub const fn stops(self) -> bool {
-        matches!(
-            self,
-            Self::Token | Self::Scopes | Self::Closed | Self::Marked | Self::Barred
-        )
-    }
-
-    /// Whether to announce a changed text. For other kinds it is the same problem reworded.
-    const fn repeats(self) -> bool {
-        matches!(self, Self::TokenEnds | Self::Guard)
-    }
-}
 
 /// The active alerts. Clones share them.
 #[derive(Clone, Debug)]

@@ -12,7 +12,8 @@ use futures::stream::{FuturesUnordered, StreamExt};
 
 use super::account::OpponentKind;
 use super::event::{AccountEffect, AccountEvent, Decline, NotCreated};
-use super::events::{BotEvent, EventBus};
+use super::event_bus::EventBus;
+use super::events::BotEvent;
 use super::matchmaking::ChallengeRequest;
 use super::state::{BotState, QuotaCall};
 use crate::lichess::{

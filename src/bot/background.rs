@@ -10,9 +10,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::alerts::{AlertKind, Alerts};
+use super::alerts::Alerts;
+use super::context::BotContext;
 use super::event_log::EventLog;
-use super::game::task::BotContext;
+use super::events::AlertKind;
 use super::player_lists::{ListRefresher, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;

@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::account::OpponentKind;
-use super::backfill::MissedGame;
 use super::challenge_policy::ChallengeRule;
-use super::game::CallOutcome;
+use super::game::{CallOutcome, Ending};
 use super::matchmaking::ChallengeRequest;
 use super::player_lists::PlayerLists;
 use super::settings::Settings;
+use super::state::StartedGame;
 use crate::lichess::{
     Account, Arena, Challenge, ChallengeId, ChallengeStatus, DeclineReason, Disconnect, Error,
     Event, ExportedGame, GameId, GameInfo, JoinOptions, Presence, UserId,
 };
+use crate::store::FinishedGame;
 
 #[derive(Clone, Debug)]
 pub enum AccountEvent {
@@ -163,6 +164,19 @@ pub enum AccountEffect {
 
     /// Look up a game that ended unseen.
     Export(GameId),
+}
+
+/// A game whose end the bot did not see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissedGame {
+    /// The start, in case the bot did not see it either.
+    pub started: StartedGame,
+    /// The result to store in the bot state.
+    pub finished: FinishedGame,
+    /// The event to publish.
+    pub ending: Ending,
+    /// The game as the server exported it.
+    pub export: ExportedGame,
 }
 
 /// A challenge to decline, and why.

@@ -16,22 +16,23 @@ use tracing::Instrument;
 use super::account::AccountState;
 use super::account::ShutdownStep;
 use super::account_check::{self, AccountCheck};
-use super::alerts::{AlertKind, Alerts};
+use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
-use super::backfill::{MissedGame, replayed};
+use super::backfill::replayed;
 use super::background::{self, say_rests, say_tripped};
 use super::chat::{ChatQueue, ChatTask};
+use super::context::{BotContext, BotError, BotOptions};
 use super::control::CommandReceiver;
-use super::event::{AcceptOutcome, AccountEffect, AccountEvent};
+use super::event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::event_stream::{AccountStream, AccountStreamEvent};
+use super::events::AlertKind;
 use super::events::BotEvent;
 use super::game::EvalCache;
 use super::game::move_overhead::SharedEstimator;
-use super::game::task::{BotContext, play};
+use super::game::task::play;
 use super::game::{Ending, GameParams, ResumeState};
 use super::player_lists::Blocklist;
 use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
-use super::run::{BotError, BotOptions, fatal};
 use super::settings::Settings;
 use super::sleep_until;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
@@ -318,7 +319,7 @@ impl EventLoop {
             AccountStreamEvent::Unopened(loss) => {
                 // If the stream never opened with this token, retrying cannot help.
                 if let Disconnect::Unopened(error) = &loss
-                    && let Some(fatal) = fatal(error)
+                    && let Some(fatal) = BotError::from_api(error)
                 {
                     if !self.let_in {
                         return Err(fatal);

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
-use super::alerts::{AlertKind, Alerts};
+use super::alerts::Alerts;
+use super::events::AlertKind;
 use super::sleep_until;
 use super::status::EventStreamStatus;
 use super::supervised_stream::{StreamChange, Supervised};

@@ -1,23 +1,84 @@
-//! The event bus: what the bot publishes to its log, the registry of games, alerts, metrics and a page.
+//! What the bot publishes on the event bus.
 //!
-//! A subscriber can never block the bot: the channel is bounded, and a slow reader loses the oldest
-//! events.
+//! Data only.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast;
-
-use super::alerts::AlertKind;
 use super::challenge_policy::ChallengeRule;
-use super::event_log::EventLog;
 use super::game::{Anomaly, Ending, MovePlayed};
-use super::game_registry::GameRegistry;
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
-/// Events kept for the slowest subscriber.
-const CAPACITY: usize = 1024;
+/// What an alert concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AlertKind {
+    /// The server no longer accepts the token.
+    Token,
+    /// The token lacks the scope to play.
+    Scopes,
+    /// The account is closed, or no longer a bot account.
+    Closed,
+    /// The account is flagged for a terms of service violation.
+    Marked,
+    /// Token and account look good, yet the server forbids playing.
+    Barred,
+    /// Another program uses the account.
+    Stolen,
+    /// The token expires soon.
+    TokenEnds,
+    /// The rating guard paused rated games after too many losses.
+    Guard,
+    /// The bot state cannot be written.
+    Store,
+    /// Games, challenges and events cannot be archived.
+    Archive,
+}
 
+impl AlertKind {
+    pub const ALL: [Self; 10] = [
+        Self::Token,
+        Self::Scopes,
+        Self::Closed,
+        Self::Marked,
+        Self::Barred,
+        Self::Stolen,
+        Self::TokenEnds,
+        Self::Guard,
+        Self::Store,
+        Self::Archive,
+    ];
+
+    /// The kind's stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Token => "token",
+            Self::Scopes => "scopes",
+            Self::Closed => "closed",
+            Self::Marked => "marked",
+            Self::Barred => "barred",
+            Self::Stolen => "stolen",
+            Self::TokenEnds => "token-ends",
+            Self::Guard => "guard",
+            Self::Store => "store",
+            Self::Archive => "archive",
+        }
+    }
+
+    /// Whether the bot refuses new games while the alert lasts.
+    pub const fn stops(self) -> bool {
+        matches!(
+            self,
+            Self::Token | Self::Scopes | Self::Closed | Self::Marked | Self::Barred
+        )
+    }
+
+    /// Whether to announce a changed text. For other kinds it is the same problem reworded.
+    pub(super) const fn repeats(self) -> bool {
+        matches!(self, Self::TokenEnds | Self::Guard)
+    }
+}
+
+/// An event that the bot publishes.
 #[derive(Clone, Debug)]
 pub enum BotEvent {
     /// The event stream is open: the bot can receive challenges.
@@ -90,51 +151,4 @@ pub enum BotEvent {
     Finished {
         ending: Arc<Ending>,
     },
-}
-
-/// The event bus. Clones share it.
-#[derive(Clone, Debug)]
-pub struct EventBus {
-    sender: broadcast::Sender<BotEvent>,
-    event_log: EventLog,
-    registry: GameRegistry,
-}
-
-impl EventBus {
-    pub fn new() -> Self {
-        Self {
-            sender: broadcast::Sender::new(CAPACITY),
-            event_log: EventLog::default(),
-            registry: GameRegistry::default(),
-        }
-    }
-
-    /// Subscribes to all later events. A receiver that lags learns how many it lost.
-    pub fn subscribe(&self) -> broadcast::Receiver<BotEvent> {
-        self.sender.subscribe()
-    }
-
-    /// The complete log of events, which no reader can miss any part of.
-    pub fn event_log(&self) -> &EventLog {
-        &self.event_log
-    }
-
-    /// The running games.
-    pub(super) fn registry(&self) -> &GameRegistry {
-        &self.registry
-    }
-
-    /// Publishes an event to the log, the registry and all subscribers; never waits.
-    pub(super) fn publish(&self, event: BotEvent) {
-        self.event_log.handle(&event);
-        self.registry.handle(&event);
-        // No subscriber is no error.
-        let _ = self.sender.send(event);
-    }
-}
-
-impl Default for EventBus {
-    fn default() -> Self {
-        Self::new()
-    }
 }

@@ -36,8 +36,10 @@ mod background;
 mod challenge_policy;
 pub mod chat;
 mod commands;
+mod context;
 mod control;
 mod event;
+mod event_bus;
 mod event_log;
 mod event_loop;
 mod event_stream;
@@ -60,18 +62,20 @@ use std::time::Instant;
 pub use self::game::move_overhead::{ClockKind, ClockState};
 pub use account::{AccountState, OpponentKind};
 pub use account_check::{AccountReport, Finding, findings};
-pub use alerts::{AlertKind, Alerts};
+pub use alerts::Alerts;
 pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules};
 pub use challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
     Violation, judge_challenge,
 };
+pub use context::{BotError, BotOptions, Shutdown};
 pub use control::{
     ChallengeSpec, Command, CommandReceiver, ControlHandle, Disconnected, Envelope, Reply, channel,
 };
 pub use event::{AcceptOutcome, AccountEffect, AccountEvent, Decline, JoinOutcome, NotCreated};
+pub use event_bus::EventBus;
 pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
-pub use events::{BotEvent, EventBus};
+pub use events::{AlertKind, BotEvent};
 pub use game::move_overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
 pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{
@@ -79,7 +83,7 @@ pub use player_lists::{
 };
 pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules};
 pub use rating_guard::{GuardUpdate, Pause, RatingGuard, RatingGuardRules};
-pub use run::{BotError, BotOptions, Shutdown, run, run_commanded};
+pub use run::{run, run_commanded};
 pub use settings::{BotTiming, SearchLimits, Settings};
 pub use state::{
     BotState, KnownGame, OpponentRecord, QuotaCall, StartedGame, StateRules, UnfinishedGame,

@@ -5,79 +5,22 @@
 
 use std::time::Instant;
 
-use thiserror::Error;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::background;
+use super::context::{BotError, BotOptions, Shutdown};
 use super::control::{Command, CommandReceiver, Reply};
+use super::event_bus::EventBus;
 use super::event_loop::EventLoop;
-use super::events::{BotEvent, EventBus};
+use super::events::BotEvent;
 use super::player_lists::ListSources;
-use super::settings::{BotTiming, Settings};
-use super::state::{BotState, StateRules};
+use super::settings::Settings;
+use super::state::StateRules;
 use super::status::{SourcesStatus, Status};
 use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
-use crate::lichess::Error;
 use crate::lichess::{Account, Client};
-
-/// Dependencies of the bot.
-#[derive(Clone, Debug)]
-pub struct BotOptions {
-    pub client: Client,
-    pub pool: Pool,
-    pub settings: Settings,
-    /// State from earlier runs.
-    pub state: BotState,
-    /// Sources of the player lists, beside the settings.
-    pub lists: ListSources,
-    /// The bot's own delays and limits.
-    pub timing: BotTiming,
-    /// Receives the bot's events.
-    pub listeners: EventBus,
-    /// Refuse to play if another process on this machine plays as the same account.
-    pub sole: bool,
-}
-
-/// Requests to end the bot.
-#[derive(Clone, Debug, Default)]
-pub struct Shutdown {
-    /// Accept nothing new, finish games in progress, then end.
-    pub drain: CancellationToken,
-    /// End now; games in progress stay on the server for the next start.
-    pub now: CancellationToken,
-}
-
-/// Why the bot cannot play at all. Temporary problems are waited out instead.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BotError {
-    /// The server rejects the token.
-    #[error("the server rejects the token: {0}")]
-    Unauthorized(String),
-    /// The token or account lacks the right.
-    #[error("the token cannot play (it needs the scope bot:play): {0}")]
-    Forbidden(String),
-    /// The account belongs to a human.
-    #[error("{0} is not a bot account: upgrade it first (this cannot be undone)")]
-    NotABot(String),
-    #[error("the account {0} is closed")]
-    Closed(String),
-    /// Another process on this machine plays as this account.
-    #[error("{} plays as {account} already: stop it first", the_process(*.pid))]
-    Taken {
-        account: String,
-        /// The process number, if the system tells.
-        pid: Option<i32>,
-    },
-}
-
-fn the_process(pid: Option<i32>) -> String {
-    pid.map_or_else(
-        || "another process".to_owned(),
-        |pid| format!("process {pid}"),
-    )
-}
 
 /// Plays until `shutdown`, without operator commands.
 ///
@@ -226,7 +169,7 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
             Ok(account) => return fit_to_play(account),
             Err(error) => error,
         };
-        if let Some(fatal) = fatal(&error) {
+        if let Some(fatal) = BotError::from_api(&error) {
             return Err(fatal);
         }
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
@@ -250,17 +193,6 @@ fn fit_to_play(account: Account) -> Result<Account, BotError> {
         return Err(BotError::NotABot(account.username));
     }
     Ok(account)
-}
-
-/// The fatal error that an API error means, if it keeps the bot from playing.
-pub(super) fn fatal(error: &Error) -> Option<BotError> {
-    if error.is_unauthorized() {
-        Some(BotError::Unauthorized(error.to_string()))
-    } else if error.is_forbidden() {
-        Some(BotError::Forbidden(error.to_string()))
-    } else {
-        None
-    }
 }
 
 // One process per machine and account: a second one would take over the first one's event stream.
@@ -364,6 +296,8 @@ mod lock_tests {
 
     use super::*;
     use crate::bot::control::channel;
+    use crate::bot::settings::BotTiming;
+    use crate::bot::state::BotState;
     use crate::engine::EngineOptions;
     use crate::lichess::{ClientOptions, Timing, Token};
 

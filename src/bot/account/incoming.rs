@@ -148,7 +148,7 @@ impl AccountState {
         tally.all = tally.all.saturating_sub(1);
         tally.bots = tally
             .bots
-            .saturating_sub(usize::from(outgoing.kind().is_bot()));
+            .saturating_sub(usize::from(outgoing.kind.is_bot()));
         self.plan().room(kind, tally) > 0
     }
 

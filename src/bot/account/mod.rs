@@ -23,9 +23,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use self::correspondence::CorrespondenceGames;
-use self::outgoing::OutgoingChallenge;
-use self::running_games::ExcessGames;
-use self::slots::{AcceptedChallenges, ActiveGames, ChallengeQueue, SlotLimits, SlotUsage};
+use self::slots::{
+    AcceptedChallenges, ActiveGames, ChallengeQueue, ExcessGames, OutgoingChallenge, SlotLimits,
+    SlotUsage,
+};
 use crate::bot::arena::{ArenaSchedule, Eligibility};
 use crate::bot::backfill::Backfill;
 use crate::bot::challenge_policy::Availability;

@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use super::AccountState;
-use super::slots::{OpponentKind, SlotUsage};
+use super::slots::{OpponentKind, OutgoingChallenge};
 use crate::bot::event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
@@ -18,27 +18,10 @@ use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::{ChallengeTarget, Permit};
 use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
-use crate::lichess::{ChallengeId, ColorChoice, GameId, GameInfo, UserId};
+use crate::lichess::{ChallengeId, ColorChoice, GameInfo, UserId};
 
 /// How often to send a cancellation that got no answer.
 const MOST_TRIES: u32 = 4;
-
-/// The bot's challenge, from the moment it holds a slot.
-#[derive(Debug)]
-pub(super) struct OutgoingChallenge {
-    opponent: UserId,
-    kind: OpponentKind,
-    /// Its id, once the server has answered.
-    id: Option<ChallengeId>,
-    /// A game with the opponent that began before the server's answer: probably this challenge's.
-    game: Option<GameId>,
-    expires: Instant,
-    /// Withdraw it as soon as its id is known.
-    unwanted: bool,
-    cancelling: bool,
-    tries: u32,
-    again: Option<Instant>,
-}
 
 /// Calls from outside about the bot's own challenge.
 impl AccountState {
@@ -94,7 +77,7 @@ impl AccountState {
             outgoing.game = None;
             outgoing.expires = now + self.timing.hold;
             if outgoing.unwanted {
-                outgoing.cancel(&mut out);
+                out.extend(outgoing.cancel().map(AccountEffect::Cancel));
             }
         }
         self.fill_slots(now, &mut out);
@@ -134,7 +117,7 @@ impl AccountState {
     pub(super) fn cancel_outgoing(&mut self, out: &mut Vec<AccountEffect>) {
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.unwanted = true;
-            outgoing.cancel(out);
+            out.extend(outgoing.cancel().map(AccountEffect::Cancel));
         }
     }
 
@@ -203,38 +186,13 @@ impl AccountState {
         };
         if outgoing.expires <= now {
             outgoing.cancelling = false;
-            outgoing.cancel(out);
+            out.extend(outgoing.cancel().map(AccountEffect::Cancel));
             self.outgoing = None;
             self.ask_for_list(now, out);
         } else if outgoing.again.is_some_and(|again| again <= now) {
             outgoing.again = None;
-            outgoing.cancel(out);
+            out.extend(outgoing.cancel().map(AccountEffect::Cancel));
         }
-    }
-}
-
-impl OutgoingChallenge {
-    fn cancel(&mut self, out: &mut Vec<AccountEffect>) {
-        if let Some(id) = self.id.as_ref().filter(|_| !self.cancelling) {
-            self.cancelling = true;
-            self.tries += 1;
-            out.push(AccountEffect::Cancel(id.clone()));
-        }
-    }
-
-    pub(super) fn count(&self, tally: &mut SlotUsage) {
-        // If the game began before the answer, it has its slot already.
-        if self.game.is_none() {
-            tally.add(self.kind);
-        }
-    }
-
-    pub(super) fn kind(&self) -> OpponentKind {
-        self.kind
-    }
-
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        [Some(self.expires), self.again].into_iter().flatten().min()
     }
 }
 

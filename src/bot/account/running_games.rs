@@ -5,13 +5,12 @@
 //! for and that finds no slot is aborted if possible, else played; games from before this process
 //! started are always played.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::AccountState;
 use super::correspondence::is_parked;
-use super::slots::AcceptedChallenge;
-use super::slots::{ActiveGame, OpponentKind};
+use super::slots::{AcceptedChallenge, ActiveGame, OpponentKind};
 use crate::bot::event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::bot::state::StartedGame;
@@ -22,41 +21,6 @@ use crate::store::Origin;
 const LIST_CAP: usize = 50;
 /// With this many lines at once the server may have dropped some: it buffers 32 for a slow reader.
 const CROWD: usize = 24;
-
-/// Games without a slot.
-#[derive(Debug, Default)]
-pub(super) struct ExcessGames {
-    /// Abort in progress; if it fails, the game is played.
-    leaving: BTreeMap<GameId, (Box<GameInfo>, Instant)>,
-    /// Aborted once; not tried again.
-    tried: BTreeSet<GameId>,
-    /// From then on a game without an accepted challenge is not one from before the start.
-    settled: Option<Instant>,
-}
-
-impl ExcessGames {
-    pub(super) fn is_empty(&self) -> bool {
-        self.leaving.is_empty()
-    }
-
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        self.leaving.values().map(|(_, until)| *until).min()
-    }
-
-    /// Aborts without any answer, which count as failed.
-    fn overdue(&mut self, now: Instant) -> Vec<GameInfo> {
-        let late: Vec<_> = (self.leaving.iter())
-            .filter(|(_, (_, until))| *until <= now)
-            .map(|(id, _)| id.clone())
-            .collect();
-        let games = late.iter().filter_map(|id| self.leaving.remove(id));
-        games.map(|(game, _)| *game).collect()
-    }
-
-    fn has_settled(&self, now: Instant) -> bool {
-        self.settled.is_some_and(|at| at <= now)
-    }
-}
 
 /// Which side asked for a game.
 struct GameOrigin {

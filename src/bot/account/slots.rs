@@ -2,7 +2,7 @@
 //!
 //! Data and counting only. A correspondence game takes no slot.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use crate::lichess::{Challenge, ChallengeId, Compat, GameId, GameInfo, Player, UserId};
@@ -347,6 +347,81 @@ impl ChallengeQueue {
     /// When the first has waited long enough.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         self.0.iter().map(|waiting| waiting.until).min()
+    }
+}
+
+// The bot's own challenge, and games without a slot.
+
+/// The bot's challenge, from the moment it holds a slot.
+#[derive(Debug)]
+pub(super) struct OutgoingChallenge {
+    pub(super) opponent: UserId,
+    pub(super) kind: OpponentKind,
+    /// Its id, once the server has answered.
+    pub(super) id: Option<ChallengeId>,
+    /// A game with the opponent that began before the server's answer: probably this challenge's.
+    pub(super) game: Option<GameId>,
+    pub(super) expires: Instant,
+    /// Withdraw it as soon as its id is known.
+    pub(super) unwanted: bool,
+    pub(super) cancelling: bool,
+    pub(super) tries: u32,
+    pub(super) again: Option<Instant>,
+}
+
+impl OutgoingChallenge {
+    /// The id to withdraw, if it is known and no withdrawal is in progress.
+    pub(super) fn cancel(&mut self) -> Option<ChallengeId> {
+        let id = self.id.clone().filter(|_| !self.cancelling)?;
+        self.cancelling = true;
+        self.tries += 1;
+        Some(id)
+    }
+
+    pub(super) fn count(&self, tally: &mut SlotUsage) {
+        // If the game began before the answer, it has its slot already.
+        if self.game.is_none() {
+            tally.add(self.kind);
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        [Some(self.expires), self.again].into_iter().flatten().min()
+    }
+}
+
+/// Games without a slot.
+#[derive(Debug, Default)]
+pub(super) struct ExcessGames {
+    /// Abort in progress; if it fails, the game is played.
+    pub(super) leaving: BTreeMap<GameId, (Box<GameInfo>, Instant)>,
+    /// Aborted once; not tried again.
+    pub(super) tried: BTreeSet<GameId>,
+    /// From then on a game without an accepted challenge is not one from before the start.
+    pub(super) settled: Option<Instant>,
+}
+
+impl ExcessGames {
+    pub(super) fn is_empty(&self) -> bool {
+        self.leaving.is_empty()
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        self.leaving.values().map(|(_, until)| *until).min()
+    }
+
+    /// Aborts without any answer, which count as failed.
+    pub(super) fn overdue(&mut self, now: Instant) -> Vec<GameInfo> {
+        let late: Vec<_> = (self.leaving.iter())
+            .filter(|(_, (_, until))| *until <= now)
+            .map(|(id, _)| id.clone())
+            .collect();
+        let games = late.iter().filter_map(|id| self.leaving.remove(id));
+        games.map(|(game, _)| *game).collect()
+    }
+
+    pub(super) fn has_settled(&self, now: Instant) -> bool {
+        self.settled.is_some_and(|at| at <= now)
     }
 }
 

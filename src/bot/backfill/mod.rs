@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::event::AccountEffect;
+use super::event::{AccountEffect, MissedGame};
 use super::state::BotState;
 use crate::bot::game::{Ending, OPENING};
 use crate::bot::settings::BotTiming;
@@ -129,19 +129,6 @@ fn rate(game: &GameId, ours: i32, theirs: Option<i32>, state: &BotState) -> Opti
 }
 
 // What an exported game counts as. Pure.
-
-/// A game whose end the bot did not see.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissedGame {
-    /// The start, in case the bot did not see it either.
-    pub started: StartedGame,
-    /// The result to store in the bot state.
-    pub finished: FinishedGame,
-    /// The event to publish.
-    pub ending: Ending,
-    /// The game as the server exported it.
-    pub export: ExportedGame,
-}
 
 /// How an exported game concerns the bot.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 //!
 //! Only the atomic rating counts; ratings in other variants are irrelevant.
 
-use super::rule::{ChallengeRule, Violation};
-use super::{Availability, ChallengeContext, OpponentHistory};
+use super::rule::{Availability, ChallengeContext, ChallengeRule, OpponentHistory, Violation};
 use crate::config::Visitors;
 use crate::lichess::{Challenge, DeclineReason, Player, Variant};
 

@@ -8,7 +8,8 @@
 
 use std::fmt;
 
-use crate::lichess::DeclineReason;
+use crate::bot::player_lists::PlayerLists;
+use crate::lichess::{DeclineReason, UserId};
 
 /// Why a challenge is refused. The earlier one weighs more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -223,6 +224,62 @@ impl fmt::Display for Violation {
         }
         write!(f, " ({})", self.detail)
     }
+}
+
+/// Which rules apply: welcome challengers bypass the operator's preferences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RuleScope {
+    All,
+    /// Only the rules that bind everyone.
+    Necessary,
+}
+
+/// The bot's state at the moment a challenge is judged.
+#[derive(Clone, Debug)]
+pub struct ChallengeContext<'a> {
+    pub me: &'a UserId,
+    /// The bot's atomic rating, if it has one.
+    pub rating: Option<i32>,
+    pub lists: &'a PlayerLists,
+    /// Recent history with this challenger.
+    pub past: OpponentHistory,
+    /// Whether rated games against this challenger are paused.
+    pub rated_rests: bool,
+    /// Whether a game against this kind of challenger may start.
+    pub open: Availability,
+}
+
+/// Recent history with one challenger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpponentHistory {
+    /// Games with them in progress or about to start.
+    pub at_once: u32,
+    /// Their challenges accepted within the configured window.
+    pub lately: u32,
+    /// Consecutive rematches so far.
+    pub rematches: u32,
+    /// Games with them in the last 24 hours.
+    pub today: u32,
+    /// Games with all opponents of their kind in the last 24 hours.
+    pub kind_today: u32,
+    /// Whether they are on cooldown for repeatedly not making the first move.
+    pub rests: bool,
+}
+
+/// Whether another game may start against an opponent of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Availability {
+    Open,
+    /// Every slot open to this kind is taken.
+    Full,
+    /// The daily bot games are used up, or accepting bots is on cooldown.
+    BotsSpent,
+    /// The bot is shutting down.
+    Draining,
+    /// Paused by the operator.
+    Paused,
+    /// An alert needs the operator.
+    Alarm,
 }
 
 #[cfg(test)]

@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use super::rule::{ChallengeRule, Violation};
-use super::variant::RuleScope;
+use super::rule::{ChallengeRule, RuleScope, Violation};
 use crate::config::{TimeRule, Visitors};
 use crate::lichess::{DeclineReason, Speed, TimeControl, estimate, speed_of};
 

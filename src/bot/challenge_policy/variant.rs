@@ -1,21 +1,12 @@
 //! Rules about the game: variant, start position, mode, colour, special rules.
 
-use super::ChallengeContext;
-use super::rule::{ChallengeRule, Violation};
+use super::rule::{ChallengeContext, ChallengeRule, RuleScope, Violation};
 use crate::config::{ColorWish, Visitors, may_be_rated};
 use crate::lichess::{Challenge, ColorChoice, Compat, DeclineReason, Side, TimeControl, Variant};
 
 /// Special rules that a challenger may set, as no game can hang by them. `noAbort` could (a
 /// challenge game has no deadline for first moves), and so might rules unknown to the bot.
 const HARMLESS_RULES: [&str; 4] = ["noRematch", "noGiveTime", "noClaimWin", "noEarlyDraw"];
-
-/// Which rules apply: welcome challengers bypass the operator's preferences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RuleScope {
-    All,
-    /// Only the rules that bind everyone.
-    Necessary,
-}
 
 /// Violations by the game, except for its clock.
 pub(super) fn violations(

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::bot::chat::{
     ChatMessage, ChatQueue, ChatState, Conversation, MessageKind, Players, ScoreTally,
 };
-use crate::bot::game::task::BotContext;
+use crate::bot::context::BotContext;
 use crate::bot::game::{
     Ending, EvalHistory, GameMachine, GameSetup, MovePlayed, Persist, ResumeState,
 };

@@ -1,13 +1,16 @@
-//! What the reply to a sent move means: confirm, retry or look again. One pure function, a row per reply.
+//! A pending move, and what the reply to its call means: confirm, retry or reopen the stream and check.
+//! One pure function, a row per reply.
 //!
 //! The rule behind every row: while it is unknown whether the move arrived, only the same move may be
 //! sent again. At worst the server refuses it: once played, its origin square is empty.
 
 use std::time::{Duration, Instant};
 
-use super::event::CallOutcome;
-use super::move_overhead::{ClockKind, ClockState};
+use super::event::{CallOutcome, DrawOffer, RequestId};
+use super::move_overhead::{ClockKind, ClockState, SendSample};
 use crate::bot::settings::BotTiming;
+use crate::engine::SearchResult;
+use crate::rules::Move;
 
 /// Consecutive calls that may fail before a call gets more time.
 const QUICK_CALLS: u32 = 2;
@@ -17,6 +20,113 @@ const MOST_DOUBLINGS: u32 = 5;
 const MOST_DOUBTS: u32 = 3;
 /// The words in a refusal that mean a stale state rather than a bad move.
 const STALE_WORDS: &str = "not your turn";
+
+#[derive(Debug)]
+pub(super) struct PendingMove {
+    pub(super) ply: usize,
+    pub(super) stage: Stage,
+    pub(super) sent: Option<SentMove>,
+    pub(super) refused: Vec<Move>,
+    pub(super) trouble: FailureHistory,
+    pub(super) thought: Option<SearchResult>,
+}
+
+/// The stages of a pending move.
+#[derive(Clone, Debug)]
+pub(super) enum Stage {
+    /// The board is drawn and the server is about to say so.
+    Held { until: Instant },
+    /// A search runs; `late` once its best move so far was requested.
+    Thinking {
+        request_id: RequestId,
+        fallback: Instant,
+        late: bool,
+    },
+    /// The move is chosen and held back until `until`, for a human pace.
+    Dwelling {
+        until: Instant,
+        found: Box<SearchResult>,
+    },
+    /// The call is in progress; at `until` it counts as lost.
+    Sent {
+        request_id: RequestId,
+        until: Instant,
+    },
+    /// The same move is sent again at `at`.
+    Waiting { at: Instant },
+    /// The server said "ok" at `since`; a state must show the move by `until`.
+    Confirming { since: Instant, until: Instant },
+    /// Only an opening of the stream requested after `since` decides: the server has answered, and
+    /// a move repeated blindly might be played two plies later.
+    Looking { since: Instant, wanted: AfterReopen },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct SentMove {
+    pub(super) played: Move,
+    pub(super) draw: DrawOffer,
+    /// The id of its first sending; none before that.
+    pub(super) first: Option<RequestId>,
+    /// The only sending, as long as its cost can be measured.
+    pub(super) measured: Option<SendSample>,
+}
+
+impl PendingMove {
+    pub(super) fn new(ply: usize, now: Instant) -> Self {
+        Self {
+            ply,
+            stage: Stage::Held { until: now },
+            sent: None,
+            refused: Vec::new(),
+            trouble: FailureHistory::default(),
+            thought: None,
+        }
+    }
+
+    pub(super) fn sent(&self) -> Option<Move> {
+        self.sent.as_ref().map(|sent| sent.played)
+    }
+
+    pub(super) fn is_thinking(&self) -> bool {
+        matches!(self.stage, Stage::Thinking { .. })
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Held { until }
+            | Stage::Dwelling { until, .. }
+            | Stage::Sent { until, .. }
+            | Stage::Confirming { until, .. } => Some(until),
+            Stage::Thinking { fallback, .. } => Some(fallback),
+            Stage::Waiting { at } => Some(at),
+            Stage::Looking { .. } => None,
+        }
+    }
+
+    /// The server said "ok" and played nothing: perhaps because of the draw offer sent with the
+    /// move, which by then has been made or accepted.
+    pub(super) fn go_without_draw(&mut self) {
+        if let Some(sent) = &mut self.sent {
+            sent.draw = DrawOffer::No;
+        }
+    }
+
+    /// Whether an answer counts: the one to the last sending does, and so does a late "ok" to an
+    /// earlier sending of the same move.
+    pub(super) fn concerns(&self, request_id: RequestId, answer: &CallOutcome) -> bool {
+        let since = self.sent.as_ref().and_then(|sent| sent.first);
+        let of_this_move = since.is_some_and(|first| request_id >= first);
+        match self.stage {
+            Stage::Sent {
+                request_id: last, ..
+            } if request_id == last => true,
+            Stage::Sent { .. } | Stage::Waiting { .. } => {
+                of_this_move && *answer == CallOutcome::Done
+            }
+            _ => false,
+        }
+    }
+}
 
 /// Failures so far of the current move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,21 +7,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::delivery_policy::PendingMove;
 use super::event::{
-    Anomaly, Ending, GameEffect, GameInput, GameParams, GameSetup, LastState, MovePlayed,
-    Notification, RequestId, UnconfirmedMove,
+    Anomaly, CallOutcome, Ending, GameEffect, GameInput, GameParams, GameRequest, GameSetup,
+    LastState, MovePlayed, Notification, RequestId, UnconfirmedMove,
 };
 use super::move_list::{MoveListChange, PlayedMoves};
 use super::move_overhead::{ClockKind, ClockState};
-use super::opening_variety::PastLines;
-use super::pending_move::PendingMove;
+use super::opening_variety::EarlierGames;
 use super::policy::{Glance, Policies};
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::engine::SearchResult;
 use crate::lichess::{GameFull, GameState, Side, Status, Variant};
-use crate::rules::{Game, Move, Position, RepetitionRule};
+use crate::rules::{Color, Game, Move, Position, RepetitionRule};
 use crate::store::{FinishedGame, Timestamp};
 
 /// Consecutive refusals to open the stream after which the game is given up.
@@ -43,7 +43,7 @@ pub struct GameMachine {
     pub(super) pondering: Option<Pondering>,
     pub(super) latency: Latency,
     pub(super) unconfirmed: Option<UnconfirmedMove>,
-    pub(super) past_lines: PastLines,
+    earlier_games: EarlierGames,
     /// When the game was created, converted from the server's clock to ours.
     pub(super) made: Option<Instant>,
     trusted: bool,
@@ -78,7 +78,7 @@ impl GameMachine {
             last_ticket: 0,
             pondering: None,
             latency: Latency::default(),
-            past_lines: PastLines::default(),
+            earlier_games: EarlierGames::default(),
             made: None,
             trusted: true,
             ended: false,
@@ -95,6 +95,20 @@ impl GameMachine {
     /// Sets when the server created the game.
     pub fn made_at(&mut self, at: Option<Instant>) {
         self.made = at;
+    }
+
+    /// Sets the pair's earlier games by their first moves in UCI, and the seed for the choice among
+    /// alternatives.
+    pub fn avoid<'a>(&mut self, openings: impl IntoIterator<Item = &'a str>, seed: u64) {
+        self.earlier_games = EarlierGames::new(openings, seed);
+    }
+
+    /// The games not to repeat: only rated games between bots count, and only their first moves.
+    pub(super) fn earlier_games(&self) -> Option<&EarlierGames> {
+        let setup = self.setup.as_ref()?;
+        let rules = &self.settings.variety;
+        let counts = rules.enabled && setup.rated && setup.opponent_is_bot;
+        (counts && self.ply() < rules.plies as usize).then_some(&self.earlier_games)
     }
 
     /// The game as far as known: the position to search.
@@ -698,62 +712,90 @@ impl GameMachine {
     }
 }
 
-// A legal move without a search, for when the engine has none in time.
-//
-// Sound rather than good: it wins at once if possible, avoids losing at once if possible, and is
-// always legal. Looking two plies ahead takes a few microseconds.
+// The policies, in their three steps: a state was read, a request was answered, a timer fired.
 
-/// A legal move outside `barred`, or a barred one if there is no other. None if there is no legal
-/// move at all.
-pub fn fallback_move(position: &Position, barred: &[Move]) -> Option<Move> {
-    let legal = position.legal_moves();
-    let allowed = || legal.iter().copied().filter(|mv| !barred.contains(mv));
-    allowed()
-        .find(|&mv| wins(position, mv))
-        .or_else(|| allowed().find(|&mv| is_quiet_and_safe(position, mv)))
-        .or_else(|| allowed().find(|&mv| !position.play(mv).can_explode()))
-        .or_else(|| allowed().next())
-        .or_else(|| legal.first().copied())
-}
+/// With an increment, little time is divided by this.
+const INCREMENT_HELPS: u32 = 6;
 
-fn wins(position: &Position, mv: Move) -> bool {
-    position.explodes_king(mv)
-}
-
-/// Whether it leaves the opponent no explosion and loses nothing by capturing.
-fn is_quiet_and_safe(position: &Position, mv: Move) -> bool {
-    let after = position.play(mv);
-    !position.is_capture(mv)
-        && !after.can_explode()
-        && after.outcome().is_none()
-        && !after
-            .legal_moves()
-            .iter()
-            .any(|&reply| after.is_capture(reply) && after.blast(reply).count() >= 4)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_win_is_taken() {
-        let position = Position::from_fen("4k3/3r4/8/8/8/8/8/3QK3 w - - 0 1").unwrap();
-        assert_eq!(fallback_move(&position, &[]).unwrap().to_string(), "d1d7");
+impl GameMachine {
+    /// Handles a state that does not end the game; a required move is already in progress.
+    pub(in crate::bot::game) fn apply_policies(
+        &mut self,
+        glance: Glance,
+        out: &mut Vec<GameEffect>,
+    ) {
+        self.policies
+            .handle_change(glance.change, self.move_list.ply());
+        self.watch_presence(glance.change);
+        self.takeback_flag(out);
+        self.draw_flag(glance, out);
+        self.watch_first_move(glance);
+        self.watch_progress(glance, out);
+        if glance.change != MoveListChange::Same && !self.is_our_turn() {
+            self.resign_if_lost(glance.now, out);
+            self.claim_if_due(glance.now, out);
+        }
     }
 
-    #[test]
-    fn barred_moves_are_the_last_resort() {
-        let position = Position::default();
-        let legal = position.legal_moves();
-        let barred = &legal[..legal.len() - 1];
-        assert_eq!(fallback_move(&position, barred), legal.last().copied());
-        assert!(fallback_move(&position, &legal).is_some());
+    /// Handles the outcome of a request.
+    pub(in crate::bot::game) fn asked(
+        &mut self,
+        request: GameRequest,
+        answer: &CallOutcome,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
+        match request {
+            GameRequest::Abort if self.policies.refuses() => self.refused_abort(answer, now, out),
+            GameRequest::Abort => self.first_move_asked(answer, out),
+            GameRequest::Resign => self.resign_asked(answer, now),
+            GameRequest::AcceptDraw => self.draw_asked(answer, now),
+            GameRequest::AcceptTakeback => self.takeback_asked(answer, now),
+            GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_asked(answer, now),
+            // Whether a decline arrived or not: the next move declines too.
+            GameRequest::DeclineDraw | GameRequest::DeclineTakeback => {}
+        }
+        self.standstill_tick(now, out);
     }
 
-    #[test]
-    fn there_is_no_fallback_without_a_king() {
-        let position = Position::from_fen("8/8/8/8/8/8/8/3QK3 w - - 0 1");
-        assert!(position.is_ok_and(|position| fallback_move(&position, &[]).is_none()));
+    /// Fires the timers of all policies.
+    pub(in crate::bot::game) fn manners_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+        self.refusal_tick(now, out);
+        self.first_move_tick(now, out);
+        self.draw_tick(now, out);
+        self.takeback_tick(now, out);
+        self.resign_tick(now, out);
+        self.absence_tick(now, out);
+        self.standstill_tick(now, out);
+    }
+
+    /// Whether a side has only its king: it cannot win, not even on time.
+    pub(super) fn is_bare(&self, side: Side) -> bool {
+        let color = match side {
+            Side::White => Color::White,
+            Side::Black => Color::Black,
+        };
+        self.move_list.game().position().by_color(color).count() == 1
+    }
+
+    /// Whether the opponent is about to lose on time: they have less than `little` and less than
+    /// the bot, and no increment to speak of.
+    pub(super) fn opponent_is_short(&self, little: Duration) -> bool {
+        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+            return false;
+        };
+        if !setup.clocked || self.ply() < FIRST_PLIES {
+            return false;
+        }
+        let (us, them) = (setup.us, setup.us.other());
+        let (Some(ours), Some(theirs)) = (shown.state.time(us), shown.state.time(them)) else {
+            return false;
+        };
+        let little = if shown.state.increment(them).is_zero() {
+            little
+        } else {
+            little / INCREMENT_HELPS
+        };
+        theirs < little && theirs < ours
     }
 }

@@ -35,7 +35,6 @@ pub(in crate::bot) mod time_budget;
 
 pub use self::event::{GameParams, GameSetup, ResumeState, UnconfirmedMove};
 pub use self::machine::OPENING;
-pub use self::machine::fallback_move;
 pub use delivery_policy::{AfterReopen, FailureHistory, NextStep, next_step};
 pub use event::{
     Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameRequest, MovePlayed,
@@ -43,5 +42,6 @@ pub use event::{
 };
 pub use machine::GameMachine;
 pub use move_list::{IllegalMove, MoveListChange, PlayedMoves};
+pub use pending_move::fallback_move;
 pub(super) use policy::EvalCache;
 pub use policy::EvalHistory;

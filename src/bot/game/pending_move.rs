@@ -5,90 +5,19 @@
 
 use std::time::{Duration, Instant};
 
-use super::delivery_policy::{AfterReopen, FailureHistory, NextStep, next_step, post_limit};
-use super::event::{Anomaly, CallOutcome, DrawOffer, GameEffect, RequestId};
-use super::machine::{GameMachine, fallback_move};
+use super::delivery_policy::{
+    AfterReopen, NextStep, PendingMove, SentMove, Stage, next_step, post_limit,
+};
+use super::event::{Anomaly, CallOutcome, GameEffect, RequestId};
+use super::machine::GameMachine;
 use super::move_list::MoveListChange;
 use crate::bot::game::move_overhead::SendSample;
 use crate::bot::game::time_budget::{human_pace, search_budget};
 use crate::engine::SearchResult;
-use crate::rules::{Move, Outcome, RepetitionRule};
+use crate::rules::{Move, Outcome, Position, RepetitionRule};
 
 /// The part of the clock that waiting for the server to end a drawn game may cost.
 const SETTLE_PART: u32 = 10;
-
-#[derive(Debug)]
-pub(super) struct PendingMove {
-    pub(super) ply: usize,
-    pub(super) stage: Stage,
-    pub(super) sent: Option<SentMove>,
-    pub(super) refused: Vec<Move>,
-    pub(super) trouble: FailureHistory,
-    pub(super) thought: Option<SearchResult>,
-}
-
-/// The stages of a pending move.
-#[derive(Clone, Debug)]
-pub(super) enum Stage {
-    /// The board is drawn and the server is about to say so.
-    Held { until: Instant },
-    /// A search runs; `late` once its best move so far was requested.
-    Thinking {
-        request_id: RequestId,
-        fallback: Instant,
-        late: bool,
-    },
-    /// The move is chosen and held back until `until`, for a human pace.
-    Dwelling {
-        until: Instant,
-        found: Box<SearchResult>,
-    },
-    /// The call is in progress; at `until` it counts as lost.
-    Sent {
-        request_id: RequestId,
-        until: Instant,
-    },
-    /// The same move is sent again at `at`.
-    Waiting { at: Instant },
-    /// The server said "ok" at `since`; a state must show the move by `until`.
-    Confirming { since: Instant, until: Instant },
-    /// Only an opening of the stream requested after `since` decides: the server has answered, and
-    /// a move repeated blindly might be played two plies later.
-    Looking { since: Instant, wanted: AfterReopen },
-}
-
-impl PendingMove {
-    fn new(ply: usize, now: Instant) -> Self {
-        Self {
-            ply,
-            stage: Stage::Held { until: now },
-            sent: None,
-            refused: Vec::new(),
-            trouble: FailureHistory::default(),
-            thought: None,
-        }
-    }
-
-    pub(super) fn sent(&self) -> Option<Move> {
-        self.sent.as_ref().map(|sent| sent.played)
-    }
-
-    pub(super) fn is_thinking(&self) -> bool {
-        matches!(self.stage, Stage::Thinking { .. })
-    }
-
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
-        match self.stage {
-            Stage::Held { until }
-            | Stage::Dwelling { until, .. }
-            | Stage::Sent { until, .. }
-            | Stage::Confirming { until, .. } => Some(until),
-            Stage::Thinking { fallback, .. } => Some(fallback),
-            Stage::Waiting { at } => Some(at),
-            Stage::Looking { .. } => None,
-        }
-    }
-}
 
 impl GameMachine {
     /// Called after a list was read: any change of the list settles the pending move. Returns its
@@ -193,7 +122,8 @@ impl GameMachine {
         let some_refused = !pending.refused.is_empty();
         let allotment = search_budget(&reading, &self.latency, &self.settings, &self.timing, now);
         let mut limits = allotment.limits;
-        limits.multipv = self.lines_to_weigh();
+        let earlier = self.earlier_games();
+        limits.multipv = earlier.map_or(1, |earlier| earlier.multipv(self.move_list.game()));
         if some_refused {
             limits.searchmoves = left;
         }
@@ -287,7 +217,15 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         let Some(pending) = &self.pending else { return };
-        let thought = thought.map(|thought| self.vary(thought, &pending.refused));
+        let (game, variety) = (self.move_list.game(), &self.settings.variety);
+        let vary = |result| match self.earlier_games() {
+            Some(earlier) => {
+                let game = (&self.params.game, game);
+                earlier.pick_variation(result, game, &pending.refused, variety)
+            }
+            None => result,
+        };
+        let thought = thought.map(vary);
         let best = thought.as_ref().map_or(best, |thought| thought.best);
         let position = self.move_list.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
@@ -341,16 +279,6 @@ impl GameMachine {
 // The first move sent for a ply is final: whatever is lost on the way, only that move is sent again, until
 // a state shows it or the move list changes under it. Another move may be chosen only after a definite
 // refusal and after a reopened stream, requested after that refusal, still shows the ply as ours.
-
-#[derive(Clone, Debug)]
-pub(super) struct SentMove {
-    pub(super) played: Move,
-    draw: DrawOffer,
-    /// The id of its first sending; none before that.
-    first: Option<RequestId>,
-    /// The only sending, as long as its cost can be measured.
-    measured: Option<SendSample>,
-}
 
 impl GameMachine {
     /// Makes a move final and sends it.
@@ -571,28 +499,62 @@ impl GameMachine {
     }
 }
 
-impl PendingMove {
-    /// The server said "ok" and played nothing: perhaps because of the draw offer sent with the
-    /// move, which by then has been made or accepted.
-    fn go_without_draw(&mut self) {
-        if let Some(sent) = &mut self.sent {
-            sent.draw = DrawOffer::No;
-        }
+// A legal move without a search, for when the engine has none in time.
+//
+// Sound rather than good: it wins at once if possible, avoids losing at once if possible, and is
+// always legal. Looking two plies ahead takes a few microseconds.
+
+/// A legal move outside `barred`, or a barred one if there is no other. None if there is no legal
+/// move at all.
+pub fn fallback_move(position: &Position, barred: &[Move]) -> Option<Move> {
+    let legal = position.legal_moves();
+    let allowed = || legal.iter().copied().filter(|mv| !barred.contains(mv));
+    allowed()
+        .find(|&mv| wins(position, mv))
+        .or_else(|| allowed().find(|&mv| is_quiet_and_safe(position, mv)))
+        .or_else(|| allowed().find(|&mv| !position.play(mv).can_explode()))
+        .or_else(|| allowed().next())
+        .or_else(|| legal.first().copied())
+}
+
+fn wins(position: &Position, mv: Move) -> bool {
+    position.explodes_king(mv)
+}
+
+/// Whether it leaves the opponent no explosion and loses nothing by capturing.
+fn is_quiet_and_safe(position: &Position, mv: Move) -> bool {
+    let after = position.play(mv);
+    !position.is_capture(mv)
+        && !after.can_explode()
+        && after.outcome().is_none()
+        && !after
+            .legal_moves()
+            .iter()
+            .any(|&reply| after.is_capture(reply) && after.blast(reply).count() >= 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_win_is_taken() {
+        let position = Position::from_fen("4k3/3r4/8/8/8/8/8/3QK3 w - - 0 1").unwrap();
+        assert_eq!(fallback_move(&position, &[]).unwrap().to_string(), "d1d7");
     }
 
-    /// Whether an answer counts: the one to the last sending does, and so does a late "ok" to an
-    /// earlier sending of the same move.
-    fn concerns(&self, request_id: RequestId, answer: &CallOutcome) -> bool {
-        let since = self.sent.as_ref().and_then(|sent| sent.first);
-        let of_this_move = since.is_some_and(|first| request_id >= first);
-        match self.stage {
-            Stage::Sent {
-                request_id: last, ..
-            } if request_id == last => true,
-            Stage::Sent { .. } | Stage::Waiting { .. } => {
-                of_this_move && *answer == CallOutcome::Done
-            }
-            _ => false,
-        }
+    #[test]
+    fn barred_moves_are_the_last_resort() {
+        let position = Position::default();
+        let legal = position.legal_moves();
+        let barred = &legal[..legal.len() - 1];
+        assert_eq!(fallback_move(&position, barred), legal.last().copied());
+        assert!(fallback_move(&position, &legal).is_some());
+    }
+
+    #[test]
+    fn there_is_no_fallback_without_a_king() {
+        let position = Position::from_fen("8/8/8/8/8/8/8/3QK3 w - - 0 1");
+        assert!(position.is_ok_and(|position| fallback_move(&position, &[]).is_none()));
     }
 }

@@ -9,47 +9,25 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, oneshot};
 
-use crate::bot::alerts::Alerts;
 use crate::bot::background::say_tripped;
-use crate::bot::chat::ChatQueue;
+use crate::bot::context::BotContext;
 use crate::bot::event::AccountEvent;
 use crate::bot::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
-use crate::bot::events::{BotEvent, EventBus};
-use crate::bot::game::EvalCache;
+use crate::bot::events::BotEvent;
 use crate::bot::game::chat::GameChat;
-use crate::bot::game::move_overhead::SharedEstimator;
 use crate::bot::game::stream::{GameStreamEvent, SupervisedGameStream};
 use crate::bot::game::{
     Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams,
     GameRequest, MovePlayed, Notification, RequestId, ResumeState, UnconfirmedMove,
 };
-use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::sleep_until;
-use crate::bot::state::BotState;
 use crate::bot::supervisor::{RestartBackoff, catch_panic};
-use crate::engine::{Engine, Limits, Pool, Search, SearchResult};
-use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
+use crate::engine::{Engine, Limits, Search, SearchResult};
+use crate::lichess::{EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::{Game, Move};
 use crate::store::Timestamp;
-
-/// Shared by all game tasks.
-#[derive(Clone, Debug)]
-pub(in crate::bot) struct BotContext {
-    pub(in crate::bot) client: Client,
-    pub(in crate::bot) pool: Pool,
-    pub(in crate::bot) settings: Arc<Settings>,
-    pub(in crate::bot) timing: BotTiming,
-    pub(in crate::bot) listeners: EventBus,
-    pub(in crate::bot) estimator: SharedEstimator,
-    pub(in crate::bot) state: BotState,
-    pub(in crate::bot) chat_queue: ChatQueue,
-    pub(in crate::bot) alarms: Alerts,
-    pub(in crate::bot) eval_cache: EvalCache,
-    /// For what the account state must learn before the game is over.
-    pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
-}
 
 /// Plays a game to its end, even through panics. It leaves a game without a clock as soon as it is
 /// the opponent's turn; then no ending is reported.

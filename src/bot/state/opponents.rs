@@ -6,12 +6,19 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::Duration;
 
-use super::UnfinishedGame;
 use crate::lichess::{GameId, Side, UserId};
 use crate::store::{
     Change, FinishedGame, GameResult, Interaction, InteractionKind, OpponentRow, Origin, State,
     TimeSpan, Timestamp,
 };
+
+/// A game whose end is not counted yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedGame {
+    pub game: GameId,
+    /// When the bot first heard of it.
+    pub since: Timestamp,
+}
 
 /// How long an interaction is kept.
 const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);

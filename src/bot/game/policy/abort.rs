@@ -36,11 +36,11 @@ struct FirstMoveWait {
 }
 
 impl AbortPolicy {
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.wait.map(|wait| wait.at)
     }
 
-    pub(super) fn is_stuck(&self) -> bool {
+    pub(in crate::bot::game) fn is_stuck(&self) -> bool {
         self.stuck
     }
 }
@@ -53,7 +53,7 @@ impl GameMachine {
     }
 
     /// Waits for the opponent's first move as long as the operator allows.
-    pub(super) fn watch_first_move(&mut self, glance: Glance) {
+    pub(in crate::bot::game) fn watch_first_move(&mut self, glance: Glance) {
         let Some(setup) = &self.setup else { return };
         let bot = setup.opponent_is_bot;
         let watched = setup.clocked && self.is_abortable();
@@ -102,7 +102,11 @@ impl GameMachine {
     }
 
     /// Handles the outcome of an abort.
-    pub(super) fn first_move_asked(&mut self, answer: &CallOutcome, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn first_move_asked(
+        &mut self,
+        answer: &CallOutcome,
+        out: &mut Vec<GameEffect>,
+    ) {
         let first_move = &mut self.policies.first_move;
         if !matches!(answer, CallOutcome::Refused { .. }) || first_move.wait.take().is_none() {
             return;
@@ -116,7 +120,11 @@ impl GameMachine {
         }
     }
 
-    pub(super) fn first_move_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn first_move_tick(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
         let again = now.checked_add(self.timing.again);
         let first_move = &mut self.policies.first_move;
         let Some(wait) = first_move.wait.as_mut().filter(|wait| wait.at <= now) else {

@@ -33,7 +33,7 @@ pub(super) struct Retry {
 
 impl Retry {
     /// The first attempt was just made.
-    pub(super) fn begun() -> Self {
+    pub(in crate::bot::game) fn begun() -> Self {
         Self {
             tries: 1,
             at: None,
@@ -41,17 +41,22 @@ impl Retry {
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.at
     }
 
     /// Whether it is in progress or will be repeated: another request would be too many.
-    pub(super) fn goes_on(&self, now: Instant) -> bool {
+    pub(in crate::bot::game) fn goes_on(&self, now: Instant) -> bool {
         self.under_way || self.at.is_some_and(|at| at > now)
     }
 
     /// Handles the answer: a request that did not reach the server is repeated.
-    pub(super) fn answered(&mut self, answer: &CallOutcome, timing: &BotTiming, now: Instant) {
+    pub(in crate::bot::game) fn answered(
+        &mut self,
+        answer: &CallOutcome,
+        timing: &BotTiming,
+        now: Instant,
+    ) {
         let pause = match answer {
             CallOutcome::Lost => Some(timing.retry_cap),
             CallOutcome::Limited { wait } => Some(limited(*wait, timing)),
@@ -65,12 +70,12 @@ impl Retry {
     }
 
     /// Repeats it after a pause, unless attempts are used up.
-    pub(super) fn again_after(&mut self, pause: Duration, now: Instant) {
+    pub(in crate::bot::game) fn again_after(&mut self, pause: Duration, now: Instant) {
         self.at = now.checked_add(pause).filter(|_| self.tries < MOST_TRIES);
     }
 
     /// Whether to repeat it now.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+    pub(in crate::bot::game) fn is_due(&mut self, now: Instant) -> bool {
         let due = self.at.is_some_and(|at| at <= now);
         if due {
             self.tries += 1;

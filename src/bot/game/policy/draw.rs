@@ -33,7 +33,7 @@ pub(super) struct DrawPolicy {
 }
 
 impl DrawPolicy {
-    pub(super) fn new(made: u32) -> Self {
+    pub(in crate::bot::game) fn new(made: u32) -> Self {
         Self {
             flag: false,
             pending: None,
@@ -43,7 +43,7 @@ impl DrawPolicy {
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.accepting
             .and_then(|accepting| accepting.next_timeout())
     }
@@ -59,7 +59,7 @@ fn moves_of(side: Side, plies: usize) -> usize {
 
 impl GameMachine {
     /// Handles their flag in the state just read.
-    pub(super) fn draw_flag(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn draw_flag(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
         };
@@ -170,14 +170,14 @@ impl GameMachine {
     }
 
     /// Handles the outcome of accepting a draw.
-    pub(super) fn draw_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn draw_asked(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some(accepting) = &mut self.policies.draws.accepting {
             accepting.answered(answer, &timing, now);
         }
     }
 
-    pub(super) fn draw_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn draw_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let draws = &mut self.policies.draws;
         if let Some(accepting) = &mut draws.accepting
             && accepting.is_due(now)

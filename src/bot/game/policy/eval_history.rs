@@ -39,12 +39,12 @@ pub(super) struct Streaks {
 
 impl EvalHistory {
     /// Whether it covers more plies than the game has: moves were taken back.
-    pub(super) fn is_of_a_longer_game(&self, ply: usize) -> bool {
+    pub(in crate::bot::game) fn is_of_a_longer_game(&self, ply: usize) -> bool {
         self.counted.is_some_and(|(counted, _)| counted > ply)
     }
 
     /// Whether the last score is below level by more than noise.
-    pub(super) fn is_worse(&self, level: u32) -> bool {
+    pub(in crate::bot::game) fn is_worse(&self, level: u32) -> bool {
         match self.score {
             Some(Score::Cp(score)) => i64::from(score) <= -(i64::from(level) + GIFT),
             Some(Score::Mate(moves)) => moves <= 0,

@@ -40,7 +40,7 @@ struct ClaimPolicy {
 }
 
 impl OpponentAbsence {
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.claims.at
     }
 }
@@ -74,7 +74,7 @@ impl GameMachine {
     }
 
     /// Whether the latest report, not too old, has the opponent gone.
-    pub(super) fn opponent_is_away(&self, now: Instant) -> bool {
+    pub(in crate::bot::game) fn opponent_is_away(&self, now: Instant) -> bool {
         self.is_fresh(self.policies.absence.heard_at, now)
     }
 
@@ -83,7 +83,7 @@ impl GameMachine {
     }
 
     /// A move of theirs ends their absence.
-    pub(super) fn watch_presence(&mut self, change: MoveListChange) {
+    pub(in crate::bot::game) fn watch_presence(&mut self, change: MoveListChange) {
         let only_ours = change == MoveListChange::Grown(1) && !self.is_our_turn();
         if change != MoveListChange::Same && !only_ours {
             self.policies.absence = OpponentAbsence::default();
@@ -91,7 +91,7 @@ impl GameMachine {
     }
 
     /// Claims the game if possible: the win, or the draw where the bot cannot win.
-    pub(super) fn claim_if_due(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn claim_if_due(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(setup) = &self.setup else { return };
         let claimable = setup.clocked
             && self.ply() >= FIRST_PLIES
@@ -114,7 +114,7 @@ impl GameMachine {
     }
 
     /// Handles the outcome of a claim. A successful one is followed by the end of the game.
-    pub(super) fn claim_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn claim_asked(&mut self, answer: &CallOutcome, now: Instant) {
         let again = self.timing.again;
         let (soonest, again) = match answer {
             CallOutcome::Limited { wait } => {
@@ -138,7 +138,7 @@ impl GameMachine {
         claims.at = now.checked_add(again);
     }
 
-    pub(super) fn absence_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn absence_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let claims = &mut self.policies.absence.claims;
         if claims.at.is_some_and(|at| at <= now) {
             claims.at = None;

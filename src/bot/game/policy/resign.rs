@@ -18,14 +18,14 @@ pub(super) struct ResignPolicy {
 }
 
 impl ResignPolicy {
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.asked.and_then(|(_, asked)| asked.next_timeout())
     }
 }
 
 impl GameMachine {
     /// Called once our move stands: resigns if the game is lost.
-    pub(super) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         // A pause outlasts the moves: the server may have requested it, or may be about to.
         let before = self.policies.resigning.asked.take();
         let before = before.filter(|(_, asked)| asked.goes_on(now));
@@ -54,7 +54,7 @@ impl GameMachine {
             && !threatens_to_win(self.move_list.game().position())
     }
 
-    pub(super) fn resign_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn resign_asked(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some((_, asked)) = &mut self.policies.resigning.asked {
             asked.answered(answer, &timing, now);
@@ -65,7 +65,7 @@ impl GameMachine {
         }
     }
 
-    pub(super) fn resign_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn resign_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let ply = self.ply();
         let resigning = &mut self.policies.resigning;
         if let Some((at, asked)) = &mut resigning.asked

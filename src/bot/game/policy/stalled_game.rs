@@ -21,7 +21,7 @@ pub(super) struct StalledGame {
 }
 
 impl StalledGame {
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.at.filter(|_| !self.told)
     }
 }
@@ -33,7 +33,11 @@ impl GameMachine {
     }
 
     /// A state was read: from now on one side's clock runs.
-    pub(super) fn watch_progress(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn watch_progress(
+        &mut self,
+        glance: Glance,
+        out: &mut Vec<GameEffect>,
+    ) {
         let moved = glance.change != MoveListChange::Same;
         if moved && std::mem::take(&mut self.policies.stalled.told) {
             out.push(GameEffect::Tell(Notification::Revived));
@@ -58,7 +62,11 @@ impl GameMachine {
         shown.state.time(mover)
     }
 
-    pub(super) fn standstill_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn standstill_tick(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
         let mut overdue = self.policies.stalled.at.is_some_and(|at| at <= now);
         if overdue && self.is_our_turn() && self.sent().is_none() {
             // The bot is to move: after the host was suspended, its move comes first.
@@ -70,7 +78,7 @@ impl GameMachine {
                 .policies
                 .refusal
                 .as_ref()
-                .is_some_and(super::UnsupportedGame::is_stuck);
+                .is_some_and(UnsupportedGame::is_stuck);
         if overdue {
             self.policies.stalled.at = None;
         }
@@ -97,11 +105,11 @@ pub(super) struct UnsupportedGame {
 }
 
 impl UnsupportedGame {
-    pub(super) fn next_timeout(&self) -> Instant {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Instant {
         self.at
     }
 
-    pub(super) fn is_stuck(&self) -> bool {
+    pub(in crate::bot::game) fn is_stuck(&self) -> bool {
         self.tries > MANY
     }
 }
@@ -128,7 +136,7 @@ impl GameMachine {
     }
 
     /// Handles the outcome of aborting it.
-    pub(super) fn refused_abort(
+    pub(in crate::bot::game) fn refused_abort(
         &mut self,
         answer: &CallOutcome,
         now: Instant,
@@ -139,7 +147,7 @@ impl GameMachine {
         }
     }
 
-    pub(super) fn refusal_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn refusal_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         if let Some(refusal) = &self.policies.refusal
             && refusal.at <= now
         {

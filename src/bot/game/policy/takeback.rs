@@ -20,7 +20,7 @@ pub(super) struct TakebackPolicy {
 }
 
 impl TakebackPolicy {
-    pub(super) fn new(granted: u32) -> Self {
+    pub(in crate::bot::game) fn new(granted: u32) -> Self {
         Self {
             flag: false,
             granting: None,
@@ -28,14 +28,14 @@ impl TakebackPolicy {
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Instant> {
+    pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         self.granting.and_then(|granting| granting.next_timeout())
     }
 }
 
 impl GameMachine {
     /// Handles their flag in the state just read; it counts when it appears.
-    pub(super) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
         let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
             return;
         };
@@ -81,14 +81,14 @@ impl GameMachine {
         self.policies.takebacks.granting.is_some()
     }
 
-    pub(super) fn takeback_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn takeback_asked(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some(granting) = &mut self.policies.takebacks.granting {
             granting.answered(answer, &timing, now);
         }
     }
 
-    pub(super) fn takeback_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn takeback_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let sent = self.sent().is_some();
         if let Some(granting) = &mut self.policies.takebacks.granting
             && granting.is_due(now)

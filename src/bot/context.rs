@@ -1,0 +1,108 @@
+//! What the bot is started with, what its tasks share, and why it cannot play.
+//!
+//! Data only.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::alerts::Alerts;
+use super::chat::ChatQueue;
+use super::event::AccountEvent;
+use super::event_bus::EventBus;
+use super::game::EvalCache;
+use super::game::move_overhead::SharedEstimator;
+use super::player_lists::ListSources;
+use super::settings::{BotTiming, Settings};
+use super::state::BotState;
+use crate::engine::Pool;
+use crate::lichess::{Client, Error as ApiError};
+
+/// Shared by the event loop, its background tasks and all game tasks.
+#[derive(Clone, Debug)]
+pub(in crate::bot) struct BotContext {
+    pub(in crate::bot) client: Client,
+    pub(in crate::bot) pool: Pool,
+    pub(in crate::bot) settings: Arc<Settings>,
+    pub(in crate::bot) timing: BotTiming,
+    pub(in crate::bot) listeners: EventBus,
+    pub(in crate::bot) estimator: SharedEstimator,
+    pub(in crate::bot) state: BotState,
+    pub(in crate::bot) chat_queue: ChatQueue,
+    pub(in crate::bot) alarms: Alerts,
+    pub(in crate::bot) eval_cache: EvalCache,
+    /// For what the account state must learn before the game is over.
+    pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
+}
+
+/// Dependencies of the bot.
+#[derive(Clone, Debug)]
+pub struct BotOptions {
+    pub client: Client,
+    pub pool: Pool,
+    pub settings: Settings,
+    /// State from earlier runs.
+    pub state: BotState,
+    /// Sources of the player lists, beside the settings.
+    pub lists: ListSources,
+    /// The bot's own delays and limits.
+    pub timing: BotTiming,
+    /// Receives the bot's events.
+    pub listeners: EventBus,
+    /// Refuse to play if another process on this machine plays as the same account.
+    pub sole: bool,
+}
+
+/// Requests to end the bot.
+#[derive(Clone, Debug, Default)]
+pub struct Shutdown {
+    /// Accept nothing new, finish games in progress, then end.
+    pub drain: CancellationToken,
+    /// End now; games in progress stay on the server for the next start.
+    pub now: CancellationToken,
+}
+
+/// Why the bot cannot play at all. Temporary problems are waited out instead.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum BotError {
+    /// The server rejects the token.
+    #[error("the server rejects the token: {0}")]
+    Unauthorized(String),
+    /// The token or account lacks the right.
+    #[error("the token cannot play (it needs the scope bot:play): {0}")]
+    Forbidden(String),
+    /// The account belongs to a human.
+    #[error("{0} is not a bot account: upgrade it first (this cannot be undone)")]
+    NotABot(String),
+    #[error("the account {0} is closed")]
+    Closed(String),
+    /// Another process on this machine plays as this account.
+    #[error("{} plays as {account} already: stop it first", the_process(*.pid))]
+    Taken {
+        account: String,
+        /// The process number, if the system tells.
+        pid: Option<i32>,
+    },
+}
+
+fn the_process(pid: Option<i32>) -> String {
+    pid.map_or_else(
+        || "another process".to_owned(),
+        |pid| format!("process {pid}"),
+    )
+}
+
+impl BotError {
+    /// The API error as a reason not to play, if it is one.
+    pub(super) fn from_api(error: &ApiError) -> Option<Self> {
+        if error.is_unauthorized() {
+            Some(Self::Unauthorized(error.to_string()))
+        } else if error.is_forbidden() {
+            Some(Self::Forbidden(error.to_string()))
+        } else {
+            None
+        }
+    }
+}
