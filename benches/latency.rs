@@ -65,7 +65,7 @@ fn main() -> Result<(), Failure> {
     let shutdown = Shutdown::default();
     let (control, commands) = command_channel();
     let options = options(&server.url)?;
-    let (event_log, pool) = (options.listeners.event_log().clone(), options.pool.clone());
+    let (event_log, pool) = (options.event_bus.event_log().clone(), options.pool.clone());
     let folder = tempfile::tempdir()?;
     let archive = folder.path().join(FILE_NAME);
     let page = {
@@ -150,11 +150,11 @@ fn open_page(
         client: options.client.clone(),
         pool: options.pool.clone(),
     });
-    tokio::spawn(metrics.clone().run(options.listeners.subscribe()));
+    tokio::spawn(metrics.clone().run(options.event_bus.subscribe()));
     tokio::spawn(http.serve(HttpSources {
         control,
         reload,
-        event_log: options.listeners.event_log().clone(),
+        event_log: options.event_bus.event_log().clone(),
         archive: Some(archive.to_owned()),
         health,
         metrics: Some(metrics),
@@ -287,7 +287,7 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
     settings.variety.enabled = false;
     settings.chat.humans = false;
     Ok(BotOptions {
-        sole: false,
+        exclusive: false,
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 16,
@@ -295,7 +295,7 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         }),
         settings,
         timing: BotTiming::default(),
-        listeners: EventBus::default(),
+        event_bus: EventBus::default(),
         state: BotState::nowhere(),
         lists: ListSources::default(),
     })

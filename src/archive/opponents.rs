@@ -17,7 +17,7 @@ use super::sql_enums;
 use crate::sqlite::Error;
 
 /// Maximum number of opponents whose spelling is looked up, most frequent first.
-const MOST_NAMED: usize = 1000;
+const MAX_NAMED: usize = 1000;
 
 /// The totals against one opponent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -74,7 +74,7 @@ impl ArchiveReader {
                 })
             })?;
             let mut opponents: Vec<Opponent> = counted.collect::<rusqlite::Result<_>>()?;
-            for opponent in opponents.iter_mut().take(MOST_NAMED) {
+            for opponent in opponents.iter_mut().take(MAX_NAMED) {
                 look_up(db, opponent)?;
             }
             Ok(opponents)

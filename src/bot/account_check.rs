@@ -17,7 +17,7 @@ const USUAL: u32 = 24 * 60;
 /// Maximum minutes between two checks while a problem or repeated doubt lasts.
 const LONGEST: u32 = 10;
 /// Consecutive forbidden calls of one kind from which on it is no accident.
-const MOST_FORBIDDEN: u32 = 3;
+const MAX_FORBIDDEN: u32 = 3;
 /// Minutes before trying again calls that the server forbade.
 const BARRED: u32 = 60;
 /// Days before the token expires on which to warn.
@@ -113,7 +113,7 @@ fn of_account(account: &Account) -> [Finding; 2] {
 /// Periodic check of token and account.
 pub(super) struct AccountCheck {
     client: Client,
-    alarms: Alerts,
+    alerts: Alerts,
     last_check: Option<Instant>,
     next: Instant,
     /// From one check to the next while a problem or doubt lasts.
@@ -126,11 +126,11 @@ pub(super) struct AccountCheck {
 
 impl AccountCheck {
     /// The caller has just fetched the account, so the first check covers only the token.
-    pub(super) fn new(client: Client, alarms: Alerts, account: &Account) -> Self {
+    pub(super) fn new(client: Client, alerts: Alerts, account: &Account) -> Self {
         let minute = client.timing().minute;
         let check = Self {
             client,
-            alarms,
+            alerts,
             last_check: None,
             next: Instant::now(),
             pause: minute,
@@ -145,7 +145,7 @@ impl AccountCheck {
     }
 
     /// Completes with the next finished check. Cancellation safe.
-    pub(super) async fn look(&mut self) {
+    pub(super) async fn check_if_due(&mut self) {
         loop {
             if let Some(check) = &mut self.in_progress {
                 let report = check.await;
@@ -194,7 +194,7 @@ impl AccountCheck {
         if let Some(finding) = self.barred(Instant::now()) {
             self.tell(finding);
         }
-        let unsure = self.alarms.stop() || report.token.as_ref().is_err_and(Error::is_transient);
+        let unsure = self.alerts.stop() || report.token.as_ref().is_err_and(Error::is_transient);
         let wait = if unsure {
             self.pause
         } else {
@@ -217,7 +217,7 @@ impl AccountCheck {
             None => {}
         }
         let (scope, times) = self.client.forbidden()?;
-        if times < MOST_FORBIDDEN || self.alarms.stop() {
+        if times < MAX_FORBIDDEN || self.alerts.stop() {
             return None;
         }
         self.barred_until = Some(now + self.minute * BARRED);
@@ -230,8 +230,8 @@ impl AccountCheck {
 
     fn tell(&self, (kind, text): Finding) {
         match text {
-            Some(text) => drop(self.alarms.raise(kind, text)),
-            None => drop(self.alarms.clear(kind)),
+            Some(text) => drop(self.alerts.raise(kind, text)),
+            None => drop(self.alerts.clear(kind)),
         }
     }
 }

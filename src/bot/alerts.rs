@@ -18,7 +18,7 @@ use super::status::AlertStatus;
 pub struct Alerts {
     on: Arc<Mutex<BTreeMap<AlertKind, Alert>>>,
     changed: Arc<Notify>,
-    listeners: EventBus,
+    event_bus: EventBus,
 }
 
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ struct Alert {
 }
 
 impl Alerts {
-    /// Starts without alerts; announces them on `listeners`.
-    pub fn new(listeners: EventBus) -> Self {
+    /// Starts without alerts; announces them on `event_bus`.
+    pub fn new(event_bus: EventBus) -> Self {
         Self {
             on: Arc::default(),
             changed: Arc::default(),
-            listeners,
+            event_bus,
         }
     }
 
@@ -42,18 +42,18 @@ impl Alerts {
         let text = text.into();
         let mut on = self.lock();
         let known = on.get(&kind);
-        if known.is_some_and(|alarm| !kind.repeats() || alarm.text == text) {
+        if known.is_some_and(|alert| !kind.repeats() || alert.text == text) {
             return false;
         }
-        let since = known.map_or_else(Instant::now, |alarm| alarm.since);
-        let alarm = Alert {
+        let since = known.map_or_else(Instant::now, |alert| alert.since);
+        let alert = Alert {
             text: text.clone(),
             since,
         };
-        on.insert(kind, alarm);
+        on.insert(kind, alert);
         drop(on);
         tracing::error!(alarm = kind.as_str(), "{text}");
-        self.listeners.publish(BotEvent::Alarm { kind, text });
+        self.event_bus.publish(BotEvent::AlertRaised { kind, text });
         self.changed.notify_one();
         true
     }
@@ -64,7 +64,7 @@ impl Alerts {
             return false;
         }
         tracing::info!(alarm = kind.as_str(), "alert resolved");
-        self.listeners.publish(BotEvent::AlarmOver { kind });
+        self.event_bus.publish(BotEvent::AlertCleared { kind });
         self.changed.notify_one();
         true
     }
@@ -86,10 +86,10 @@ impl Alerts {
 
     /// All active alerts, for display.
     pub fn lines(&self) -> Vec<AlertStatus> {
-        let line = |(kind, alarm): (&AlertKind, &Alert)| AlertStatus {
+        let line = |(kind, alert): (&AlertKind, &Alert)| AlertStatus {
             kind: kind.as_str().to_owned(),
-            text: alarm.text.clone(),
-            since: alarm.since.elapsed().as_secs(),
+            text: alert.text.clone(),
+            since: alert.since.elapsed().as_secs(),
         };
         self.lock().iter().map(line).collect()
     }
@@ -111,29 +111,29 @@ mod tests {
 
     #[test]
     fn an_alert_is_announced_once_when_raised_and_once_when_cleared() {
-        let listeners = EventBus::new();
-        let mut news = listeners.subscribe();
-        let alarms = Alerts::new(listeners);
-        assert!(alarms.raise(AlertKind::Token, "revoked"));
-        assert!(!alarms.raise(AlertKind::Token, "revoked, in other words"));
-        assert!(alarms.stop());
-        assert_eq!(alarms.lines()[0].text, "revoked");
-        assert!(alarms.clear(AlertKind::Token));
-        assert!(!alarms.clear(AlertKind::Token));
-        assert!(!alarms.stop() && alarms.lines().is_empty());
+        let event_bus = EventBus::new();
+        let mut news = event_bus.subscribe();
+        let alerts = Alerts::new(event_bus);
+        assert!(alerts.raise(AlertKind::Token, "revoked"));
+        assert!(!alerts.raise(AlertKind::Token, "revoked, in other words"));
+        assert!(alerts.stop());
+        assert_eq!(alerts.lines()[0].text, "revoked");
+        assert!(alerts.clear(AlertKind::Token));
+        assert!(!alerts.clear(AlertKind::Token));
+        assert!(!alerts.stop() && alerts.lines().is_empty());
         let mut received = Vec::new();
         while let Ok(event) = news.try_recv() {
-            received.push(matches!(event, BotEvent::Alarm { .. }));
+            received.push(matches!(event, BotEvent::AlertRaised { .. }));
         }
         assert_eq!(received, [true, false]);
     }
 
     #[test]
     fn a_warning_whose_text_changes_is_announced_again() {
-        let alarms = Alerts::default();
-        assert!(alarms.raise(AlertKind::TokenEnds, "in 30 days"));
-        assert!(!alarms.raise(AlertKind::TokenEnds, "in 30 days"));
-        assert!(alarms.raise(AlertKind::TokenEnds, "in 7 days"));
-        assert!(!alarms.stop(), "a warning stops nothing");
+        let alerts = Alerts::default();
+        assert!(alerts.raise(AlertKind::TokenEnds, "in 30 days"));
+        assert!(!alerts.raise(AlertKind::TokenEnds, "in 30 days"));
+        assert!(alerts.raise(AlertKind::TokenEnds, "in 7 days"));
+        assert!(!alerts.stop(), "a warning stops nothing");
     }
 }

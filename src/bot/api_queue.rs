@@ -26,7 +26,7 @@ const URGENT_AT_ONCE: usize = 8;
 /// Maximum number of concurrent declines.
 const DECLINES_AT_ONCE: usize = 2;
 /// Queued declines. Beyond that the oldest is dropped, a bot's first: its challenge lapses.
-const MOST_DECLINES: usize = 256;
+const MAX_DECLINES: usize = 256;
 /// What the archive records for a dropped decline.
 const UNSENT: &str = "no decline sent: too many were queued";
 /// How long a slot stays taken by a challenge that was withdrawn before the accept. In a storm of
@@ -36,7 +36,7 @@ const GONE_REST: Duration = Duration::from_millis(100);
 /// How often to send a decline that got no answer or a 429.
 const DECLINE_TRIES: u32 = 2;
 /// As many bots as the server lists.
-const MOST_BOTS: u32 = 512;
+const MAX_BOTS: u32 = 512;
 
 /// How a call is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ struct Finished {
 /// Calls in progress and queued calls.
 pub(super) struct ApiQueue {
     client: Client,
-    listeners: EventBus,
+    event_bus: EventBus,
     state: BotState,
     me: UserId,
     queued: QueuedCalls,
@@ -71,10 +71,10 @@ pub(super) struct ApiQueue {
 }
 
 impl ApiQueue {
-    pub(super) fn new(client: Client, listeners: EventBus, state: BotState, me: UserId) -> Self {
+    pub(super) fn new(client: Client, event_bus: EventBus, state: BotState, me: UserId) -> Self {
         Self {
             client,
-            listeners,
+            event_bus,
             state,
             me,
             queued: QueuedCalls::default(),
@@ -112,7 +112,7 @@ impl ApiQueue {
             effect => {
                 if let Some(dropped) = self.queued.push(effect) {
                     tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
-                    self.listeners.event_log().unsent(&dropped, UNSENT);
+                    self.event_bus.event_log().unsent(&dropped, UNSENT);
                 }
             }
         }
@@ -135,7 +135,7 @@ impl ApiQueue {
         while self.in_progress[Lane::Decline as usize] < DECLINES_AT_ONCE
             && let Some(refusal) = self.queued.declines.pop_front()
         {
-            let call = decline(self.client.clone(), self.listeners.clone(), refusal);
+            let call = decline(self.client.clone(), self.event_bus.clone(), refusal);
             self.start(Lane::Decline, call.boxed());
         }
     }
@@ -181,8 +181,8 @@ impl ApiQueue {
         let client = self.client.clone();
         Some(match effect {
             AccountEffect::Accept { id, from, opponent } => {
-                let (listeners, state) = (self.listeners.clone(), self.state.clone());
-                accept(client, listeners, state, id, from, opponent).boxed()
+                let (event_bus, state) = (self.event_bus.clone(), self.state.clone());
+                accept(client, event_bus, state, id, from, opponent).boxed()
             }
             AccountEffect::Cancel(id) => cancel(client, id).boxed(),
             AccountEffect::Abort(game) => abort(client, game).boxed(),
@@ -221,7 +221,7 @@ impl ApiQueue {
 
 async fn accept(
     client: Client,
-    listeners: EventBus,
+    event_bus: EventBus,
     state: BotState,
     id: ChallengeId,
     from: OpponentKind,
@@ -237,7 +237,7 @@ async fn accept(
         OpponentKind::Human => (QuotaCall::Accept, client.accept(&id).await),
     };
     match &outcome {
-        Ok(()) => listeners.publish(BotEvent::Accepted {
+        Ok(()) => event_bus.publish(BotEvent::Accepted {
             challenge: id.clone(),
         }),
         Err(error) => {
@@ -254,7 +254,7 @@ async fn accept(
     AccountEvent::Accepted { id, answer }
 }
 
-async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> AccountEvent {
+async fn decline(client: Client, event_bus: EventBus, refusal: Decline) -> AccountEvent {
     let Decline { id, reason, .. } = &refusal;
     let (challenger, why) = (&refusal.challenger, &refusal.why);
     tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
@@ -272,18 +272,18 @@ async fn decline(client: Client, listeners: EventBus, refusal: Decline) -> Accou
     }
     match outcome {
         Ok(()) => {
-            listeners.event_log().declined(&refusal);
-            listeners.publish(BotEvent::Declined {
+            event_bus.event_log().declined(&refusal);
+            event_bus.publish(BotEvent::Declined {
                 challenge: id.clone(),
                 reason: *reason,
                 rule: refusal.rule,
             });
         }
-        Err(Error::Gone { .. }) => listeners.event_log().gone(&refusal),
+        Err(Error::Gone { .. }) => event_bus.event_log().gone(&refusal),
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
             let trouble = format!("the decline failed: {error}");
-            listeners.event_log().unsent(&refusal, &trouble);
+            event_bus.event_log().unsent(&refusal, &trouble);
         }
     }
     AccountEvent::Tick
@@ -333,7 +333,7 @@ async fn waiting(client: Client) -> AccountEvent {
 }
 
 async fn list_bots(client: Client, me: UserId) -> AccountEvent {
-    match client.online_bots(MOST_BOTS).await {
+    match client.online_bots(MAX_BOTS).await {
         Ok(mut bots) => {
             if !bots.iter().any(|bot| bot.id == me) {
                 // The bot's rating is needed to find similar opponents; failing that, use the last
@@ -474,7 +474,7 @@ impl QueuedCalls {
             return None;
         }
         let is_bot = |waiting: &Decline| waiting.from.is_bot();
-        let dropped = if self.declines.len() >= MOST_DECLINES {
+        let dropped = if self.declines.len() >= MAX_DECLINES {
             let bot = self.declines.iter().position(is_bot);
             self.declines.remove(bot.unwrap_or(0))
         } else {
@@ -546,7 +546,7 @@ mod tests {
         let mut line = QueuedCalls::default();
         line.push(refusal(9_000, OpponentKind::Human));
         let mut dropped = Vec::new();
-        for id in 0..MOST_DECLINES + 10 {
+        for id in 0..MAX_DECLINES + 10 {
             dropped.extend(line.push(refusal(id, OpponentKind::Bot)));
         }
         let dropped: Vec<&str> = dropped.iter().map(|it| it.id.as_str()).collect();
@@ -555,7 +555,7 @@ mod tests {
             ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]
         );
         let left = refused(&mut line);
-        assert_eq!((left.len(), left[0].as_str()), (MOST_DECLINES, "9000"));
+        assert_eq!((left.len(), left[0].as_str()), (MAX_DECLINES, "9000"));
         assert_eq!(left[1], "11");
     }
 

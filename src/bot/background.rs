@@ -25,37 +25,42 @@ use crate::store::StoreError;
 /// Starts all background tasks; they end when the returned set is dropped.
 pub(super) fn start(
     context: &BotContext,
-    keeper: ListRefresher,
+    refresher: ListRefresher,
     rules: watch::Receiver<Arc<Settings>>,
     lists: watch::Sender<Arc<PlayerLists>>,
 ) -> JoinSet<()> {
     let pause = context.timing.again;
     let mut tasks = JoinSet::new();
-    tasks.spawn(keep_lists(keeper, rules, lists, RestartBackoff::new(pause)));
+    tasks.spawn(refresh_lists(
+        refresher,
+        rules,
+        lists,
+        RestartBackoff::new(pause),
+    ));
     // Holding the state itself would keep the file open after the bot's end.
-    if let Some(troubles) = context.state.store().troubles() {
-        let alarms = context.alarms.clone();
-        let minding = move || mind_store(alarms.clone(), troubles.clone());
-        tasks.spawn(restart_on_panic("alerts of the bot state", pause, minding));
+    if let Some(write_errors) = context.state.store().write_errors() {
+        let alerts = context.alerts.clone();
+        let watch = move || watch_store(alerts.clone(), write_errors.clone());
+        tasks.spawn(restart_on_panic("alerts of the bot state", pause, watch));
     }
-    let (alarms, troubles) = (
-        context.alarms.clone(),
-        context.listeners.event_log().troubles(),
+    let (alerts, write_errors) = (
+        context.alerts.clone(),
+        context.event_bus.event_log().write_errors(),
     );
-    let minding = move || mind_archive(alarms.clone(), troubles.clone());
-    tasks.spawn(restart_on_panic("alerts of the archive", pause, minding));
+    let watch = move || watch_archive(alerts.clone(), write_errors.clone());
+    tasks.spawn(restart_on_panic("alerts of the archive", pause, watch));
     tasks
 }
 
 /// A failed refresh keeps the known names.
-async fn keep_lists(
-    mut keeper: ListRefresher,
+async fn refresh_lists(
+    mut refresher: ListRefresher,
     mut rules: watch::Receiver<Arc<Settings>>,
     lists: watch::Sender<Arc<PlayerLists>>,
     mut backoff: RestartBackoff,
 ) {
     loop {
-        let Err(reason) = catch_panic(keeper.run(&mut rules, &lists)).await else {
+        let Err(reason) = catch_panic(refresher.run(&mut rules, &lists)).await else {
             return;
         };
         tracing::error!(reason, "list refresher panicked; restarting");
@@ -64,57 +69,57 @@ async fn keep_lists(
 }
 
 /// Raises an alert for each new pause of the rating guard.
-pub(super) fn say_tripped(alarms: &Alerts, pause: Vec<Pause>) {
+pub(super) fn raise_guard_alerts(alerts: &Alerts, pause: Vec<Pause>) {
     for Pause { until, reason, .. } in pause {
         let day = until.date();
         let text = format!("no rated games until {day} {until} UTC: {reason}");
-        alarms.raise(AlertKind::Guard, text);
+        alerts.raise(AlertKind::Guard, text);
     }
 }
 
 /// Raises alerts for rated pauses of an earlier run that still last.
-pub(super) fn say_rests(alarms: &Alerts, state: &BotState) {
+pub(super) fn raise_stored_guard_alerts(alerts: &Alerts, state: &BotState) {
     let rests = state.rated_rests().into_iter();
     let pause = rests.map(|(scope, rest)| Pause {
         scope,
         until: rest.span.until,
         reason: rest.reason,
     });
-    say_tripped(alarms, pause.collect());
+    raise_guard_alerts(alerts, pause.collect());
 }
 
 /// Mirrors write errors of the state file as an alert.
-async fn mind_store(alarms: Alerts, mut troubles: watch::Receiver<Option<StoreError>>) {
+async fn watch_store(alerts: Alerts, mut write_errors: watch::Receiver<Option<StoreError>>) {
     loop {
-        let trouble = troubles.borrow_and_update().clone();
+        let trouble = write_errors.borrow_and_update().clone();
         match trouble {
             Some(error) => {
                 let text = format!("state is kept in memory only: {error}");
-                alarms.raise(AlertKind::Store, text);
+                alerts.raise(AlertKind::Store, text);
             }
             None => {
-                alarms.clear(AlertKind::Store);
+                alerts.clear(AlertKind::Store);
             }
         }
-        if troubles.changed().await.is_err() {
+        if write_errors.changed().await.is_err() {
             return;
         }
     }
 }
 
 /// Mirrors write errors of the archive as an alert; they have no other effect.
-async fn mind_archive(alarms: Alerts, mut troubles: watch::Receiver<Option<String>>) {
+async fn watch_archive(alerts: Alerts, mut write_errors: watch::Receiver<Option<String>>) {
     loop {
-        let trouble = troubles.borrow_and_update().clone();
+        let trouble = write_errors.borrow_and_update().clone();
         match trouble {
             Some(text) => {
-                alarms.raise(AlertKind::Archive, text);
+                alerts.raise(AlertKind::Archive, text);
             }
             None => {
-                alarms.clear(AlertKind::Archive);
+                alerts.clear(AlertKind::Archive);
             }
         }
-        if troubles.changed().await.is_err() {
+        if write_errors.changed().await.is_err() {
             return;
         }
     }

@@ -27,11 +27,11 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) pool: Pool,
     pub(in crate::bot) settings: Arc<Settings>,
     pub(in crate::bot) timing: BotTiming,
-    pub(in crate::bot) listeners: EventBus,
+    pub(in crate::bot) event_bus: EventBus,
     pub(in crate::bot) estimator: SharedEstimator,
     pub(in crate::bot) state: BotState,
     pub(in crate::bot) chat_queue: ChatQueue,
-    pub(in crate::bot) alarms: Alerts,
+    pub(in crate::bot) alerts: Alerts,
     pub(in crate::bot) eval_cache: EvalCache,
     /// For what the account state must learn before the game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
@@ -50,9 +50,9 @@ pub struct BotOptions {
     /// The bot's own delays and limits.
     pub timing: BotTiming,
     /// Receives the bot's events.
-    pub listeners: EventBus,
+    pub event_bus: EventBus,
     /// Refuse to play if another process on this machine plays as the same account.
-    pub sole: bool,
+    pub exclusive: bool,
 }
 
 /// Requests to end the bot.

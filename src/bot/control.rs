@@ -14,7 +14,7 @@ use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
 /// Commands that may wait in the channel.
-const MOST_WAITING: usize = 16;
+const MAX_WAITING: usize = 16;
 
 /// A command to the bot.
 #[derive(Clone, Debug)]
@@ -109,27 +109,27 @@ impl Envelope {
 /// The commander's end of the channel. Clones reach the same bot.
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
-    orders: mpsc::Sender<Envelope>,
+    commands: mpsc::Sender<Envelope>,
     failures: watch::Sender<Option<String>>,
     via: &'static str,
 }
 
 #[derive(Debug)]
 pub struct CommandReceiver {
-    orders: mpsc::Receiver<Envelope>,
+    commands: mpsc::Receiver<Envelope>,
     failures: watch::Receiver<Option<String>>,
 }
 
 /// Creates a command channel.
 pub fn channel() -> (ControlHandle, CommandReceiver) {
-    let (give, orders) = mpsc::channel(MOST_WAITING);
+    let (sender, commands) = mpsc::channel(MAX_WAITING);
     let (fail, failures) = watch::channel(None);
     let control = ControlHandle {
-        orders: give,
+        commands: sender,
         failures: fail,
         via: "the program",
     };
-    (control, CommandReceiver { orders, failures })
+    (control, CommandReceiver { commands, failures })
 }
 
 impl ControlHandle {
@@ -154,15 +154,17 @@ impl ControlHandle {
     pub async fn ask(&self, command: Command, patience: Duration) -> Result<Reply, Disconnected> {
         let (answer, reply) = oneshot::channel();
         let via = self.via;
-        let order = Envelope {
+        let envelope = Envelope {
             command,
             via,
             answer,
         };
-        self.orders.try_send(order).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Disconnected::Busy,
-            mpsc::error::TrySendError::Closed(_) => Disconnected::Gone,
-        })?;
+        self.commands
+            .try_send(envelope)
+            .map_err(|error| match error {
+                mpsc::error::TrySendError::Full(_) => Disconnected::Busy,
+                mpsc::error::TrySendError::Closed(_) => Disconnected::Gone,
+            })?;
         match tokio::time::timeout(patience, reply).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(_)) => Err(Disconnected::Gone),
@@ -184,8 +186,8 @@ impl CommandReceiver {
 
     /// The next command; pends forever once every handle is gone.
     pub async fn next(&mut self) -> Envelope {
-        match self.orders.recv().await {
-            Some(order) => order,
+        match self.commands.recv().await {
+            Some(envelope) => envelope,
             None => std::future::pending().await,
         }
     }
@@ -209,9 +211,9 @@ mod tests {
             let paused = control.ask(Command::Pause, PATIENCE).await;
             (paused, control.ask(Command::Resume, PATIENCE).await)
         });
-        let order = commands.next().await;
-        assert!(matches!(order.command, Command::Pause));
-        order.answer(Reply::done("paused"));
+        let envelope = commands.next().await;
+        assert!(matches!(envelope.command, Command::Pause));
+        envelope.answer(Reply::done("paused"));
         drop(commands.next().await);
         let (first, second) = asked.await.unwrap();
         assert_eq!(first, Ok(Reply::done("paused")));
@@ -222,7 +224,7 @@ mod tests {
     async fn an_unresponsive_bot_blocks_no_commander() {
         let (control, commands) = channel();
         let moment = Duration::from_millis(1);
-        for _ in 0..MOST_WAITING {
+        for _ in 0..MAX_WAITING {
             let disconnected = control.ask(Command::Status, moment).await;
             assert_eq!(disconnected, Err(Disconnected::Silent));
         }

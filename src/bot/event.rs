@@ -37,10 +37,10 @@ pub enum AccountEvent {
     /// A game task ended while the game continues: no clock runs, and it is the opponent's turn.
     Parked(GameId),
     /// A game stalled, or continues.
-    Standstill {
+    Stalled {
         game: GameId,
         /// Whether it is stalled.
-        stands: bool,
+        stalled: bool,
     },
 
     /// New settings; accepted challenges stay accepted.
@@ -50,7 +50,7 @@ pub enum AccountEvent {
     Pause,
     Resume,
     /// Whether an alert forbids new games.
-    Alarm(bool),
+    Alert(bool),
     /// Accept nothing new for good.
     Drain,
     /// The time of [`super::AccountState::next_timeout`] has passed.
@@ -235,7 +235,7 @@ pub enum NotCreated {
     Lost,
     /// No slot was free, or the quota spending could not be written.
     #[error("no free slot")]
-    NoSeat,
+    NoSlot,
     /// Such calls pause for this long.
     #[error("rate limited by Lichess for {} s", .0.as_secs())]
     Limited(Duration),

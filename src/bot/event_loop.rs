@@ -19,7 +19,7 @@ use super::account_check::{self, AccountCheck};
 use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
 use super::backfill::replayed;
-use super::background::{self, say_rests, say_tripped};
+use super::background::{self, raise_guard_alerts, raise_stored_guard_alerts};
 use super::chat::{ChatQueue, ChatTask};
 use super::context::{BotContext, BotError, BotOptions};
 use super::control::CommandReceiver;
@@ -74,7 +74,7 @@ pub(super) struct EventLoop {
     _side_tasks: JoinSet<()>,
     chat_task: ChatTask,
     messages: mpsc::Receiver<AccountEvent>,
-    let_in: bool,
+    was_opened: bool,
     /// When the bot last accepted a challenge.
     pub(super) accepted_at: Option<Instant>,
 }
@@ -83,17 +83,17 @@ impl EventLoop {
     pub(super) fn new(options: BotOptions, account: &Account, commands: CommandReceiver) -> Self {
         let (message_sender, messages) = mpsc::channel(WORDS);
         let (chat_queue, chat_task) = ChatQueue::open(options.client.clone());
-        let alarms = Alerts::new(options.listeners.clone());
-        say_rests(&alarms, &options.state);
+        let alerts = Alerts::new(options.event_bus.clone());
+        raise_stored_guard_alerts(&alerts, &options.state);
         let context = BotContext {
             settings: Arc::new(options.settings),
             chat_queue,
             timing: options.timing,
-            listeners: options.listeners,
+            event_bus: options.event_bus,
             pool: options.pool,
-            estimator: SharedEstimator::knowing(options.state.move_costs()),
+            estimator: SharedEstimator::from_samples(options.state.move_costs()),
             state: options.state,
-            alarms: alarms.clone(),
+            alerts: alerts.clone(),
             eval_cache: EvalCache::default(),
             message_sender,
             client: options.client,
@@ -106,7 +106,7 @@ impl EventLoop {
             context.state.clone(),
         );
         let connections = Connections {
-            account_stream: AccountStream::new(context.client.clone(), alarms),
+            account_stream: AccountStream::new(context.client.clone(), alerts),
             context,
             commands,
             chat_task,
@@ -117,10 +117,15 @@ impl EventLoop {
 
     /// A replacement for an event loop that panicked. Its challenges and slots are lost, and it
     /// asks the server for them again; game tasks continue undisturbed.
-    pub(super) fn anew(mut self, lists: &ListSources, account: &Account, reason: String) -> Self {
+    pub(super) fn restarted(
+        mut self,
+        lists: &ListSources,
+        account: &Account,
+        reason: String,
+    ) -> Self {
         tracing::error!(reason, "event loop panicked; restarting");
         self.context
-            .listeners
+            .event_bus
             .publish(BotEvent::EventLoopFailed { reason });
         self.account_stream.start_over();
         let second = server_second(&self.context);
@@ -136,11 +141,11 @@ impl EventLoop {
             begun: self.begun,
             games: self.games,
             on_game_finish: self.on_game_finish,
-            let_in: self.let_in,
+            was_opened: self.was_opened,
             accepted_at: self.accepted_at,
             ..Self::at(connections, account_state, lists, account)
         };
-        event_loop.take_in(&AccountEvent::Away);
+        event_loop.handle_event(&AccountEvent::Away);
         event_loop
     }
 
@@ -158,16 +163,16 @@ impl EventLoop {
             messages,
         } = connections;
         let me = account.id.clone();
-        let keeper = ListRefresher::new(Arc::clone(&context.settings), lists, context.timing);
-        let (rules, rules_seen) = watch::channel(Arc::clone(&context.settings));
-        let (lists_told, lists) = watch::channel(Arc::new(keeper.lists()));
-        let list_states = keeper.states();
-        let side_tasks = background::start(&context, keeper, rules_seen, lists_told);
+        let refresher = ListRefresher::new(Arc::clone(&context.settings), lists, context.timing);
+        let (rules, rules_receiver) = watch::channel(Arc::clone(&context.settings));
+        let (lists_sender, lists) = watch::channel(Arc::new(refresher.lists()));
+        let list_states = refresher.states();
+        let side_tasks = background::start(&context, refresher, rules_receiver, lists_sender);
         let mut event_loop = Self {
             account_state,
             api_queue: ApiQueue::new(
                 context.client.clone(),
-                context.listeners.clone(),
+                context.event_bus.clone(),
                 context.state.clone(),
                 me.clone(),
             ),
@@ -177,7 +182,7 @@ impl EventLoop {
             rules,
             _side_tasks: side_tasks,
             account_stream,
-            health: AccountCheck::new(context.client.clone(), context.alarms.clone(), account),
+            health: AccountCheck::new(context.client.clone(), context.alerts.clone(), account),
             name: account.username.clone(),
             begun: Instant::now(),
             commands,
@@ -187,17 +192,17 @@ impl EventLoop {
             messages,
             games: JoinMap::new(),
             on_game_finish: HashMap::new(),
-            let_in: false,
+            was_opened: false,
             accepted_at: None,
         };
         let lists = event_loop.known_lists();
-        event_loop.take_in(&AccountEvent::Lists(lists));
+        event_loop.handle_event(&AccountEvent::Lists(lists));
         event_loop
     }
 
     /// Runs until `drain` is requested and the last game is over or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
-        self.take_in(&AccountEvent::Alarm(self.context.alarms.stop()));
+        self.handle_event(&AccountEvent::Alert(self.context.alerts.stop()));
         loop {
             let next_timeout = self.account_state.next_timeout();
             let event = tokio::select! {
@@ -211,16 +216,16 @@ impl EventLoop {
                 Some(event) = self.messages.recv() => Some(event),
                 Some((game, ending)) = self.games.join_next() => Some(self.left(game, ending)),
                 Ok(()) = self.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
-                () = self.context.alarms.changed() => Some(AccountEvent::Alarm(self.context.alarms.stop())),
-                order = self.commands.next() => {
-                    self.order(order);
+                () = self.context.alerts.changed() => Some(AccountEvent::Alert(self.context.alerts.stop())),
+                envelope = self.commands.next() => {
+                    self.run_command(envelope);
                     None
                 }
-                () = self.health.look() => None,
+                () = self.health.check_if_due() => None,
                 () = sleep_until(next_timeout) => Some(AccountEvent::Tick),
             };
             if let Some(event) = event {
-                self.take_in(&event);
+                self.handle_event(&event);
             }
             self.api_queue.start_queued();
             if self.closed() {
@@ -246,7 +251,7 @@ impl EventLoop {
     /// Whether the event loop should end.
     fn closed(&mut self) -> bool {
         let idle = self.api_queue.is_idle();
-        let registry = self.context.listeners.registry();
+        let registry = self.context.event_bus.registry();
         let fresh = || registry.barely_begun();
         match self
             .account_state
@@ -283,7 +288,7 @@ impl EventLoop {
                 break;
             };
             if let Some(event) = event.take() {
-                self.take_in(&event);
+                self.handle_event(&event);
             }
             event = self.on_stream_event(stream_event)?;
         }
@@ -296,12 +301,12 @@ impl EventLoop {
     ) -> Result<Option<AccountEvent>, BotError> {
         match stream_event {
             AccountStreamEvent::Open => {
-                self.let_in = true;
+                self.was_opened = true;
                 tracing::debug!("the event stream is open");
                 // If one of them still holds, the next account check raises it again.
-                self.context.alarms.clear(AlertKind::Token);
-                self.context.alarms.clear(AlertKind::Scopes);
-                self.context.listeners.publish(BotEvent::Online);
+                self.context.alerts.clear(AlertKind::Token);
+                self.context.alerts.clear(AlertKind::Scopes);
+                self.context.event_bus.publish(BotEvent::Online);
                 Ok(Some(AccountEvent::Opened))
             }
             AccountStreamEvent::Line(event) => {
@@ -313,7 +318,7 @@ impl EventLoop {
             AccountStreamEvent::Away => Ok(Some(AccountEvent::Away)),
             AccountStreamEvent::Lost(loss) => {
                 let reason = loss.to_string();
-                self.context.listeners.publish(BotEvent::Offline { reason });
+                self.context.event_bus.publish(BotEvent::Offline { reason });
                 Ok(None)
             }
             AccountStreamEvent::Unopened(loss) => {
@@ -321,11 +326,11 @@ impl EventLoop {
                 if let Disconnect::Unopened(error) = &loss
                     && let Some(fatal) = BotError::from_api(error)
                 {
-                    if !self.let_in {
+                    if !self.was_opened {
                         return Err(fatal);
                     }
                     if let (kind, Some(text)) = account_check::refused(error) {
-                        self.context.alarms.raise(kind, text);
+                        self.context.alerts.raise(kind, text);
                     }
                 }
                 Ok(None)
@@ -334,8 +339,8 @@ impl EventLoop {
     }
 
     /// Records an event, passes it to the account state and runs the effects.
-    pub(super) fn take_in(&mut self, event: &AccountEvent) {
-        self.write_down(event);
+    pub(super) fn handle_event(&mut self, event: &AccountEvent) {
+        self.log_event(event);
         if let AccountEvent::Accepted {
             answer: AcceptOutcome::Done,
             ..
@@ -345,15 +350,15 @@ impl EventLoop {
         }
         let effects = self.account_state.handle(event, Instant::now());
         self.run_effects(effects);
-        let (alarms, state) = (&self.context.alarms, &self.context.state);
-        if alarms.is_on(AlertKind::Guard) && state.rated_rests().is_empty() {
-            alarms.clear(AlertKind::Guard);
+        let (alerts, state) = (&self.context.alerts, &self.context.state);
+        if alerts.is_on(AlertKind::Guard) && state.rated_rests().is_empty() {
+            alerts.clear(AlertKind::Guard);
         }
     }
 
     /// Records the event in the event log.
-    fn write_down(&self, event: &AccountEvent) {
-        let event_log = self.context.listeners.event_log();
+    fn log_event(&self, event: &AccountEvent) {
+        let event_log = self.context.event_bus.event_log();
         match event {
             AccountEvent::Event(Event::Challenge { challenge, .. }) => {
                 event_log.challenged(challenge, &self.me);
@@ -382,7 +387,7 @@ impl EventLoop {
 
     /// Runs an effect at once, or hands an API call to the queue.
     fn run_effect(&mut self, effect: AccountEffect) {
-        let event_log = self.context.listeners.event_log();
+        let event_log = self.context.event_bus.event_log();
         match effect {
             AccountEffect::Play(game) => self.play(*game),
             AccountEffect::GameFinish(game) => {
@@ -393,7 +398,7 @@ impl EventLoop {
             AccountEffect::RatingChanged { game, ours, theirs } => {
                 let pause = self.context.state.rated(&game, ours);
                 event_log.rated(&game, ours, theirs);
-                say_tripped(&self.context.alarms, pause);
+                raise_guard_alerts(&self.context.alerts, pause);
             }
             AccountEffect::Missed(missed) => self.count_missed(*missed),
             AccountEffect::Note(text) => event_log.note("operator", text, None),
@@ -424,12 +429,12 @@ impl EventLoop {
             && export.variant == Variant::Atomic
             && export.initial_fen.is_none()
         {
-            let event_log = context.listeners.event_log();
+            let event_log = context.event_bus.event_log();
             event_log.missed(&export, us, &replayed(&export));
         }
         context.state.started(&started);
-        say_tripped(&context.alarms, context.state.finished(finished));
-        context.listeners.publish(BotEvent::Finished {
+        raise_guard_alerts(&context.alerts, context.state.finished(finished));
+        context.event_bus.publish(BotEvent::Finished {
             ending: Arc::new(ending),
         });
     }
@@ -459,8 +464,8 @@ impl EventLoop {
 
     fn left(&mut self, game: GameId, ending: Result<Option<Ending>, JoinError>) -> AccountEvent {
         self.on_game_finish.remove(&game);
-        self.context.listeners.registry().leave(&game);
-        self.context.listeners.event_log().leave(&game);
+        self.context.event_bus.registry().leave(&game);
+        self.context.event_bus.event_log().leave(&game);
         match ending {
             Ok(None) => AccountEvent::Parked(game),
             Ok(Some(ending)) => AccountEvent::Left {

@@ -23,11 +23,11 @@ use crate::lichess::{
 /// account.
 const STOLEN_AFTER: u32 = 3;
 /// A stream that lives for this many healthy lives is undisturbed again.
-const CALM: u32 = 2;
+const STABLE_LIVES: u32 = 2;
 
 /// How often in one outage to believe a successful probe; if only the stream is down, a probe says
 /// nothing about it.
-const MOST_BELIEVED: u32 = 2;
+const MAX_BELIEVED: u32 = 2;
 
 /// Events of the account stream.
 #[derive(Debug)]
@@ -48,15 +48,15 @@ pub(super) struct AccountStream {
     reopening: EventBackoff,
     stream: Supervised<EventStream>,
     /// Completes once the server answers a small call.
-    well_again: Option<BoxFuture<'static, ()>>,
+    recovery: Option<BoxFuture<'static, ()>>,
     /// When to poll, while the stream is down and that helps.
-    ask_at: Option<Instant>,
-    alarms: Alerts,
+    poll_at: Option<Instant>,
+    alerts: Alerts,
     short_lives: u32,
     lost: u64,
-    trouble: Option<Outage>,
+    outage: Option<Outage>,
     /// Since when the stream is down, or lives too briefly to count as up.
-    away: Option<Instant>,
+    down_since: Option<Instant>,
 }
 
 /// An outage of the server.
@@ -68,18 +68,18 @@ struct Outage {
 }
 
 impl AccountStream {
-    pub(super) fn new(client: Client, alarms: Alerts) -> Self {
+    pub(super) fn new(client: Client, alerts: Alerts) -> Self {
         Self {
             reopening: EventBackoff::new(client.timing()),
             client,
             stream: Supervised::new(None),
-            well_again: None,
-            ask_at: None,
-            alarms,
+            recovery: None,
+            poll_at: None,
+            alerts,
             short_lives: 0,
             lost: 0,
-            trouble: None,
-            away: None,
+            outage: None,
+            down_since: None,
         }
     }
 
@@ -98,31 +98,31 @@ impl AccountStream {
     pub(super) async fn next(&mut self) -> AccountStreamEvent {
         loop {
             let disturbed = self.stream.live().filter(|_| self.short_lives > 0);
-            let calm_at =
-                disturbed.map(|it| it.opened_at() + self.client.timing().healthy_life * CALM);
+            let calm_at = disturbed
+                .map(|it| it.opened_at() + self.client.timing().healthy_life * STABLE_LIVES);
             let change = tokio::select! {
                 change = self.stream.next() => change,
-                () = done(&mut self.well_again) => {
-                    if let Some(trouble) = &mut self.trouble {
-                        trouble.believed += 1;
+                () = done(&mut self.recovery) => {
+                    if let Some(outage) = &mut self.outage {
+                        outage.believed += 1;
                     }
                     self.open();
                     continue;
                 }
-                () = sleep_until(self.ask_at) => {
-                    self.ask_at = Some(next_asking(self.client.timing(), self.away));
+                () = sleep_until(self.poll_at) => {
+                    self.poll_at = Some(next_poll(self.client.timing(), self.down_since));
                     return AccountStreamEvent::Away;
                 }
                 () = sleep_until(calm_at) => {
                     self.short_lives = 0;
-                    self.alarms.clear(AlertKind::Stolen);
+                    self.alerts.clear(AlertKind::Stolen);
                     continue;
                 }
             };
             match change {
                 StreamChange::Due => self.open(),
                 StreamChange::Opened => {
-                    self.trouble = None;
+                    self.outage = None;
                     return AccountStreamEvent::Open;
                 }
                 StreamChange::Line { event, .. } => return AccountStreamEvent::Line(event),
@@ -133,7 +133,7 @@ impl AccountStream {
 
     /// Restarts after a panic: a call in progress is not repeated. An open stream stays open.
     pub(super) fn start_over(&mut self) {
-        (self.well_again, self.ask_at) = (None, None);
+        (self.recovery, self.poll_at) = (None, None);
         if self.stream.opening_since().is_some() {
             let (lived, now) = (Duration::ZERO, Instant::now());
             let chance = fastrand::f64();
@@ -144,7 +144,7 @@ impl AccountStream {
     }
 
     fn open(&mut self) {
-        (self.well_again, self.ask_at) = (None, None);
+        (self.recovery, self.poll_at) = (None, None);
         self.reopening.opening(Instant::now());
         let client = self.client.clone();
         self.stream
@@ -166,22 +166,22 @@ impl AccountStream {
                 .event_backoff_max
                 .mul_f64(0.5 + chance / 2.0);
         }
-        self.well_again = self.asking(&loss, lived, now);
-        let asking = self.well_again.is_some();
-        if asking {
+        self.recovery = self.probing(&loss, lived, now);
+        let probing = self.recovery.is_some();
+        if probing {
             wait = self.reopening.while_knocking(wait, chance);
         }
         if lived >= self.client.timing().healthy_life {
-            self.away = None;
+            self.down_since = None;
         }
-        self.away.get_or_insert(now);
-        let answers = !asking && !loss.is_of_all_calls();
-        self.ask_at = answers.then(|| next_asking(self.client.timing(), self.away));
+        self.down_since.get_or_insert(now);
+        let answers = !probing && !loss.is_of_all_calls();
+        self.poll_at = answers.then(|| next_poll(self.client.timing(), self.down_since));
         self.stream.wait(wait);
         if !was_open {
             let said = matches!(&loss, Disconnect::Unopened(error) if error.is_rate_limited());
             if !said {
-                tracing::warn!(%loss, ?wait, asking, "cannot open the event stream");
+                tracing::warn!(%loss, ?wait, probing, "cannot open the event stream");
             }
             return AccountStreamEvent::Unopened(loss);
         }
@@ -191,25 +191,25 @@ impl AccountStream {
     }
 
     /// Starts probing the server in an outage if an opening would fit the budget.
-    fn asking(
+    fn probing(
         &mut self,
         loss: &Disconnect,
         lived: Duration,
         now: Instant,
     ) -> Option<BoxFuture<'static, ()>> {
         if !PollFallback::helps(loss, lived) {
-            self.trouble = None;
+            self.outage = None;
             return None;
         }
-        let trouble = *self.trouble.get_or_insert(Outage {
+        let outage = *self.outage.get_or_insert(Outage {
             since: now,
             believed: 0,
         });
-        if trouble.believed >= MOST_BELIEVED || !self.reopening.has_room(now) {
+        if outage.believed >= MAX_BELIEVED || !self.reopening.has_room(now) {
             return None;
         }
         let client = self.client.clone();
-        let knocking = PollFallback::new(client.timing(), trouble.since);
+        let knocking = PollFallback::new(client.timing(), outage.since);
         Some(Box::pin(async move {
             loop {
                 let wait = knocking.wait(Instant::now(), fastrand::f64());
@@ -225,7 +225,7 @@ impl AccountStream {
     /// Whether another program repeatedly takes over the stream.
     fn is_stolen(&mut self, loss: &Disconnect, lived: Duration) -> bool {
         match loss {
-            Disconnect::Ended if lived < self.client.timing().healthy_life * CALM => {
+            Disconnect::Ended if lived < self.client.timing().healthy_life * STABLE_LIVES => {
                 self.short_lives += 1;
             }
             // A failed opening says nothing about another program.
@@ -235,16 +235,16 @@ impl AccountStream {
         let stolen = self.short_lives >= STOLEN_AFTER;
         if stolen {
             let text = "another program keeps taking over the event stream of this account: stop one of them";
-            self.alarms.raise(AlertKind::Stolen, text);
+            self.alerts.raise(AlertKind::Stolen, text);
         }
         stolen
     }
 }
 
-/// When to poll next, if the stream is down since `away`.
-fn next_asking(timing: &Timing, away: Option<Instant>) -> Instant {
+/// When to poll next, if the stream is down since `down_since`.
+fn next_poll(timing: &Timing, down_since: Option<Instant>) -> Instant {
     let now = Instant::now();
-    now + PollFallback::by_hand(timing, away.unwrap_or(now)).wait(now, fastrand::f64())
+    now + PollFallback::by_hand(timing, down_since.unwrap_or(now)).wait(now, fastrand::f64())
 }
 
 async fn done(future: &mut Option<BoxFuture<'static, ()>>) {

@@ -88,13 +88,13 @@ pub enum BotEvent {
         reason: String,
     },
     /// A problem that needs the operator.
-    Alarm {
+    AlertRaised {
         kind: AlertKind,
         /// What is wrong, and what to do.
         text: String,
     },
     /// The problem is resolved.
-    AlarmOver {
+    AlertCleared {
         kind: AlertKind,
     },
     Accepted {

@@ -96,8 +96,8 @@ impl GameRegistry {
             line.our_clock = (*moved.clocks.of(us)).or(line.our_clock);
             line.their_clock = (*moved.clocks.of(us.other())).or(line.their_clock);
         }
-        if let Some(thought) = &moved.thought {
-            line.score = Some(thought.score);
+        if let Some(search_result) = &moved.search_result {
+            line.score = Some(search_result.score);
         }
     }
 

@@ -16,12 +16,12 @@
 //! `event_log` (everything that happened, in memory).
 //!
 //! Tasks:
-//! * `run`: start-up and exit; `event_loop`: the account's task; `event`: its events and effects;
+//! * `run`: start-up and exit; `context`: what the tasks share; `event_loop`: the account's task; `event`: its events and effects;
 //!   `api_queue`: its API calls
 //! * `event_stream`: the account's event stream, kept open by `supervised_stream`; `account_check`: token and account
 //! * `game::task`: one game's task; `game::stream`: its supervised stream
 //! * `commands`: an operator's commands
-//! * `events`: the event bus; `alerts`: what needs an operator
+//! * `event_bus`: carries `events` to the log, the registry and all subscribers; `alerts`: what needs an operator
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
 //! * `supervisor`: restarts a task that panicked
 

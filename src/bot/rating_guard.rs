@@ -16,9 +16,9 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// A game costs more than that only while the rating is unsettled: the first losses of a new
 /// account cost up to two hundred points each (Glicko-2 from a deviation of 500) and say nothing
 /// about its play. Gains count in full: the rating loses much of them again before it settles.
-const MOST_SETTLED: i32 = 60;
+const MAX_SETTLED: i32 = 60;
 /// Maximum rating changes kept for the sum.
-const MOST_CHANGES: usize = 2000;
+const MAX_CHANGES: usize = 2000;
 
 /// Thresholds of the rating guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ impl RatingGuard {
         if self.points.iter().any(|known| known.game == points.game) {
             return false;
         }
-        if self.points.len() >= MOST_CHANGES {
+        if self.points.len() >= MAX_CHANGES {
             self.points.pop_front();
         }
         self.points.push_back(points);
@@ -238,7 +238,7 @@ impl RatingGuard {
                 .map_or(Timestamp::default(), |r| r.from);
             let counted = self.points.iter().filter(|points| {
                 points.at >= from
-                    && points.diff >= -MOST_SETTLED
+                    && points.diff >= -MAX_SETTLED
                     && match &scope {
                         GuardScope::All => true,
                         GuardScope::Opponent(id) => points.opponent.as_ref() == Some(id),

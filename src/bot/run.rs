@@ -40,9 +40,9 @@ pub async fn run_commanded(
     commands: CommandReceiver,
 ) -> Result<(), BotError> {
     let client = options.client.clone();
-    let event_log = options.listeners.event_log().clone();
+    let event_log = options.event_bus.event_log().clone();
     let pause = options.timing.limited_note;
-    let failures = tell_failures(commands.failures(), options.listeners.clone());
+    let failures = publish_engine_failures(commands.failures(), options.event_bus.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
         () = background::write_down(&client, &event_log, pause) => unreachable!("it writes for ever"),
@@ -53,11 +53,14 @@ pub async fn run_commanded(
 }
 
 /// Publishes the engine's self-test failures, as long as the bot runs.
-async fn tell_failures(mut failures: watch::Receiver<Option<String>>, listeners: EventBus) {
+async fn publish_engine_failures(
+    mut failures: watch::Receiver<Option<String>>,
+    event_bus: EventBus,
+) {
     while failures.changed().await.is_ok() {
         let reason = failures.borrow_and_update().clone();
         if let Some(reason) = reason {
-            listeners.publish(BotEvent::EngineFailed { reason });
+            event_bus.publish(BotEvent::EngineFailed { reason });
         }
     }
     // No sender is left.
@@ -83,8 +86,8 @@ async fn serve(
         options.state.set_rules(StateRules::from(&settings));
         options.settings = settings;
     }
-    let _sole = if options.sole {
-        Some(take(options.client.server(), &identified)?)
+    let _sole = if options.exclusive {
+        Some(lock_account(options.client.server(), &identified)?)
     } else {
         None
     };
@@ -95,7 +98,7 @@ async fn serve(
     let event_loop = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
-        outcome = Box::pin(keep_door(event_loop, &lists, &identified, &shutdown.drain)) => outcome?,
+        outcome = Box::pin(run_with_restarts(event_loop, &lists, &identified, &shutdown.drain)) => outcome?,
     };
     tokio::select! {
         biased;
@@ -106,7 +109,7 @@ async fn serve(
 }
 
 /// Locks the account on this machine.
-fn take(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
+fn lock_account(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
     InstanceLock::take(server, &account.id).map_err(|pid| BotError::Taken {
         account: account.username.clone(),
         pid,
@@ -114,7 +117,7 @@ fn take(server: &str, account: &Account) -> Result<InstanceLock, BotError> {
 }
 
 /// Runs the event loop until the bot ends, restarting it after panics.
-async fn keep_door(
+async fn run_with_restarts(
     mut event_loop: Box<EventLoop>,
     lists: &ListSources,
     account: &Account,
@@ -124,7 +127,7 @@ async fn keep_door(
     loop {
         match catch_panic(event_loop.run(drain)).await {
             Ok(outcome) => return outcome.map(|()| event_loop),
-            Err(reason) => *event_loop = event_loop.anew(lists, account, reason),
+            Err(reason) => *event_loop = event_loop.restarted(lists, account, reason),
         }
         backoff.wait().await;
     }
@@ -166,7 +169,7 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
     let mut pause = timing.event_backoff;
     loop {
         let error = match client.account().await {
-            Ok(account) => return fit_to_play(account),
+            Ok(account) => return check_playable(account),
             Err(error) => error,
         };
         if let Some(fatal) = BotError::from_api(&error) {
@@ -185,7 +188,7 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
     }
 }
 
-fn fit_to_play(account: Account) -> Result<Account, BotError> {
+fn check_playable(account: Account) -> Result<Account, BotError> {
     if account.disabled {
         return Err(BotError::Closed(account.username));
     }
@@ -203,7 +206,7 @@ fn fit_to_play(account: Account) -> Result<Account, BotError> {
 // second process. Systems without such names rely on the folder lock.
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use elsewhere::Sole;
+pub(super) use elsewhere::InstanceLock;
 #[cfg(target_os = "linux")]
 pub(super) use linux::InstanceLock;
 
@@ -258,7 +261,7 @@ mod elsewhere {
     use crate::lichess::UserId;
 
     #[derive(Debug)]
-    pub(in crate::bot) struct Sole;
+    pub(in crate::bot) struct InstanceLock;
 
     impl InstanceLock {
         #[expect(clippy::unnecessary_wraps, reason = "it may fail on Linux")]
@@ -277,12 +280,12 @@ mod tests {
     fn an_account_is_locked_once_per_server_and_the_error_names_the_process() {
         let (me, other) = (UserId::new("sole-bot"), UserId::new("other-bot"));
         let server = "http://127.0.0.1:9";
-        let sole = InstanceLock::take(server, &me).unwrap();
+        let exclusive = InstanceLock::take(server, &me).unwrap();
         let ours = i32::try_from(std::process::id()).unwrap();
         assert_eq!(InstanceLock::take(server, &me).unwrap_err(), Some(ours));
         assert!(InstanceLock::take(server, &other).is_ok());
         assert!(InstanceLock::take("http://127.0.0.1:10", &me).is_ok());
-        drop(sole);
+        drop(exclusive);
         assert!(InstanceLock::take(server, &me).is_ok());
         let long = "x".repeat(500);
         let _long = InstanceLock::take(&long, &me).unwrap();
@@ -309,9 +312,9 @@ mod lock_tests {
             contact: None,
             timing: Timing::default(),
         });
-        let listeners = EventBus::new();
+        let event_bus = EventBus::new();
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.unwrap(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -321,10 +324,10 @@ mod lock_tests {
             state: BotState::nowhere(),
             lists: ListSources::default(),
             timing: BotTiming::default(),
-            listeners: listeners.clone(),
+            event_bus: event_bus.clone(),
         };
         let (control, commands) = channel();
-        let mut news = listeners.subscribe();
+        let mut news = event_bus.subscribe();
         control.engine_failed("it plays a2a3");
         let running = tokio::spawn(run_commanded(options, Shutdown::default(), commands));
         let told = tokio::time::timeout(Duration::from_secs(60), news.recv()).await;
@@ -332,7 +335,7 @@ mod lock_tests {
             panic!("other news");
         };
         assert_eq!(reason, "it plays a2a3");
-        let noted = listeners.event_log().events(1);
+        let noted = event_bus.event_log().events(1);
         assert_eq!(noted[0].kind, "engine");
         assert!(noted[0].text.ends_with(&reason), "{noted:?}");
         running.abort();

@@ -110,9 +110,9 @@ impl Settings {
 }
 
 /// Never abandon a call earlier than this, however fast the rest runs.
-const LEAST_POST_LIMIT: Duration = Duration::from_millis(500);
+const MIN_POST_LIMIT: Duration = Duration::from_millis(500);
 /// A burst is read in less than this, however busy the machine is.
-const LEAST_BURST: Duration = Duration::from_millis(250);
+const MIN_BURST: Duration = Duration::from_millis(250);
 
 /// Every delay of the bot. `Default` is for Lichess; [`BotTiming::faster`] scales all alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +206,7 @@ impl BotTiming {
         Self {
             confirm: self.confirm / factor,
             // A call takes the same time on any clock.
-            post_limit: (self.post_limit / factor).max(LEAST_POST_LIMIT),
+            post_limit: (self.post_limit / factor).max(MIN_POST_LIMIT),
             retry: self.retry / factor,
             retry_cap: self.retry_cap / factor,
             limited_retry: self.limited_retry / factor,
@@ -226,9 +226,9 @@ impl BotTiming {
             hold: self.hold / factor,
             lists: self.lists / factor,
             // A connection takes the same time on any clock.
-            list_page: (self.list_page / factor).max(LEAST_POST_LIMIT),
+            list_page: (self.list_page / factor).max(MIN_POST_LIMIT),
             // Reading takes the same time on any clock.
-            burst: (self.burst / factor).max(LEAST_BURST),
+            burst: (self.burst / factor).max(MIN_BURST),
             reconcile: self.reconcile / factor,
             revive: self.revive / factor,
         }
@@ -268,7 +268,7 @@ mod tests {
     fn faster_timing_scales_every_field() {
         let timing = BotTiming::default().faster(10);
         assert_eq!(timing.confirm, Duration::from_millis(250));
-        assert_eq!(timing.post_limit, LEAST_POST_LIMIT);
+        assert_eq!(timing.post_limit, MIN_POST_LIMIT);
         assert_eq!(BotTiming::default().faster(0), BotTiming::default());
     }
 }

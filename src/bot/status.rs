@@ -8,7 +8,7 @@ use super::player_lists::ListState;
 use crate::engine::Pool;
 
 /// Maximum tablebase faults described in words.
-const MOST_FAULTS: usize = 5;
+const MAX_FAULTS: usize = 5;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -36,7 +36,8 @@ pub struct Status {
     pub arenas: Vec<String>,
     /// Learned move overhead in milliseconds.
     pub overhead: Option<u64>,
-    pub alarms: Vec<AlertStatus>,
+    #[serde(rename = "alarms")]
+    pub alerts: Vec<AlertStatus>,
     /// Accounts blocked by command.
     pub blocked: Vec<String>,
     /// The bot's atomic rating, if known.
@@ -187,7 +188,7 @@ impl SourcesStatus {
                 distances: state.distances,
                 most_men: state.most_men,
                 faulty: state.faulty,
-                faults: state.faults.into_iter().take(MOST_FAULTS).collect(),
+                faults: state.faults.into_iter().take(MAX_FAULTS).collect(),
             }
         });
         Self {

@@ -28,7 +28,7 @@ const OTHER_MESSAGES: Duration = Duration::from_millis(500);
 /// The services of a bot.
 pub(super) struct Services {
     config: Config,
-    listeners: EventBus,
+    event_bus: EventBus,
     pool: Pool,
     reloader: Reloader,
     poller: StatusPoller,
@@ -75,7 +75,7 @@ impl Services {
         config: &Config,
         path: Option<PathBuf>,
     ) -> Result<(Self, Notifier), Failure> {
-        let listeners = &options.listeners;
+        let event_bus = &options.event_bus;
         let address = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
         let address = address.map_err(Failure::of_setup)?;
         let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
@@ -90,12 +90,12 @@ impl Services {
             client: options.client.clone(),
             pool: options.pool.clone(),
         });
-        let task = tokio::spawn(alerts.run(listeners.subscribe(), watch.clone()));
+        let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch.clone()));
         let services = Self {
             config: config.clone(),
-            listeners: listeners.clone(),
+            event_bus: event_bus.clone(),
             pool: options.pool.clone(),
-            reloader: reloader.noting(listeners.event_log().clone()),
+            reloader: reloader.noting(event_bus.event_log().clone()),
             poller,
             selftest,
             metrics: metrics.clone(),
@@ -104,7 +104,7 @@ impl Services {
                 reload,
                 health,
                 metrics: Some(metrics),
-                event_log: listeners.event_log().clone(),
+                event_log: event_bus.event_log().clone(),
                 archive: home.map(|home| home.join(FILE_NAME)),
                 watch,
                 server: config.lichess.url.clone(),
@@ -121,7 +121,7 @@ impl Services {
         let mut tasks = JoinSet::new();
         tasks.spawn(self.reloader.run());
         tasks.spawn(self.poller.run());
-        tasks.spawn(self.metrics.run(self.listeners.subscribe()));
+        tasks.spawn(self.metrics.run(self.event_bus.subscribe()));
         tasks.spawn(self.selftest.run(self.pool, watch.clone()));
         tasks.spawn(reload_at(hangups, sources.reload.clone()));
         tasks.spawn(attend(sources.health.clone(), watch));

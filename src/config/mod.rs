@@ -23,5 +23,5 @@ pub use settings::{
     Prefer, Profile, Resign, SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
-    ArenaId, Entry, Hours, LONGEST_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
+    ArenaId, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
 };

@@ -17,9 +17,9 @@ const GROWTH: f64 = 1.5;
 const PATIENT_AFTER: i32 = 12;
 const PATIENT_GROWTH: f64 = GROWTH * GROWTH;
 /// The most growths, far beyond the longest wait.
-const MOST_GROWTHS: i32 = 40;
+const MAX_GROWTHS: i32 = 40;
 /// The least random share of a wait.
-const LEAST_SHARE: f64 = 0.5;
+const MIN_SHARE: f64 = 0.5;
 /// The least share of the waits in those first ten seconds, except the very first.
 const QUICK_LEAST: f64 = 0.8;
 /// While no connection comes about, the wait is this part of the outage, less its steady beginning.
@@ -158,11 +158,11 @@ impl EventBackoff {
             } else {
                 (0, GROWTH)
             };
-            let growths = (self.attempts - before).clamp(0, MOST_GROWTHS);
+            let growths = (self.attempts - before).clamp(0, MAX_GROWTHS);
             let full = self.timing.event_backoff.mul_f64(growth.powi(growths));
             // The first wait has spread out the clients; the next ones must add up to ten seconds.
             let is_quick = (1..=before).contains(&self.attempts);
-            let least = if is_quick { QUICK_LEAST } else { LEAST_SHARE };
+            let least = if is_quick { QUICK_LEAST } else { MIN_SHARE };
             self.attempts = self.attempts.saturating_add(1);
             jittered_from(least, full.min(self.timing.event_backoff_max), chance)
         };
@@ -271,7 +271,7 @@ impl PollFallback {
 
 /// Between half of `full` and all of it, so that clients do not return all at once.
 fn jittered(full: Duration, chance: f64) -> Duration {
-    jittered_from(LEAST_SHARE, full, chance)
+    jittered_from(MIN_SHARE, full, chance)
 }
 
 fn jittered_from(least: f64, full: Duration, chance: f64) -> Duration {

@@ -33,7 +33,7 @@ const LIST_LIMIT: usize = 4 << 20;
 const PLAYING_MAX: &str = "50";
 
 /// The most users that one call can ask about.
-const MOST_USERS: usize = 100;
+const MAX_USERS: usize = 100;
 
 /// Whether a move carries a draw offer. The offer also accepts a pending one, and then the server does
 /// not play the move.
@@ -138,7 +138,7 @@ impl Client {
 
     /// Whether these users are online and playing, a hundred at most; leaves out unknown ones.
     pub async fn presence(&self, users: &[UserId]) -> Result<Vec<Presence>, Error> {
-        let ids: Vec<_> = users.iter().take(MOST_USERS).map(UserId::as_str).collect();
+        let ids: Vec<_> = users.iter().take(MAX_USERS).map(UserId::as_str).collect();
         let call = self.get(EndpointClass::Lookup, &["api", "users", "status"]);
         self.ask_many(call.query("ids", &ids.join(","))).await
     }

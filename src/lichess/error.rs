@@ -199,7 +199,7 @@ pub(super) fn describe(error: &dyn std::error::Error) -> String {
 mod tests {
     use reqwest::header::HeaderValue;
 
-    use super::super::error_body::LONGEST_WAIT;
+    use super::super::error_body::MAX_WAIT;
     use super::*;
 
     const HTML: &str = "<html>\r\n<head><title>502 Bad Gateway</title></head></html>";
@@ -290,7 +290,7 @@ mod tests {
             assert_eq!(wait(None, &body), None, "{nonsense}");
         }
         let endless = r#"{"ratelimit":{"seconds":1e18}}"#;
-        assert_eq!(wait(None, endless), Some(LONGEST_WAIT.as_secs()));
+        assert_eq!(wait(None, endless), Some(MAX_WAIT.as_secs()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::lenient_json::{EXCERPT_CHARS, excerpt};
 
 /// The longest credible wait: two days.
-pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(48 * 3600);
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(48 * 3600);
 
 /// The body of an error, as far as it is readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn joined(fields: &[FieldError]) -> String {
 /// A wait of this many seconds, if valid.
 pub(super) fn wait_of(seconds: f64) -> Option<Duration> {
     let wait = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(wait.min(LONGEST_WAIT))
+    Some(wait.min(MAX_WAIT))
 }
 
 #[cfg(test)]

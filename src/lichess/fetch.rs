@@ -13,11 +13,11 @@ use super::error::{describe, is_html};
 use super::response::Body;
 
 /// The maximum length of a page.
-const LONGEST_PAGE: usize = 2 << 20;
+const MAX_PAGE: usize = 2 << 20;
 /// The longest `ETag` that the bot sends back.
-const LONGEST_MARK: usize = 200;
+const MAX_MARK: usize = 200;
 /// The most redirects.
-const MOST_HOPS: usize = 3;
+const MAX_HOPS: usize = 3;
 
 /// Reads public pages, and posts texts.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub enum FetchError {
     NoAnswer(String),
     #[error("status {0}")]
     Status(u16),
-    #[error("longer than {} kilobytes", LONGEST_PAGE / 1024)]
+    #[error("longer than {} kilobytes", MAX_PAGE / 1024)]
     TooLong,
     #[error("the answer broke off")]
     Broken,
@@ -119,13 +119,13 @@ impl HttpFetcher {
         }
         let mark = response.headers().get(ETAG).and_then(|v| v.to_str().ok());
         let etag = mark
-            .filter(|mark| mark.len() <= LONGEST_MARK)
+            .filter(|mark| mark.len() <= MAX_MARK)
             .map(str::to_owned);
         let headers = response.headers().clone();
         let mut body = Body::default();
-        body.read(&mut response, LONGEST_PAGE).await;
+        body.read(&mut response, MAX_PAGE).await;
         let bytes = body.whole().ok_or_else(|| {
-            if body.len() >= LONGEST_PAGE {
+            if body.len() >= MAX_PAGE {
                 FetchError::TooLong
             } else {
                 FetchError::Broken
@@ -153,7 +153,7 @@ fn late(_: tokio::time::error::Elapsed) -> FetchError {
 /// Follows a few redirects, but never one from HTTPS to plain HTTP.
 fn onward(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let safe = attempt.previous().iter().any(|url| url.scheme() == "https");
-    if attempt.previous().len() > MOST_HOPS {
+    if attempt.previous().len() > MAX_HOPS {
         attempt.error("sent on too often")
     } else if safe && attempt.url().scheme() != "https" {
         attempt.error("sent on to an open connection")

@@ -51,7 +51,7 @@ const REASON_CHARS: usize = 160;
 pub(super) const EXCERPT_CHARS: usize = 200;
 
 /// Most parts of one document that may be left out; each costs another pass over it.
-const MOST_LEFT_OUT: usize = 1000;
+const MAX_LEFT_OUT: usize = 1000;
 
 /// Foreign text made fit for a log: at most `limit` characters, control characters escaped.
 pub(super) fn excerpt(text: &str, limit: usize) -> String {
@@ -91,7 +91,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T
             Err(failure) => failure.located(&root),
         };
         dropped.extend(mismatch);
-        if costs == address(json) || dropped.len() > MOST_LEFT_OUT {
+        if costs == address(json) || dropped.len() > MAX_LEFT_OUT {
             return Err(dropped.pop().expect("every failure is reported once"));
         }
         report.left_out.push(costs);

@@ -14,7 +14,7 @@ use super::error_body::ErrorBody;
 use super::ids::GameId;
 
 /// Beyond this many entries, calls of further games are summed up without their game.
-const MOST_APART: usize = 16;
+const MAX_APART: usize = 16;
 
 /// Calls of one class that were refused with 429.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl RateLimitLog {
     ) {
         let mut untaken = self.lock();
         let mut key = (class, game.cloned());
-        if untaken.len() >= MOST_APART && !untaken.contains_key(&key) {
+        if untaken.len() >= MAX_APART && !untaken.contains_key(&key) {
             key.1 = None;
         }
         let game = key.1.clone();
@@ -144,7 +144,7 @@ mod tests {
         }
         let taken = log.take();
         assert!(
-            taken.len() <= MOST_APART + EndpointClass::ALL.len(),
+            taken.len() <= MAX_APART + EndpointClass::ALL.len(),
             "{taken:?}"
         );
         assert_eq!(taken.iter().map(|it| it.times).sum::<u64>(), 10_000);

@@ -12,7 +12,7 @@ use super::rate_window::RateWindow;
 use super::timing::Timing;
 
 /// The longest pause after a 429 without a wait, in units of the usual one.
-const LONGEST_GUESS: u32 = 10;
+const MAX_GUESS: u32 = 10;
 /// The most queued calls in flight at once.
 const AT_ONCE: usize = 2;
 /// The most queued calls that may follow each other at once after an idle time.
@@ -253,7 +253,7 @@ impl Scheduler {
         let lane = &mut self.lanes[class as usize];
         let factor = 1_u32 << lane.hits.min(4);
         lane.hits += 1;
-        let pause = advised.unwrap_or(usual * factor.min(LONGEST_GUESS));
+        let pause = advised.unwrap_or(usual * factor.min(MAX_GUESS));
         let until = now + pause;
         lane.paused_until = lane.paused_until.max(Some(until));
         pause

@@ -116,7 +116,7 @@ fn line(status: &Status) -> String {
     } else {
         "; not connected"
     };
-    let alerts: Vec<&str> = status.alarms.iter().map(|it| it.kind.as_str()).collect();
+    let alerts: Vec<&str> = status.alerts.iter().map(|it| it.kind.as_str()).collect();
     let alerts = if alerts.is_empty() {
         String::new()
     } else {
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(line(&status), "Megaton accepts challenges; one game");
         status.stream.open = false;
         status.games.clear();
-        status.alarms.push(AlertStatus {
+        status.alerts.push(AlertStatus {
             kind: "token".to_owned(),
             ..AlertStatus::default()
         });

@@ -35,11 +35,11 @@ static KIND: FileKind = FileKind {
     newer: "give this one another [data] folder",
 };
 /// Subjects that may wait to be written; changes about any others are dropped.
-const MOST_WAITING: usize = 50_000;
+const MAX_WAITING: usize = 50_000;
 /// Pause between two attempts at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
 /// Maximum time that a caller waits for the disk.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
 type Subject = (u8, String);
 
@@ -112,7 +112,7 @@ impl Store {
     pub fn open(folder: &Path) -> Result<(Self, State), Error> {
         let lock = Lock::take(folder)?;
         let (db, state) = open(&folder.join(FILE), Timestamp::now())?;
-        let store = Self::start(db, Some(lock), LONGEST_WAIT).map_err(|error| Error::Folder {
+        let store = Self::start(db, Some(lock), MAX_WAIT).map_err(|error| Error::Folder {
             path: folder.to_owned(),
             reason: format!("no thread for it: {error}"),
         })?;
@@ -198,11 +198,11 @@ impl Store {
 
     /// Why nothing can be written at present, if so.
     pub fn trouble(&self) -> Option<Error> {
-        self.troubles()?.borrow().clone()
+        self.write_errors()?.borrow().clone()
     }
 
     /// Watches `trouble`; `None` where nothing is kept.
-    pub fn troubles(&self) -> Option<watch::Receiver<Option<Error>>> {
+    pub fn write_errors(&self) -> Option<watch::Receiver<Option<Error>>> {
         self.0.as_ref().map(|handle| handle.trouble.clone())
     }
 }
@@ -226,7 +226,7 @@ impl Batch {
 
     pub(super) fn put(&mut self, change: Change) {
         let subject = change.subject();
-        if self.changes.len() >= MOST_WAITING && !self.changes.contains_key(&subject) {
+        if self.changes.len() >= MAX_WAITING && !self.changes.contains_key(&subject) {
             self.dropped += 1;
             return;
         }

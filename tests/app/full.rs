@@ -137,7 +137,7 @@ async fn the_disk_fills_up(folder: &Path) {
     ground.fill();
     played.extend(ground.play(2).await);
     for kind in ["archive", "store"] {
-        until("it is said", async || bot.alarms(kind) == (1, 0)).await;
+        until("it is said", async || bot.alerts(kind) == (1, 0)).await;
     }
     let status = ground.tell(&["status"]);
     assert!(status.contains("is full"), "{status}");
@@ -153,7 +153,7 @@ async fn the_disk_fills_up(folder: &Path) {
     until("it is written", async || ground.keeps(&played)).await;
     played.extend(ground.play(1).await);
     for kind in ["archive", "store"] {
-        until("it is over", async || bot.alarms(kind) == (1, 1)).await;
+        until("it is over", async || bot.alerts(kind) == (1, 1)).await;
     }
     until("this one too", async || ground.keeps(&played)).await;
 
@@ -332,7 +332,7 @@ impl Bot {
     }
 
     /// How often the log has an alarm of this kind, and its end.
-    fn alarms(&self, kind: &str) -> (usize, usize) {
+    fn alerts(&self, kind: &str) -> (usize, usize) {
         let mut times = BTreeMap::new();
         for line in self.said().iter().filter(|line| line["alarm"] == kind) {
             let is_over = line["message"] == "alert resolved";

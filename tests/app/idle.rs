@@ -30,7 +30,7 @@ const DAY: u64 = 24 * 3600 * 1000;
 
 /// The bot, and those who work for the archive beside it.
 struct Bot {
-    listeners: EventBus,
+    event_bus: EventBus,
     control: ControlHandle,
     pool: Pool,
     archiver: Archiver,
@@ -55,14 +55,14 @@ impl Bot {
             hash_mb: 1,
             ..EngineOptions::default()
         });
-        let listeners = EventBus::default();
-        let archiver = Archiver::start(archive, listeners.event_log(), &pool, rules).await;
+        let event_bus = EventBus::default();
+        let archiver = Archiver::start(archive, event_bus.event_log(), &pool, rules).await;
         let search = SearchLimits {
             nodes: Some(1),
             ..SearchLimits::default()
         };
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.expect("a good address"),
             pool: pool.clone(),
             settings: Settings {
@@ -70,7 +70,7 @@ impl Bot {
                 ..Settings::default()
             },
             timing: BotTiming::default(),
-            listeners: listeners.clone(),
+            event_bus: event_bus.clone(),
             state: BotState::nowhere(),
             lists: ListSources::default(),
         };
@@ -80,7 +80,7 @@ impl Bot {
         let task = tokio::spawn(async move { running.await.expect("it can play") });
         until("it is online", async || server.is_online(BOT)).await;
         Self {
-            listeners,
+            event_bus,
             control,
             pool,
             archiver: archiver.expect("a thread"),
@@ -90,7 +90,7 @@ impl Bot {
     }
 
     fn event_log(&self) -> &EventLog {
-        self.listeners.event_log()
+        self.event_bus.event_log()
     }
 
     async fn stop(self) {
@@ -209,7 +209,7 @@ async fn webhook(bot: &Bot) -> TcpListener {
     let (watch, watcher) = StatusWatch::new(bot.control.clone());
     tokio::spawn(watcher.run());
     tokio::spawn(alerter.report_days(bot.archiver.days()));
-    tokio::spawn(alerts.run(bot.listeners.subscribe(), watch));
+    tokio::spawn(alerts.run(bot.event_bus.subscribe(), watch));
     hook
 }
 

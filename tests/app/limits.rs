@@ -49,9 +49,9 @@ impl Bot {
             contact: None,
             timing: lichess::Timing::default().faster(FACTOR),
         });
-        let listeners = EventBus::default();
+        let event_bus = EventBus::default();
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.expect("a good address"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -59,11 +59,11 @@ impl Bot {
             }),
             settings,
             timing: BotTiming::default().faster(FACTOR),
-            listeners: listeners.clone(),
+            event_bus: event_bus.clone(),
             state: memory.clone(),
             lists: ListSources::default(),
         };
-        let (news, shutdown) = (listeners.subscribe(), Shutdown::default());
+        let (news, shutdown) = (event_bus.subscribe(), Shutdown::default());
         let task = tokio::spawn(bot::run(options, shutdown.clone()));
         Self {
             memory,
@@ -184,7 +184,7 @@ async fn after_a_run_of_losses_no_rated_game_is_played_and_a_restart_says_so_aga
     let mut again = Bot::start(&server, &token, data.path(), 1).await;
     let text = again
         .sees(|event| match event {
-            BotEvent::Alarm { kind, text } if *kind == AlertKind::Guard => Some(text.clone()),
+            BotEvent::AlertRaised { kind, text } if *kind == AlertKind::Guard => Some(text.clone()),
             _ => None,
         })
         .await;

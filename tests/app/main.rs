@@ -1,7 +1,7 @@
 //! The house as a whole: its walls, its papers, and the program as a user starts it.
 
 mod account;
-mod alarms;
+mod alerts;
 mod authority;
 mod beside;
 mod circles;

@@ -56,7 +56,7 @@ async fn counted(variety: bool, data: &Path) -> usize {
         });
         let client = client.expect("a good address");
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -64,7 +64,7 @@ async fn counted(variety: bool, data: &Path) -> usize {
             }),
             settings,
             timing: BotTiming::default().faster(FACTOR),
-            listeners: EventBus::default(),
+            event_bus: EventBus::default(),
             state: memory.clone(),
             lists: ListSources::default(),
         };

@@ -58,7 +58,7 @@ fn put_on_with(server: &ServerHandle, mut config: Config) -> JoinHandle<()> {
         ..SearchLimits::default()
     };
     let options = BotOptions {
-        sole: false,
+        exclusive: false,
         client: client.expect("a good address"),
         pool: Pool::new(&EngineOptions {
             hash_mb: 1,
@@ -69,7 +69,7 @@ fn put_on_with(server: &ServerHandle, mut config: Config) -> JoinHandle<()> {
             ..Settings::from(&config)
         },
         timing: BotTiming::default().faster(FACTOR),
-        listeners: EventBus::default(),
+        event_bus: EventBus::default(),
         state: BotState::nowhere(),
         lists: ListSources::default(),
     };

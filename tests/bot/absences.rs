@@ -8,7 +8,8 @@ use megaton::bot::game::{
 use megaton::lichess::{OpponentGone, Side, Speed, Status};
 
 use crate::harness::{
-    Harness, asks, full, ms, notes, posted, refused, remembered, reopens, settings, state, thinking,
+    Harness, active_search, asks, full, ms, notes, posted, refused, remembered, reopens, settings,
+    state,
 };
 
 const THEIRS: &str = "g1f3 f7f6 e2e3";
@@ -79,7 +80,7 @@ fn messages_that_just_stop_expire_after_a_while() {
 #[test]
 fn a_zero_received_while_searching_is_used_after_our_move() {
     let (mut harness, actions) = Harness::at(Side::White, OURS);
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     assert_eq!(asks(&harness.gone(0)), [], "it is our turn");
     harness.now += ms(3000);
     assert!(
@@ -89,7 +90,7 @@ fn a_zero_received_while_searching_is_used_after_our_move() {
     assert_eq!(asks(&harness.state(THEIRS)), [GameRequest::ClaimVictory]);
     // An expired one is not used.
     let (mut harness, actions) = Harness::at(Side::White, OURS);
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     harness.gone(0);
     harness.now += ms(13_000);
     harness.think(request_id, "e2e3");
@@ -99,7 +100,7 @@ fn a_zero_received_while_searching_is_used_after_our_move() {
 #[test]
 fn an_opponent_who_comes_back_or_moves_is_present() {
     let (mut harness, actions) = Harness::at(Side::White, OURS);
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     harness.gone(0);
     harness.apply(back());
     harness.think(request_id, "e2e3");
@@ -108,7 +109,7 @@ fn an_opponent_who_comes_back_or_moves_is_present() {
     harness.gone(0);
     harness.asked(GameRequest::ClaimVictory, CallOutcome::Lost);
     let actions = harness.state("g1f3 f7f6 e2e3 e7e6");
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     harness.think(request_id, "f1e2");
     let shown = harness.state("g1f3 f7f6 e2e3 e7e6 f1e2");
     assert_eq!(asks(&shown), []);
@@ -208,7 +209,7 @@ fn a_restart_does_not_restart_the_wait_for_a_first_move() {
             ..ResumeState::default()
         };
         let mut harness = Harness::with_past(us, settings(), past);
-        harness.machine.made_at(made);
+        harness.machine.set_created(made);
         harness.open(moves);
         harness
     };
@@ -254,20 +255,20 @@ fn a_game_that_can_be_neither_begun_nor_aborted_frees_its_slot() {
             harness.open("");
         }
     }
-    assert!(harness.machine.stands_still() && asked < 10, "{asked}");
+    assert!(harness.machine.is_stalled() && asked < 10, "{asked}");
     assert_eq!(asks(&harness.wait(ms(3_600_000))), []);
     // The game continues once they move at last.
     let actions = harness.state("g1f3");
     assert!(
         actions
             .iter()
-            .any(|action| matches!(action, GameEffect::Tell(Notification::Revived)))
+            .any(|action| matches!(action, GameEffect::Notify(Notification::Moving)))
     );
-    assert!(thinking(&actions).is_some() && !harness.machine.stands_still());
+    assert!(active_search(&actions).is_some() && !harness.machine.is_stalled());
 }
 
 fn stalled(actions: &[GameEffect]) -> bool {
-    let told = |action: &GameEffect| matches!(action, GameEffect::Tell(Notification::Standstill));
+    let told = |action: &GameEffect| matches!(action, GameEffect::Notify(Notification::Stalled));
     actions.iter().any(told)
 }
 
@@ -278,7 +279,7 @@ fn a_game_whose_flag_never_falls_frees_its_slot() {
     assert!(reopens(&actions) && !stalled(&actions));
     let actions = harness.wait(ms(60_000));
     assert!(stalled(&actions));
-    assert!(notes(&actions).contains(&Anomaly::Standstill));
+    assert!(notes(&actions).contains(&Anomaly::Stalled));
     assert!(!stalled(&harness.wait(ms(3_600_000))), "said once");
 }
 

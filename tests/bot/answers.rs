@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use megaton::bot::game::{CallOutcome, RequestId};
 use megaton::lichess::{BySide, Error, GameState, Side, Speed, Status};
 
-use crate::harness::{Harness, full, ms, posted, posts, reopens, state, thinking, uci};
+use crate::harness::{Harness, active_search, full, ms, posted, posts, reopens, state, uci};
 
 const JSON: &str = "application/json";
 const HTML: &str = "text/html; charset=utf-8";
@@ -212,7 +212,7 @@ fn with_clock(moves: &str, left: u64) -> GameState {
 fn sent_at(moves: &'static str, left: u64) -> Scene {
     let mut harness = Harness::new(Side::White);
     let actions = harness.open_with(full(Side::White, with_clock(moves, left)), harness.now);
-    let search = thinking(&actions).expect("our turn").request_id;
+    let search = active_search(&actions).expect("our turn").request_id;
     let request_id = posted(&harness.think(search, "e2e3"))
         .expect("sent")
         .request_id;
@@ -250,7 +250,7 @@ fn thinking_again() -> Scene {
     let mut scene = sent();
     scene.harness.state("g1f3 f7f6 e2e3");
     scene.list = "g1f3 f7f6 e2e3 e7e6";
-    assert!(thinking(&scene.harness.state(scene.list)).is_some());
+    assert!(active_search(&scene.harness.state(scene.list)).is_some());
     scene
 }
 
@@ -310,7 +310,7 @@ fn looks(mut scene: Scene) -> Does {
     let mut opened = full(Side::White, state(scene.list));
     opened.state.time.white = Some(ms(100_000));
     let actions = scene.harness.open_with(opened, scene.harness.now);
-    match (posted(&actions), thinking(&actions)) {
+    match (posted(&actions), active_search(&actions)) {
         (Some(again), _) => {
             assert_eq!(Some(uci(&scene.harness.machine, &again.uci)), before);
             LooksForTheSame
@@ -397,7 +397,7 @@ fn an_outage_without_a_clock_is_met_with_patience() {
     (game.clock, game.speed) = (None, Speed::Correspondence);
     game.state.time = BySide::default();
     let actions = harness.open_with(game, harness.now);
-    let search = thinking(&actions).expect("our turn").request_id;
+    let search = active_search(&actions).expect("our turn").request_id;
     let mut request_id = posted(&harness.think(search, "e2e3"))
         .expect("sent")
         .request_id;

@@ -77,7 +77,7 @@ impl Bot {
         let shutdown = Shutdown::default();
         let (control, commands) = channel();
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -86,7 +86,7 @@ impl Bot {
             }),
             settings: settings.clone(),
             timing: BotTiming::default().faster(FASTER),
-            listeners: EventBus::new(),
+            event_bus: EventBus::new(),
             state: BotState::nowhere(),
             lists: ListSources::default(),
         };

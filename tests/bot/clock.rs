@@ -9,7 +9,8 @@ use megaton::engine::{Limits, Score, SearchResult};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
 use crate::harness::{
-    Harness, full, ms, notes, posted, posts, reopens, settings, state, stops, thinking, thought,
+    Harness, active_search, full, ms, notes, posted, posts, reopens, search_result, settings,
+    state, stops,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -28,7 +29,7 @@ fn with_clock(moves: &str, left: u64) -> GameState {
 
 fn learned(actions: &[GameEffect]) -> Option<Duration> {
     actions.iter().find_map(|action| match action {
-        GameEffect::Learn(cost) => Some(*cost),
+        GameEffect::LearnOverhead(cost) => Some(*cost),
         _ => None,
     })
 }
@@ -38,7 +39,10 @@ fn live_harness() -> (Harness, RequestId) {
     let (mut harness, _) = Harness::at(Side::White, "g1f3");
     harness.now += ms(3000);
     let actions = harness.state_with(with_clock(LINE, 60_000));
-    (harness, thinking(&actions).expect("our turn").request_id)
+    (
+        harness,
+        active_search(&actions).expect("our turn").request_id,
+    )
 }
 
 #[test]
@@ -68,7 +72,7 @@ fn nothing_is_learned_if_the_clock_may_have_changed_otherwise() {
     let (mut harness, actions) = Harness::at(Side::White, LINE);
     send(
         &mut harness,
-        thinking(&actions).expect("our turn").request_id,
+        active_search(&actions).expect("our turn").request_id,
     );
     assert_eq!(
         learned(&harness.state_with(with_clock(SHOWN, 181_400))),
@@ -101,9 +105,12 @@ fn nothing_is_learned_if_the_clock_may_have_changed_otherwise() {
 #[test]
 fn first_moves_teach_nothing() {
     let (mut harness, actions) = Harness::at(Side::Black, "");
-    assert!(thinking(&actions).is_none());
+    assert!(active_search(&actions).is_none());
     let actions = harness.state("g1f3");
-    harness.think(thinking(&actions).expect("our turn").request_id, "f7f6");
+    harness.think(
+        active_search(&actions).expect("our turn").request_id,
+        "f7f6",
+    );
     assert_eq!(learned(&harness.state(LINE)), None);
 }
 
@@ -111,9 +118,9 @@ fn first_moves_teach_nothing() {
 fn a_known_latency_leaves_more_time_to_think() {
     let time = |latency: Latency| {
         let mut harness = Harness::new(Side::White);
-        harness.machine.expect_lag(latency);
+        harness.machine.set_latency(latency);
         let actions = harness.open_with(full(Side::White, with_clock(LINE, 2500)), harness.now);
-        let limits = thinking(&actions).expect("our turn").limits;
+        let limits = active_search(&actions).expect("our turn").limits;
         limits.clock.expect("the clock decides").overhead
     };
     let quick = Latency {
@@ -143,7 +150,7 @@ fn on_a_short_clock_silence_is_not_tolerated_for_long() {
         let mut short = with_clock(LINE, left);
         short.increment = BySide::default();
         let actions = harness.open_with(full(Side::White, short), harness.now);
-        let search = thinking(&actions).expect("our turn").request_id;
+        let search = active_search(&actions).expect("our turn").request_id;
         let post = posted(&harness.think(search, "e2e3")).expect("sent");
         let began = harness.now;
         if let Some(answer) = answer {
@@ -197,7 +204,7 @@ fn a_clock_that_fell_shortens_the_search_in_progress() {
     let planned = harness.machine.next_timeout().expect("a fallback");
     harness.now += ms(100);
     let actions = harness.state_with(with_clock(LINE, 2000));
-    assert!(thinking(&actions).is_none(), "the search goes on");
+    assert!(active_search(&actions).is_none(), "the search goes on");
     assert!(matches!(notes(&actions)[..], [Anomaly::ClockFell { .. }]));
     let tightened = harness.machine.next_timeout().expect("a fallback");
     assert!(tightened < planned && tightened < harness.now + ms(1500));
@@ -225,7 +232,7 @@ fn time_that_jumps_ahead_means_an_answer_at_once() {
     // A game resumed by then has no time left to think.
     let mut late = Harness::new(Side::White);
     let actions = late.open_with(full(Side::White, with_clock(LINE, 0)), late.now);
-    let limits = thinking(&actions).expect("our turn").limits;
+    let limits = active_search(&actions).expect("our turn").limits;
     assert!(limits.hard_deadline.expect("always one") <= late.now);
 }
 
@@ -243,7 +250,7 @@ fn a_base_of_zero_is_played_from_the_three_seconds_it_gives() {
             (clock.initial, clock.increment) = (ms(0), ms(1000));
         }
         let actions = harness.open_with(game, harness.now);
-        let limits = thinking(&actions).expect("our turn").limits;
+        let limits = active_search(&actions).expect("our turn").limits;
         let time = limits.hard_deadline.expect("always one") - harness.now;
         assert!(time < ms(1500) && time > ms(50), "{moves:?}: {time:?}");
     }
@@ -269,14 +276,14 @@ fn a_clock_that_cannot_be_read_is_still_a_clock() {
     let mut harness = Harness::new(Side::White);
     let mut game = full(Side::White, state(LINE));
     game.clock = None;
-    let limits = thinking(&harness.open_with(game, harness.now))
+    let limits = active_search(&harness.open_with(game, harness.now))
         .unwrap()
         .limits;
     assert!(limits.clock.is_some() && !limits.background);
     let mut harness = Harness::new(Side::White);
     let mut game = full(Side::White, state(LINE));
     (game.clock, game.speed) = (None, Speed::Correspondence);
-    let limits = thinking(&harness.open_with(game, harness.now))
+    let limits = active_search(&harness.open_with(game, harness.now))
         .unwrap()
         .limits;
     assert!(limits.clock.is_none() && limits.background);
@@ -292,7 +299,10 @@ fn unhurried(bot: bool, left: u64) -> (Harness, RequestId) {
         game.black.title = Some("BOT".into());
     }
     let actions = harness.open_with(game, harness.now);
-    (harness, thinking(&actions).expect("our turn").request_id)
+    (
+        harness,
+        active_search(&actions).expect("our turn").request_id,
+    )
 }
 
 #[test]
@@ -357,15 +367,15 @@ fn expecting_from(
 ) -> (Harness, Vec<GameEffect>) {
     let mut harness = Harness::with(Side::White, settings);
     let actions = harness.open(moves);
-    let request_id = thinking(&actions).expect("our turn").request_id;
-    let mut answer = thought(best, Score::Cp(20), &harness.machine);
+    let request_id = active_search(&actions).expect("our turn").request_id;
+    let mut answer = search_result(best, Score::Cp(20), &harness.machine);
     let mut after = harness.machine.game().clone();
     after.push(answer.best.expect("legal"));
     answer.ponder = after.position().parse_uci(reply).ok();
     change(&mut answer);
-    harness.apply(GameInput::Thought {
+    harness.apply(GameInput::SearchDone {
         request_id,
-        thought: answer,
+        search_result: answer,
     });
     let actions = harness.state(format!("{moves} {best}").trim());
     (harness, actions)
@@ -386,7 +396,10 @@ fn the_expected_reply_is_pondered_on_and_a_hit_continues_under_its_id() {
     assert!(limits.ponder && limits.clock.is_some());
     harness.now += ms(5000);
     let actions = harness.state("g1f3 f7f6 e2e3 e7e6");
-    assert_eq!(thinking(&actions).expect("our turn").request_id, request_id);
+    assert_eq!(
+        active_search(&actions).expect("our turn").request_id,
+        request_id
+    );
     assert!(!stops(&actions));
     let fallback = harness
         .machine
@@ -409,7 +422,7 @@ fn another_reply_begins_a_new_search() {
     let (mut harness, actions) = expecting(keen(), LINE, "e2e3", "e7e6");
     let (request_id, ..) = pondering(&actions).expect("pondering");
     let actions = harness.state("g1f3 f7f6 e2e3 d7d5");
-    let fresh = thinking(&actions).expect("our turn").request_id;
+    let fresh = active_search(&actions).expect("our turn").request_id;
     assert_ne!(fresh, request_id);
     // The old search's result is ignored.
     assert_eq!(posts(&harness.think(request_id, "d2d4")), 0);
@@ -474,11 +487,11 @@ fn an_only_move_ends_pondering_and_is_sent_at_once() {
 #[test]
 fn no_latency_is_too_great_to_move() {
     let mut harness = Harness::new(Side::White);
-    harness.machine.expect_lag(Latency {
+    harness.machine.set_latency(Latency {
         learned: Duration::MAX / 4,
         median: Duration::ZERO,
         worst: Duration::MAX / 4,
         moves: usize::MAX,
     });
-    assert!(thinking(&harness.open(LINE)).is_some());
+    assert!(active_search(&harness.open(LINE)).is_some());
 }

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::challenges::{game, player};
 use crate::fixture::{SECOND, me};
 use crate::harness::ms;
-use crate::harness::{Harness, full, posted, state, thinking};
+use crate::harness::{Harness, active_search, full, posted, state};
 
 const HOUR: u64 = 3600;
 
@@ -234,23 +234,20 @@ fn a_game_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
         game
     };
     let mut harness = Harness::new(megaton::lichess::Side::White);
-    assert!(!harness.machine.may_be_left(), "nothing is known yet");
+    assert!(!harness.machine.can_park(), "nothing is known yet");
     let actions = harness.open_with(unclocked("g1f3 f7f6"), harness.now);
-    assert!(!harness.machine.may_be_left());
-    let search = thinking(&actions).expect("our turn").request_id;
+    assert!(!harness.machine.can_park());
+    let search = active_search(&actions).expect("our turn").request_id;
     posted(&harness.think(search, "e2e3")).expect("sent");
-    assert!(!harness.machine.may_be_left(), "not shown yet");
+    assert!(!harness.machine.can_park(), "not shown yet");
     harness.state("g1f3 f7f6 e2e3");
-    assert!(harness.machine.may_be_left());
+    assert!(harness.machine.can_park());
     harness.state("g1f3 f7f6 e2e3 nonsense");
-    assert!(
-        !harness.machine.may_be_left(),
-        "what it shows cannot be read"
-    );
+    assert!(!harness.machine.can_park(), "what it shows cannot be read");
     // A game with a clock is never left.
     let (mut harness, _) = Harness::at(megaton::lichess::Side::White, "g1f3");
     harness.now += ms(1);
-    assert!(!harness.machine.may_be_left());
+    assert!(!harness.machine.can_park());
 }
 
 /// Anything that can happen to correspondence games.

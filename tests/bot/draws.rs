@@ -8,8 +8,8 @@ use megaton::engine::Score;
 use megaton::lichess::{BySide, GameState, OpponentGone, Side, Status};
 
 use crate::harness::{
-    Harness, asks, ending, full, ms, posted, posts, refused, remembered, reopens, settings, state,
-    stops, thinking,
+    Harness, active_search, asks, ending, full, ms, posted, posts, refused, remembered, reopens,
+    settings, state, stops,
 };
 use crate::quiet::{BARE_BLACK, BARE_WHITE, Played, line, played};
 
@@ -121,7 +121,7 @@ fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
         let mut harness = level(late(), 9, 0).harness;
         let actions = harness.state_with(offer(&line(10), Side::Black));
         assert_eq!(asks(&actions), [], "the new position is looked at first");
-        let request_id = thinking(&actions).unwrap().request_id;
+        let request_id = active_search(&actions).unwrap().request_id;
         let ours = line(11).rsplit(' ').next().unwrap().to_owned();
         let post = posted(&harness.think_with(request_id, &ours, score)).unwrap();
         assert_eq!(post.draw, with);
@@ -131,9 +131,9 @@ fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
 #[test]
 fn an_offer_made_while_searching_disturbs_no_search_and_is_answered_by_the_move() {
     let mut harness = level(late(), 9, 0).harness;
-    let request_id = thinking(&harness.state(&line(10))).unwrap().request_id;
+    let request_id = active_search(&harness.state(&line(10))).unwrap().request_id;
     let actions = harness.state_with(offer(&line(10), Side::Black));
-    assert!(asks(&actions).is_empty() && !stops(&actions) && thinking(&actions).is_none());
+    assert!(asks(&actions).is_empty() && !stops(&actions) && active_search(&actions).is_none());
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::Yes);
@@ -147,7 +147,7 @@ fn a_flag_that_outlives_its_offer_is_not_answered_again() {
     let shown = harness.state_with(offer(&line(11), Side::Black));
     assert_eq!(asks(&shown), []);
     let actions = harness.state_with(offer(&line(12), Side::Black));
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     let ours = line(13).rsplit(' ').next().unwrap().to_owned();
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(-500))).unwrap();
     assert_eq!(post.draw, DrawOffer::No, "there is nothing to agree to");
@@ -304,12 +304,12 @@ fn nothing_is_offered_to_an_opponent_short_of_time_or_away() {
         let mut turn = state(&line(8));
         turn.time.black = Some(ms(theirs));
         turn.increment.black = ms(increment);
-        let request_id = thinking(&harness.state_with(turn)).unwrap().request_id;
+        let request_id = active_search(&harness.state_with(turn)).unwrap().request_id;
         let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
         assert_eq!(post.draw == DrawOffer::Yes, offered, "{theirs} {increment}");
     }
     let mut harness = level(offering(), 7, 0).harness;
-    let request_id = thinking(&harness.state(&line(8))).unwrap().request_id;
+    let request_id = active_search(&harness.state(&line(8))).unwrap().request_id;
     harness.apply(megaton::bot::game::GameInput::Gone(OpponentGone {
         gone: true,
         claim_win_in: None,
@@ -327,7 +327,7 @@ fn a_bare_king_is_offered_nothing_and_accepts_everything() {
         let harness = Harness::with(Side::White, settings);
         let game = crate::quiet::along(harness, BARE_BLACK, Score::Cp(0));
         let mut harness = game.harness;
-        let last = thinking(&game.actions).expect("our turn");
+        let last = active_search(&game.actions).expect("our turn");
         let sent = harness.think_with(last.request_id, "e1e2", Score::Cp(0));
         let all: Vec<_> = game.actions.into_iter().chain(sent).collect();
         let offers = |action: &GameEffect| {
@@ -352,21 +352,21 @@ fn a_bare_king_is_offered_nothing_and_accepts_everything() {
 fn the_echo_of_our_offer_without_our_move_starts_nothing() {
     let mut harness = level(offering(), 7, 0).harness;
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
-    let request_id = thinking(&harness.state(&line(8))).unwrap().request_id;
+    let request_id = active_search(&harness.state(&line(8))).unwrap().request_id;
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::Yes);
     let echo = harness.state_with(offer(&line(8), Side::White));
-    assert!(posts(&echo) == 0 && thinking(&echo).is_none() && asks(&echo).is_empty());
+    assert!(posts(&echo) == 0 && active_search(&echo).is_none() && asks(&echo).is_empty());
     harness.answer(post.request_id, CallOutcome::Done);
     let shown = harness.state(&line(9));
-    assert!(posts(&shown) == 0 && thinking(&shown).is_none());
+    assert!(posts(&shown) == 0 && active_search(&shown).is_none());
 }
 
 #[test]
 fn an_offer_that_swallowed_our_move_costs_one_check_and_the_move_is_sent_alone() {
     let mut harness = level(offering(), 7, 0).harness;
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
-    let request_id = thinking(&harness.state(&line(8))).unwrap().request_id;
+    let request_id = active_search(&harness.state(&line(8))).unwrap().request_id;
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     harness.answer(post.request_id, CallOutcome::Done);
     harness.state_with(offer(&line(8), Side::White));
@@ -380,7 +380,7 @@ fn a_draw_agreed_without_the_move_is_the_end_and_the_bot_owes_no_move() {
     let mut harness = level(late(), 9, 0).harness;
     let actions = harness.state_with(offer(&line(10), Side::Black));
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     assert_eq!(post.draw, DrawOffer::Yes);
     harness.answer(post.request_id, CallOutcome::Done);
@@ -396,14 +396,14 @@ fn a_third_repetition_stated_twice_requires_no_move() {
     let thrice = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
     let (mut harness, _) = Harness::at(Side::White, &thrice[..thrice.len() - 5]);
     let actions = harness.state(thrice);
-    assert!(thinking(&actions).is_none() && posts(&actions) == 0);
+    assert!(active_search(&actions).is_none() && posts(&actions) == 0);
     let mut over = state(thrice);
     over.status = Status::Draw;
     assert!(ending(&harness.state_with(over)).is_some());
     // If the end does not come, the bot owes the move after all.
     let (mut harness, _) = Harness::at(Side::White, &thrice[..thrice.len() - 5]);
     harness.state(thrice);
-    assert!(thinking(&harness.wait(ms(1500))).is_some());
+    assert!(active_search(&harness.wait(ms(1500))).is_some());
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn a_refused_consent_changes_nothing() {
     assert!(
         actions
             .iter()
-            .all(|action| matches!(action, GameEffect::Note(_)))
+            .all(|action| matches!(action, GameEffect::Report(_)))
     );
-    assert!(thinking(&harness.state(&line(10))).is_some());
+    assert!(active_search(&harness.state(&line(10))).is_some());
 }

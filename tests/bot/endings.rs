@@ -5,7 +5,7 @@ use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, GameInput, GameReques
 use megaton::lichess::{Expiration, Side, Speed, Status, Variant};
 
 use crate::harness::{
-    Harness, asks, ending, full, ms, notes, posts, refused, reopens, state, stops, thinking,
+    Harness, active_search, asks, ending, full, ms, notes, posts, refused, reopens, state, stops,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -13,7 +13,7 @@ const LINE: &str = "g1f3 f7f6";
 #[test]
 fn the_last_move_and_the_end_come_in_one_line() {
     let (mut harness, actions) = Harness::at(Side::White, LINE);
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
     let mut over = state("g1f3 f7f6 e2e3");
     over.status = Status::Resign;
     over.winner = Some(Side::White);
@@ -50,7 +50,7 @@ fn a_game_that_is_over_when_it_is_opened_ends_at_once() {
     over.status = Status::OutOfTime;
     let actions = harness.open_with(full(Side::White, over), harness.now);
     assert_eq!(ending(&actions).unwrap().result(), "1/2-1/2");
-    assert!(thinking(&actions).is_none());
+    assert!(active_search(&actions).is_none());
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_reopening_does_not_restart_the_wait_and_a_move_ends_it() {
 fn a_refused_abort_is_not_requested_again() {
     let (mut harness, _) = Harness::at(Side::Black, "");
     harness.wait(ms(60_100));
-    let actions = harness.apply(GameInput::Asked {
+    let actions = harness.apply(GameInput::RequestDone {
         request: GameRequest::Abort,
         answer: refused("This game can no longer be aborted"),
     });
@@ -154,8 +154,8 @@ fn an_unsupported_game_is_aborted_or_resigned() {
         game.initial_fen = Some(fen.into());
         let actions = harness.open_with(game, harness.now);
         assert_eq!(asks(&actions), [GameRequest::Abort]);
-        assert!(thinking(&actions).is_none() && posts(&actions) == 0);
-        let actions = harness.apply(GameInput::Asked {
+        assert!(active_search(&actions).is_none() && posts(&actions) == 0);
+        let actions = harness.apply(GameInput::RequestDone {
             request: GameRequest::Abort,
             answer: refused("This game can no longer be aborted"),
         });
@@ -173,7 +173,7 @@ fn a_missing_variant_is_the_announced_one() {
     let mut game = full(Side::White, state(""));
     game.variant = Variant::Unknown;
     let actions = harness.open_with(game, harness.now);
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn a_lost_line_costs_a_third_of_the_clock_at_most() {
     let mut shown = state("g1f3 f7f6 e2e3 e7e6");
     shown.time.white = Some(ms(119_000));
     let actions = harness.open_with(full(Side::White, shown), harness.now);
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn the_time_allowed_for_a_first_move_is_kept() {
         to_move: ms(21_000),
     });
     let actions = harness.open_with(full(Side::White, first), harness.now);
-    let limits = thinking(&actions).unwrap().limits;
+    let limits = active_search(&actions).unwrap().limits;
     assert!(limits.movetime.unwrap() <= ms(500));
     assert!(harness.machine.next_timeout().unwrap() - harness.now < ms(1000));
 }
@@ -231,6 +231,8 @@ fn the_time_allowed_for_a_first_move_is_kept() {
 #[test]
 fn joining_a_game_is_reported_once() {
     let (_, actions) = Harness::at(Side::White, LINE);
-    let told = actions.iter().filter(|a| matches!(a, GameEffect::Tell(_)));
+    let told = actions
+        .iter()
+        .filter(|a| matches!(a, GameEffect::Notify(_)));
     assert_eq!(told.count(), 1);
 }

@@ -43,8 +43,8 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
     server.world().event_faults.extend(DOWN);
     server.world().stream_faults.extend(DOWN);
     let bot = Bot::start(&server);
-    let mut news = bot.listeners.subscribe();
-    let event_log = bot.listeners.event_log();
+    let mut news = bot.event_bus.subscribe();
+    let event_log = bot.event_bus.event_log();
     let has_moved = || {
         let games = event_log.running();
         games.iter().any(|live| live.record.moves.len() == 3)

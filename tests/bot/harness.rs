@@ -29,7 +29,7 @@ pub(crate) struct Harness {
 }
 
 /// The last `Think` among the effects.
-pub(crate) struct Thinking {
+pub(crate) struct Searching {
     pub(crate) request_id: RequestId,
     pub(crate) limits: Limits,
 }
@@ -107,7 +107,7 @@ pub(crate) fn full(us: Side, state: GameState) -> GameFull {
     }
 }
 
-pub(crate) fn thought(best: &str, score: Score, machine: &GameMachine) -> SearchResult {
+pub(crate) fn search_result(best: &str, score: Score, machine: &GameMachine) -> SearchResult {
     let best = machine.game().position().parse_uci(best).ok();
     SearchResult {
         best,
@@ -167,7 +167,7 @@ impl Harness {
     /// A harness on our turn whose best move was sent and not answered yet.
     pub(crate) fn posted(us: Side, moves: &str, best: &str) -> (Self, Posted) {
         let (mut harness, actions) = Self::at(us, moves);
-        let request_id = thinking(&actions).expect("it is our turn").request_id;
+        let request_id = active_search(&actions).expect("it is our turn").request_id;
         let actions = harness.think(request_id, best);
         let posted = posted(&actions).expect("a thought is posted");
         (harness, posted)
@@ -238,10 +238,10 @@ impl Harness {
         best: &str,
         score: Score,
     ) -> Vec<GameEffect> {
-        let thought = thought(best, score, &self.machine);
-        self.apply(GameInput::Thought {
+        let search_result = search_result(best, score, &self.machine);
+        self.apply(GameInput::SearchDone {
             request_id,
-            thought,
+            search_result,
         })
     }
 
@@ -251,7 +251,7 @@ impl Harness {
 
     /// The outcome of a request.
     pub(crate) fn asked(&mut self, request: GameRequest, answer: CallOutcome) -> Vec<GameEffect> {
-        self.apply(GameInput::Asked { request, answer })
+        self.apply(GameInput::RequestDone { request, answer })
     }
 
     pub(crate) fn gone(&mut self, seconds: u64) -> Vec<GameEffect> {
@@ -274,9 +274,9 @@ impl Harness {
     }
 }
 
-pub(crate) fn thinking(actions: &[GameEffect]) -> Option<Thinking> {
+pub(crate) fn active_search(actions: &[GameEffect]) -> Option<Searching> {
     actions.iter().rev().find_map(|action| match action {
-        GameEffect::Think { request_id, limits } => Some(Thinking {
+        GameEffect::Search { request_id, limits } => Some(Searching {
             request_id: *request_id,
             limits: limits.clone(),
         }),
@@ -314,29 +314,29 @@ pub(crate) fn reopens(actions: &[GameEffect]) -> bool {
 }
 
 pub(crate) fn stops(actions: &[GameEffect]) -> bool {
-    let stop = |action: &GameEffect| matches!(action, GameEffect::StopThinking);
+    let stop = |action: &GameEffect| matches!(action, GameEffect::StopSearch);
     actions.iter().any(stop)
 }
 
 pub(crate) fn asks(actions: &[GameEffect]) -> Vec<GameRequest> {
     let ask = |action: &GameEffect| match action {
-        GameEffect::Ask(request) => Some(*request),
+        GameEffect::Request(request) => Some(*request),
         _ => None,
     };
     actions.iter().filter_map(ask).collect()
 }
 
 pub(crate) fn remembered(actions: &[GameEffect]) -> Vec<Persist> {
-    let deed = |action: &GameEffect| match action {
-        GameEffect::Remember(deed) => Some(*deed),
+    let fact = |action: &GameEffect| match action {
+        GameEffect::Persist(fact) => Some(*fact),
         _ => None,
     };
-    actions.iter().filter_map(deed).collect()
+    actions.iter().filter_map(fact).collect()
 }
 
 pub(crate) fn notes(actions: &[GameEffect]) -> Vec<Anomaly> {
     let note = |action: &GameEffect| match action {
-        GameEffect::Note(anomaly) => Some(anomaly.clone()),
+        GameEffect::Report(anomaly) => Some(anomaly.clone()),
         _ => None,
     };
     actions.iter().filter_map(note).collect()
@@ -351,7 +351,8 @@ pub(crate) fn ending(actions: &[GameEffect]) -> Option<Ending> {
 
 /// Only notifications: no search, no move, no request, no reopening.
 pub(crate) fn is_quiet(actions: &[GameEffect]) -> bool {
-    let quiet = |action: &GameEffect| matches!(action, GameEffect::Tell(_) | GameEffect::Note(_));
+    let quiet =
+        |action: &GameEffect| matches!(action, GameEffect::Notify(_) | GameEffect::Report(_));
     actions.iter().all(quiet)
 }
 

@@ -144,7 +144,7 @@ async fn forty_games_from_before_the_start_are_each_joined_once() {
     server.world().told_at_opening = Some(32);
     let bot = Bot::paced(&server, &patient(), |_| {});
     all_over(&server).await;
-    let events = bot.listeners.event_log().events(99);
+    let events = bot.event_bus.event_log().events(99);
     bot.stop().await;
     let world = server.world();
     for id in &ids {
@@ -157,7 +157,7 @@ async fn forty_games_from_before_the_start_are_each_joined_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_decline_names_its_rule_to_subscribers() {
     let (server, bot) = online().await;
-    let mut ear = bot.listeners.subscribe();
+    let mut ear = bot.event_bus.subscribe();
     server.world().challenge("c1", "standard");
     let rule = loop {
         let handle_event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;

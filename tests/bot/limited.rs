@@ -23,7 +23,7 @@ async fn every_429_is_logged_whichever_call_got_it() {
     }
     let bot = Bot::start(&server);
     all_over(&server).await;
-    let event_log = bot.listeners.event_log().clone();
+    let event_log = bot.event_bus.event_log().clone();
     bot.stop().await;
     let events = event_log.events(1000);
     for (kind, game) in [
@@ -86,7 +86,7 @@ async fn a_storm_of_429s_is_a_few_lines_and_all_of_them_are_counted() {
     };
     let bot = Bot::paced(&server, &timing, |_| {});
     all_over(&server).await;
-    let event_log = bot.listeners.event_log().clone();
+    let event_log = bot.event_bus.event_log().clone();
     bot.stop().await;
     let events = event_log.events(1000);
     let limited = events.iter().filter(|event| event.kind == "limited");

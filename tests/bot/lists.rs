@@ -4,15 +4,15 @@ use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, Notification};
 use megaton::lichess::{Side, Status};
 
 use crate::harness::{
-    Harness, ending, is_quiet, ms, notes, posted, posts, reopens, state, stops, thinking,
+    Harness, active_search, ending, is_quiet, ms, notes, posted, posts, reopens, state, stops,
 };
 
 #[test]
 fn white_moves_first_on_an_empty_list() {
     let (_, actions) = Harness::at(Side::White, "");
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
     let (_, actions) = Harness::at(Side::Black, "");
-    assert!(thinking(&actions).is_none());
+    assert!(active_search(&actions).is_none());
 }
 
 #[test]
@@ -32,13 +32,15 @@ fn castling_is_our_move_in_either_spelling() {
 #[test]
 fn a_takeback_ends_the_search_and_drops_the_sent_move() {
     let (mut harness, actions) = Harness::at(Side::White, "g1f3 f7f6");
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
     let actions = harness.open("g1f3");
-    assert!(stops(&actions) && thinking(&actions).is_none());
+    assert!(stops(&actions) && active_search(&actions).is_none());
 
     let (mut harness, post) = Harness::posted(Side::White, "g1f3 f7f6", "e2e3");
     let actions = harness.open("");
-    let request_id = thinking(&actions).expect("our first move again").request_id;
+    let request_id = active_search(&actions)
+        .expect("our first move again")
+        .request_id;
     assert_eq!(
         posts(&harness.answer(post.request_id, CallOutcome::Lost)),
         0
@@ -61,7 +63,7 @@ fn a_late_or_repeated_line_is_no_takeback() {
     let (mut harness, post) = Harness::posted(Side::White, old, "e2e3");
     harness.state("g1f3 f7f6 e2e3");
     let actions = harness.state(old);
-    assert!(reopens(&actions) && thinking(&actions).is_none() && posts(&actions) == 0);
+    assert!(reopens(&actions) && active_search(&actions).is_none() && posts(&actions) == 0);
     let shrunk = Anomaly::Shrunk { known: 3, told: 2 };
     assert_eq!(notes(&actions), [shrunk]);
     assert_eq!(
@@ -73,9 +75,9 @@ fn a_late_or_repeated_line_is_no_takeback() {
     // On our turn: the bot searches the position of a fresh opening.
     let (mut harness, _) = Harness::at(Side::White, "g1f3 f7f6 e2e3 e7e6");
     let actions = harness.state(old);
-    assert!(reopens(&actions) && stops(&actions) && thinking(&actions).is_none());
+    assert!(reopens(&actions) && stops(&actions) && active_search(&actions).is_none());
     let actions = harness.open("g1f3 f7f6 e2e3 e7e6");
-    let request_id = thinking(&actions).expect("our turn still").request_id;
+    let request_id = active_search(&actions).expect("our turn still").request_id;
     assert_eq!(
         posted(&harness.think(request_id, "d2d4")).unwrap().uci,
         "d2d4"
@@ -84,7 +86,7 @@ fn a_late_or_repeated_line_is_no_takeback() {
     // A takeback granted elsewhere, or before a restart, is believed once an opening shows it.
     let actions = harness.state(old);
     assert!(reopens(&actions) && posts(&actions) == 0);
-    assert!(thinking(&harness.open(old)).is_some());
+    assert!(active_search(&harness.open(old)).is_some());
 }
 
 #[test]
@@ -158,14 +160,14 @@ fn moves_are_published_once_and_with_the_position_before_them() {
     let told: Vec<_> = actions
         .iter()
         .filter_map(|action| match action {
-            GameEffect::Tell(Notification::Moved(moved)) => Some(moved),
+            GameEffect::Notify(Notification::Moved(moved)) => Some(moved),
             _ => None,
         })
         .collect();
     assert_eq!(told.len(), 2);
-    assert!(told[0].ours && told[0].thought.is_some());
+    assert!(told[0].ours && told[0].search_result.is_some());
     assert_eq!(told[0].before.san(told[0].played), "e3");
-    assert!(!told[1].ours && told[1].thought.is_none());
+    assert!(!told[1].ours && told[1].search_result.is_none());
     assert_eq!(told[1].before.san(told[1].played), "e6");
     assert!(is_quiet(&harness.state("g1f3 f7f6 e2e3 e7e6")));
 }
@@ -175,7 +177,7 @@ fn a_threefold_waits_for_the_server_and_then_plays_on() {
     let line = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8";
     let (mut harness, actions) = Harness::at(Side::White, line);
     assert!(
-        thinking(&actions).is_none(),
+        active_search(&actions).is_none(),
         "the server is about to end it"
     );
     let mut over = state(line);
@@ -183,14 +185,14 @@ fn a_threefold_waits_for_the_server_and_then_plays_on() {
     assert!(ending(&harness.state_with(over)).is_some());
 
     let (mut harness, _) = Harness::at(Side::White, line);
-    assert!(thinking(&harness.wait(ms(1500))).is_some());
+    assert!(active_search(&harness.wait(ms(1500))).is_some());
 }
 
 #[test]
 fn an_exploded_king_needs_no_move_of_ours() {
     let line = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1h1 f8d6 f3d4 d6h2";
     let (mut harness, actions) = Harness::at(Side::White, line);
-    assert!(thinking(&actions).is_none() && posts(&actions) == 0);
+    assert!(active_search(&actions).is_none() && posts(&actions) == 0);
     assert!(
         reopens(&harness.wait(ms(3000))),
         "the end must be on its way"

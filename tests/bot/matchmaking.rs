@@ -31,7 +31,7 @@ async fn lichess(rules: practice::ServerRules) -> ServerHandle {
 
 struct Bot {
     client: Client,
-    listeners: EventBus,
+    event_bus: EventBus,
     control: ControlHandle,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
@@ -67,9 +67,9 @@ impl Bot {
         }];
         change(&mut settings);
         let shutdown = Shutdown::default();
-        let listeners = EventBus::new();
+        let event_bus = EventBus::new();
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -78,7 +78,7 @@ impl Bot {
             }),
             settings,
             timing: BotTiming::default().faster(FASTER),
-            listeners: listeners.clone(),
+            event_bus: event_bus.clone(),
             state: BotState::nowhere(),
             lists: ListSources::default(),
         };
@@ -86,7 +86,7 @@ impl Bot {
         let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
         Self {
             client,
-            listeners,
+            event_bus,
             control,
             shutdown,
             task,
@@ -120,7 +120,7 @@ async fn an_opponent_is_found_and_met_with_both_colours() {
     let server = lichess(practice::ServerRules::default()).await;
     server.invite(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |_| {});
-    let mut events = bot.listeners.subscribe();
+    let mut events = bot.event_bus.subscribe();
     let mut colors = Vec::new();
     while colors.len() < 2 {
         let joined = next(&mut events, |it| matches!(it, BotEvent::Joined { .. })).await;
@@ -141,7 +141,7 @@ async fn the_last_opponent_is_challenged_again_on_command() {
     let bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.color_pairs = false;
     });
-    let mut events = bot.listeners.subscribe();
+    let mut events = bot.event_bus.subscribe();
     let joined = |it: &BotEvent| matches!(it, BotEvent::Joined { .. });
     let first = next(&mut events, joined).await;
     // From here on matchmaking sends only manual challenges.
@@ -171,8 +171,8 @@ async fn a_failed_manual_challenge_is_logged_with_the_reason() {
     let bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.enabled = false;
     });
-    let mut events = bot.listeners.subscribe();
-    let event_log = bot.listeners.event_log();
+    let mut events = bot.event_bus.subscribe();
+    let event_log = bot.event_bus.event_log();
     let mut changes = event_log.changes();
     next(&mut events, |it| matches!(it, BotEvent::Online)).await;
     let partner = server.invite(Partner::Random, Duration::ZERO);
@@ -213,7 +213,7 @@ async fn two_bots_with_matchmaking_find_each_other() {
         settings.matchmaking.enabled = false;
     });
     // A bot that is not online yet is not looked for again so soon.
-    let mut news = two.listeners.subscribe();
+    let mut news = two.event_bus.subscribe();
     next(&mut news, |it| matches!(it, BotEvent::Online)).await;
     let one = Bot::seeking(&server, "One", |_| {});
     let first = next(&mut started, |it| matches!(it, Event::Started { .. })).await;
@@ -277,7 +277,7 @@ async fn a_spent_daily_limit_stops_matchmaking() {
     tokio::time::timeout(PATIENCE, refused).await.unwrap();
     let made = bot.client.calls(EndpointClass::Create);
     assert_eq!(made, 2, "one game, one refusal");
-    let event_log = bot.listeners.event_log().clone();
+    let event_log = bot.event_bus.event_log().clone();
     bot.end().await;
     let events = event_log.events(1000);
     let on_record = events

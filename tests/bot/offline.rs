@@ -110,10 +110,10 @@ impl Ground {
             ..Settings::default()
         };
         settings.limits.bot_games = 10_000;
-        let listeners = EventBus::new();
-        let (told, shutdown) = (listeners.subscribe(), Shutdown::default());
+        let event_bus = EventBus::new();
+        let (told, shutdown) = (event_bus.subscribe(), Shutdown::default());
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.clone(),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -122,7 +122,7 @@ impl Ground {
             }),
             settings,
             timing: BotTiming::default().faster(FASTER),
-            listeners,
+            event_bus,
             state: state.clone(),
             lists: ListSources::default(),
         };

@@ -5,8 +5,8 @@ use megaton::engine::{SearchResult, StopReason};
 use megaton::lichess::{BySide, Side};
 
 use crate::harness::{
-    Harness, ms, notes, posted, posts, refused, reopens, settings, state, stops, thinking, thought,
-    uci,
+    Harness, active_search, ms, notes, posted, posts, refused, reopens, search_result, settings,
+    state, stops, uci,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -14,7 +14,7 @@ const LINE: &str = "g1f3 f7f6";
 #[test]
 fn our_turn_is_searched_and_the_result_is_sent() {
     let (mut harness, actions) = Harness::at(Side::Black, "g1f3");
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     assert_eq!(
         posted(&harness.think(request_id, "f7f6")).unwrap().uci,
         "f7f6"
@@ -24,7 +24,7 @@ fn our_turn_is_searched_and_the_result_is_sent() {
 #[test]
 fn the_opponents_turn_requires_nothing() {
     let (_, actions) = Harness::at(Side::White, "g1f3");
-    assert!(thinking(&actions).is_none());
+    assert!(active_search(&actions).is_none());
     assert_eq!(posts(&actions), 0);
 }
 
@@ -114,7 +114,7 @@ fn an_ok_whose_stream_does_not_open_is_never_repeated_blindly() {
     assert_eq!(posts(&harness.wait(ms(120_000))), 0);
     // The move had arrived, and the opponent has replied: the bot searches the next one.
     let actions = harness.open("g1f3 f7f6 e2e3 e7e6");
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
     assert_eq!(posts(&actions), 0);
 }
 
@@ -153,16 +153,16 @@ fn after_a_refusal_another_move_needs_a_fresh_opening() {
     let actions = harness.answer(post.request_id, refused("Piece on e2 cannot move to e3"));
     assert!(reopens(&actions));
     // Neither a state on the old stream, nor an earlier requested opening, nor time suffices.
-    assert!(thinking(&harness.state(LINE)).is_none());
+    assert!(active_search(&harness.state(LINE)).is_none());
     let full = crate::harness::full(Side::White, state(LINE));
-    assert!(thinking(&harness.open_with(full, before)).is_none());
+    assert!(active_search(&harness.open_with(full, before)).is_none());
     let waited = harness.wait(ms(60_000));
-    assert!(posts(&waited) == 0 && thinking(&waited).is_none());
+    assert!(posts(&waited) == 0 && active_search(&waited).is_none());
     let actions = harness.open(LINE);
-    let search = thinking(&actions).expect("the ply is still owed");
-    let barred = uci(&harness.machine, "e2e3");
+    let search = active_search(&actions).expect("the ply is still owed");
+    let refused_calls = uci(&harness.machine, "e2e3");
     assert!(!search.limits.searchmoves.is_empty());
-    assert!(!search.limits.searchmoves.contains(&barred));
+    assert!(!search.limits.searchmoves.contains(&refused_calls));
     // Even a search that repeats the refused move cannot force it.
     let second = posted(&harness.think(search.request_id, "e2e3")).unwrap();
     assert_ne!(second.uci, "e2e3");
@@ -178,7 +178,7 @@ fn not_your_turn_means_that_the_bot_is_behind() {
     assert!(reopens(&actions));
     // The first sending had arrived, and the opponent has moved already.
     let actions = harness.open("g1f3 f7f6 e2e3 e7e6");
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
     assert_eq!(posts(&actions), 0);
 }
 
@@ -226,7 +226,8 @@ fn a_429_on_a_short_clock_is_retried_but_never_faster_than_every_two_seconds() {
     let mut short = state(LINE);
     short.time.white = Some(ms(30_000));
     let actions = harness.open_with(crate::harness::full(Side::White, short), harness.now);
-    let mut post = posted(&harness.think(thinking(&actions).unwrap().request_id, "e2e3")).unwrap();
+    let mut post =
+        posted(&harness.think(active_search(&actions).unwrap().request_id, "e2e3")).unwrap();
     for _ in 0..10 {
         let wait = Some(ms(60_000));
         harness.answer(post.request_id, CallOutcome::Limited { wait });
@@ -263,17 +264,17 @@ fn a_reopening_sends_a_lost_move_at_once() {
 #[test]
 fn a_state_without_a_new_move_starts_nothing() {
     let (mut harness, actions) = Harness::at(Side::White, LINE);
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     let mut more_time = state(LINE);
     more_time.time.white = Some(ms(195_000));
     let mut offer = state(LINE);
     offer.draw_offer.black = true;
     for same in [more_time, offer, state(LINE)] {
         let actions = harness.state_with(same);
-        assert!(thinking(&actions).is_none() && !stops(&actions));
+        assert!(active_search(&actions).is_none() && !stops(&actions));
     }
     assert!(
-        thinking(&harness.open(LINE)).is_none(),
+        active_search(&harness.open(LINE)).is_none(),
         "nor does a reopening"
     );
     assert_eq!(posts(&harness.think(request_id, "e2e3")), 1);
@@ -284,14 +285,14 @@ fn a_state_without_a_new_move_starts_nothing() {
 fn two_missed_plies_are_caught_up_with() {
     let (mut harness, _) = Harness::posted(Side::White, LINE, "e2e3");
     let actions = harness.state("g1f3 f7f6 e2e3 e7e6");
-    assert!(thinking(&actions).is_some());
+    assert!(active_search(&actions).is_some());
     assert_eq!(harness.machine.ply(), 4);
 }
 
 #[test]
 fn a_late_search_yields_its_best_move_so_far() {
     let (mut harness, actions) = Harness::at(Side::White, LINE);
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     let actions = harness.wait(ms(120_000));
     let asked = actions.iter().any(|action| {
         matches!(action, megaton::bot::game::GameEffect::TakeBest { request_id: t } if *t == request_id)
@@ -302,7 +303,7 @@ fn a_late_search_yields_its_best_move_so_far() {
 #[test]
 fn the_best_move_so_far_is_sent_and_the_search_stopped() {
     let (mut harness, actions) = Harness::at(Side::White, LINE);
-    let request_id = thinking(&actions).unwrap().request_id;
+    let request_id = active_search(&actions).unwrap().request_id;
     let best = Some(uci(&harness.machine, "d2d4"));
     let actions = harness.apply(GameInput::BestSoFar { request_id, best });
     assert_eq!(posted(&actions).unwrap().uci, "d2d4");
@@ -318,8 +319,8 @@ fn the_best_move_so_far_is_sent_and_the_search_stopped() {
 fn a_search_without_a_playable_move_costs_no_game() {
     for best in [None, Some("a7a5"), Some("e2e5")] {
         let (mut harness, actions) = Harness::at(Side::White, LINE);
-        let request_id = thinking(&actions).unwrap().request_id;
-        let mut nonsense = thought("e2e3", megaton::engine::Score::Cp(0), &harness.machine);
+        let request_id = active_search(&actions).unwrap().request_id;
+        let mut nonsense = search_result("e2e3", megaton::engine::Score::Cp(0), &harness.machine);
         nonsense.best = best.map(|uci| {
             let [from, to] = [&uci[..2], &uci[2..]].map(|square| square.parse().unwrap());
             megaton::rules::Move::normal(from, to)
@@ -328,9 +329,9 @@ fn a_search_without_a_playable_move_costs_no_game() {
             ended: StopReason::Failed,
             ..nonsense
         };
-        let actions = harness.apply(GameInput::Thought {
+        let actions = harness.apply(GameInput::SearchDone {
             request_id,
-            thought: nonsense,
+            search_result: nonsense,
         });
         let post = posted(&actions).expect("a safe move");
         assert!(
@@ -341,7 +342,7 @@ fn a_search_without_a_playable_move_costs_no_game() {
                 .parse_uci(&post.uci)
                 .is_ok()
         );
-        assert!(notes(&actions).contains(&Anomaly::NoThought));
+        assert!(notes(&actions).contains(&Anomaly::NoSearchResult));
     }
 }
 
@@ -350,7 +351,7 @@ fn an_only_move_needs_no_search() {
     // After the queen's check the king has nowhere to go: one block, one move.
     let line = "e2e4 f7f6 d1h5";
     let (_, actions) = Harness::at(Side::Black, line);
-    assert!(thinking(&actions).is_none());
+    assert!(active_search(&actions).is_none());
     assert_eq!(posted(&actions).unwrap().uci, "g7g6");
 }
 

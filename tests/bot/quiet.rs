@@ -6,7 +6,7 @@ use megaton::bot::game::{DrawOffer, GameEffect};
 use megaton::engine::Score;
 use megaton::lichess::Side;
 
-use crate::harness::{Harness, posted, thinking};
+use crate::harness::{Harness, active_search, posted};
 
 const MOVES: &str = "a2a3 a7a6 b2b3 b7b6 c2c3 c7c6 d2d3 d7d6 e2e3 e7e6 f2f3 f7f6 g2g3 g7g6 \
     h2h3 h7h6 a3a4 a6a5 d3d4 d6d5 g3g4 g6g5 a1a2 a8a7 a2b2 a7b7 b2c2 b7c7 c2d2 c7d7 d2e2 d7e7 \
@@ -52,7 +52,7 @@ pub(crate) fn along(mut harness: Harness, list: &str, score: Score) -> Played {
     let moves: Vec<_> = list.split_ascii_whitespace().collect();
     let mut actions = harness.open("");
     for ply in 0..moves.len() {
-        if let Some(search) = thinking(&actions).filter(|_| harness.is_our_turn()) {
+        if let Some(search) = active_search(&actions).filter(|_| harness.is_our_turn()) {
             actions.extend(harness.think_with(search.request_id, moves[ply], score));
         }
         actions.extend(harness.state(&moves[..=ply].join(" ")));
@@ -79,7 +79,7 @@ pub(crate) fn play_on(
     for ply in 0..plies {
         let next = line(ply + 1);
         if ply.is_multiple_of(2) == (harness.us == Side::White) {
-            let request_id = thinking(&actions).expect("our turn").request_id;
+            let request_id = active_search(&actions).expect("our turn").request_id;
             let ours = next.rsplit(' ').next().unwrap_or_default().to_owned();
             let sent = harness.think_with(request_id, &ours, score(ply));
             assert_eq!(posted(&sent).expect("a move").uci, ours);

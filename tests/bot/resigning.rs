@@ -6,8 +6,8 @@ use megaton::engine::{Score, SearchResult, StopReason};
 use megaton::lichess::{GameState, OpponentGone, Side};
 
 use crate::harness::{
-    Harness, asks, ms, posted, posts, refused, remembered, settings, state, stops, thinking,
-    thought,
+    Harness, active_search, asks, ms, posted, posts, refused, remembered, search_result, settings,
+    state, stops,
 };
 use crate::quiet::{line, play_on, played};
 
@@ -58,16 +58,16 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Game
     let mut harness = played(Side::White, resigning(), 3, lost).harness;
     let mut turn = state(&line(4));
     let ours = line(5).rsplit(' ').next().expect("a move").to_owned();
-    let mut last = thought("a2a3", Score::Cp(-3000), &harness.machine);
+    let mut last = search_result("a2a3", Score::Cp(-3000), &harness.machine);
     change(&mut last, &mut turn);
     let mut shown = turn.clone();
-    let request_id = thinking(&harness.state_with(turn))
+    let request_id = active_search(&harness.state_with(turn))
         .expect("our turn")
         .request_id;
     last.best = harness.machine.game().position().parse_uci(&ours).ok();
-    harness.apply(megaton::bot::game::GameInput::Thought {
+    harness.apply(megaton::bot::game::GameInput::SearchDone {
         request_id,
-        thought: last,
+        search_result: last,
     });
     shown.moves = line(5);
     asks(&harness.state_with(shown))
@@ -76,15 +76,15 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Game
 #[test]
 fn only_deep_searches_on_a_healthy_clock_count() {
     assert_eq!(last_move(|_, _| {}), [GameRequest::Resign]);
-    assert_eq!(last_move(|thought, _| thought.depth = 8), []);
-    let proof = last_move(|thought, _| {
-        thought.depth = 3;
-        thought.score = Score::Mate(-1);
-        thought.ended = StopReason::Decided;
+    assert_eq!(last_move(|search_result, _| search_result.depth = 8), []);
+    let proof = last_move(|search_result, _| {
+        search_result.depth = 3;
+        search_result.score = Score::Mate(-1);
+        search_result.ended = StopReason::Decided;
     });
     assert_eq!(proof, [GameRequest::Resign], "a proof needs no depth");
     assert_eq!(
-        last_move(|thought, _| thought.ended = StopReason::Failed),
+        last_move(|search_result, _| search_result.ended = StopReason::Failed),
         []
     );
     assert_eq!(last_move(|_, state| state.time.white = Some(ms(9_000))), []);
@@ -102,7 +102,7 @@ fn the_bot_does_not_resign_to_an_opponent_who_is_about_to_flag() {
 #[test]
 fn the_bot_does_not_resign_to_an_opponent_who_left() {
     let mut harness = played(Side::White, resigning(), 3, lost).harness;
-    let request_id = thinking(&harness.state(&line(4))).unwrap().request_id;
+    let request_id = active_search(&harness.state(&line(4))).unwrap().request_id;
     harness.apply(megaton::bot::game::GameInput::Gone(OpponentGone {
         gone: true,
         claim_win_in: Some(ms(20_000)),
@@ -119,7 +119,9 @@ fn the_bot_does_not_resign_while_its_next_move_would_explode_the_king() {
     settings.resign.moves = 1;
     let resigned = |ours: &str| {
         let mut harness = Harness::with(Side::White, settings.clone());
-        let request_id = thinking(&harness.open("e2e3 a7a6")).unwrap().request_id;
+        let request_id = active_search(&harness.open("e2e3 a7a6"))
+            .unwrap()
+            .request_id;
         harness.think_with(request_id, ours, Score::Cp(-3000));
         asks(&harness.state(&format!("e2e3 a7a6 {ours}")))
     };
@@ -147,7 +149,7 @@ fn a_lost_resignation_is_repeated_until_they_move() {
     let mut harness = played(Side::White, resigning(), 5, lost).harness;
     harness.asked(GameRequest::Resign, CallOutcome::Lost);
     let actions = harness.state(&line(6));
-    assert!(thinking(&actions).is_some(), "the game goes on");
+    assert!(active_search(&actions).is_some(), "the game goes on");
     assert_eq!(asks(&harness.wait(ms(1100))), []);
 }
 
@@ -161,7 +163,7 @@ fn a_resignation_without_effect_is_repeated() {
 
 /// The opponent moves, then we do with this score; returns the requests once that move stands.
 fn moves(harness: &mut Harness, number: usize, score: i32) -> Vec<GameRequest> {
-    let search = thinking(&harness.state(&line(number - 1))).expect("our turn");
+    let search = active_search(&harness.state(&line(number - 1))).expect("our turn");
     let moves = line(number);
     let ours = moves.rsplit(' ').next().expect("our move");
     harness.think_with(search.request_id, ours, Score::Cp(score));
@@ -208,7 +210,7 @@ fn after_a_wait_that_ends_on_our_turn_resigning_follows_once_our_move_stands() {
     let mut harness = played(Side::White, resigning(), 5, lost).harness;
     let wait = Some(ms(10_000));
     harness.asked(GameRequest::Resign, CallOutcome::Limited { wait });
-    let request_id = thinking(&harness.state(&line(6))).unwrap().request_id;
+    let request_id = active_search(&harness.state(&line(6))).unwrap().request_id;
     assert_eq!(asks(&harness.wait(ms(11_000))), []);
     let ours = line(7).rsplit(' ').next().unwrap().to_owned();
     harness.think_with(request_id, &ours, Score::Cp(-3000));
@@ -250,7 +252,7 @@ fn a_human_may_take_back_so_often_in_a_casual_game() {
         if granted {
             // The shorter list stops the search and starts another.
             let shorter = harness.state(&line(plies - 2));
-            assert!(thinking(&shorter).is_some());
+            assert!(active_search(&shorter).is_some());
         }
     }
 }
@@ -285,11 +287,11 @@ fn rated_games_bots_and_a_used_up_limit_get_a_refusal() {
 #[test]
 fn a_move_on_its_way_is_not_taken_back() {
     let mut harness = casual(settings(), ResumeState::default(), false);
-    let request_id = thinking(&harness.open(&line(4))).map(|search| search.request_id);
+    let request_id = active_search(&harness.open(&line(4))).map(|search| search.request_id);
     assert!(request_id.is_none(), "the search goes on");
     let mut harness = Harness::with(Side::White, settings());
     harness.casual = true;
-    let request_id = thinking(&harness.open(&line(4))).unwrap().request_id;
+    let request_id = active_search(&harness.open(&line(4))).unwrap().request_id;
     let ours = line(5).rsplit(' ').next().unwrap().to_owned();
     posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     let actions = harness.state_with(proposal(&line(4)));

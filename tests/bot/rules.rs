@@ -448,7 +448,7 @@ fn every_rule_about_how_often_says_later() {
             Later,
         ),
         (
-            |c| c.open = Availability::Alarm,
+            |c| c.open = Availability::Alert,
             ChallengeRule::Alarm,
             Later,
         ),

@@ -27,7 +27,7 @@ pub(crate) fn patient() -> BotTiming {
 /// A whole bot that plays on a test server.
 pub(crate) struct Bot {
     pub(crate) shutdown: Shutdown,
-    pub(crate) listeners: EventBus,
+    pub(crate) event_bus: EventBus,
     pub(crate) task: JoinHandle<Result<(), BotError>>,
 }
 
@@ -68,9 +68,9 @@ impl Bot {
 
     fn begin(client: Client, timing: &BotTiming, state: BotState, settings: Settings) -> Self {
         let shutdown = Shutdown::default();
-        let listeners = EventBus::new();
+        let event_bus = EventBus::new();
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client,
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -79,14 +79,14 @@ impl Bot {
             }),
             settings,
             timing: *timing,
-            listeners: listeners.clone(),
+            event_bus: event_bus.clone(),
             state,
             lists: ListSources::default(),
         };
         let task = tokio::spawn(run(options, shutdown.clone()));
         Self {
             shutdown,
-            listeners,
+            event_bus,
             task,
         }
     }

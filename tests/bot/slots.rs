@@ -126,7 +126,7 @@ fn the_bots_own_challenge_holds_a_slot_and_becomes_its_game() {
     assert_eq!(fixture.held("o1"), []);
     assert_eq!(fixture.started(game("o1", bot("nuke"))), play("o1"));
     assert_eq!(
-        (fixture.account.taken(), fixture.account.is_asking()),
+        (fixture.account.taken(), fixture.account.has_outgoing()),
         (1, false)
     );
     // The only slot that bots may have is taken.
@@ -145,7 +145,7 @@ fn the_bots_own_challenge_is_withdrawn_before_another_is_accepted_in_its_slot() 
         assert_eq!(fixture.account.taken(), 1);
         assert_eq!(fixture.canceled("o1", CallOutcome::Done), accept("c1"));
         assert_eq!(
-            (fixture.account.taken(), fixture.account.is_asking()),
+            (fixture.account.taken(), fixture.account.has_outgoing()),
             (1, false)
         );
     }
@@ -160,7 +160,7 @@ fn the_bots_own_challenge_stays_while_there_is_another_slot() {
         fixture.challenged(challenge("c1", player("a"))),
         accept("c1")
     );
-    assert!(fixture.account.is_asking());
+    assert!(fixture.account.has_outgoing());
     // If a bot may not have the slot, withdrawing the bot's own challenge would not help it.
     let mut fixture = Fixture::with(|settings| {
         settings.challenge.concurrency = 2;
@@ -204,7 +204,7 @@ fn a_game_that_begins_before_the_answer_with_its_id_takes_one_slot() {
     assert_eq!(fixture.account.taken(), 1);
     assert_eq!(fixture.held("o1"), []);
     assert_eq!(
-        (fixture.account.taken(), fixture.account.is_asking()),
+        (fixture.account.taken(), fixture.account.has_outgoing()),
         (1, false)
     );
 
@@ -214,7 +214,7 @@ fn a_game_that_begins_before_the_answer_with_its_id_takes_one_slot() {
     fixture.started(game("g1", bot("nuke")));
     assert_eq!(fixture.held("o1"), []);
     assert_eq!(
-        (fixture.account.taken(), fixture.account.is_asking()),
+        (fixture.account.taken(), fixture.account.has_outgoing()),
         (2, true)
     );
 }
@@ -627,7 +627,7 @@ fn a_pause_ends_and_so_does_an_alert() {
     let mut fixture = Fixture::new(1);
     for (close, open) in [
         (AccountEvent::Pause, AccountEvent::Resume),
-        (AccountEvent::Alarm(true), AccountEvent::Alarm(false)),
+        (AccountEvent::Alert(true), AccountEvent::Alert(false)),
     ] {
         fixture.apply(&close);
         assert_eq!(

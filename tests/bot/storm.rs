@@ -13,7 +13,7 @@ use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
-use crate::harness::{Harness, ms, settings, state, thought};
+use crate::harness::{Harness, ms, search_result, settings, state};
 use crate::running::{Bot, all_over};
 use crate::server::Server;
 
@@ -170,7 +170,7 @@ struct Storm {
     harness: Harness,
     /// The game on the server.
     truth: Game,
-    thinking: Option<RequestId>,
+    active_search: Option<RequestId>,
     /// The move being sent.
     sent: Option<(RequestId, Move, DrawOffer)>,
     /// The move sent after this list, which must not change.
@@ -203,7 +203,7 @@ impl Storm {
             granted: 0,
             offered: 0,
             truth: Game::new(),
-            thinking: None,
+            active_search: None,
             sent: None,
             committed: None,
             refused_at: None,
@@ -288,11 +288,11 @@ impl Storm {
                     assert!(known.position().is_legal(reply) && limits.ponder);
                     assert!(known.ply().is_multiple_of(2) != (self.harness.us == Side::White));
                 }
-                GameEffect::Think { request_id, limits } => {
+                GameEffect::Search { request_id, limits } => {
                     assert!(limits.hard_deadline.is_some());
-                    self.thinking = Some(request_id);
+                    self.active_search = Some(request_id);
                 }
-                GameEffect::StopThinking => self.thinking = None,
+                GameEffect::StopSearch => self.active_search = None,
                 GameEffect::TakeBest { request_id } => {
                     let input = GameInput::BestSoFar {
                         request_id,
@@ -306,12 +306,12 @@ impl Storm {
                     uci,
                     draw,
                 } => self.posted(request_id, &uci, draw),
-                GameEffect::Ask(request) => self.ask(request),
-                GameEffect::Remember(Persist::DrawOffered { so_far }) => {
+                GameEffect::Request(request) => self.ask(request),
+                GameEffect::Persist(Persist::DrawOffered { so_far }) => {
                     assert_eq!(so_far, self.offered + 1);
                     self.offered = so_far;
                 }
-                GameEffect::Remember(Persist::TakebackGranted { so_far }) => {
+                GameEffect::Persist(Persist::TakebackGranted { so_far }) => {
                     assert_eq!(so_far, self.granted + 1);
                     self.granted = so_far;
                 }
@@ -375,7 +375,7 @@ impl Storm {
             assert_eq!(*committed, played, "two moves for one ply");
         }
         self.committed = Some((after, played));
-        self.thinking = None;
+        self.active_search = None;
         self.sent = Some((request_id, played, draw));
     }
 
@@ -430,7 +430,7 @@ impl Storm {
                 let actions = self.harness.wait(ms(*time));
                 self.take(actions);
             }
-            Event::Lag { ms: cost } => self.harness.machine.expect_lag(Latency {
+            Event::Lag { ms: cost } => self.harness.machine.set_latency(Latency {
                 learned: ms(*cost),
                 ..Latency::default()
             }),
@@ -456,18 +456,20 @@ impl Storm {
             Event::Asked(reply) => {
                 let request = self.asked.take().unwrap_or(GameRequest::Abort);
                 let answer = CallOutcome::from(*reply);
-                let actions = self.harness.apply(GameInput::Asked { request, answer });
+                let actions = self
+                    .harness
+                    .apply(GameInput::RequestDone { request, answer });
                 self.take(actions);
             }
         }
     }
 
     fn think(&mut self, pick: usize, sound: bool, score: i32) {
-        let Some(request_id) = self.thinking else {
+        let Some(request_id) = self.active_search else {
             return;
         };
         let legal = self.harness.machine.game().position().legal_moves();
-        let mut answer = thought("a1a1", Score::Cp(score), &self.harness.machine);
+        let mut answer = search_result("a1a1", Score::Cp(score), &self.harness.machine);
         let best = if sound {
             legal[pick % legal.len()]
         } else {
@@ -484,9 +486,9 @@ impl Storm {
                 .legal_moves();
             answer.ponder = replies.iter().copied().nth(pick / 7 % replies.len().max(1));
         }
-        let actions = self.harness.apply(GameInput::Thought {
+        let actions = self.harness.apply(GameInput::SearchDone {
             request_id,
-            thought: answer,
+            search_result: answer,
         });
         self.take(actions);
     }

@@ -6,7 +6,7 @@ use megaton::engine::{Ranked, Score, SearchResult, StopReason};
 use megaton::lichess::Side;
 use proptest::prelude::*;
 
-use super::harness::{Harness, posted, thinking, thought, uci};
+use super::harness::{Harness, active_search, posted, search_result, uci};
 
 /// The search's ranking of the first move, best first.
 const RANKING: [(&str, i32); 5] = [
@@ -29,7 +29,7 @@ fn harness(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Harness {
 }
 
 fn lines(actions: &[GameEffect]) -> usize {
-    thinking(actions).expect("it thinks").limits.multipv
+    active_search(actions).expect("it thinks").limits.multipv
 }
 
 fn ranked(harness: &Harness, ranking: &[(&str, i32)]) -> SearchResult {
@@ -40,15 +40,15 @@ fn ranked(harness: &Harness, ranking: &[(&str, i32)]) -> SearchResult {
     });
     SearchResult {
         ranking: ranking.collect(),
-        ..thought(best, Score::Cp(cp), &harness.machine)
+        ..search_result(best, Score::Cp(cp), &harness.machine)
     }
 }
 
 /// The move sent after this search result for the first move.
-fn sent(harness: &mut Harness, request_id: RequestId, thought: SearchResult) -> String {
-    let actions = harness.apply(GameInput::Thought {
+fn sent(harness: &mut Harness, request_id: RequestId, search_result: SearchResult) -> String {
+    let actions = harness.apply(GameInput::SearchDone {
         request_id,
-        thought,
+        search_result,
     });
     posted(&actions).expect("a move is sent").uci
 }
@@ -57,9 +57,9 @@ fn sent(harness: &mut Harness, request_id: RequestId, thought: SearchResult) -> 
 fn first_move(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> String {
     let mut harness = harness(earlier, change);
     let actions = harness.open("");
-    let request_id = thinking(&actions).expect("it is our turn").request_id;
-    let thought = ranked(&harness, &RANKING);
-    sent(&mut harness, request_id, thought)
+    let request_id = active_search(&actions).expect("it is our turn").request_id;
+    let search_result = ranked(&harness, &RANKING);
+    sent(&mut harness, request_id, search_result)
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn a_deviation_costs_no_more_than_allowed() {
     for seed in 0..50 {
         let mut harness = harness(&[EARLIER], |settings| settings.variety.loss = 5);
         harness.machine.avoid([EARLIER], seed);
-        let request_id = thinking(&harness.open("")).unwrap().request_id;
-        let thought = ranked(&harness, &RANKING);
-        assert_eq!(sent(&mut harness, request_id, thought), "b1c3");
+        let request_id = active_search(&harness.open("")).unwrap().request_id;
+        let search_result = ranked(&harness, &RANKING);
+        assert_eq!(sent(&mut harness, request_id, search_result), "b1c3");
     }
     assert_eq!(
         first_move(&[EARLIER], |settings| settings.variety.loss = 4),
@@ -109,9 +109,9 @@ fn the_same_seed_picks_the_same_move_and_another_may_not() {
     let draw = |seed| {
         let mut harness = harness(&[], |_| ());
         harness.machine.avoid([EARLIER], seed);
-        let request_id = thinking(&harness.open("")).unwrap().request_id;
-        let thought = ranked(&harness, &RANKING);
-        sent(&mut harness, request_id, thought)
+        let request_id = active_search(&harness.open("")).unwrap().request_id;
+        let search_result = ranked(&harness, &RANKING);
+        sent(&mut harness, request_id, search_result)
     };
     let drawn: Vec<_> = (0..40).map(draw).collect();
     assert_eq!(drawn, (0..40).map(draw).collect::<Vec<_>>());
@@ -122,11 +122,15 @@ fn the_same_seed_picks_the_same_move_and_another_may_not() {
 fn a_decided_game_is_not_varied() {
     for score in [Score::Mate(3), Score::Mate(-2)] {
         let mut harness = harness(&[EARLIER], |_| ());
-        let request_id = thinking(&harness.open("")).unwrap().request_id;
-        let mut thought = ranked(&harness, &RANKING);
-        thought.score = score;
-        thought.ranking[0].score = score;
-        assert_eq!(sent(&mut harness, request_id, thought), "g1f3", "{score}");
+        let request_id = active_search(&harness.open("")).unwrap().request_id;
+        let mut search_result = ranked(&harness, &RANKING);
+        search_result.score = score;
+        search_result.ranking[0].score = score;
+        assert_eq!(
+            sent(&mut harness, request_id, search_result),
+            "g1f3",
+            "{score}"
+        );
     }
 }
 
@@ -159,7 +163,7 @@ fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
 #[test]
 fn a_late_search_is_not_waited_for() {
     let mut harness = harness(&[EARLIER], |_| ());
-    let request_id = thinking(&harness.open("")).unwrap().request_id;
+    let request_id = active_search(&harness.open("")).unwrap().request_id;
     let best = Some(uci(&harness.machine, "g1f3"));
     let actions = harness.apply(GameInput::BestSoFar { request_id, best });
     assert_eq!(posted(&actions).expect("at once").uci, "g1f3");
@@ -168,25 +172,25 @@ fn a_late_search_is_not_waited_for() {
 #[test]
 fn a_result_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
     for spoil in [
-        |thought: &mut SearchResult| thought.ranking.clear(),
-        |thought: &mut SearchResult| thought.ended = StopReason::Failed,
+        |search_result: &mut SearchResult| search_result.ranking.clear(),
+        |search_result: &mut SearchResult| search_result.ended = StopReason::Failed,
     ] {
         let mut harness = harness(&[EARLIER], |_| ());
-        let request_id = thinking(&harness.open("")).unwrap().request_id;
-        let mut thought = ranked(&harness, &RANKING);
-        spoil(&mut thought);
-        assert_eq!(sent(&mut harness, request_id, thought), "g1f3");
+        let request_id = active_search(&harness.open("")).unwrap().request_id;
+        let mut search_result = ranked(&harness, &RANKING);
+        spoil(&mut search_result);
+        assert_eq!(sent(&mut harness, request_id, search_result), "g1f3");
     }
 }
 
 #[test]
 fn a_ranking_that_is_an_iteration_behind_does_not_cheapen_a_move() {
     let mut harness = harness(&[EARLIER], |_| ());
-    let request_id = thinking(&harness.open("")).unwrap().request_id;
-    let mut thought = ranked(&harness, &RANKING);
+    let request_id = active_search(&harness.open("")).unwrap().request_id;
+    let mut search_result = ranked(&harness, &RANKING);
     // The interrupted iteration raised the score of the best move.
-    thought.score = Score::Cp(90);
-    assert_eq!(sent(&mut harness, request_id, thought), "g1f3");
+    search_result.score = Score::Cp(90);
+    assert_eq!(sent(&mut harness, request_id, search_result), "g1f3");
 }
 
 #[test]
@@ -207,9 +211,9 @@ proptest! {
         let mut harness = harness(&[], |settings| settings.variety.loss = loss);
         let earlier = ranking[past_lines].0;
         harness.machine.avoid([earlier], seed);
-        let request_id = thinking(&harness.open("")).unwrap().request_id;
-        let thought = ranked(&harness, &ranking);
-        let played = sent(&mut harness, request_id, thought);
+        let request_id = active_search(&harness.open("")).unwrap().request_id;
+        let search_result = ranked(&harness, &ranking);
+        let played = sent(&mut harness, request_id, search_result);
         let cp = ranking.iter().find(|(mv, _)| *mv == played).expect("a ranked move").1;
         prop_assert!(ranking[0].1 - cp <= loss as i32);
         let another = ranking[1..].iter().any(|(_, cp)| ranking[0].1 - cp <= loss as i32);

@@ -163,7 +163,7 @@ async fn a_game_task_that_panics_repeatedly_still_finishes_its_game() {
     let bot = Bot::paced(&server, &timing, |_| {});
     all_over(&server).await;
     assert!(server.world().rounds["g1"].openings > 4, "it did panic");
-    let events = bot.listeners.event_log().events(99);
+    let events = bot.event_bus.event_log().events(99);
     let failed = events
         .iter()
         .filter(|event| event.kind == "engine" && event.game.as_deref() == Some("g1"));
@@ -185,7 +185,7 @@ async fn an_event_loop_that_panics_repeatedly_disturbs_no_game_and_learns_of_the
         .until("the first move", |world| world.rounds["g1"].game.ply() > 1)
         .await;
     server.world().challenge("c1", "atomic");
-    let event_log = bot.listeners.event_log();
+    let event_log = bot.event_bus.event_log();
     let failures = || {
         let events = event_log.events(99);
         events.iter().filter(|event| event.kind == "porter").count()
@@ -333,7 +333,7 @@ async fn correspondence_games_are_visited_and_left_until_they_end() {
         settings.correspondence.think = Duration::from_millis(5);
         settings.challenge.concurrency = 1;
     });
-    let mut ear = bot.listeners.subscribe();
+    let mut ear = bot.event_bus.subscribe();
     // The bot stays for opponents who reply at once; these make it leave.
     server
         .until("those who sleep are left", |world| {
@@ -436,7 +436,7 @@ async fn an_opponent_who_never_moves_makes_the_bot_abort() {
 async fn subscribers_receive_every_move_and_the_end() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
-    let mut ear = bot.listeners.subscribe();
+    let mut ear = bot.event_bus.subscribe();
     server
         .until("online", |world| !world.events.is_empty())
         .await;

@@ -50,11 +50,11 @@ impl Trouble {
     }
 
     /// How often an alarm was raised so far.
-    fn alarms(&mut self) -> Vec<AlertKind> {
+    fn alerts(&mut self) -> Vec<AlertKind> {
         let news = &mut self.bot.news;
         let told = std::iter::from_fn(|| news.try_recv().ok());
         told.filter_map(|event| match event {
-            BotEvent::Alarm { kind, .. } => Some(kind),
+            BotEvent::AlertRaised { kind, .. } => Some(kind),
             _ => None,
         })
         .collect()
@@ -116,8 +116,8 @@ async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goe
         } else {
             AlertKind::Marked
         };
-        let mut raised = trouble.alarms();
-        raised.retain(|alarm| *alarm == kind);
+        let mut raised = trouble.alerts();
+        raised.retain(|alert| *alert == kind);
         assert!(raised.len() <= 1, "said once: {raised:?}");
         trouble.bot.end().await;
         trouble.server.shutdown().await;
@@ -141,7 +141,7 @@ async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
     })
     .await;
     assert!(moves < 100, "{moves} calls of moves");
-    let raised = trouble.alarms();
+    let raised = trouble.alerts();
     let tokens = raised.iter().filter(|kind| **kind == AlertKind::Token);
     assert!(tokens.count() <= 1, "{raised:?}");
     trouble.bot.end().await;

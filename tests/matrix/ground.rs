@@ -309,9 +309,9 @@ pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> 
 fn begin(client: Client, settings: Settings) -> Running {
     let memory = BotState::nowhere();
     memory.set_rules(StateRules::from(&settings));
-    let listeners = EventBus::default();
+    let event_bus = EventBus::default();
     let options = BotOptions {
-        sole: false,
+        exclusive: false,
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: 1,
@@ -326,9 +326,9 @@ fn begin(client: Client, settings: Settings) -> Running {
             post_limit: CALL,
             ..BotTiming::default().faster(SPEED)
         },
-        listeners: listeners.clone(),
+        event_bus: event_bus.clone(),
     };
-    let (shutdown, news) = (Shutdown::default(), listeners.subscribe());
+    let (shutdown, news) = (Shutdown::default(), event_bus.subscribe());
     let (control, commands) = bot::channel();
     let running = bot::run_commanded(options, shutdown.clone(), commands);
     let task = tokio::spawn(async move { running.await.unwrap() });

@@ -23,7 +23,7 @@ fn talkative(settings: &mut Settings) {
 /// room as the server has it, and what the guest heard.
 async fn talks(
     server: &ServerHandle,
-    deed: impl AsyncFn(&Guest, &GameId),
+    fact: impl AsyncFn(&Guest, &GameId),
 ) -> (Vec<String>, Vec<ChatLine>) {
     let token = server.open_bot(BOT).unwrap();
     let guest = Guest::new(server, "Guest").await;
@@ -33,7 +33,7 @@ async fn talks(
     let seen = guest
         .plays_and(&game, async |ply| {
             if ply == 3 {
-                deed(&guest, &game).await;
+                fact(&guest, &game).await;
             }
         })
         .await;

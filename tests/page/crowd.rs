@@ -56,7 +56,7 @@ async fn lets_in(there: &str) -> bool {
 }
 
 /// Whether no one has hung up on this client, nor told it anything.
-fn stands(client: &TcpStream) -> bool {
+fn stalled(client: &TcpStream) -> bool {
     let heard = client.try_read(&mut [0]);
     heard.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
@@ -117,7 +117,7 @@ async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
             }
             assert!((150..=250).contains(&slow.len()), "{}", slow.len());
             moves_made(house.news(), MOVES).await;
-            let stand = slow.iter().filter(|client| stands(client)).count();
+            let stand = slow.iter().filter(|client| stalled(client)).count();
             assert!(stand >= 150, "{stand} stood there all the time");
             drop((deaf, slow));
             while !lets_in(there).await {

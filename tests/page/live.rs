@@ -84,7 +84,7 @@ async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
             assert!(told.contains(word), "no {word}: {told}");
         }
 
-        house.event_log.set_trouble(Some(TROUBLE.to_owned()));
+        house.event_log.set_write_error(Some(TROUBLE.to_owned()));
         let strip = format!(
             "document.querySelector('#alarms:not([hidden]) .alarm')?.textContent.includes('{TROUBLE}')"
         );
@@ -98,7 +98,7 @@ async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
         let row = page.text("#events tbody tr").await;
         assert!(row.contains(TROUBLE), "{row}");
         page.until(&strip).await;
-        house.event_log.set_trouble(None);
+        house.event_log.set_write_error(None);
         page.until("document.querySelector('#alarms').hidden").await;
         browser.client.goto(house.panel()).await.unwrap();
         page.until("document.querySelector('#log .kind.alarm-over')")

@@ -80,7 +80,7 @@ impl World {
         let shutdown = Shutdown::default();
         let (control, commands) = channel();
         let options = bot_options(server.url(), &token);
-        let event_log = options.listeners.event_log().clone();
+        let event_log = options.event_bus.event_log().clone();
         let (watch, watcher) = StatusWatch::new(control.clone());
         tokio::spawn(watcher.run());
         let (reloader, reload) = Reloader::new(None, Config::default(), control.clone());
@@ -251,12 +251,12 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
         ..SearchLimits::default()
     };
     BotOptions {
-        sole: false,
+        exclusive: false,
         client: client(url, token),
         pool: Pool::in_background(&engine),
         settings: Settings { search, ..settings },
         timing: BotTiming::default(),
-        listeners: EventBus::new(),
+        event_bus: EventBus::new(),
         state: BotState::nowhere(),
         lists: ListSources::default(),
     }

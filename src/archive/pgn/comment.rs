@@ -11,7 +11,7 @@ use crate::lichess::Side;
 /// Limits of depth and score beyond which a comment is not believed.
 const DEEPEST: u32 = 255;
 const WIDEST: f64 = 320.0;
-const LONGEST_MATE: i32 = 500;
+const MAX_MATE: i32 = 500;
 
 /// The comment after a move of `mover`, with braces; empty if there is nothing to tell.
 pub(super) fn comment(made: &MoveRecord, mover: Side) -> String {
@@ -87,7 +87,7 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
     };
     let score = if let Some(moves) = score.strip_prefix('#') {
         let distance: Option<i32> = moves.parse().ok();
-        let near = distance.filter(|distance| distance.abs() <= LONGEST_MATE);
+        let near = distance.filter(|distance| distance.abs() <= MAX_MATE);
         near.map(ScoreRecord::Mate)
     } else {
         let pawns: Option<f64> = score.parse().ok();

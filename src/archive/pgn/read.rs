@@ -19,7 +19,7 @@ use crate::lichess::{Side, Status};
 use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
 
 /// Longest game on Lichess, in plies.
-const MOST_PLIES: usize = 600;
+const MAX_PLIES: usize = 600;
 
 /// Why a piece of a file is not a valid game.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -137,8 +137,8 @@ impl Visitor for RecordBuilder {
         if self.result.is_some() {
             return self.give_up("moves after its end".to_owned());
         }
-        if self.moves.len() >= MOST_PLIES {
-            return self.give_up(format!("more than {MOST_PLIES} half-moves"));
+        if self.moves.len() >= MAX_PLIES {
+            return self.give_up(format!("more than {MAX_PLIES} half-moves"));
         }
         let position = self.board.position();
         match position.parse_san(&san.to_string()) {

@@ -17,7 +17,7 @@ use crate::lichess::{Side, Speed, Status, speed_of};
 
 const DAY_SECONDS: u64 = 24 * 3600;
 /// Longest name, in characters.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 /// Plausible ratings.
 const RATINGS: std::ops::RangeInclusive<i32> = 0..=5000;
 
@@ -196,7 +196,7 @@ impl Tags {
         let name: String = of("White", "Black")
             .unwrap_or("?")
             .chars()
-            .take(LONGEST_NAME)
+            .take(MAX_NAME)
             .collect();
         let account = name
             .bytes()

@@ -19,7 +19,7 @@ const VISITS_AT_ONCE: usize = 2;
 const LONG_VISIT: Duration = Duration::from_secs(600);
 
 /// Maximum poll interval, whatever the config says: a game of one day per move must not be missed.
-const LONGEST_POLL: Duration = Duration::from_secs(4 * 3600);
+const MAX_POLL: Duration = Duration::from_secs(4 * 3600);
 
 /// Whether this is a correspondence game, judged by its announcement. A game with a very long clock
 /// looks the same; its first visit plays it to the end.
@@ -63,7 +63,7 @@ impl CorrespondenceGames {
 
     /// Time to the next poll of the list, if there is anything to poll for.
     pub(super) fn poll(&self, rules: &config::Correspondence) -> Option<Duration> {
-        (!self.0.is_empty()).then(|| rules.poll.min(LONGEST_POLL))
+        (!self.0.is_empty()).then(|| rules.poll.min(MAX_POLL))
     }
 
     pub(super) fn len(&self) -> usize {

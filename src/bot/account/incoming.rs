@@ -15,7 +15,7 @@ use crate::bot::game::chat::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
 /// How often to send an accept that got no answer.
-const MOST_TRIES: u32 = 7;
+const MAX_TRIES: u32 = 7;
 
 impl AccountState {
     pub(super) fn challenged(
@@ -39,7 +39,7 @@ impl AccountState {
                 out.push(accepted.accept());
                 self.accepted.push(accepted);
             }
-            Decision::Decline(_) if verdict.wants_only_a_seat() => {
+            Decision::Decline(_) if verdict.lacks_only_a_slot() => {
                 self.wait(challenge, compat, kind, now, out);
             }
             Decision::Decline(reason) => out.push(refusal(challenge, kind, reason, &verdict)),
@@ -132,7 +132,7 @@ impl AccountState {
             places = 0;
         }
         if let Some(gone) = self.queue.push(waiting, places) {
-            out.push(no_seat(&gone));
+            out.push(no_slot(&gone));
         }
         if displaces {
             self.cancel_outgoing(out);
@@ -170,7 +170,7 @@ impl AccountState {
             self.challenged(&waiting.challenge, waiting.compat, now, out);
         }
         for late in self.queue.expired(now) {
-            out.push(no_seat(&late));
+            out.push(no_slot(&late));
         }
     }
 
@@ -227,7 +227,7 @@ impl AccountState {
                     self.state.accepted(id, &opponent, is_bot);
                 }
             }
-            AcceptOutcome::Lost if accepted.tries < MOST_TRIES => {
+            AcceptOutcome::Lost if accepted.tries < MAX_TRIES => {
                 // Retry at once where possible: a challenger kept waiting leaves.
                 let pause = timing.retry.saturating_mul(1 << accepted.tries.min(8)) / 2;
                 let pause = pause.min(timing.retry_cap);
@@ -236,7 +236,7 @@ impl AccountState {
             }
             AcceptOutcome::Limited(wait) => {
                 let wait = wait.unwrap_or(timing.limited_wait);
-                if wait <= patience && accepted.tries < MOST_TRIES {
+                if wait <= patience && accepted.tries < MAX_TRIES {
                     accepted.again = Some(now + wait);
                     accepted.expires = accepted.expires.max(now + wait + timing.again);
                 } else {
@@ -281,7 +281,7 @@ impl AccountState {
     /// Drops an accepted challenge without a game: frees its slot and refunds the quota.
     pub(super) fn drop_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
         let accepted = self.void_accepted(id)?;
-        self.state.give_game_up(&id.as_game());
+        self.state.forget_game(&id.as_game());
         Some(accepted)
     }
 
@@ -335,7 +335,7 @@ fn refusal(
     }))
 }
 
-fn no_seat(waiting: &QueuedChallenge) -> AccountEffect {
+fn no_slot(waiting: &QueuedChallenge) -> AccountEffect {
     AccountEffect::Decline(Box::new(Decline {
         id: waiting.challenge.id.clone(),
         reason: DeclineReason::Later,

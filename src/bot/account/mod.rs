@@ -71,7 +71,7 @@ pub struct AccountState {
     ended: Vec<GameId>,
     shutdown: ShutdownState,
     paused: bool,
-    alarm: bool,
+    alert: bool,
 }
 
 impl AccountState {
@@ -117,7 +117,7 @@ impl AccountState {
             ended: Vec::new(),
             shutdown: ShutdownState::default(),
             paused: false,
-            alarm: false,
+            alert: false,
         }
     }
 
@@ -245,7 +245,7 @@ impl AccountState {
             }
             AccountEvent::Pause => self.paused = true,
             AccountEvent::Resume => self.paused = false,
-            AccountEvent::Alarm(alarm) => self.alarm = *alarm,
+            AccountEvent::Alert(alert) => self.alert = *alert,
             AccountEvent::Drain => self.shutdown.begin(self.settings.shutdown.drain, now),
             _ => return,
         }
@@ -266,7 +266,7 @@ impl AccountState {
                 out.push(AccountEffect::Waiting);
             }
             AccountEvent::Event(event) => {
-                self.note_line(now);
+                self.count_line(now);
                 self.event(event, now, out);
             }
             AccountEvent::Waiting(challenges) => {
@@ -287,7 +287,7 @@ impl AccountState {
                 self.tasks.remove(game);
                 self.correspondence.waits(game);
             }
-            AccountEvent::Standstill { game, stands } => self.games.stand(game, *stands),
+            AccountEvent::Stalled { game, stalled } => self.games.set_stalled(game, *stalled),
             AccountEvent::Tick => self.tick(now, out),
             AccountEvent::Exported { game, answer } => {
                 let me = &self.me;
@@ -361,7 +361,7 @@ impl AccountState {
 
     /// Whether the bot accepts nothing new at all.
     fn is_closed(&self) -> bool {
-        self.is_draining() || self.paused || self.alarm
+        self.is_draining() || self.paused || self.alert
     }
 
     fn plan(&self) -> SlotLimits {
@@ -385,8 +385,8 @@ impl AccountState {
     fn availability(&self, kind: OpponentKind) -> Availability {
         if self.is_draining() {
             Availability::Draining
-        } else if self.alarm {
-            Availability::Alarm
+        } else if self.alert {
+            Availability::Alert
         } else if self.paused {
             Availability::Paused
         } else if kind.is_bot() && !self.state.may_accept_bot().is_granted() {
@@ -416,7 +416,7 @@ impl AccountState {
         }
         let running: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
         let mut missing = self.state.open_games();
-        missing.extend(self.state.untold_ratings());
+        missing.extend(self.state.missing_rating_changes());
         missing.retain(|open| {
             let game = &open.game;
             !running.contains(game) && !self.tracks(game) && !self.tasks.contains(game)

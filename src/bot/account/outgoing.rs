@@ -21,7 +21,7 @@ use crate::bot::state::BotState;
 use crate::lichess::{ChallengeId, ColorChoice, GameInfo, UserId};
 
 /// How often to send a cancellation that got no answer.
-const MOST_TRIES: u32 = 4;
+const MAX_TRIES: u32 = 4;
 
 /// Calls from outside about the bot's own challenge.
 impl AccountState {
@@ -102,7 +102,7 @@ impl AccountState {
     }
 
     /// Whether the bot's own challenge holds a slot.
-    pub fn is_asking(&self) -> bool {
+    pub fn has_outgoing(&self) -> bool {
         self.outgoing.is_some()
     }
 
@@ -138,7 +138,7 @@ impl AccountState {
             CallOutcome::Done | CallOutcome::Gone => self.outgoing = None,
             // It has become a running game, which the list shows.
             CallOutcome::Refused { .. } => self.ask_for_list(now, out),
-            CallOutcome::Lost if outgoing.tries < MOST_TRIES => outgoing.again = Some(retry),
+            CallOutcome::Lost if outgoing.tries < MAX_TRIES => outgoing.again = Some(retry),
             CallOutcome::Limited { wait } => {
                 let wait = wait.unwrap_or(self.timing.limited_wait);
                 if let Some(outgoing) = self.outgoing_of(id) {
@@ -213,7 +213,8 @@ impl AccountState {
     ) -> Result<(), ManualChallengeError> {
         let profiles = &self.settings.matchmaking.profile;
         let order = ManualChallenge::new(user, what, profiles)?;
-        self.matchmaker.order(order.rated(rated).with_color(color))
+        self.matchmaker
+            .queue_manual(order.rated(rated).with_color(color))
     }
 
     /// Challenges the last opponent again with colours reversed. Returns that opponent.
@@ -246,7 +247,7 @@ impl AccountState {
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        let held = self.is_asking();
+        let held = self.has_outgoing();
         let (spare, taken) = (self.spare(), self.taken());
         let directory = OpponentDirectory {
             state: &self.state,
@@ -275,7 +276,7 @@ impl AccountState {
         for effect in effects {
             match effect {
                 MatchmakingEffect::List => out.push(AccountEffect::ListBots),
-                MatchmakingEffect::Look(users) => out.push(AccountEffect::LookUp(users)),
+                MatchmakingEffect::LookUp(users) => out.push(AccountEffect::LookUp(users)),
                 MatchmakingEffect::Find => out.push(AccountEffect::ListOutgoing),
                 MatchmakingEffect::Create(request) => self.create(request, now, out),
                 MatchmakingEffect::Held(id) => {
@@ -331,7 +332,7 @@ impl AccountState {
             self.spent = Some(key);
             out.push(AccountEffect::Create(request));
         } else {
-            let refused = AccountEvent::NotCreated(NotCreated::NoSeat);
+            let refused = AccountEvent::NotCreated(NotCreated::NoSlot);
             self.matchmake(&refused, now, out);
         }
     }

@@ -68,7 +68,7 @@ impl AccountState {
             // A game with another id takes the slot over; a rematch's takes over the quota entry as
             // well.
             if accepted.id != game.id.as_challenge() {
-                self.state.give_game_up(&accepted.id.as_game());
+                self.state.forget_game(&accepted.id.as_game());
                 if accepted.rematch_of.is_none() {
                     self.release_game(&accepted);
                 }
@@ -84,7 +84,7 @@ impl AccountState {
                 origin: Some(Origin::Outgoing),
                 rematch: false,
             }
-        } else if self.has_no_seat_for(game, now) {
+        } else if self.has_no_slot_for(game, now) {
             self.call_off(game, now, out);
             return;
         } else {
@@ -100,7 +100,7 @@ impl AccountState {
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        self.note_begun(game, asked);
+        self.record_start(game, asked);
         if is_parked(game) {
             self.correspondence.told(game, now);
             let poll = self.correspondence.poll(&self.settings.correspondence);
@@ -111,14 +111,14 @@ impl AccountState {
         let active = ActiveGame {
             opponent: game.opponent.id.clone(),
             kind: asked.kind,
-            still: false,
+            stalled: false,
         };
         self.games.insert(game.id.clone(), active);
         self.list_at.get_or_insert(now + self.timing.reconcile);
         out.push(AccountEffect::Play(Box::new(game.clone())));
     }
 
-    fn note_begun(&self, game: &GameInfo, asked: &GameOrigin) {
+    fn record_start(&self, game: &GameInfo, asked: &GameOrigin) {
         self.state.started(&StartedGame {
             game: game.id.clone(),
             opponent: game.opponent.id.clone(),
@@ -131,7 +131,7 @@ impl AccountState {
 
     /// Whether a game that the bot did not ask for is in excess and can still be aborted: before
     /// the bot's first move, and not in an arena, where aborting loses the game.
-    fn has_no_seat_for(&self, game: &GameInfo, now: Instant) -> bool {
+    fn has_no_slot_for(&self, game: &GameInfo, now: Instant) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
         let takes_slot = !is_parked(game);
@@ -183,7 +183,7 @@ impl AccountState {
         if let Some(accepted) = self.accepted.remove(&game.id.as_challenge()) {
             // The game ended before its start was seen, but it did start. It is backfilled after
             // the next list.
-            self.note_begun(game, &GameOrigin::of(&accepted));
+            self.record_start(game, &GameOrigin::of(&accepted));
             let soon = now + self.timing.again;
             self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
         }
@@ -230,7 +230,7 @@ impl AccountState {
     }
 
     /// After a burst of lines, fetch the list: some lines may have been dropped.
-    pub(super) fn note_line(&mut self, now: Instant) {
+    pub(super) fn count_line(&mut self, now: Instant) {
         self.lines.push_back(now);
         if self.lines.len() < CROWD {
             return;

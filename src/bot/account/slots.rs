@@ -69,7 +69,7 @@ pub(super) struct ActiveGame {
     pub(super) opponent: Option<UserId>,
     pub(super) kind: OpponentKind,
     /// A stalled game: has a game task but no slot.
-    pub(super) still: bool,
+    pub(super) stalled: bool,
 }
 
 /// The games with a game task.
@@ -86,9 +86,9 @@ impl ActiveGames {
     }
 
     /// Marks a game as stalled or moving again.
-    pub(super) fn stand(&mut self, id: &GameId, still: bool) {
+    pub(super) fn set_stalled(&mut self, id: &GameId, stalled: bool) {
         if let Some(game) = self.0.get_mut(id) {
-            game.still = still;
+            game.stalled = stalled;
         }
     }
 
@@ -105,7 +105,7 @@ impl ActiveGames {
     }
 
     pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let with_slot = self.0.values().filter(|game| !game.still);
+        let with_slot = self.0.values().filter(|game| !game.stalled);
         with_slot.for_each(|game| tally.add(game.kind));
     }
 
@@ -439,11 +439,11 @@ mod tests {
         let game = ActiveGame {
             opponent: None,
             kind: OpponentKind::Bot,
-            still: false,
+            stalled: false,
         };
         games.insert(id.clone(), game);
-        let mut taken = |still| {
-            games.stand(&id, still);
+        let mut taken = |stalled| {
+            games.set_stalled(&id, stalled);
             let mut tally = SlotUsage::default();
             games.count(&mut tally);
             tally.all

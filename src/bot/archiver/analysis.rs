@@ -22,7 +22,7 @@ use crate::rules::Game;
 /// Older games are not reviewed.
 const RECENT: Duration = Duration::from_secs(30 * 24 * 3600);
 /// After this many searches dropped while no game runs, give the game up.
-const MOST_DROPPED: u32 = 3;
+const MAX_DROPPED: u32 = 3;
 
 /// When and how to review games.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ struct GameAnalyzer {
 impl GameAnalyzer {
     /// Reviews one game; false if there is none left.
     async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
-        if self.event_log.troubles().borrow().is_some() {
+        if self.event_log.write_errors().borrow().is_some() {
             // The result could not be stored.
             return Ok(false);
         }
@@ -90,8 +90,8 @@ impl GameAnalyzer {
             return Ok(false);
         };
         // A game that cannot be reviewed must not block the others.
-        let looked = catch_panic(self.look_at(&game)).await;
-        let review = looked.unwrap_or_else(|reason| {
+        let outcome = catch_panic(self.analyse(&game)).await;
+        let review = outcome.unwrap_or_else(|reason| {
             tracing::error!(game = game.id, reason, "game review failed");
             let mut review = blank(&game);
             review.given_up = true;
@@ -111,7 +111,7 @@ impl GameAnalyzer {
         Ok(true)
     }
 
-    async fn look_at(&self, game: &GameRecord) -> ReviewRecord {
+    async fn analyse(&self, game: &GameRecord) -> ReviewRecord {
         let mut review = blank(game);
         let Some(mut inquiry) = BlunderSearch::new(game) else {
             return review;
@@ -121,12 +121,12 @@ impl GameAnalyzer {
         while let Some(position) = inquiry.next() {
             let lease = engine.get_or_insert_with(|| self.pool.lease());
             match self.search(lease, &position).await {
-                PositionAnalysis::Found(thought) => inquiry.answer(&thought),
+                PositionAnalysis::Found(search_result) => inquiry.answer(&search_result),
                 PositionAnalysis::Interrupted => {
                     engine = None;
                     self.wait_for_quiet().await;
                 }
-                PositionAnalysis::Silent if dropped + 1 < MOST_DROPPED => {
+                PositionAnalysis::Silent if dropped + 1 < MAX_DROPPED => {
                     dropped += 1;
                     engine = None;
                 }
@@ -152,7 +152,7 @@ impl GameAnalyzer {
         let search = engine.think(game, limits);
         let patience = self.rules.time.saturating_mul(self.rules.patience);
         tokio::select! {
-            thought = timeout(patience, answer(&search)) => PositionAnalysis::of(thought.ok().flatten()),
+            search_result = timeout(patience, answer(&search)) => PositionAnalysis::of(search_result.ok().flatten()),
             () = self.wait_for_games() => PositionAnalysis::Interrupted,
         }
     }
@@ -210,14 +210,16 @@ enum PositionAnalysis {
 }
 
 impl PositionAnalysis {
-    fn of(thought: Option<SearchResult>) -> Self {
-        match thought {
-            Some(thought) if thought.ended == StopReason::Failed => Self::Failed,
+    fn of(search_result: Option<SearchResult>) -> Self {
+        match search_result {
+            Some(search_result) if search_result.ended == StopReason::Failed => Self::Failed,
             // It got no core in its time: the answer is a guess.
-            Some(thought) if thought.depth == 0 && thought.ended != StopReason::NoMove => {
+            Some(search_result)
+                if search_result.depth == 0 && search_result.ended != StopReason::NoMove =>
+            {
                 Self::Silent
             }
-            Some(thought) => Self::Found(Box::new(thought)),
+            Some(search_result) => Self::Found(Box::new(search_result)),
             None => Self::Silent,
         }
     }
@@ -225,10 +227,10 @@ impl PositionAnalysis {
 
 /// The answer of a search, without blocking a thread for it.
 async fn answer(search: &Search) -> Option<SearchResult> {
-    let (hand_over, answer) = oneshot::channel();
-    search.on_done(Box::new(move |thought| {
+    let (sender, answer) = oneshot::channel();
+    search.on_done(Box::new(move |search_result| {
         // No receiver any more: a game began.
-        let _ = hand_over.send(thought);
+        let _ = sender.send(search_result);
     }));
     answer.await.ok()
 }
@@ -312,18 +314,18 @@ impl BlunderSearch {
     }
 
     /// Records the search result of the requested position.
-    pub(super) fn answer(&mut self, thought: &SearchResult) {
+    pub(super) fn answer(&mut self, search_result: &SearchResult) {
         let Some(ply) = self.next else { return };
         self.searched += 1;
         let position = self.game.positions()[ply];
-        let score = ScoreRecord::from(thought.score);
+        let score = ScoreRecord::from(search_result.score);
         let ours = GameRecord::mover(ply) == self.us;
         let worth = Eval {
             score: if ours { score } else { score.turned() },
-            line: position.san_line(thought.line.iter().copied().take(LINE)),
+            line: position.san_line(search_result.line.iter().copied().take(LINE)),
         };
         if ours {
-            self.weigh(ply, thought, &worth);
+            self.weigh(ply, search_result, &worth);
         }
         self.after = Some(worth);
         let step = if ours { 2 } else { 1 };
@@ -340,8 +342,8 @@ impl BlunderSearch {
     }
 
     /// Whether the bot's move at `ply` gave something away.
-    fn weigh(&mut self, ply: usize, thought: &SearchResult, before: &Eval) {
-        let (Some(after), Some(better)) = (&self.after, thought.best) else {
+    fn weigh(&mut self, ply: usize, search_result: &SearchResult, before: &Eval) {
+        let (Some(after), Some(better)) = (&self.after, search_result.best) else {
             return;
         };
         let position = self.game.positions()[ply];
@@ -368,7 +370,7 @@ impl BlunderSearch {
             after: after.score,
             better: position.san(better),
             better_uci: better.to_string(),
-            depth: thought.depth,
+            depth: search_result.depth,
             line: before.line.clone(),
             refutation: after.line.clone(),
         };
@@ -401,11 +403,16 @@ mod tests {
         };
         let mut solo = SingleThread::new(&options);
         let mut think = |game: &Game, nodes| Some(solo.think(game, &Limits::nodes(nodes)));
-        let looked = |thought| matches!(PositionAnalysis::of(thought), PositionAnalysis::Found(_));
-        assert!(!looked(think(&Game::new(), 1)), "a guess");
-        assert!(looked(think(&Game::new(), 3000)));
+        let analysed = |search_result| {
+            matches!(
+                PositionAnalysis::of(search_result),
+                PositionAnalysis::Found(_)
+            )
+        };
+        assert!(!analysed(think(&Game::new(), 1)), "a guess");
+        assert!(analysed(think(&Game::new(), 3000)));
         let over = Game::from_uci_moves("g1f3 f7f6 f3d4 a7a6 d4e6 a6a5 e6d8").unwrap();
-        assert!(looked(think(&over, 1)), "there is nothing to search");
+        assert!(analysed(think(&over, 1)), "there is nothing to search");
     }
 }
 

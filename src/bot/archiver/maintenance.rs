@@ -11,7 +11,7 @@ use crate::bot::event_log::EventLog;
 use crate::config;
 
 /// Maximum days summarized in turn after a long gap.
-const MOST_DAYS: u64 = 7;
+const MAX_DAYS: u64 = 7;
 /// Pause between two steps, which leaves the disk to others.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -103,7 +103,7 @@ impl SummaryDays {
             return Ok(summary);
         }
         // A corrected clock may leap over years.
-        self.today = self.today.max(now.saturating_sub(MOST_DAYS));
+        self.today = self.today.max(now.saturating_sub(MAX_DAYS));
         if now <= self.today {
             return Ok(None);
         }
@@ -129,7 +129,7 @@ async fn catch_up(
 }
 
 async fn sum_up(writer: &Writer, event_log: &EventLog, day: u64) -> Result<String, ArchiveError> {
-    if event_log.troubles().borrow().is_some() {
+    if event_log.write_errors().borrow().is_some() {
         // Some of its games may wait in memory.
         return Err(ArchiveError::Failed {
             path: writer.path().to_owned(),
@@ -308,7 +308,7 @@ mod tests {
             today: 3,
             caught_up: false,
         };
-        let trouble = |is_on: bool| event_log.set_trouble(is_on.then(|| "full".to_owned()));
+        let trouble = |is_on: bool| event_log.set_write_error(is_on.then(|| "full".to_owned()));
         trouble(true);
         for now in [3, 3, 4, 5] {
             assert_eq!(days.next(now).await, None);
@@ -335,7 +335,7 @@ mod tests {
         while days.next(1000).await.is_some() {
             leapt += 1;
         }
-        assert_eq!(leapt, MOST_DAYS);
+        assert_eq!(leapt, MAX_DAYS);
     }
 
     #[tokio::test]

@@ -106,11 +106,11 @@ impl Archiver {
         let unfinished = match tokio::time::timeout(PATIENCE, unfinished).await {
             Ok(Ok(unfinished)) => unfinished,
             Ok(Err(error)) => {
-                event_log.set_trouble(Some(writer::trouble(&error, 0)));
+                event_log.set_write_error(Some(writer::trouble(&error, 0)));
                 Vec::new()
             }
             Err(_) => {
-                event_log.set_trouble(Some(writer::slow(writer.path())));
+                event_log.set_write_error(Some(writer::slow(writer.path())));
                 Vec::new()
             }
         };
@@ -131,7 +131,7 @@ impl Archiver {
         let (say_day, days) = watch::channel(None);
         let mut side_tasks = JoinSet::new();
         let say_day = Arc::new(say_day);
-        let again = anew(event_log, "archive maintenance");
+        let again = note_restart(event_log, "archive maintenance");
         let parts = (writer.clone(), event_log.clone(), rules.clone());
         side_tasks.spawn(restart_on_panic(
             "archive maintenance",
@@ -143,7 +143,7 @@ impl Archiver {
             },
         ));
         if rules.settings.review {
-            let again = anew(event_log, "game review");
+            let again = note_restart(event_log, "game review");
             let parts = (writer.clone(), event_log.clone(), pool.clone());
             let review = rules.review.clone();
             side_tasks.spawn(restart_on_panic("game reviewer", rules.revive, move || {
@@ -183,7 +183,7 @@ impl Archiver {
 
 /// Logs every restart of a panicked task from the second start on; the program's log has the
 /// reason.
-fn anew(event_log: &EventLog, what: &'static str) -> impl Fn() + Send + 'static {
+fn note_restart(event_log: &EventLog, what: &'static str) -> impl Fn() + Send + 'static {
     let event_log = event_log.clone();
     let again = AtomicBool::new(false);
     move || {

@@ -161,18 +161,18 @@ async fn cannot_be_used(folder: &TempDir, said: &str) {
     let path = folder.path().join(FILE_NAME);
     let before = fs::read(&path).unwrap();
     let event_log = EventLog::default();
-    let mut troubles = event_log.troubles();
+    let mut write_errors = event_log.write_errors();
     let archiver = start(folder.path(), &event_log).await;
-    let trouble = troubles.borrow_and_update().clone().expect("an alarm");
+    let trouble = write_errors.borrow_and_update().clone().expect("an alarm");
     assert!(trouble.contains(said), "{trouble}");
     open(&event_log, "g1f3");
     lose(&event_log);
-    tokio::time::timeout(GUARD, troubles.changed())
+    tokio::time::timeout(GUARD, write_errors.changed())
         .await
         .expect("tried again")
         .unwrap();
     assert!(
-        troubles
+        write_errors
             .borrow()
             .as_ref()
             .unwrap()
@@ -182,7 +182,7 @@ async fn cannot_be_used(folder: &TempDir, said: &str) {
     fs::rename(&path, folder.path().join("away.db")).unwrap();
     let kept = until(folder.path(), |reader| reader.game(ID).ok()?).await;
     assert_eq!(kept.result(), "0-1");
-    let over = troubles.wait_for(Option::is_none);
+    let over = write_errors.wait_for(Option::is_none);
     tokio::time::timeout(GUARD, over)
         .await
         .expect("over")
@@ -195,7 +195,7 @@ async fn a_missing_folder_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let event_log = EventLog::default();
     let archiver = start(&folder.path().join("gone"), &event_log).await;
-    assert!(event_log.troubles().borrow().is_some());
+    assert!(event_log.write_errors().borrow().is_some());
     open(&event_log, "g1f3");
     tokio::time::timeout(GUARD, archiver.finish())
         .await

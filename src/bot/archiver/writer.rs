@@ -70,7 +70,7 @@ impl ArchiveWriter {
                 return;
             }
             tracing::error!(reason, "archive writer panicked; restarting");
-            self.event_log.set_trouble(Some(fault(&reason)));
+            self.event_log.set_write_error(Some(fault(&reason)));
             tokio::select! {
                 () = self.stop.cancelled() => {}
                 () = backoff.wait() => {}
@@ -109,11 +109,11 @@ impl ArchiveWriter {
                     self.kept.store(version, Ordering::Relaxed);
                     pause = FIRST_PAUSE.min(self.retry);
                     event_log.settle(version);
-                    event_log.set_trouble(None);
+                    event_log.set_write_error(None);
                 }
                 Err(error) => {
                     tracing::debug!(%error, waiting, "cannot write to the archive");
-                    event_log.set_trouble(Some(trouble(&error, waiting)));
+                    event_log.set_write_error(Some(trouble(&error, waiting)));
                     if stopping {
                         tracing::error!(%error, games = waiting, "the latest games were not archived");
                         return;
@@ -148,14 +148,14 @@ impl ArchiveWriter {
         let (event_log, writer) = (&self.event_log, &self.writer);
         let entries = entries(changes);
         // After a failure an empty batch shows whether the file can be used again.
-        if entries.is_empty() && event_log.troubles().borrow().is_none() {
+        if entries.is_empty() && event_log.write_errors().borrow().is_none() {
             return Ok(());
         }
         let mut commit = Box::pin(writer.ask(move |disk| disk.commit(&entries)));
         if let Ok(outcome) = tokio::time::timeout(SLOW, &mut commit).await {
             return outcome;
         }
-        event_log.set_trouble(Some(slow(writer.path())));
+        event_log.set_write_error(Some(slow(writer.path())));
         commit.await
     }
 }
@@ -232,10 +232,14 @@ mod tests {
             }
         });
         let watched = async {
-            let mut troubles = event_log.troubles();
-            let raised = troubles.wait_for(Option::is_some).await.unwrap().clone();
+            let mut write_errors = event_log.write_errors();
+            let raised = write_errors
+                .wait_for(Option::is_some)
+                .await
+                .unwrap()
+                .clone();
             assert!(raised.unwrap().contains("panicked (an injected fault)"));
-            troubles.wait_for(Option::is_none).await.unwrap();
+            write_errors.wait_for(Option::is_none).await.unwrap();
             event_log.note("game", "stored at the end", None);
             stop.cancel();
         };
@@ -271,6 +275,6 @@ mod tests {
             })
             .await;
         assert_eq!(lives, 2, "once more after it was told to");
-        assert!(event_log.troubles().borrow().is_some());
+        assert!(event_log.write_errors().borrow().is_some());
     }
 }

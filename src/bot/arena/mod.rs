@@ -138,7 +138,7 @@ pub fn admits(
             Ineligible::Verdict,
         ),
     ];
-    let first = obstacles.into_iter().find(|(stands, _)| *stands);
+    let first = obstacles.into_iter().find(|(stalled, _)| *stalled);
     first.map_or(Ok(()), |(_, why)| Err(why))
 }
 

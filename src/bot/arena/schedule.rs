@@ -16,21 +16,21 @@ use crate::lichess::{Arena, Event, GameId, GameInfo, JoinOptions, Side, Status};
 /// Seconds between fetches of the tournament list.
 const LIST_EVERY: u32 = 600;
 /// Seconds between fetches of a planned or joined arena.
-const LOOK_EVERY: u32 = 300;
+const REFRESH_EVERY: u32 = 300;
 /// Seconds before its start at which to join.
 const JOIN_BEFORE: u32 = 30;
 /// While idle in an arena, repeat the join after this many seconds; the server counts presence for
 /// 60.
 const PRESENT_EVERY: u32 = 40;
 /// Minimum seconds between two joins: 24 in ten minutes, where the server allows 30.
-const LEAST_BETWEEN: u32 = 25;
+const MIN_BETWEEN: u32 = 25;
 /// Seconds before a refused join is retried, and how often at most.
 const REFUSED_WAIT: u32 = 60;
-const MOST_REFUSALS: u32 = 3;
+const MAX_REFUSALS: u32 = 3;
 /// Seconds without joins after a ban.
 const BAN: u32 = 3600;
 /// Maximum number of planned arenas.
-const MOST_AHEAD: usize = 32;
+const MAX_AHEAD: usize = 32;
 
 /// Origin of a planned arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ struct PlannedArena {
     /// The next join, unless a game of it runs.
     next: Instant,
     /// When to fetch it next.
-    look: Instant,
+    refresh_at: Instant,
     joined: Option<Instant>,
     games: BTreeSet<GameId>,
     /// A call about it is in progress.
@@ -80,7 +80,7 @@ impl PlannedArena {
             begins: None,
             ends: None,
             next: now,
-            look: now,
+            refresh_at: now,
             joined: None,
             games: BTreeSet::new(),
             calling: false,
@@ -201,7 +201,7 @@ impl ArenaSchedule {
         plan.wanted = ArenaRequest::Named;
         plan.entrance = entrance;
         plan.failures = 0;
-        (plan.look, plan.next) = (now, now);
+        (plan.refresh_at, plan.next) = (now, now);
         let mut out = Vec::new();
         self.pass(now, &mut out);
         Some(out)
@@ -277,10 +277,10 @@ impl ArenaSchedule {
         let plans = plans.flat_map(|plan| match plan.stage {
             ArenaState::Ahead => [self.due(plan).filter(|_| self.open), plan.ends],
             ArenaState::In if plan.games.is_empty() && !plan.closed => {
-                [Some(plan.next.min(plan.look)), plan.ends]
+                [Some(plan.next.min(plan.refresh_at)), plan.ends]
             }
-            ArenaState::In if plan.games.is_empty() => [Some(plan.look), plan.ends],
-            ArenaState::In | ArenaState::Unknown => [Some(plan.look), None],
+            ArenaState::In if plan.games.is_empty() => [Some(plan.refresh_at), plan.ends],
+            ArenaState::In | ArenaState::Unknown => [Some(plan.refresh_at), None],
             ArenaState::Leaving => [Some(plan.next), None],
         });
         list.into_iter().chain(plans.flatten()).min()
@@ -310,7 +310,7 @@ impl ArenaSchedule {
             AccountEvent::ArenasListed(arenas) => self.listed(arenas, now, wall),
             AccountEvent::ArenasNotListed(wait) => {
                 self.listing = false;
-                self.list_at = now + wait.unwrap_or_default().max(self.second * LOOK_EVERY);
+                self.list_at = now + wait.unwrap_or_default().max(self.second * REFRESH_EVERY);
             }
             AccountEvent::ArenaShown(arena) => self.shown(arena, now, wall),
             AccountEvent::ArenaNotShown(id, gone) => self.not_shown(id, *gone, now),
@@ -353,7 +353,7 @@ impl ArenaSchedule {
         let Some(plan) = self.plans.get_mut(id).filter(|plan| !plan.calling) else {
             return;
         };
-        let show = plan.look <= now;
+        let show = plan.refresh_at <= now;
         let effect = match plan.stage {
             ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => Some(
                 AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone()),
@@ -396,12 +396,12 @@ impl ArenaSchedule {
             let wanted = suits(arena, &self.rules, at)
                 .and_then(|()| admits(arena, None, false, &self.us))
                 .is_ok();
-            if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MOST_AHEAD {
+            if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MAX_AHEAD {
                 tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");
                 let mut plan = PlannedArena::new(ArenaRequest::Rules, JoinOptions::default(), now);
                 plan.stage = ArenaState::Ahead;
                 // The list has just described the arena completely.
-                plan.look = now + self.second * LOOK_EVERY;
+                plan.refresh_at = now + self.second * REFRESH_EVERY;
                 (plan.begins, plan.ends) = (begins, ends);
                 self.plans.insert(arena.id.clone(), plan);
             }
@@ -413,7 +413,7 @@ impl ArenaSchedule {
             return;
         };
         plan.calling = false;
-        plan.look = now + self.second * LOOK_EVERY;
+        plan.refresh_at = now + self.second * REFRESH_EVERY;
         (plan.begins, plan.ends) = times(arena, self.second, now, wall);
         plan.closed = arena.pairings_closed;
         if arena.is_finished {
@@ -439,7 +439,7 @@ impl ArenaSchedule {
             return;
         };
         plan.calling = false;
-        plan.look = now + self.second * LOOK_EVERY;
+        plan.refresh_at = now + self.second * REFRESH_EVERY;
         if gone && plan.games.is_empty() {
             tracing::warn!(arena = id, "there is no such arena");
             self.forget(id);
@@ -473,18 +473,18 @@ impl ArenaSchedule {
                 }
                 plan.stage = ArenaState::In;
                 plan.failures = 0;
-                plan.look = plan.look.max(now + present);
+                plan.refresh_at = plan.refresh_at.max(now + present);
                 let begins = plan.begins.filter(|begins| *begins > now);
-                let least = now + self.second * LEAST_BETWEEN;
+                let least = now + self.second * MIN_BETWEEN;
                 plan.next = begins.map_or(now + present, |begins| begins.max(least));
             }
-            JoinOutcome::Lost => plan.next = now + self.second * LEAST_BETWEEN,
+            JoinOutcome::Lost => plan.next = now + self.second * MIN_BETWEEN,
             JoinOutcome::Limited(pause) => plan.next = now + present.max(*pause),
             JoinOutcome::Refused(why) => {
                 plan.failures += 1;
                 plan.next = now + wait;
                 tracing::warn!(arena = id, why, "the arena refused the join");
-                if plan.failures >= MOST_REFUSALS {
+                if plan.failures >= MAX_REFUSALS {
                     self.forget(id);
                 }
             }
@@ -504,7 +504,7 @@ impl ArenaSchedule {
         plan.calling = false;
         plan.failures += 1;
         plan.next = now + self.second;
-        if done || plan.failures > MOST_REFUSALS {
+        if done || plan.failures > MAX_REFUSALS {
             tracing::info!(arena = id, "left the arena");
             self.plans.remove(id);
         }
@@ -539,7 +539,7 @@ impl ArenaSchedule {
     }
 
     fn over(&mut self, game: &GameId, now: Instant) {
-        let (least, second) = (self.second * LEAST_BETWEEN, self.second);
+        let (least, second) = (self.second * MIN_BETWEEN, self.second);
         for plan in self.plans.values_mut() {
             if plan.games.remove(game) {
                 let joined = plan.joined.map_or(now, |at| at + least);

@@ -77,7 +77,7 @@ impl Backfill {
             }
             NextLookup::Forget if state.is_open(game) => {
                 tracing::warn!(%game, "cannot look up how it ended: not counted");
-                state.give_game_up(game);
+                state.forget_game(game);
             }
             NextLookup::Forget => out.extend(rate(game, 0, None, state)),
         }
@@ -102,7 +102,7 @@ fn found(
     };
     match read(export, me, state.now()) {
         MissedResult::Running => return LookupOutcome::Running,
-        MissedResult::Foreign => state.give_game_up(game),
+        MissedResult::Foreign => state.forget_game(game),
         MissedResult::Over(missed) if state.is_open(game) => {
             out.push(AccountEffect::Missed(missed));
         }
@@ -220,9 +220,9 @@ pub(in crate::bot) fn replayed(export: &ExportedGame) -> Game {
 // the next start, for a week.
 
 /// Maximum look-ups of a game per run.
-const MOST_TRIES: u32 = 10;
+const MAX_TRIES: u32 = 10;
 /// Unknown answers after which the game does not exist.
-const MOST_UNKNOWN: u32 = 3;
+const MAX_UNKNOWN: u32 = 3;
 /// Older games are given up for good.
 const LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -328,11 +328,11 @@ impl RetryQueue {
             }
         };
         let old = today.since(entry.since) >= LIFE && found != LookupOutcome::Running;
-        if entry.unknown >= MOST_UNKNOWN || old {
+        if entry.unknown >= MAX_UNKNOWN || old {
             self.entries.remove(game);
             return NextLookup::Forget;
         }
-        if entry.tries >= MOST_TRIES {
+        if entry.tries >= MAX_TRIES {
             return NextLookup::Leave;
         }
         let doubled = self.first * 2_u32.pow(entry.tries.saturating_sub(1).min(16));

@@ -42,7 +42,7 @@ impl PolicyVerdict {
     }
 
     /// Whether the lack of a free slot is the only violation.
-    pub fn wants_only_a_seat(&self) -> bool {
+    pub fn lacks_only_a_slot(&self) -> bool {
         self.decided_by().map(|first| first.rule) == Some(ChallengeRule::NoSeat)
     }
 
@@ -76,7 +76,7 @@ pub fn judge_challenge(
     rules: &config::Challenge,
     context: &ChallengeContext<'_>,
 ) -> PolicyVerdict {
-    if let Some(rule) = none_of_our_business(challenge, context) {
+    if let Some(rule) = reason_to_ignore(challenge, context) {
         return PolicyVerdict::ignored(rule);
     }
     let challenger = challenge.challenger.as_ref();
@@ -100,7 +100,7 @@ pub fn judge_challenge(
 }
 
 /// The bot's own challenges come back as events, and so do answered ones.
-fn none_of_our_business(
+fn reason_to_ignore(
     challenge: &Challenge,
     context: &ChallengeContext<'_>,
 ) -> Option<ChallengeRule> {

@@ -66,7 +66,7 @@ fn allowed(challenger: Option<&Player>, context: &ChallengeContext<'_>, out: &mu
     // An anonymous challenger is on no list.
     let allowed = match id {
         Some(id) => context.lists.allows(id),
-        None => context.lists.allows_anybody(),
+        None => context.lists.allows_anyone(),
     };
     if !allowed {
         out.push(Violation::new(
@@ -179,7 +179,7 @@ pub(super) fn availability(context: &ChallengeContext<'_>) -> Option<Violation> 
         Availability::BotsSpent => ChallengeRule::BotsSpent,
         Availability::Draining => ChallengeRule::Draining,
         Availability::Paused => ChallengeRule::Paused,
-        Availability::Alarm => ChallengeRule::Alarm,
+        Availability::Alert => ChallengeRule::Alarm,
     };
     Some(Violation::new(rule, DeclineReason::Later, ""))
 }

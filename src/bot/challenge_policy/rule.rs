@@ -279,7 +279,7 @@ pub enum Availability {
     /// Paused by the operator.
     Paused,
     /// An alert needs the operator.
-    Alarm,
+    Alert,
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::config::{TimeRule, Visitors};
 use crate::lichess::{DeclineReason, Speed, TimeControl, estimate, speed_of};
 
 /// The shortest game, by estimated duration, that Lichess lets a bot play.
-const LEAST_DURATION: Duration = Duration::from_secs(30);
+const MIN_DURATION: Duration = Duration::from_secs(30);
 /// Games estimated shorter than this are bullet.
 const BULLET_ENDS: Duration = Duration::from_secs(180);
 
@@ -23,7 +23,7 @@ pub(super) fn violations(
 ) {
     match time {
         TimeControl::Clock { limit, increment } => {
-            if estimate(limit, increment) < LEAST_DURATION {
+            if estimate(limit, increment) < MIN_DURATION {
                 out.push(Violation::new(
                     ChallengeRule::UltraBullet,
                     DeclineReason::TooFast,

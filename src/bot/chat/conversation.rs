@@ -88,26 +88,26 @@ pub struct Conversation {
     game: GameId,
     settings: Arc<Settings>,
     about: Option<Players>,
-    said: ChatState,
+    chat_state: ChatState,
     facts: GameFacts,
     reply_limit: ReplyLimit,
 }
 
 impl Conversation {
     /// Starts with the messages already sent in this game.
-    pub fn new(game: GameId, settings: Arc<Settings>, said: ChatState) -> Self {
+    pub fn new(game: GameId, settings: Arc<Settings>, chat_state: ChatState) -> Self {
         Self {
             reply_limit: ReplyLimit::new(settings.chat.pause),
             game,
             settings,
             about: None,
-            said,
+            chat_state,
             facts: GameFacts::default(),
         }
     }
 
-    pub fn said(&self) -> ChatState {
-        self.said
+    pub fn chat_state(&self) -> ChatState {
+        self.chat_state
     }
 
     /// Sets the players once they are known.
@@ -118,17 +118,17 @@ impl Conversation {
     /// Handles a move on the server's list. The bot greets at its own first move.
     pub fn moved(&mut self, moved: &MovePlayed) -> Vec<ChatMessage> {
         self.facts.clocks = moved.clocks;
-        if let (true, Some(thought)) = (moved.ours, &moved.thought) {
+        if let (true, Some(search_result)) = (moved.ours, &moved.search_result) {
             self.facts.opinion = Some(EngineEval {
-                score: thought.score,
-                depth: thought.depth,
+                score: search_result.score,
+                depth: search_result.depth,
                 ply: moved.ply,
             });
         }
-        if !moved.ours || moved.ply >= FIRST_PLIES || self.said.greeted || !self.greets() {
+        if !moved.ours || moved.ply >= FIRST_PLIES || self.chat_state.greeted || !self.greets() {
             return Vec::new();
         }
-        self.said.greeted = true;
+        self.chat_state.greeted = true;
         let chat = &self.settings.chat;
         self.both_rooms(
             &chat.greeting,
@@ -139,10 +139,10 @@ impl Conversation {
 
     pub fn ended(&mut self, ending: &Ending) -> Vec<ChatMessage> {
         let played = !matches!(ending.status, None | Some(Status::Aborted));
-        if !played || ending.plies < FIRST_PLIES || self.said.parted || !self.greets() {
+        if !played || ending.plies < FIRST_PLIES || self.chat_state.parted || !self.greets() {
             return Vec::new();
         }
-        self.said.parted = true;
+        self.chat_state.parted = true;
         let chat = &self.settings.chat;
         self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, MessageKind::Goodbye)
     }
@@ -366,13 +366,13 @@ fn points(wins: u32, draws: u32) -> String {
 // Questions above the limit get no reply at all, or a flood would be answered with a flood.
 
 /// Answers to one user per window.
-const MOST_A_USER: usize = 4;
+const MAX_A_USER: usize = 4;
 /// Answers in one game per window.
-const MOST_A_GAME: usize = 10;
+const MAX_A_GAME: usize = 10;
 /// Length of the window, in pauses between two messages.
 const PAUSES: u32 = 20;
 /// The shortest pause assumed.
-const LEAST_PAUSE: Duration = Duration::from_secs(1);
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 
 /// The answers in one game within the window.
 #[derive(Debug)]
@@ -384,7 +384,7 @@ pub(super) struct ReplyLimit {
 impl ReplyLimit {
     pub(super) fn new(pause: Duration) -> Self {
         Self {
-            window: pause.max(LEAST_PAUSE) * PAUSES,
+            window: pause.max(MIN_PAUSE) * PAUSES,
             answers: VecDeque::new(),
         }
     }
@@ -397,7 +397,7 @@ impl ReplyLimit {
             self.answers.pop_front();
         }
         let theirs = self.answers.iter().filter(|(_, who)| who == user).count();
-        let admitted = theirs < MOST_A_USER && self.answers.len() < MOST_A_GAME;
+        let admitted = theirs < MAX_A_USER && self.answers.len() < MAX_A_GAME;
         if admitted {
             self.answers.push_back((now, user.clone()));
         }
@@ -418,10 +418,10 @@ mod tests {
         settings
     }
 
-    fn conversation(settings: Settings, said: ChatState) -> Conversation {
-        let mut talk = Conversation::new(GameId::new("g1"), Arc::new(settings), said);
-        talk.introduce(Players::between("Megaton", "BlastCap", Side::White));
-        talk
+    fn introduced(settings: Settings, chat_state: ChatState) -> Conversation {
+        let mut conversation = Conversation::new(GameId::new("g1"), Arc::new(settings), chat_state);
+        conversation.introduce(Players::between("Megaton", "BlastCap", Side::White));
+        conversation
     }
 
     fn moved(ply: usize, ours: bool) -> MovePlayed {
@@ -430,7 +430,7 @@ mod tests {
             before: Position::default(),
             played: Position::default().legal_moves()[0],
             ours,
-            thought: None,
+            search_result: None,
             clocks: BySide::default(),
         }
     }
@@ -461,9 +461,9 @@ mod tests {
 
     #[test]
     fn both_rooms_are_greeted_once_and_only_after_our_first_move() {
-        let mut talk = conversation(settings(), ChatState::default());
-        assert!(talk.moved(&moved(1, false)).is_empty());
-        let greeting = talk.moved(&moved(0, true));
+        let mut conversation = introduced(settings(), ChatState::default());
+        assert!(conversation.moved(&moved(1, false)).is_empty());
+        let greeting = conversation.moved(&moved(0, true));
         assert_eq!(
             texts(&greeting),
             [
@@ -471,22 +471,26 @@ mod tests {
                 (Room::Spectator, "Welcome to Megaton"),
             ]
         );
-        assert!(talk.moved(&moved(0, true)).is_empty(), "a takeback");
-        assert!(talk.moved(&moved(2, true)).is_empty());
+        assert!(conversation.moved(&moved(0, true)).is_empty(), "a takeback");
+        assert!(conversation.moved(&moved(2, true)).is_empty());
     }
 
     #[test]
     fn a_resumed_game_is_not_greeted_again() {
-        let said = ChatState {
+        let chat_state = ChatState {
             greeted: true,
             parted: true,
         };
-        let mut talk = conversation(settings(), said);
-        assert!(talk.moved(&moved(0, true)).is_empty());
-        assert!(talk.ended(&ending(Some(Status::Mate), 20)).is_empty());
+        let mut conversation = introduced(settings(), chat_state);
+        assert!(conversation.moved(&moved(0, true)).is_empty());
+        assert!(
+            conversation
+                .ended(&ending(Some(Status::Mate), 20))
+                .is_empty()
+        );
         // No chat is recorded, but the game is long in progress.
-        let mut talk = conversation(settings(), ChatState::default());
-        assert!(talk.moved(&moved(24, true)).is_empty());
+        let mut conversation = introduced(settings(), ChatState::default());
+        assert!(conversation.moved(&moved(24, true)).is_empty());
     }
 
     #[test]
@@ -497,9 +501,9 @@ mod tests {
             (Some(Status::Mate), 20, 1),
         ];
         for (status, plies, lines) in rows {
-            let mut talk = conversation(settings(), ChatState::default());
-            assert_eq!(talk.ended(&ending(status, plies)).len(), lines);
-            assert!(talk.ended(&ending(status, plies)).is_empty());
+            let mut conversation = introduced(settings(), ChatState::default());
+            assert_eq!(conversation.ended(&ending(status, plies)).len(), lines);
+            assert!(conversation.ended(&ending(status, plies)).is_empty());
         }
     }
 
@@ -515,32 +519,32 @@ mod tests {
             let mut settings = settings();
             settings.chat.bots = bots;
             settings.chat.humans = humans;
-            let mut talk = conversation(settings, ChatState::default());
+            let mut conversation = introduced(settings, ChatState::default());
             let mut about = Players::between("Megaton", "BlastCap", Side::White);
             about.opponent_is_bot = is_bot;
             about.opponent_reads = reads;
-            talk.introduce(about);
-            assert_eq!(talk.moved(&moved(0, true)).len(), lines);
+            conversation.introduce(about);
+            assert_eq!(conversation.moved(&moved(0, true)).len(), lines);
         }
     }
 
     #[test]
     fn answers_go_to_the_room_they_were_asked_in() {
-        let mut talk = conversation(settings(), ChatState::default());
+        let mut conversation = introduced(settings(), ChatState::default());
         let now = Instant::now();
         for room in [Room::Player, Room::Spectator] {
-            let line = talk.handle_event(&says(room, "BlastCap", "!ping"), || None, now);
+            let line = conversation.handle_event(&says(room, "BlastCap", "!ping"), || None, now);
             assert_eq!(line.map(|line| line.room), Some(room));
         }
     }
 
     #[test]
     fn messages_of_the_bot_and_the_server_are_ignored() {
-        let mut talk = conversation(settings(), ChatState::default());
+        let mut conversation = introduced(settings(), ChatState::default());
         for name in ["Megaton", "megaton", "lichess", "Lichess"] {
             let line = says(Room::Player, name, "!help");
             assert_eq!(
-                talk.handle_event(&line, || None, Instant::now()),
+                conversation.handle_event(&line, || None, Instant::now()),
                 None,
                 "{name}"
             );
@@ -551,28 +555,33 @@ mod tests {
     fn commands_can_be_switched_off() {
         let mut settings = settings();
         settings.chat.commands = false;
-        let mut talk = conversation(settings, ChatState::default());
+        let mut conversation = introduced(settings, ChatState::default());
         let line = says(Room::Player, "BlastCap", "!help");
-        assert_eq!(talk.handle_event(&line, || None, Instant::now()), None);
+        assert_eq!(
+            conversation.handle_event(&line, || None, Instant::now()),
+            None
+        );
     }
 
     #[test]
     fn the_opponent_gets_no_eval_under_any_spelling_of_its_name() {
-        let mut talk = conversation(settings(), ChatState::default());
+        let mut conversation = introduced(settings(), ChatState::default());
         let now = Instant::now();
         for name in ["BlastCap", "blastcap", "BLASTCAP"] {
             let line = says(Room::Spectator, name, "!eval");
-            let answer = talk.handle_event(&line, || None, now).map(|line| line.text);
+            let answer = conversation
+                .handle_event(&line, || None, now)
+                .map(|line| line.text);
             assert!(answer.is_some_and(|text| text.contains("keep my opinion")));
         }
     }
 
     #[test]
     fn a_flood_of_commands_gets_a_few_answers() {
-        let mut talk = conversation(settings(), ChatState::default());
+        let mut conversation = introduced(settings(), ChatState::default());
         let line = says(Room::Player, "BlastCap", "!stats");
         let now = Instant::now();
-        let answers = (0..500).filter(|_| talk.handle_event(&line, || None, now).is_some());
+        let answers = (0..500).filter(|_| conversation.handle_event(&line, || None, now).is_some());
         assert_eq!(answers.count(), 4);
     }
 }
@@ -746,6 +755,6 @@ mod reply_limit_tests {
         for n in 0..1000 {
             reply_limit.admits(&UserId::new(&format!("user{n}")), now);
         }
-        assert!(reply_limit.answers.len() <= MOST_A_GAME);
+        assert!(reply_limit.answers.len() <= MAX_A_GAME);
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-use crate::config::LONGEST_LINE;
+use crate::config::MAX_LINE;
 use crate::lichess::{GameId, Room};
 
 pub use conversation::{ChatState, Conversation, Players, ScoreTally};
@@ -111,7 +111,7 @@ pub enum MessageKind {
 pub enum ChatError {
     #[error("the message is empty")]
     Empty,
-    #[error("the message has {0} characters; Lichess takes at most {LONGEST_LINE}")]
+    #[error("the message has {0} characters; Lichess takes at most {MAX_LINE}")]
     TooLong(usize),
     #[error("control characters are not allowed in chat")]
     NotALine,
@@ -132,7 +132,7 @@ pub(super) fn checked(text: &str) -> Result<&str, ChatError> {
         return Err(ChatError::NotALine);
     }
     let length = text.chars().count();
-    if length > LONGEST_LINE {
+    if length > MAX_LINE {
         return Err(ChatError::TooLong(length));
     }
     Ok(text)
@@ -144,7 +144,7 @@ pub(super) fn sendable(text: &str) -> Option<String> {
     let plain: String = text
         .chars()
         .filter(|c| !c.is_control())
-        .take(LONGEST_LINE)
+        .take(MAX_LINE)
         .collect();
     let plain = plain.trim();
     (!plain.is_empty()).then(|| plain.to_owned())

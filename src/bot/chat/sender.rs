@@ -34,7 +34,7 @@ impl ChatQueue {
     }
 
     /// Queues a message; drops it if the queue is full.
-    pub fn hand_in(&self, line: ChatMessage) {
+    pub fn enqueue(&self, line: ChatMessage) {
         if let Err(error) = self.0.try_send(line) {
             tracing::debug!(%error, "chat message dropped");
         }
@@ -118,8 +118,8 @@ async fn send(client: &Client, line: &ChatMessage) {
 // minute helps no one.
 
 /// Messages queued per game.
-const MOST_A_GAME: usize = 8;
-const MOST_GAMES: usize = 256;
+const MAX_A_GAME: usize = 8;
+const MAX_GAMES: usize = 256;
 /// How long a message is worth sending.
 const LIFE: Duration = Duration::from_secs(30);
 
@@ -149,7 +149,7 @@ impl PendingMessages {
             .position(|waiting| waiting.game == line.game);
         let index = match known {
             Some(index) => index,
-            None if self.games.len() >= MOST_GAMES => return false,
+            None if self.games.len() >= MAX_GAMES => return false,
             None => {
                 self.games.push_back(GameMessages {
                     game: line.game.clone(),
@@ -160,7 +160,7 @@ impl PendingMessages {
             }
         };
         let waiting = &mut self.games[index];
-        let fits = waiting.lines.len() < MOST_A_GAME;
+        let fits = waiting.lines.len() < MAX_A_GAME;
         if fits {
             waiting.lines.push_back((line, now + LIFE));
         }
@@ -238,10 +238,10 @@ mod tests {
         let mut queue = PendingMessages::default();
         let now = Instant::now();
         let taken = (0..100).filter(|_| queue.push(line("a", "x"), now)).count();
-        assert_eq!(taken, MOST_A_GAME);
+        assert_eq!(taken, MAX_A_GAME);
         assert_eq!(queue.next(now + LIFE), None);
         assert!(queue.is_empty());
         let games = (0..1000).filter(|n| queue.push(line(&format!("g{n}"), "x"), now));
-        assert_eq!(games.count(), MOST_GAMES);
+        assert_eq!(games.count(), MAX_GAMES);
     }
 }

@@ -24,23 +24,23 @@ const SPEECH: Duration = Duration::from_secs(5);
 
 impl EventLoop {
     /// Runs a command and replies to it.
-    pub(in crate::bot) fn order(&mut self, order: Envelope) {
-        let reply = match &order.command {
+    pub(in crate::bot) fn run_command(&mut self, envelope: Envelope) {
+        let reply = match &envelope.command {
             Command::Say(game, room, text) => match self.say(game, *room, text) {
                 Ok(outcome_receiver) => {
-                    let event_log = self.context.listeners.event_log().clone();
-                    tokio::spawn(report(event_log, order, outcome_receiver));
+                    let event_log = self.context.event_bus.event_log().clone();
+                    tokio::spawn(report(event_log, envelope, outcome_receiver));
                     return;
                 }
                 Err(reply) => reply,
             },
             Command::Abort(game) => {
                 let game = game.clone();
-                return self.end(order, game, GameCommand::Aborted);
+                return self.end(envelope, game, GameCommand::Aborted);
             }
             Command::Resign(game) => {
                 let game = game.clone();
-                return self.end(order, game, GameCommand::Resigned);
+                return self.end(envelope, game, GameCommand::Resigned);
             }
             Command::Status => Reply::Status(Box::new(self.status())),
             Command::Pause => self.pause(),
@@ -56,15 +56,15 @@ impl EventLoop {
             Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
             Command::LeaveArena(id) => self.leave_arena(id),
         };
-        note(self.context.listeners.event_log(), &order, &reply);
-        order.answer(reply);
+        note(self.context.event_bus.event_log(), &envelope, &reply);
+        envelope.answer(reply);
     }
 
     fn pause(&mut self) -> Reply {
         if self.account_state.is_draining() {
             return Reply::refused("already shutting down");
         }
-        self.take_in(&AccountEvent::Pause);
+        self.handle_event(&AccountEvent::Pause);
         Reply::done("paused: challenges are declined, games in progress continue")
     }
 
@@ -72,8 +72,8 @@ impl EventLoop {
         if self.account_state.is_draining() {
             return Reply::refused("shutting down, which cannot be undone: start the bot again");
         }
-        self.take_in(&AccountEvent::Resume);
-        if self.context.alarms.stop() {
+        self.handle_event(&AccountEvent::Resume);
+        if self.context.alerts.stop() {
             return Reply::done(
                 "resumed, but an alert keeps the bot from accepting games: see `status`",
             );
@@ -84,8 +84,8 @@ impl EventLoop {
     /// Accepts nothing new and ends after the last game, or at the limit.
     pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.context.settings.shutdown.drain;
-        self.take_in(&AccountEvent::Drain);
-        let games = match self.context.listeners.registry().len() {
+        self.handle_event(&AccountEvent::Drain);
+        let games = match self.context.event_bus.registry().len() {
             0 => return Reply::done("shutting down: no games in progress"),
             1 => "one game".to_owned(),
             games => format!("{games} games"),
@@ -103,7 +103,7 @@ impl EventLoop {
         self.context.state.set_rules(rules);
         // No receiver: there are no lists to fetch.
         let _ = self.rules.send(Arc::clone(settings));
-        self.take_in(&AccountEvent::Settings(Arc::clone(settings)));
+        self.handle_event(&AccountEvent::Settings(Arc::clone(settings)));
         Reply::done("reloaded")
     }
 
@@ -118,7 +118,7 @@ impl EventLoop {
                 .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
         match taken {
             Ok(()) => {
-                self.take_in(&AccountEvent::Tick);
+                self.handle_event(&AccountEvent::Tick);
                 Reply::done(format!(
                     "challenging {} as soon as a slot is free",
                     wish.user
@@ -131,7 +131,7 @@ impl EventLoop {
     fn rechallenge(&mut self) -> Reply {
         match self.account_state.rechallenge() {
             Ok(user) => {
-                self.take_in(&AccountEvent::Tick);
+                self.handle_event(&AccountEvent::Tick);
                 Reply::done(format!(
                     "challenging {user} again as soon as a slot is free"
                 ))
@@ -156,7 +156,7 @@ impl EventLoop {
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alert may be active that the arena schedule has not seen yet.
-        let joining = (!self.context.alarms.stop())
+        let joining = (!self.context.alerts.stop())
             .then(|| {
                 let now = Instant::now();
                 self.account_state.join_arena(id, entrance.clone(), now)
@@ -214,7 +214,7 @@ impl EventLoop {
     pub(in crate::bot) fn status(&self) -> Status {
         let state = if self.account_state.is_draining() {
             BotPhase::Draining
-        } else if self.context.alarms.stop() {
+        } else if self.context.alerts.stop() {
             BotPhase::Alarmed
         } else if self.account_state.is_paused() {
             BotPhase::Paused
@@ -235,7 +235,7 @@ impl EventLoop {
                 taken: self.account_state.taken(),
                 for_humans: challenge.reserved_for_humans,
             },
-            games: self.context.listeners.registry().games(),
+            games: self.context.event_bus.registry().games(),
             correspondence: self.account_state.correspondence(),
             waiting: self.account_state.waiting(),
             quota: Some(self.quota()),
@@ -246,7 +246,7 @@ impl EventLoop {
             },
             arenas: self.account_state.describe_arenas(),
             overhead: (latency.moves > 0).then_some(learned),
-            alarms: self.context.alarms.lines(),
+            alerts: self.context.alerts.lines(),
             blocked: self.blocked.users().map(ToString::to_string).collect(),
             rating: self.account_state.rating(),
             accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
@@ -259,7 +259,7 @@ impl EventLoop {
 }
 
 /// Replies to a say command once the message's outcome is known.
-async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeReceiver) {
+async fn report(event_log: EventLog, envelope: Envelope, outcome_receiver: OutcomeReceiver) {
     let reply = match outcome_receiver.within(SPEECH).await {
         SendOutcome::Said => Reply::done("said"),
         SendOutcome::Waits => Reply::done("queued; dropped if it waits too long"),
@@ -268,13 +268,13 @@ async fn report(event_log: EventLog, order: Envelope, outcome_receiver: OutcomeR
             Reply::refused("not sent: the chat queue is full, or the bot is shutting down")
         }
     };
-    note(&event_log, &order, &reply);
-    order.answer(reply);
+    note(&event_log, &envelope, &reply);
+    envelope.answer(reply);
 }
 
 /// Logs a command and its outcome; queries are not logged.
-pub(in crate::bot) fn note(event_log: &EventLog, order: &Envelope, reply: &Reply) {
-    let Envelope { command, via, .. } = order;
+pub(in crate::bot) fn note(event_log: &EventLog, envelope: &Envelope, reply: &Reply) {
+    let Envelope { command, via, .. } = envelope;
     let Some(said) = command.describe() else {
         return;
     };
@@ -325,19 +325,19 @@ impl GameCommand {
 
 impl EventLoop {
     /// Ends a game; the reply follows the server's answer.
-    pub(in crate::bot) fn end(&self, order: Envelope, game: GameId, end: GameCommand) {
+    pub(in crate::bot) fn end(&self, envelope: Envelope, game: GameId, end: GameCommand) {
         if !self.account_state.plays(&game) {
             let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
-            note(self.context.listeners.event_log(), &order, &reply);
-            order.answer(reply);
+            note(self.context.event_bus.event_log(), &envelope, &reply);
+            envelope.answer(reply);
             return;
         }
-        let event_log = self.context.listeners.event_log().clone();
+        let event_log = self.context.event_bus.event_log().clone();
         let client = self.context.client.clone();
         tokio::spawn(async move {
             let reply = run_effect(&client, &game, end).await;
-            note(&event_log, &order, &reply);
-            order.answer(reply);
+            note(&event_log, &envelope, &reply);
+            envelope.answer(reply);
         });
     }
 
@@ -347,10 +347,10 @@ impl EventLoop {
         if let Some(id) = id.filter(|id| ours.as_ref() != Some(id)) {
             return Reply::refused(format!("challenge {id} is not open: see `status`"));
         }
-        let asking = self.account_state.is_asking();
+        let asking = self.account_state.has_outgoing();
         let (dropped, effects) = self.account_state.recall(Instant::now());
         self.run_effects(effects);
-        self.take_in(&AccountEvent::Tick);
+        self.handle_event(&AccountEvent::Tick);
         match (asking, dropped) {
             (false, 0) => Reply::refused("no challenge is open or queued"),
             (false, 1) => Reply::done("queued challenge dropped"),
@@ -373,7 +373,7 @@ impl EventLoop {
             Err(error) => return Reply::refused(format!("{name}: {error}")),
         };
         let lists = self.known_lists();
-        self.take_in(&AccountEvent::Lists(lists));
+        self.handle_event(&AccountEvent::Lists(lists));
         Reply::done(if blocks {
             format!("{user} is blocked: its challenges are declined; a game in progress continues")
         } else {

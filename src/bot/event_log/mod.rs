@@ -43,7 +43,7 @@ pub use state::{Changes, Clocks, LiveGame};
 // Writers never block for long; readers copy. No call waits for a reader, a disk or a search.
 
 /// Number of latest reviewed games to remember.
-const MOST_REVIEWED: usize = 16;
+const MAX_REVIEWED: usize = 16;
 
 /// Everything that happens, in memory. Clones share it.
 #[derive(Clone, Default)]
@@ -74,8 +74,8 @@ impl EventLog {
             let slot = search_slots.iter().find(|(id, _)| *id == game.record.id);
             // Search results of moves made since are in their records.
             let made = game.record.moves.len();
-            let thinking = slot.and_then(|(_, slot)| slot.read());
-            game.thinking = thinking.filter(|thinking| thinking.ply >= made);
+            let search = slot.and_then(|(_, slot)| slot.read());
+            game.search = search.filter(|search| search.ply >= made);
         }
         games
     }
@@ -127,7 +127,7 @@ impl EventLog {
     }
 
     /// Why the archive currently cannot be written, if so; the bot raises an alert.
-    pub fn set_trouble(&self, trouble: Option<String>) {
+    pub fn set_write_error(&self, trouble: Option<String>) {
         self.0.trouble.send_if_modified(|known| {
             let news = *known != trouble;
             *known = trouble;
@@ -136,14 +136,14 @@ impl EventLog {
     }
 
     /// The archive's current trouble.
-    pub fn troubles(&self) -> watch::Receiver<Option<String>> {
+    pub fn write_errors(&self) -> watch::Receiver<Option<String>> {
         self.0.trouble.subscribe()
     }
 
     /// A finished game was analysed and the result stored.
     pub fn reviewed(&self, game: &str) {
         let mut reviewed = self.lock_reviewed();
-        if reviewed.len() >= MOST_REVIEWED {
+        if reviewed.len() >= MAX_REVIEWED {
             reviewed.pop_front();
         }
         reviewed.push_back((game.to_owned(), now()));
@@ -338,10 +338,10 @@ impl EventLog {
         match event {
             BotEvent::Online => self.note("online", "the event stream is open", None),
             BotEvent::Offline { reason } => self.note("offline", reason.clone(), None),
-            BotEvent::Alarm { kind, text } => {
+            BotEvent::AlertRaised { kind, text } => {
                 self.note("alarm", format!("{}: {text}", kind.as_str()), None);
             }
-            BotEvent::AlarmOver { kind } => {
+            BotEvent::AlertCleared { kind } => {
                 self.note("alarm-over", kind.as_str(), None);
             }
             BotEvent::StreamLost { game, reason } => {

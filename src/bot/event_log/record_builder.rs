@@ -83,8 +83,8 @@ pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, a
         lag: note.latency.map(millis),
         ..MoveRecord::bare(moved.played.to_string())
     };
-    if let Some(thought) = &moved.thought {
-        weigh(&mut made, thought);
+    if let Some(search_result) = &moved.search_result {
+        weigh(&mut made, search_result);
     }
     record.moves.push(made);
     if ply + shown_exactly(note.live) >= note.ply {
@@ -128,15 +128,15 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
     };
 }
 
-fn weigh(made: &mut MoveRecord, thought: &SearchResult) {
-    let searched = thought.depth > 0;
+fn weigh(made: &mut MoveRecord, search_result: &SearchResult) {
+    let searched = search_result.depth > 0;
     // A tablebase result at the root needs no search.
-    made.score = (searched || thought.by_tables).then(|| thought.score.into());
-    made.depth = searched.then_some(thought.depth);
-    made.seldepth = searched.then_some(thought.seldepth);
-    made.nodes = Some(thought.nodes);
-    made.time = Some(millis(thought.time));
-    let line = thought.line.iter().take(LINE);
+    made.score = (searched || search_result.by_tables).then(|| search_result.score.into());
+    made.depth = searched.then_some(search_result.depth);
+    made.seldepth = searched.then_some(search_result.seldepth);
+    made.nodes = Some(search_result.nodes);
+    made.time = Some(millis(search_result.time));
+    let line = search_result.line.iter().take(LINE);
     made.line = line.map(ToString::to_string).collect::<Vec<_>>().join(" ");
 }
 
@@ -145,11 +145,11 @@ fn source(moved: &MovePlayed, note: MoveNote) -> Source {
     if !moved.ours {
         return Source::Unknown;
     }
-    match &moved.thought {
-        Some(thought) => match thought.ended {
+    match &moved.search_result {
+        Some(search_result) => match search_result.ended {
             StopReason::Failed => Source::Safe,
             // The tablebases may leave one of several legal moves.
-            _ if thought.by_tables => Source::Table,
+            _ if search_result.by_tables => Source::Table,
             StopReason::OnlyMove => Source::OnlyMove,
             _ => Source::Engine,
         },

@@ -23,9 +23,9 @@ const RING: usize = 1024;
 /// Ended games always kept in memory.
 pub(super) const RECENT: usize = 32;
 /// Ended games that may wait for the archive.
-pub(super) const MOST_WAITING: usize = 1000;
+pub(super) const MAX_WAITING: usize = 1000;
 /// Games in progress without a game task.
-const MOST_AWAY: usize = 1000;
+const MAX_AWAY: usize = 1000;
 
 /// A running game, for a page or a terminal.
 #[derive(Clone, Debug, Serialize)]
@@ -35,7 +35,7 @@ pub struct LiveGame {
     /// The last reported clocks; that of the side to move has run since then.
     pub clocks: Clocks,
     /// The running search; `None` without a reader when it began.
-    pub thinking: Option<SearchInfo>,
+    pub search: Option<SearchInfo>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -269,7 +269,7 @@ impl LogState {
 
     /// Drops ended games that are archived, and the oldest if too many are not.
     fn forget(&mut self) {
-        let most = if self.archived { MOST_WAITING } else { RECENT };
+        let most = if self.archived { MAX_WAITING } else { RECENT };
         while self.ended.len() > RECENT {
             let oldest = self.ended.front().map_or(0, |entry| entry.revision);
             let unsafe_yet = self.archived && oldest > self.settled;
@@ -308,7 +308,7 @@ impl LogState {
         }
         let away = self.games.iter().filter(|(_, entry)| !entry.has_task);
         let (count, oldest) = (away.clone().count(), away.min_by_key(|(_, it)| it.revision));
-        if count > MOST_AWAY
+        if count > MAX_AWAY
             && let Some(oldest) = oldest.map(|(id, _)| id.clone())
         {
             self.games.remove(&oldest);
@@ -374,7 +374,7 @@ fn live(entry: &LoggedGame) -> LiveGame {
     LiveGame {
         record: Arc::clone(&entry.record),
         clocks: entry.clocks,
-        thinking: None,
+        search: None,
     }
 }
 

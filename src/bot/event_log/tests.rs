@@ -69,7 +69,7 @@ fn play_by(
     let ours = ply.is_multiple_of(2);
     let played = game.moves()[ply];
     let state = state(moves, clocks.0, clocks.1);
-    let mut thought = ours.then(|| SearchResult {
+    let mut search_result = ours.then(|| SearchResult {
         best: Some(played),
         ponder: None,
         score: Score::Cp(30),
@@ -82,15 +82,15 @@ fn play_by(
         by_tables: false,
         ended: StopReason::Time,
     });
-    if let Some(thought) = &mut thought {
-        change(thought);
+    if let Some(search_result) = &mut search_result {
+        change(search_result);
     }
     let made = MovePlayed {
         ply,
         before: game.positions()[ply],
         played,
         ours,
-        thought,
+        search_result,
         clocks: state.time,
     };
     let note = MoveNote {
@@ -158,11 +158,11 @@ fn a_tablebase_move_is_distinguished_from_a_searched_one() {
     let event_log = EventLog::default();
     open(&event_log, "");
     // Only one of several moves is left, and nothing is searched.
-    play_by(&event_log, "g1f3", (180_000, 180_000), |thought| {
-        thought.by_tables = true;
-        thought.ended = StopReason::OnlyMove;
-        thought.score = Score::Cp(0);
-        thought.depth = 0;
+    play_by(&event_log, "g1f3", (180_000, 180_000), |search_result| {
+        search_result.by_tables = true;
+        search_result.ended = StopReason::OnlyMove;
+        search_result.score = Score::Cp(0);
+        search_result.depth = 0;
     });
     play(&event_log, "g1f3 f7f6", (180_000, 180_000));
     // A win known to the tablebases, some moves on.
@@ -170,8 +170,8 @@ fn a_tablebase_move_is_distinguished_from_a_searched_one() {
         &event_log,
         "g1f3 f7f6 e2e3",
         (179_000, 180_000),
-        |thought| {
-            thought.score = Score::Cp(29_980);
+        |search_result| {
+            search_result.score = Score::Cp(29_980);
         },
     );
     let game = event_log.game(ID).unwrap();
@@ -272,7 +272,7 @@ fn ended_games_wait_for_the_archive_and_are_dropped_once_safe() {
     event_log.settle(all.version);
     assert_eq!(event_log.recent().len(), state::RECENT);
     assert_eq!(event_log.since(0).lost, 0);
-    let too_many = run(true, state::MOST_WAITING + 7);
+    let too_many = run(true, state::MAX_WAITING + 7);
     assert_eq!(
         too_many.since(0).lost,
         7,
@@ -424,12 +424,9 @@ fn a_search_reports_only_while_there_is_a_reader() {
         .wait();
     assert!(news.has_changed().unwrap());
     news.mark_unchanged();
-    let thinking = event_log.running()[0].thinking.clone().unwrap();
-    assert_eq!((thinking.depth, thinking.ply), (4, 0));
-    assert_eq!(thinking.line.len(), thinking.san.len());
+    let search = event_log.running()[0].search.clone().unwrap();
+    assert_eq!((search.depth, search.ply), (4, 0));
+    assert_eq!(search.line.len(), search.san.len());
     play(&event_log, "g1f3", (180_000, 180_000));
-    assert!(
-        event_log.running()[0].thinking.is_none(),
-        "the move is made"
-    );
+    assert!(event_log.running()[0].search.is_none(), "the move is made");
 }

@@ -24,20 +24,20 @@ pub(in crate::bot) struct GameChat {
     settings: std::sync::Arc<Settings>,
     state: BotState,
     chat_queue: ChatQueue,
-    talk: Conversation,
+    conversation: Conversation,
     opponent: Option<UserId>,
 }
 
 impl GameChat {
     pub(in crate::bot) fn new(context: &BotContext, game: &GameId) -> Self {
         let known = context.state.game(game);
-        let said = ChatState {
+        let chat_state = ChatState {
             greeted: known.greeted,
             parted: known.parted,
         };
         let settings = std::sync::Arc::clone(&context.settings);
         Self {
-            talk: Conversation::new(game.clone(), settings.clone(), said),
+            conversation: Conversation::new(game.clone(), settings.clone(), chat_state),
             game: game.clone(),
             settings,
             state: context.state.clone(),
@@ -64,17 +64,17 @@ impl GameChat {
     pub(in crate::bot) fn introduce(&mut self, machine: &GameMachine) {
         if let Some(setup) = machine.setup() {
             self.opponent.clone_from(&setup.opponent_id);
-            self.talk.introduce(introduction(setup));
+            self.conversation.introduce(introduction(setup));
         }
     }
 
     pub(in crate::bot) fn moved(&mut self, moved: &MovePlayed) {
-        let lines = self.talk.moved(moved);
+        let lines = self.conversation.moved(moved);
         self.say(lines);
     }
 
     pub(in crate::bot) fn ended(&mut self, ending: &Ending) {
-        let lines = self.talk.ended(ending);
+        let lines = self.conversation.ended(ending);
         self.say(lines);
     }
 
@@ -94,7 +94,7 @@ impl GameChat {
                 losses: record.losses,
             })
         };
-        if let Some(answer) = self.talk.handle_event(line, tally, Instant::now()) {
+        if let Some(answer) = self.conversation.handle_event(line, tally, Instant::now()) {
             self.say(vec![answer]);
         }
     }
@@ -112,13 +112,13 @@ impl GameChat {
             MessageKind::Answer | MessageKind::Operator => {}
         }
         for line in lines {
-            self.chat_queue.hand_in(line);
+            self.chat_queue.enqueue(line);
         }
     }
 
     /// Stores a fact that the state machine needs after a restart.
-    pub(in crate::bot) fn remember(&self, machine: &GameMachine, deed: Persist) {
-        match deed {
+    pub(in crate::bot) fn remember(&self, machine: &GameMachine, fact: Persist) {
+        match fact {
             Persist::TakebackGranted { so_far } => {
                 self.state
                     .update_game(&self.game, |game| game.takebacks = so_far);

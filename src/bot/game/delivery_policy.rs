@@ -15,9 +15,9 @@ use crate::rules::Move;
 /// Consecutive calls that may fail before a call gets more time.
 const QUICK_CALLS: u32 = 2;
 /// Limits how often pauses after repeated failures double.
-const MOST_DOUBLINGS: u32 = 5;
+const MAX_DOUBLINGS: u32 = 5;
 /// How often "not your turn" counts as a stale state before the move itself is doubted.
-const MOST_DOUBTS: u32 = 3;
+const MAX_DOUBTS: u32 = 3;
 /// The words in a refusal that mean a stale state rather than a bad move.
 const STALE_WORDS: &str = "not your turn";
 
@@ -27,23 +27,23 @@ pub(super) struct PendingMove {
     pub(super) stage: Stage,
     pub(super) sent: Option<SentMove>,
     pub(super) refused: Vec<Move>,
-    pub(super) trouble: FailureHistory,
-    pub(super) thought: Option<SearchResult>,
+    pub(super) failures: FailureHistory,
+    pub(super) search_result: Option<SearchResult>,
 }
 
 /// The stages of a pending move.
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
     /// The board is drawn and the server is about to say so.
-    Held { until: Instant },
+    AwaitingDraw { until: Instant },
     /// A search runs; `late` once its best move so far was requested.
-    Thinking {
+    Searching {
         request_id: RequestId,
         fallback: Instant,
         late: bool,
     },
     /// The move is chosen and held back until `until`, for a human pace.
-    Dwelling {
+    HeldBack {
         until: Instant,
         found: Box<SearchResult>,
     },
@@ -58,7 +58,7 @@ pub(super) enum Stage {
     Confirming { since: Instant, until: Instant },
     /// Only an opening of the stream requested after `since` decides: the server has answered, and
     /// a move repeated blindly might be played two plies later.
-    Looking { since: Instant, wanted: AfterReopen },
+    Reopening { since: Instant, wanted: AfterReopen },
 }
 
 #[derive(Clone, Debug)]
@@ -75,11 +75,11 @@ impl PendingMove {
     pub(super) fn new(ply: usize, now: Instant) -> Self {
         Self {
             ply,
-            stage: Stage::Held { until: now },
+            stage: Stage::AwaitingDraw { until: now },
             sent: None,
             refused: Vec::new(),
-            trouble: FailureHistory::default(),
-            thought: None,
+            failures: FailureHistory::default(),
+            search_result: None,
         }
     }
 
@@ -87,19 +87,19 @@ impl PendingMove {
         self.sent.as_ref().map(|sent| sent.played)
     }
 
-    pub(super) fn is_thinking(&self) -> bool {
-        matches!(self.stage, Stage::Thinking { .. })
+    pub(super) fn is_searching(&self) -> bool {
+        matches!(self.stage, Stage::Searching { .. })
     }
 
     pub(super) fn next_timeout(&self) -> Option<Instant> {
         match self.stage {
-            Stage::Held { until }
-            | Stage::Dwelling { until, .. }
+            Stage::AwaitingDraw { until }
+            | Stage::HeldBack { until, .. }
             | Stage::Sent { until, .. }
             | Stage::Confirming { until, .. } => Some(until),
-            Stage::Thinking { fallback, .. } => Some(fallback),
+            Stage::Searching { fallback, .. } => Some(fallback),
             Stage::Waiting { at } => Some(at),
-            Stage::Looking { .. } => None,
+            Stage::Reopening { .. } => None,
         }
     }
 
@@ -134,7 +134,7 @@ pub struct FailureHistory {
     /// Consecutive calls without an answer.
     pub lost: u32,
     /// Consecutive refusals because of the rate or the account.
-    pub barred: u32,
+    pub refused_calls: u32,
     /// Consecutive "not your turn" refusals.
     pub doubts: u32,
     /// How often no state followed an "ok".
@@ -152,7 +152,7 @@ pub enum NextStep {
     /// Send the same move again.
     Repeat { at: Instant },
     /// Reopen the stream and check.
-    Look(AfterReopen),
+    Reopen(AfterReopen),
 }
 
 /// What to do if the reopened stream shows that the bot still owes the move.
@@ -167,15 +167,15 @@ pub enum AfterReopen {
 /// What `answer` means for a sent move with these failures, on this clock, at this moment.
 pub fn next_step(
     answer: &CallOutcome,
-    trouble: &mut FailureHistory,
+    failures: &mut FailureHistory,
     clock: &ClockState,
     timing: &BotTiming,
     now: Instant,
 ) -> NextStep {
     match answer {
         CallOutcome::Done => {
-            let unshown = trouble.unshown;
-            *trouble = FailureHistory {
+            let unshown = failures.unshown;
+            *failures = FailureHistory {
                 unshown,
                 ..FailureHistory::default()
             };
@@ -185,46 +185,46 @@ pub fn next_step(
             }
         }
         CallOutcome::Lost => {
-            trouble.lost += 1;
-            let doubled = 2_u32.saturating_pow(trouble.lost - 1);
+            failures.lost += 1;
+            let doubled = 2_u32.saturating_pow(failures.lost - 1);
             let pause = timing.retry.saturating_mul(doubled);
             NextStep::Repeat {
                 at: now + pause.min(retry_cap(clock, timing)),
             }
         }
         CallOutcome::Limited { wait } => {
-            trouble.barred += 1;
+            failures.refused_calls += 1;
             let advised = wait.unwrap_or(timing.limited_wait);
             NextStep::Repeat {
-                at: now + decent_pause(advised, clock, timing, now),
+                at: now + polite_pause(advised, clock, timing, now),
             }
         }
-        CallOutcome::Refused { status: 400, text } => refused(text, trouble),
+        CallOutcome::Refused { status: 400, text } => refused(text, failures),
         // The token or the account, not the move: retry slowly; an alert has been raised.
         CallOutcome::Refused { .. } => {
-            trouble.barred += 1;
-            let pause = grown(timing.limited_retry, trouble.barred);
+            failures.refused_calls += 1;
+            let pause = grown(timing.limited_retry, failures.refused_calls);
             NextStep::Repeat {
-                at: now + decent_pause(pause, clock, timing, now),
+                at: now + polite_pause(pause, clock, timing, now),
             }
         }
-        CallOutcome::Gone => NextStep::Look(AfterReopen::Same),
+        CallOutcome::Gone => NextStep::Reopen(AfterReopen::Same),
     }
 }
 
-fn refused(text: &str, trouble: &mut FailureHistory) -> NextStep {
-    trouble.lost = 0;
-    if text.to_ascii_lowercase().contains(STALE_WORDS) && trouble.doubts < MOST_DOUBTS {
-        trouble.doubts += 1;
-        return NextStep::Look(AfterReopen::Same);
+fn refused(text: &str, failures: &mut FailureHistory) -> NextStep {
+    failures.lost = 0;
+    if text.to_ascii_lowercase().contains(STALE_WORDS) && failures.doubts < MAX_DOUBTS {
+        failures.doubts += 1;
+        return NextStep::Reopen(AfterReopen::Same);
     }
-    trouble.doubts = 0;
-    NextStep::Look(AfterReopen::Another)
+    failures.doubts = 0;
+    NextStep::Reopen(AfterReopen::Another)
 }
 
 /// This wait if the clock allows it, else the shortest polite one: the game matters more than
 /// courtesy, the account more than the game.
-fn decent_pause(wait: Duration, clock: &ClockState, timing: &BotTiming, now: Instant) -> Duration {
+fn polite_pause(wait: Duration, clock: &ClockState, timing: &BotTiming, now: Instant) -> Duration {
     let wait = wait.max(timing.limited_retry);
     if clock.can_wait(wait, timing, now) {
         wait
@@ -243,12 +243,12 @@ fn retry_cap(clock: &ClockState, timing: &BotTiming) -> Duration {
 
 /// The timeout of the next call. A server that hangs should find a fresh call soon after it
 /// recovers; one that is always slow gets more time in the end.
-pub(super) fn post_limit(trouble: &FailureHistory, timing: &BotTiming) -> Duration {
-    let slow = trouble.lost.saturating_sub(QUICK_CALLS - 1);
+pub(super) fn post_limit(failures: &FailureHistory, timing: &BotTiming) -> Duration {
+    let slow = failures.lost.saturating_sub(QUICK_CALLS - 1);
     grown(timing.post_limit, slow + 1)
 }
 
 /// `base`, doubled for every failure after the first.
 pub(super) fn grown(base: Duration, times: u32) -> Duration {
-    base * 2_u32.pow(times.saturating_sub(1).min(MOST_DOUBLINGS))
+    base * 2_u32.pow(times.saturating_sub(1).min(MAX_DOUBLINGS))
 }

@@ -36,9 +36,9 @@ pub enum GameInput {
     NoStream,
     /// The event stream reports the end of the game.
     GameFinish,
-    Thought {
+    SearchDone {
         request_id: RequestId,
-        thought: SearchResult,
+        search_result: SearchResult,
     },
     /// The answer to [`GameEffect::TakeBest`].
     BestSoFar {
@@ -52,7 +52,7 @@ pub enum GameInput {
         answer: CallOutcome,
     },
     /// The outcome of another request.
-    Asked {
+    RequestDone {
         request: GameRequest,
         answer: CallOutcome,
     },
@@ -100,13 +100,13 @@ impl From<Result<(), Error>> for CallOutcome {
 #[derive(Clone, Debug)]
 pub enum GameEffect {
     /// Search the machine's position.
-    Think {
+    Search {
         /// An earlier search is stopped; one that pondered under this id continues instead.
         request_id: RequestId,
         limits: Limits,
     },
     /// Search the position after a reply that the opponent has not played yet. Once they play it, a
-    /// [`GameEffect::Think`] with the same id follows, and the clock runs.
+    /// [`GameEffect::Search`] with the same id follows, and the clock runs.
     Ponder {
         request_id: RequestId,
         reply: Move,
@@ -116,7 +116,7 @@ pub enum GameEffect {
     TakeBest {
         request_id: RequestId,
     },
-    StopThinking,
+    StopSearch,
     Post {
         request_id: RequestId,
         uci: String,
@@ -124,19 +124,19 @@ pub enum GameEffect {
         draw: DrawOffer,
     },
     /// Make a request other than a move.
-    Ask(GameRequest),
+    Request(GameRequest),
     /// Store this for later runs of the program.
-    Remember(Persist),
+    Persist(Persist),
     /// Drop the game's stream and reopen it.
     Reopen,
     /// Keep a connection ready: a move will be sent soon.
     Warm,
     /// Feed the overhead of one move to the estimator.
-    Learn(Duration),
+    LearnOverhead(Duration),
     /// Publish this to the subscribers.
-    Tell(Notification),
+    Notify(Notification),
     /// Log that something is wrong.
-    Note(Anomaly),
+    Report(Anomaly),
     /// The game is over: no effect follows.
     Finish(Ending),
 }
@@ -199,9 +199,9 @@ pub enum Notification {
     /// A move is on the server's list.
     Moved(Box<MovePlayed>),
     /// The game is stalled: it needs no slot.
-    Standstill,
+    Stalled,
     /// A stalled game continues.
-    Revived,
+    Moving,
 }
 
 #[derive(Clone, Debug)]
@@ -212,7 +212,7 @@ pub struct MovePlayed {
     pub played: Move,
     pub ours: bool,
     /// The search result, if it is the bot's move and was searched.
-    pub thought: Option<SearchResult>,
+    pub search_result: Option<SearchResult>,
     /// Both clocks after it, as the server states them.
     pub clocks: BySide<Option<Duration>>,
 }
@@ -277,7 +277,7 @@ pub enum Anomaly {
     #[error("search late: playing the best move so far")]
     Late,
     #[error("search found no playable move: playing a fallback")]
-    NoThought,
+    NoSearchResult,
     /// Not a game that the bot plays.
     #[error("not atomic chess from the standard position: leaving the game")]
     NotOurs,
@@ -295,7 +295,7 @@ pub enum Anomaly {
     #[error("no news for too long: reopening the stream")]
     Stale,
     #[error("the game can neither continue nor end: keeping its task, freeing its slot")]
-    Standstill,
+    Stalled,
 }
 
 impl Anomaly {

@@ -15,7 +15,7 @@ use super::event::{
 use super::move_list::{MoveListChange, PlayedMoves};
 use super::move_overhead::{ClockKind, ClockState};
 use super::opening_variety::EarlierGames;
-use super::policy::{Glance, Policies};
+use super::policy::{Policies, StateUpdate};
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
@@ -25,7 +25,7 @@ use crate::rules::{Color, Game, Move, Position, RepetitionRule};
 use crate::store::{FinishedGame, Timestamp};
 
 /// Consecutive refusals to open the stream after which the game is given up.
-const MOST_REFUSALS: u32 = 4;
+const MAX_REFUSALS: u32 = 4;
 /// Plies during which no clock runs: the first move of each side.
 pub(super) const FIRST_PLIES: usize = 2;
 
@@ -36,16 +36,16 @@ pub struct GameMachine {
     pub(super) timing: BotTiming,
     pub(super) move_list: PlayedMoves,
     pub(super) setup: Option<GameSetup>,
-    pub(super) shown: Option<LastState>,
+    pub(super) last_state: Option<LastState>,
     pub(super) pending: Option<PendingMove>,
     pub(super) policies: Policies,
-    pub(super) last_ticket: RequestId,
+    pub(super) last_request_id: RequestId,
     pub(super) pondering: Option<Pondering>,
     pub(super) latency: Latency,
     pub(super) unconfirmed: Option<UnconfirmedMove>,
     earlier_games: EarlierGames,
     /// When the game was created, converted from the server's clock to ours.
-    pub(super) made: Option<Instant>,
+    pub(super) created: Option<Instant>,
     trusted: bool,
     ended: bool,
     refusals: u32,
@@ -73,13 +73,13 @@ impl GameMachine {
             timing,
             move_list: PlayedMoves::new(),
             setup: None,
-            shown: None,
+            last_state: None,
             pending: None,
-            last_ticket: 0,
+            last_request_id: 0,
             pondering: None,
             latency: Latency::default(),
             earlier_games: EarlierGames::default(),
-            made: None,
+            created: None,
             trusted: true,
             ended: false,
             refusals: 0,
@@ -88,13 +88,13 @@ impl GameMachine {
     }
 
     /// Sets the latency expected from now on.
-    pub fn expect_lag(&mut self, latency: Latency) {
+    pub fn set_latency(&mut self, latency: Latency) {
         self.latency = latency;
     }
 
     /// Sets when the server created the game.
-    pub fn made_at(&mut self, at: Option<Instant>) {
-        self.made = at;
+    pub fn set_created(&mut self, at: Option<Instant>) {
+        self.created = at;
     }
 
     /// Sets the pair's earlier games by their first moves in UCI, and the seed for the choice among
@@ -128,10 +128,10 @@ impl GameMachine {
 
     /// Whether the game can be left for hours: no clock runs, it is the opponent's turn, and no
     /// request is open.
-    pub fn may_be_left(&self) -> bool {
+    pub fn can_park(&self) -> bool {
         let unclocked = self.setup.as_ref().is_some_and(|s| !s.clocked);
         let settled = self.pending.is_none() && self.trusted && !self.policies.refuses();
-        unclocked && settled && self.shown.is_some() && !self.ended && !self.is_our_turn()
+        unclocked && settled && self.last_state.is_some() && !self.ended && !self.is_our_turn()
     }
 
     /// The bot's colour, once known.
@@ -154,8 +154,8 @@ impl GameMachine {
     }
 
     /// The last state believed.
-    pub fn shown_state(&self) -> Option<&GameState> {
-        self.shown.as_ref().map(|shown| &shown.state)
+    pub fn last_state(&self) -> Option<&GameState> {
+        self.last_state.as_ref().map(|last_state| &last_state.state)
     }
 
     /// The move sent for the current ply that no state shows yet.
@@ -208,26 +208,28 @@ impl GameMachine {
             GameInput::State { state, at } => self.state(*state, None, at, now, &mut out),
             GameInput::Gone(absence) => self.absence(absence, now, &mut out),
             GameInput::NoStream => self.no_stream(&mut out),
-            GameInput::GameFinish => self.look_after(self.timing.settle, now),
-            GameInput::Thought {
+            GameInput::GameFinish => self.check_after(self.timing.settle, now),
+            GameInput::SearchDone {
                 request_id,
-                thought,
-            } => self.thought(request_id, thought, now, &mut out),
+                search_result,
+            } => self.search_result(request_id, search_result, now, &mut out),
             GameInput::BestSoFar { request_id, best } => {
                 self.best_so_far(request_id, best, now, &mut out);
             }
             GameInput::Posted { request_id, answer } => {
                 self.posted(request_id, &answer, now, &mut out);
             }
-            GameInput::Asked { request, answer } => self.asked(request, &answer, now, &mut out),
+            GameInput::RequestDone { request, answer } => {
+                self.asked(request, &answer, now, &mut out)
+            }
             GameInput::Tick => self.tick(now, &mut out),
         }
         out
     }
 
     fn tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        self.owed_tick(now, out);
-        self.manners_tick(now, out);
+        self.pending_move_tick(now, out);
+        self.policy_tick(now, out);
         self.watch_tick(now, out);
     }
 
@@ -242,7 +244,7 @@ impl GameMachine {
         self.refusals = 0;
         let first = self.setup.is_none();
         let Some(us) = self.params.side_in(&full) else {
-            out.push(GameEffect::Note(Anomaly::NotSeated));
+            out.push(GameEffect::Report(Anomaly::NotSeated));
             return self.leave(out);
         };
         self.setup = Some(GameSetup::of(&full, us));
@@ -256,7 +258,7 @@ impl GameMachine {
         }
         self.state(full.state, Some(opened), at, now, out);
         if first && !self.ended {
-            out.push(GameEffect::Tell(Notification::Joined));
+            out.push(GameEffect::Notify(Notification::Joined));
         }
     }
 
@@ -284,7 +286,7 @@ impl GameMachine {
             return;
         }
         if opened.is_none() && self.move_list.is_ahead_of(&state.moves) && !self.grants_now() {
-            out.push(GameEffect::Note(Anomaly::Shrunk {
+            out.push(GameEffect::Report(Anomaly::Shrunk {
                 known: self.move_list.ply(),
                 told: state.moves.split_ascii_whitespace().count(),
             }));
@@ -292,11 +294,11 @@ impl GameMachine {
         }
         let before = *self.move_list.game().position();
         let known = self.move_list.ply();
-        let first = self.shown.is_none();
+        let first = self.last_state.is_none();
         let change = match self.move_list.update(&state.moves) {
             Ok(change) => change,
             Err(foreign) => {
-                out.push(GameEffect::Note(foreign.into()));
+                out.push(GameEffect::Report(foreign.into()));
                 return self.distrust(&state, opened, now, out);
             }
         };
@@ -305,20 +307,22 @@ impl GameMachine {
         let ending = state.status.is_over().then(|| state.clone());
         let expected = self.left_at(now);
         let opening = opened.is_some();
-        self.shown = Some(LastState { state, at, opening });
-        let thought = self.settle_owed(change, out);
+        self.last_state = Some(LastState { state, at, opening });
+        let search_result = self.settle_pending_move(change, out);
         if ending.is_none() {
             if change == MoveListChange::Same {
                 self.check_clock(expected, now, out);
             }
-            self.go_on(change, opened, now, out);
+            self.advance(change, opened, now, out);
             if change == MoveListChange::Grown(1) && !self.is_our_turn() {
-                let reply = thought.as_ref().and_then(|thought| thought.ponder);
+                let reply = search_result
+                    .as_ref()
+                    .and_then(|search_result| search_result.ponder);
                 self.start_pondering(reply, now, out);
             }
         }
         if let (MoveListChange::Grown(_), false) = (change, first) {
-            self.tell_moves(known, before, thought, out);
+            self.notify_moves(known, before, search_result, out);
         }
         if let Some(state) = ending {
             self.finish(&state, out);
@@ -326,7 +330,7 @@ impl GameMachine {
     }
 
     /// Continues after a state that does not end the game.
-    fn go_on(
+    fn advance(
         &mut self,
         change: MoveListChange,
         opened: Option<Instant>,
@@ -341,12 +345,12 @@ impl GameMachine {
             }
             self.watch_opponent(now);
         }
-        let glance = Glance {
+        let update = StateUpdate {
             change,
             opened: opened.is_some(),
             now,
         };
-        self.apply_policies(glance, out);
+        self.apply_policies(update, out);
     }
 
     /// Handles a list that is not believed: nothing is sent based on the old list until a credible
@@ -362,18 +366,18 @@ impl GameMachine {
             return self.finish(state, out);
         }
         self.trusted = false;
-        self.pause_owed(now, out);
+        self.pause_pending_move(now, out);
         if opened.is_none() {
             out.push(GameEffect::Reopen);
         }
         // An unreadable fresh opening is not requested again at once.
-        self.look_again(now);
+        self.check_again(now);
     }
 
     fn no_stream(&mut self, out: &mut Vec<GameEffect>) {
         self.refusals += 1;
-        if self.refusals >= MOST_REFUSALS {
-            out.push(GameEffect::Note(Anomaly::Vanished));
+        if self.refusals >= MAX_REFUSALS {
+            out.push(GameEffect::Report(Anomaly::Vanished));
             self.leave(out);
         }
     }
@@ -393,7 +397,7 @@ impl GameMachine {
     /// The bot's clock in the last state.
     pub(super) fn reading(&self) -> Option<ClockState> {
         let setup = self.setup.as_ref()?;
-        let shown = self.shown.as_ref()?;
+        let last_state = self.last_state.as_ref()?;
         let kind = if !setup.clocked {
             ClockKind::Unclocked
         } else if self.move_list.ply() < FIRST_PLIES {
@@ -402,42 +406,45 @@ impl GameMachine {
             ClockKind::Running
         };
         Some(ClockState {
-            left: shown.state.time(setup.us),
-            increment: shown.state.increment(setup.us),
-            at: shown.at,
+            left: last_state.state.time(setup.us),
+            increment: last_state.state.increment(setup.us),
+            at: last_state.at,
             kind,
-            expires_in: shown.state.expiration.map(|expiration| expiration.left()),
+            expires_in: last_state
+                .state
+                .expiration
+                .map(|expiration| expiration.left()),
         })
     }
 
-    pub(super) fn next_ticket(&mut self) -> RequestId {
-        self.last_ticket += 1;
-        self.last_ticket
+    pub(super) fn next_request_id(&mut self) -> RequestId {
+        self.last_request_id += 1;
+        self.last_request_id
     }
 
     /// Publishes the moves on the list after the `known` ones.
-    fn tell_moves(
+    fn notify_moves(
         &self,
         known: usize,
         before: Position,
-        mut thought: Option<SearchResult>,
+        mut search_result: Option<SearchResult>,
         out: &mut Vec<GameEffect>,
     ) {
-        let (Some(us), Some(shown)) = (self.us(), &self.shown) else {
+        let (Some(us), Some(last_state)) = (self.us(), &self.last_state) else {
             return;
         };
         let mut position = before;
         for (ply, &played) in self.move_list.game().moves().iter().enumerate().skip(known) {
             let after = position.play(played);
             let ours = ply.is_multiple_of(2) == (us == Side::White);
-            out.push(GameEffect::Tell(Notification::Moved(Box::new(
+            out.push(GameEffect::Notify(Notification::Moved(Box::new(
                 MovePlayed {
                     ply,
                     before: position,
                     played,
                     ours,
-                    thought: if ours { thought.take() } else { None },
-                    clocks: shown.state.time,
+                    search_result: if ours { search_result.take() } else { None },
+                    clocks: last_state.state.time,
                 },
             ))));
             position = after;
@@ -458,13 +465,13 @@ impl GameMachine {
         if self
             .pending
             .take()
-            .is_some_and(|pending| pending.is_thinking())
+            .is_some_and(|pending| pending.is_searching())
         {
-            out.push(GameEffect::StopThinking);
+            out.push(GameEffect::StopSearch);
         }
         self.ended = true;
         if let Some(state) = state {
-            self.note_no_show(state.status, out);
+            self.report_no_show(state.status, out);
         }
         out.push(GameEffect::Finish(Ending {
             game: self.params.game.clone(),
@@ -509,7 +516,7 @@ impl GameMachine {
         }
         let limits = ponder(&reading, &self.latency, &self.settings, &self.timing, now);
         let Some(limits) = limits else { return };
-        let request_id = self.next_ticket();
+        let request_id = self.next_request_id();
         self.pondering = Some(Pondering {
             request_id,
             reply,
@@ -533,7 +540,7 @@ impl GameMachine {
     /// Drops a ponder search that has become useless.
     pub(super) fn stop_pondering(&mut self, out: &mut Vec<GameEffect>) {
         if self.pondering.take().is_some() {
-            out.push(GameEffect::StopThinking);
+            out.push(GameEffect::StopSearch);
         }
     }
 }
@@ -586,13 +593,13 @@ const CLOCK_SLACK: Duration = Duration::from_millis(250);
 /// The part of our clock that a lost line may cost.
 const MISSED_PART: u32 = 3;
 /// Limits how rare the checks of an unreadable list become.
-const MOST_LOOKS: u32 = 12;
+const MAX_CHECK_STEPS: u32 = 12;
 
 /// When to check for what.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
     /// When to check for missed lines.
-    look_at: Option<Instant>,
+    check_at: Option<Instant>,
     /// Number of consecutive unreadable lists.
     unread: u32,
     /// When to warm the connection.
@@ -601,12 +608,12 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        [self.look_at, self.warm_at].into_iter().flatten().min()
+        [self.check_at, self.warm_at].into_iter().flatten().min()
     }
 
     /// Called when a list was read: nothing was missed so far.
     pub(super) fn rest(&mut self) {
-        self.look_at = None;
+        self.check_at = None;
         self.unread = 0;
     }
 
@@ -634,7 +641,7 @@ impl GameMachine {
         };
         let gone = expected.saturating_sub(left);
         if self.is_our_turn() && gone > CLOCK_SLACK {
-            out.push(GameEffect::Note(Anomaly::ClockFell { gone }));
+            out.push(GameEffect::Report(Anomaly::ClockFell { gone }));
             self.tighten(now);
         }
     }
@@ -642,34 +649,37 @@ impl GameMachine {
     /// On the opponent's turn: checks for missed lines once their time must be up, and before a
     /// lost line could cost much of our time, for then our clock runs.
     pub(super) fn watch_opponent(&mut self, now: Instant) {
-        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
         let left = if self.move_list.ply() < FIRST_PLIES {
-            shown.state.expiration.map(|expiration| expiration.left())
+            last_state
+                .state
+                .expiration
+                .map(|expiration| expiration.left())
         } else {
-            let left = shown.state.time(setup.us.other());
+            let left = last_state.state.time(setup.us.other());
             left.filter(|_| setup.clocked)
         };
         if let Some(left) = left {
             let mut wait = left.saturating_add(self.timing.again);
-            let limited = shown.state.expiration.is_some();
+            let limited = last_state.state.expiration.is_some();
             if let Some(ours) = self.left_at(now).filter(|_| !limited) {
                 wait = wait.min((ours / MISSED_PART).max(self.timing.again / 2));
             }
-            self.look_after(wait, now);
+            self.check_after(wait, now);
         }
         self.keep_warm(now);
     }
 
     /// Whether the opponent still has time: then silence is normal.
-    fn is_early_look(&self, now: Instant) -> bool {
-        let theirs = self.setup.as_ref().zip(self.shown.as_ref());
-        let left = theirs.and_then(|(setup, shown)| shown.state.time(setup.us.other()));
+    fn is_early_check(&self, now: Instant) -> bool {
+        let theirs = self.setup.as_ref().zip(self.last_state.as_ref());
+        let left = theirs.and_then(|(setup, last_state)| last_state.state.time(setup.us.other()));
         let gone = self
-            .shown
+            .last_state
             .as_ref()
-            .map(|shown| now.saturating_duration_since(shown.at));
+            .map(|last_state| now.saturating_duration_since(last_state.at));
         !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
     }
 
@@ -684,15 +694,18 @@ impl GameMachine {
     }
 
     /// Schedules a check for missed lines, at the latest after `wait`.
-    pub(super) fn look_after(&mut self, wait: Duration, now: Instant) {
+    pub(super) fn check_after(&mut self, wait: Duration, now: Instant) {
         let at = now.checked_add(wait);
-        self.watch.look_at = [self.watch.look_at, at].into_iter().flatten().min();
+        self.watch.check_at = [self.watch.check_at, at].into_iter().flatten().min();
     }
 
     /// Schedules another check after an unreadable list, ever later.
-    pub(super) fn look_again(&mut self, now: Instant) {
+    pub(super) fn check_again(&mut self, now: Instant) {
         self.watch.unread += 1;
-        self.look_after(self.timing.again * self.watch.unread.min(MOST_LOOKS), now);
+        self.check_after(
+            self.timing.again * self.watch.unread.min(MAX_CHECK_STEPS),
+            now,
+        );
     }
 
     pub(super) fn watch_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
@@ -700,14 +713,14 @@ impl GameMachine {
             self.watch.warm_at = Some(now + self.timing.warm);
             out.push(GameEffect::Warm);
         }
-        if self.watch.look_at.is_some_and(|at| at <= now) {
-            self.watch.look_at = None;
-            if !self.is_early_look(now) {
-                out.push(GameEffect::Note(Anomaly::Stale));
+        if self.watch.check_at.is_some_and(|at| at <= now) {
+            self.watch.check_at = None;
+            if !self.is_early_check(now) {
+                out.push(GameEffect::Report(Anomaly::Stale));
             }
             out.push(GameEffect::Reopen);
             // If even the opening brings nothing, check again.
-            self.look_after(self.timing.again * 2, now);
+            self.check_after(self.timing.again * 2, now);
         }
     }
 }
@@ -721,19 +734,19 @@ impl GameMachine {
     /// Handles a state that does not end the game; a required move is already in progress.
     pub(in crate::bot::game) fn apply_policies(
         &mut self,
-        glance: Glance,
+        update: StateUpdate,
         out: &mut Vec<GameEffect>,
     ) {
         self.policies
-            .handle_change(glance.change, self.move_list.ply());
-        self.watch_presence(glance.change);
+            .handle_change(update.change, self.move_list.ply());
+        self.watch_presence(update.change);
         self.takeback_flag(out);
-        self.draw_flag(glance, out);
-        self.watch_first_move(glance);
-        self.watch_progress(glance, out);
-        if glance.change != MoveListChange::Same && !self.is_our_turn() {
-            self.resign_if_lost(glance.now, out);
-            self.claim_if_due(glance.now, out);
+        self.draw_flag(update, out);
+        self.watch_first_move(update);
+        self.watch_progress(update, out);
+        if update.change != MoveListChange::Same && !self.is_our_turn() {
+            self.resign_if_lost(update.now, out);
+            self.claim_if_due(update.now, out);
         }
     }
 
@@ -746,27 +759,29 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         match request {
-            GameRequest::Abort if self.policies.refuses() => self.refused_abort(answer, now, out),
-            GameRequest::Abort => self.first_move_asked(answer, out),
-            GameRequest::Resign => self.resign_asked(answer, now),
-            GameRequest::AcceptDraw => self.draw_asked(answer, now),
-            GameRequest::AcceptTakeback => self.takeback_asked(answer, now),
-            GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_asked(answer, now),
+            GameRequest::Abort if self.policies.refuses() => {
+                self.unsupported_abort_answered(answer, now, out)
+            }
+            GameRequest::Abort => self.abort_answered(answer, out),
+            GameRequest::Resign => self.resign_answered(answer, now),
+            GameRequest::AcceptDraw => self.draw_answered(answer, now),
+            GameRequest::AcceptTakeback => self.takeback_answered(answer, now),
+            GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_answered(answer, now),
             // Whether a decline arrived or not: the next move declines too.
             GameRequest::DeclineDraw | GameRequest::DeclineTakeback => {}
         }
-        self.standstill_tick(now, out);
+        self.stalled_tick(now, out);
     }
 
     /// Fires the timers of all policies.
-    pub(in crate::bot::game) fn manners_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn policy_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         self.refusal_tick(now, out);
         self.first_move_tick(now, out);
         self.draw_tick(now, out);
         self.takeback_tick(now, out);
         self.resign_tick(now, out);
         self.absence_tick(now, out);
-        self.standstill_tick(now, out);
+        self.stalled_tick(now, out);
     }
 
     /// Whether a side has only its king: it cannot win, not even on time.
@@ -781,17 +796,18 @@ impl GameMachine {
     /// Whether the opponent is about to lose on time: they have less than `little` and less than
     /// the bot, and no increment to speak of.
     pub(super) fn opponent_is_short(&self, little: Duration) -> bool {
-        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return false;
         };
         if !setup.clocked || self.ply() < FIRST_PLIES {
             return false;
         }
         let (us, them) = (setup.us, setup.us.other());
-        let (Some(ours), Some(theirs)) = (shown.state.time(us), shown.state.time(them)) else {
+        let (Some(ours), Some(theirs)) = (last_state.state.time(us), last_state.state.time(them))
+        else {
             return false;
         };
-        let little = if shown.state.increment(them).is_zero() {
+        let little = if last_state.state.increment(them).is_zero() {
             little
         } else {
             little / INCREMENT_HELPS

@@ -161,7 +161,7 @@ pub struct SharedEstimator(Arc<Mutex<OverheadEstimator>>);
 
 impl SharedEstimator {
     /// Starts with the costs of earlier moves.
-    pub fn knowing(costs: impl IntoIterator<Item = Duration>) -> Self {
+    pub fn from_samples(costs: impl IntoIterator<Item = Duration>) -> Self {
         let estimator = Self::default();
         costs.into_iter().for_each(|cost| estimator.learn(cost));
         estimator
@@ -188,7 +188,7 @@ impl SharedEstimator {
 /// The part of a running clock that an unanswered call may take before the next one.
 const PATIENCE_PART: u32 = 4;
 /// No call is given up sooner.
-const LEAST_PATIENCE: Duration = Duration::from_millis(300);
+const MIN_PATIENCE: Duration = Duration::from_millis(300);
 
 /// The bot's clock as a state showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,7 +249,7 @@ impl ClockState {
         let left = self
             .left_at(now)
             .filter(|_| self.kind == ClockKind::Running);
-        let answer = (latency.learned * 2).max(LEAST_PATIENCE);
+        let answer = (latency.learned * 2).max(MIN_PATIENCE);
         left.map_or(Duration::MAX, |left| (left / PATIENCE_PART).max(answer))
     }
 
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
-        let estimator = SharedEstimator::knowing(vec![ms(40); 32]);
+        let estimator = SharedEstimator::from_samples(vec![ms(40); 32]);
         assert!(estimator.latency().learned < ms(100) && estimator.latency().moves == 32);
         estimator.learn(ms(900));
         estimator.learn(ms(900));

@@ -22,7 +22,7 @@ const SETTLE_PART: u32 = 10;
 impl GameMachine {
     /// Called after a list was read: any change of the list settles the pending move. Returns its
     /// search result if it is the move on the list.
-    pub(super) fn settle_owed(
+    pub(super) fn settle_pending_move(
         &mut self,
         change: MoveListChange,
         out: &mut Vec<GameEffect>,
@@ -32,8 +32,8 @@ impl GameMachine {
             return None;
         }
         let pending = self.pending.take()?;
-        if pending.is_thinking() {
-            out.push(GameEffect::StopThinking);
+        if pending.is_searching() {
+            out.push(GameEffect::StopSearch);
         }
         let theirs = *self.move_list.game().moves().get(pending.ply)?;
         let ours = pending.sent()?;
@@ -41,13 +41,13 @@ impl GameMachine {
             return None;
         }
         if ours != theirs {
-            out.push(GameEffect::Note(Anomaly::Overruled { ours, theirs }));
+            out.push(GameEffect::Report(Anomaly::Overruled { ours, theirs }));
             return None;
         }
         if change == MoveListChange::Grown(1) {
             self.learn_cost(&pending, out);
         }
-        pending.thought
+        pending.search_result
     }
 
     /// It is our turn on a list just read; `opened` if the list came with an opening.
@@ -59,7 +59,7 @@ impl GameMachine {
     ) {
         if self.pending.is_some() {
             if let Some(opened) = opened {
-                self.still_owed(opened, now, out);
+                self.still_pending(opened, now, out);
             }
             return;
         }
@@ -67,10 +67,10 @@ impl GameMachine {
         if position.legal_moves().is_empty() {
             // No move is possible: the server must be about to end the game.
             self.stop_pondering(out);
-            return self.look_after(self.timing.confirm, now);
+            return self.check_after(self.timing.confirm, now);
         }
         self.pending = Some(PendingMove::new(self.move_list.ply(), now));
-        if let Some(kept) = self.kept_promise() {
+        if let Some(kept) = self.unconfirmed_move() {
             return self.send(kept, None, now, out);
         }
         let drawn = self.move_list.game().outcome(RepetitionRule::Threefold);
@@ -82,7 +82,7 @@ impl GameMachine {
     }
 
     /// The unconfirmed move that an earlier machine sent after this very list.
-    fn kept_promise(&mut self) -> Option<Move> {
+    fn unconfirmed_move(&mut self) -> Option<Move> {
         let unconfirmed = self.unconfirmed.take()?;
         let kept = unconfirmed.after == self.move_list.game().moves();
         (kept
@@ -98,7 +98,7 @@ impl GameMachine {
         let left = self.reading().and_then(|reading| reading.left_at(now));
         let settle = self.timing.settle;
         let wait = left.map_or(settle, |left| settle.min(left / SETTLE_PART));
-        self.stage(Stage::Held { until: now + wait });
+        self.stage(Stage::AwaitingDraw { until: now + wait });
     }
 
     fn stage(&mut self, stage: Stage) {
@@ -130,14 +130,14 @@ impl GameMachine {
         // A search that pondered on this very position continues under its id.
         let request_id = match self.ponder_hit() {
             Some(request_id) if !some_refused && limits.multipv == 1 => request_id,
-            _ => self.next_ticket(),
+            _ => self.next_request_id(),
         };
-        self.stage(Stage::Thinking {
+        self.stage(Stage::Searching {
             request_id,
             fallback: allotment.fallback,
             late: false,
         });
-        out.push(GameEffect::Think { request_id, limits });
+        out.push(GameEffect::Search { request_id, limits });
         out.push(GameEffect::Warm);
         self.keep_warm(now);
     }
@@ -149,10 +149,10 @@ impl GameMachine {
         };
         let allotment = search_budget(&reading, &self.latency, &self.settings, &self.timing, now);
         match self.pending.as_mut().map(|pending| &mut pending.stage) {
-            Some(Stage::Thinking { fallback, .. }) => {
+            Some(Stage::Searching { fallback, .. }) => {
                 *fallback = allotment.fallback.min(*fallback);
             }
-            Some(Stage::Dwelling { until, .. }) => *until = now.min(*until),
+            Some(Stage::HeldBack { until, .. }) => *until = now.min(*until),
             _ => {}
         }
     }
@@ -160,31 +160,31 @@ impl GameMachine {
     /// Whether `request_id` is the search that the machine waits for.
     fn awaits(&self, request_id: RequestId) -> bool {
         self.pending.as_ref().is_some_and(
-            |pending| matches!(pending.stage, Stage::Thinking { request_id: t, .. } if t == request_id),
+            |pending| matches!(pending.stage, Stage::Searching { request_id: t, .. } if t == request_id),
         )
     }
 
-    pub(super) fn thought(
+    pub(super) fn search_result(
         &mut self,
         request_id: RequestId,
-        thought: SearchResult,
+        search_result: SearchResult,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
         if !self.awaits(request_id) {
             return;
         }
-        match self.leisure(now) {
-            Some(until) => self.stage(Stage::Dwelling {
+        match self.held_back_until(now) {
+            Some(until) => self.stage(Stage::HeldBack {
                 until,
-                found: Box::new(thought),
+                found: Box::new(search_result),
             }),
-            None => self.choose(thought.best, Some(thought), now, out),
+            None => self.choose(search_result.best, Some(search_result), now, out),
         }
     }
 
     /// Until when to hold a chosen move back, if the operator wants a human pace.
-    fn leisure(&self, now: Instant) -> Option<Instant> {
+    fn held_back_until(&self, now: Instant) -> Option<Instant> {
         let rules = &self.settings.clock;
         let human = !self.setup.as_ref()?.opponent_is_bot;
         if !rules.human_pace || !human {
@@ -202,9 +202,9 @@ impl GameMachine {
         out: &mut Vec<GameEffect>,
     ) {
         if self.awaits(request_id) {
-            out.push(GameEffect::Note(Anomaly::Late));
+            out.push(GameEffect::Report(Anomaly::Late));
             self.choose(best, None, now, out);
-            out.push(GameEffect::StopThinking);
+            out.push(GameEffect::StopSearch);
         }
     }
 
@@ -212,7 +212,7 @@ impl GameMachine {
     fn choose(
         &mut self,
         best: Option<Move>,
-        thought: Option<SearchResult>,
+        search_result: Option<SearchResult>,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
@@ -225,22 +225,24 @@ impl GameMachine {
             }
             None => result,
         };
-        let thought = thought.map(vary);
-        let best = thought.as_ref().map_or(best, |thought| thought.best);
+        let search_result = search_result.map(vary);
+        let best = search_result
+            .as_ref()
+            .map_or(best, |search_result| search_result.best);
         let position = self.move_list.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
         if let Some(best) = best.filter(fits) {
-            return self.send(best, thought, now, out);
+            return self.send(best, search_result, now, out);
         }
         let safe = fallback_move(position, &pending.refused);
-        out.push(GameEffect::Note(Anomaly::NoThought));
+        out.push(GameEffect::Report(Anomaly::NoSearchResult));
         if let Some(safe) = safe {
             self.send(safe, None, now, out);
         }
     }
 
     /// The timers of a pending move.
-    pub(super) fn owed_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn pending_move_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(pending) = &mut self.pending else {
             return;
         };
@@ -248,8 +250,8 @@ impl GameMachine {
             return;
         }
         match &mut pending.stage {
-            Stage::Held { .. } => self.think(now, out),
-            Stage::Thinking {
+            Stage::AwaitingDraw { .. } => self.think(now, out),
+            Stage::Searching {
                 request_id, late, ..
             } if !*late => {
                 *late = true;
@@ -257,19 +259,19 @@ impl GameMachine {
                     request_id: *request_id,
                 });
             }
-            Stage::Thinking { .. } => {
-                out.push(GameEffect::Note(Anomaly::Late));
+            Stage::Searching { .. } => {
+                out.push(GameEffect::Report(Anomaly::Late));
                 self.choose(None, None, now, out);
-                out.push(GameEffect::StopThinking);
+                out.push(GameEffect::StopSearch);
             }
-            Stage::Dwelling { found, .. } => {
+            Stage::HeldBack { found, .. } => {
                 let found = SearchResult::clone(found);
                 self.choose(found.best, Some(found), now, out);
             }
             Stage::Sent { .. } | Stage::Waiting { .. } | Stage::Confirming { .. } => {
                 self.sent_tick(now, out);
             }
-            Stage::Looking { .. } => {}
+            Stage::Reopening { .. } => {}
         }
     }
 }
@@ -285,16 +287,16 @@ impl GameMachine {
     pub(super) fn send(
         &mut self,
         played: Move,
-        thought: Option<SearchResult>,
+        search_result: Option<SearchResult>,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
         self.stop_pondering(out);
-        self.weigh(thought.as_ref(), now);
+        self.weigh(search_result.as_ref(), now);
         let mut after = Vec::new();
         let draw = self.draw_with_move(now, &mut after);
         if let Some(pending) = &mut self.pending {
-            pending.thought = thought;
+            pending.search_result = search_result;
             pending.sent = Some(SentMove {
                 played,
                 draw,
@@ -307,7 +309,7 @@ impl GameMachine {
     }
 
     fn send_frozen(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let request_id = self.next_ticket();
+        let request_id = self.next_request_id();
         let measured = self.begin_measuring(now);
         let patience = self.patience(now);
         let Some(pending) = &mut self.pending else {
@@ -323,7 +325,7 @@ impl GameMachine {
             uci: sent.played.to_string(),
             draw: sent.draw,
         });
-        let usual = post_limit(&pending.trouble, &self.timing);
+        let usual = post_limit(&pending.failures, &self.timing);
         let until = now + usual.min(patience);
         pending.stage = Stage::Sent { request_id, until };
         self.watch.rest_warming();
@@ -339,7 +341,10 @@ impl GameMachine {
 
     /// Measurable only if the clock came with a line of an already open stream.
     fn begin_measuring(&self, now: Instant) -> Option<SendSample> {
-        let live = self.shown.as_ref().is_some_and(|shown| !shown.opening);
+        let live = self
+            .last_state
+            .as_ref()
+            .is_some_and(|last_state| !last_state.opening);
         let reading = self.reading().filter(|_| live)?;
         SendSample::of(&reading, now)
     }
@@ -357,13 +362,16 @@ impl GameMachine {
 
     /// Called when the state just read shows this pending move and no later one.
     pub(super) fn learn_cost(&self, pending: &PendingMove, out: &mut Vec<GameEffect>) {
-        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
         let measured = pending.sent.as_ref().and_then(|sent| sent.measured);
-        let left = shown.state.time(setup.us).filter(|_| !shown.opening);
+        let left = last_state
+            .state
+            .time(setup.us)
+            .filter(|_| !last_state.opening);
         let cost = measured.zip(left).and_then(|(sent, left)| sent.cost(left));
-        out.extend(cost.map(GameEffect::Learn));
+        out.extend(cost.map(GameEffect::LearnOverhead));
     }
 
     /// Handles the outcome of a sent move.
@@ -383,51 +391,61 @@ impl GameMachine {
         }
         let uci = || pending.sent().map_or_else(String::new, |mv| mv.to_string());
         match answer {
-            CallOutcome::Refused { status, text } => out.push(GameEffect::Note(Anomaly::Refused {
-                uci: uci(),
-                status: *status,
-                text: text.clone(),
-            })),
+            CallOutcome::Refused { status, text } => {
+                out.push(GameEffect::Report(Anomaly::Refused {
+                    uci: uci(),
+                    status: *status,
+                    text: text.clone(),
+                }))
+            }
             CallOutcome::Limited { .. } => {
-                out.push(GameEffect::Note(Anomaly::Limited { uci: uci() }));
+                out.push(GameEffect::Report(Anomaly::Limited { uci: uci() }));
             }
             CallOutcome::Done | CallOutcome::Lost | CallOutcome::Gone => {}
         }
-        pending.stage = match next_step(answer, &mut pending.trouble, &reading, &self.timing, now) {
+        pending.stage = match next_step(answer, &mut pending.failures, &reading, &self.timing, now)
+        {
             NextStep::Confirm { wait } => Stage::Confirming {
                 since: now,
                 until: now + wait.min(patience),
             },
             NextStep::Repeat { at } => Stage::Waiting { at },
-            NextStep::Look(wanted) => {
+            NextStep::Reopen(wanted) => {
                 out.push(GameEffect::Reopen);
-                Stage::Looking { since: now, wanted }
+                Stage::Reopening { since: now, wanted }
             }
         };
     }
 
     /// An opening requested at `opened` shows that the bot still owes the ply.
-    pub(super) fn still_owed(&mut self, opened: Instant, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn still_pending(
+        &mut self,
+        opened: Instant,
+        now: Instant,
+        out: &mut Vec<GameEffect>,
+    ) {
         let Some(pending) = &mut self.pending else {
             return;
         };
         match pending.stage {
-            Stage::Looking { since, wanted, .. } if opened >= since => {
+            Stage::Reopening { since, wanted, .. } if opened >= since => {
                 if wanted == AfterReopen::Another
                     && let Some(sent) = pending.sent.take()
                 {
                     pending.refused.push(sent.played);
-                    pending.thought = None;
+                    pending.search_result = None;
                 }
                 self.send_frozen(now, out);
             }
             Stage::Confirming { since, .. } if opened >= since => {
                 pending.go_without_draw();
-                self.note_unshown(out);
+                self.report_unshown(out);
                 self.send_frozen(now, out);
             }
             // The server is back: no reason to wait any longer.
-            Stage::Waiting { .. } if pending.trouble.lost > 0 && pending.trouble.barred == 0 => {
+            Stage::Waiting { .. }
+                if pending.failures.lost > 0 && pending.failures.refused_calls == 0 =>
+            {
                 self.send_frozen(now, out);
             }
             _ => {}
@@ -436,27 +454,27 @@ impl GameMachine {
 
     /// The list is not believed: a pending move waits for a credible one. A wait requested by the
     /// server continues.
-    pub(super) fn pause_owed(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn pause_pending_move(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let Some(pending) = &mut self.pending else {
             return;
         };
-        if matches!(pending.stage, Stage::Waiting { .. }) && pending.trouble.barred > 0 {
+        if matches!(pending.stage, Stage::Waiting { .. }) && pending.failures.refused_calls > 0 {
             return;
         }
-        if pending.is_thinking() {
-            out.push(GameEffect::StopThinking);
+        if pending.is_searching() {
+            out.push(GameEffect::StopSearch);
         }
         let wanted = match pending.stage {
-            Stage::Looking { wanted, .. } => wanted,
+            Stage::Reopening { wanted, .. } => wanted,
             _ => AfterReopen::Same,
         };
-        pending.stage = Stage::Looking { since: now, wanted };
+        pending.stage = Stage::Reopening { since: now, wanted };
     }
 
-    fn note_unshown(&self, out: &mut Vec<GameEffect>) {
+    fn report_unshown(&self, out: &mut Vec<GameEffect>) {
         if let Some(sent) = self.sent() {
             let uci = sent.to_string();
-            out.push(GameEffect::Note(Anomaly::Unshown { uci }));
+            out.push(GameEffect::Report(Anomaly::Unshown { uci }));
         }
     }
 
@@ -478,20 +496,20 @@ impl GameMachine {
             }
             Stage::Waiting { .. } if trusted => self.send_frozen(now, out),
             Stage::Waiting { .. } => {
-                pending.stage = Stage::Looking {
+                pending.stage = Stage::Reopening {
                     since: now,
                     wanted: AfterReopen::Same,
                 };
                 out.push(GameEffect::Reopen);
             }
             Stage::Confirming { .. } => {
-                pending.trouble.unshown += 1;
+                pending.failures.unshown += 1;
                 pending.go_without_draw();
-                pending.stage = Stage::Looking {
+                pending.stage = Stage::Reopening {
                     since: now,
                     wanted: AfterReopen::Same,
                 };
-                self.note_unshown(out);
+                self.report_unshown(out);
                 out.push(GameEffect::Reopen);
             }
             _ => {}
@@ -504,11 +522,16 @@ impl GameMachine {
 // Sound rather than good: it wins at once if possible, avoids losing at once if possible, and is
 // always legal. Looking two plies ahead takes a few microseconds.
 
-/// A legal move outside `barred`, or a barred one if there is no other. None if there is no legal
+/// A legal move outside `refused_calls`, or a barred one if there is no other. None if there is no legal
 /// move at all.
-pub fn fallback_move(position: &Position, barred: &[Move]) -> Option<Move> {
+pub fn fallback_move(position: &Position, refused_calls: &[Move]) -> Option<Move> {
     let legal = position.legal_moves();
-    let allowed = || legal.iter().copied().filter(|mv| !barred.contains(mv));
+    let allowed = || {
+        legal
+            .iter()
+            .copied()
+            .filter(|mv| !refused_calls.contains(mv))
+    };
     allowed()
         .find(|&mv| wins(position, mv))
         .or_else(|| allowed().find(|&mv| is_quiet_and_safe(position, mv)))
@@ -547,8 +570,11 @@ mod tests {
     fn barred_moves_are_the_last_resort() {
         let position = Position::default();
         let legal = position.legal_moves();
-        let barred = &legal[..legal.len() - 1];
-        assert_eq!(fallback_move(&position, barred), legal.last().copied());
+        let refused_calls = &legal[..legal.len() - 1];
+        assert_eq!(
+            fallback_move(&position, refused_calls),
+            legal.last().copied()
+        );
         assert!(fallback_move(&position, &legal).is_some());
     }
 

@@ -35,7 +35,7 @@ pub(in crate::bot) struct SupervisedGameStream {
     /// Whether the current disconnect has been published.
     noted: bool,
     least_pause: Duration,
-    listeners: EventBus,
+    event_bus: EventBus,
 }
 
 impl SupervisedGameStream {
@@ -45,11 +45,11 @@ impl SupervisedGameStream {
         client: Client,
         game: GameId,
         least_pause: Duration,
-        listeners: EventBus,
+        event_bus: EventBus,
     ) -> Self {
-        listeners.registry().stream(&game, None);
+        event_bus.registry().stream(&game, None);
         Self {
-            listeners,
+            event_bus,
             reopening: GameBackoff::new(client.timing()),
             stream: Supervised::new(Some(client.timing().game_idle)),
             client,
@@ -74,7 +74,7 @@ impl SupervisedGameStream {
                 StreamChange::Opened => {
                     self.noted = false;
                     let liveness = self.stream.live().map(GameStream::liveness);
-                    self.listeners.registry().stream(&self.game, liveness);
+                    self.event_bus.registry().stream(&self.game, liveness);
                 }
                 StreamChange::Line { event, at, asked } => {
                     let opened = asked;
@@ -106,7 +106,7 @@ impl SupervisedGameStream {
         } else {
             self.reopening.after_life(lived)
         };
-        self.listeners.registry().stream(&self.game, None);
+        self.event_bus.registry().stream(&self.game, None);
         self.stream.wait(wait);
     }
 
@@ -132,12 +132,12 @@ impl SupervisedGameStream {
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
-        self.listeners.registry().stream(&self.game, None);
+        self.event_bus.registry().stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "game stream lost");
         // A failed reopening belongs to the same disconnect.
         if !std::mem::replace(&mut self.noted, true) {
             let (game, reason) = (self.game.clone(), loss.to_string());
-            self.listeners
+            self.event_bus
                 .publish(BotEvent::StreamLost { game, reason });
         }
         self.stream.wait(wait);

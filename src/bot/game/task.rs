@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Notify, oneshot};
 
-use crate::bot::background::say_tripped;
+use crate::bot::background::raise_guard_alerts;
 use crate::bot::context::BotContext;
 use crate::bot::event::AccountEvent;
 use crate::bot::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
@@ -37,7 +37,7 @@ pub(in crate::bot) async fn play(
     on_game_finish: Arc<Notify>,
 ) -> Option<Ending> {
     let mut unconfirmed = None;
-    let mut revival = RestartBackoff::new(context.timing.revive);
+    let mut backoff = RestartBackoff::new(context.timing.revive);
     loop {
         let mut task = GameTask::new(&context, params.clone(), unconfirmed.take());
         match catch_panic(task.run(&on_game_finish)).await {
@@ -53,7 +53,7 @@ pub(in crate::bot) async fn play(
                 tracing::error!(reason, "game task panicked; restarting");
                 let game = params.game.clone();
                 context
-                    .listeners
+                    .event_bus
                     .publish(BotEvent::GameTaskFailed { game, reason });
                 unconfirmed = task.machine.unconfirmed();
                 context
@@ -61,7 +61,7 @@ pub(in crate::bot) async fn play(
                     .put(&params.game, task.machine.eval_history());
             }
         }
-        revival.wait().await;
+        backoff.wait().await;
     }
 }
 
@@ -69,10 +69,10 @@ struct GameTask {
     context: BotContext,
     engine: Engine,
     machine: GameMachine,
-    feed: SupervisedGameStream,
+    stream: SupervisedGameStream,
     chat: GameChat,
     recorder: GameRecorder,
-    thinking: Option<ActiveSearch>,
+    active_search: Option<ActiveSearch>,
     /// Calls that send moves, apart from all others.
     posts: FuturesUnordered<BoxFuture<'static, (RequestId, CallOutcome)>>,
     requests: FuturesUnordered<BoxFuture<'static, (GameRequest, CallOutcome)>>,
@@ -90,13 +90,13 @@ impl GameTask {
     fn new(context: &BotContext, params: GameParams, unconfirmed: Option<UnconfirmedMove>) -> Self {
         let engine = context.pool.lease();
         engine.new_game();
-        let feed = SupervisedGameStream::new(
+        let stream = SupervisedGameStream::new(
             context.client.clone(),
             params.game.clone(),
             context.timing.limited_retry,
-            context.listeners.clone(),
+            context.event_bus.clone(),
         );
-        let recorder = GameRecorder::new(context.listeners.event_log().clone(), &params.game);
+        let recorder = GameRecorder::new(context.event_bus.event_log().clone(), &params.game);
         let chat = GameChat::new(context, &params.game);
         let params = GameParams {
             past: ResumeState {
@@ -115,8 +115,8 @@ impl GameTask {
             ),
             chat,
             recorder,
-            feed,
-            thinking: None,
+            stream,
+            active_search: None,
             posts: FuturesUnordered::new(),
             requests: FuturesUnordered::new(),
             warming: FuturesUnordered::new(),
@@ -130,7 +130,7 @@ impl GameTask {
         loop {
             let input = self.next(on_game_finish).await;
             let Some(input) = input else { continue };
-            self.machine.expect_lag(self.context.estimator.latency());
+            self.machine.set_latency(self.context.estimator.latency());
             let actions = self.machine.apply(input, Instant::now());
             let ending = self.run_effect(actions);
             self.recorder.write(&self.machine);
@@ -138,7 +138,7 @@ impl GameTask {
                 self.recorder.over(&ending);
                 return Some(ending);
             }
-            if self.machine.may_be_left() && self.is_idle() {
+            if self.machine.can_park() && self.is_idle() {
                 tracing::debug!(ply = self.machine.ply(), "parked");
                 return None;
             }
@@ -150,9 +150,9 @@ impl GameTask {
         tokio::select! {
             biased;
             Some((request_id, answer)) = self.posts.next() => Some(GameInput::Posted { request_id, answer }),
-            stream_event = self.feed.next() => self.on_stream_event(stream_event),
-            (request_id, answer) = thought(&mut self.thinking) => self.thought(request_id, answer),
-            Some((request, answer)) = self.requests.next() => Some(GameInput::Asked { request, answer }),
+            stream_event = self.stream.next() => self.on_stream_event(stream_event),
+            (request_id, answer) = search_result(&mut self.active_search) => self.search_result(request_id, answer),
+            Some((request, answer)) = self.requests.next() => Some(GameInput::RequestDone { request, answer }),
             () = sleep_until(next_timeout) => Some(GameInput::Tick),
             () = on_game_finish.notified() => Some(GameInput::GameFinish),
             Some(()) = self.warming.next() => None,
@@ -169,7 +169,7 @@ impl GameTask {
             GameStreamEvent::Line { event, at, opened } => match event {
                 GameEvent::Full(full) => {
                     self.recorder.full(&full);
-                    self.note_age(&full);
+                    self.set_age(&full);
                     self.recall(&full);
                     Some(GameInput::Full { full, opened, at })
                 }
@@ -187,7 +187,7 @@ impl GameTask {
             GameStreamEvent::Refused => Some(GameInput::NoStream),
             GameStreamEvent::Limited(advised) => {
                 if self.machine.can_wait(advised, Instant::now()) {
-                    self.feed.wait_instead(advised);
+                    self.stream.wait_instead(advised);
                 }
                 None
             }
@@ -195,10 +195,10 @@ impl GameTask {
     }
 
     /// Sets the game's age, for the wait for its first move.
-    fn note_age(&mut self, full: &GameFull) {
+    fn set_age(&mut self, full: &GameFull) {
         if let Some(made) = full.created_at {
             let age = self.context.state.now().since(Timestamp::from(made));
-            self.machine.made_at(Instant::now().checked_sub(age));
+            self.machine.set_created(Instant::now().checked_sub(age));
         }
     }
 
@@ -222,20 +222,20 @@ impl GameTask {
     }
 
     /// Handles the end of a search, or of its thread without a result.
-    fn thought(
+    fn search_result(
         &mut self,
         request_id: RequestId,
         answer: Option<SearchResult>,
     ) -> Option<GameInput> {
-        let thinking = self.thinking.take()?;
+        let active_search = self.active_search.take()?;
         Some(match answer {
-            Some(thought) => GameInput::Thought {
+            Some(search_result) => GameInput::SearchDone {
                 request_id,
-                thought,
+                search_result,
             },
             None => GameInput::BestSoFar {
                 request_id,
-                best: thinking.search.best(),
+                best: active_search.search.best(),
             },
         })
     }
@@ -244,35 +244,35 @@ impl GameTask {
         let mut actions: std::collections::VecDeque<GameEffect> = actions.into();
         while let Some(action) = actions.pop_front() {
             match action {
-                GameEffect::Think { request_id, limits } => self.think(request_id, limits),
+                GameEffect::Search { request_id, limits } => self.think(request_id, limits),
                 GameEffect::Ponder {
                     request_id,
                     reply,
                     limits,
                 } => self.ponder(request_id, reply, limits),
                 GameEffect::TakeBest { request_id } => {
-                    let best = self.thinking.as_ref().and_then(|t| t.search.best());
+                    let best = self.active_search.as_ref().and_then(|t| t.search.best());
                     let input = GameInput::BestSoFar { request_id, best };
                     actions.extend(self.machine.apply(input, Instant::now()));
                 }
-                GameEffect::StopThinking => self.thinking = None,
+                GameEffect::StopSearch => self.active_search = None,
                 GameEffect::Post {
                     request_id,
                     uci,
                     draw,
                 } => self.post(request_id, uci, draw),
-                GameEffect::Ask(request) => self.ask(request),
-                GameEffect::Reopen => self.feed.reopen(),
+                GameEffect::Request(request) => self.request(request),
+                GameEffect::Reopen => self.stream.reopen(),
                 GameEffect::Warm => self.warm(),
-                GameEffect::Learn(cost) => {
+                GameEffect::LearnOverhead(cost) => {
                     self.context.estimator.learn(cost);
                     self.context.state.move_cost(cost);
                     self.recorder.cost(cost);
-                    self.context.listeners.publish(BotEvent::Overhead { cost });
+                    self.context.event_bus.publish(BotEvent::Overhead { cost });
                 }
-                GameEffect::Remember(deed) => self.chat.remember(&self.machine, deed),
-                GameEffect::Tell(notification) => self.tell(notification),
-                GameEffect::Note(anomaly) => {
+                GameEffect::Persist(fact) => self.chat.remember(&self.machine, fact),
+                GameEffect::Notify(notification) => self.notify(notification),
+                GameEffect::Report(anomaly) => {
                     // The server's answer was logged on arrival.
                     if !anomaly.is_an_answer() {
                         tracing::warn!(ply = self.machine.ply(), "{anomaly}");
@@ -280,7 +280,7 @@ impl GameTask {
                     self.recorder.anomaly(&anomaly);
                     let game = self.machine.params().game.clone();
                     self.context
-                        .listeners
+                        .event_bus
                         .publish(BotEvent::AnomalySeen { game, anomaly });
                 }
                 GameEffect::Finish(ending) => return Some(self.finish(ending)),
@@ -290,35 +290,35 @@ impl GameTask {
     }
 
     fn think(&mut self, request_id: RequestId, limits: Limits) {
-        match &self.thinking {
+        match &self.active_search {
             Some(pondering) if pondering.request_id == request_id => pondering.search.ponderhit(),
             _ => {
                 // Drop the old search first: one search per game.
-                self.thinking = None;
+                self.active_search = None;
                 let search = self
                     .recorder
                     .think(&self.engine, self.machine.game(), limits);
-                self.await_thought(request_id, search);
+                self.await_search(request_id, search);
             }
         }
     }
 
     /// Ponders on the position after the expected reply.
     fn ponder(&mut self, request_id: RequestId, reply: Move, limits: Limits) {
-        self.thinking = None;
+        self.active_search = None;
         let mut game = self.machine.game().clone();
         game.push(reply);
         let search = self.recorder.ponder(&self.engine, &game, limits);
-        self.await_thought(request_id, search);
+        self.await_search(request_id, search);
     }
 
-    fn await_thought(&mut self, request_id: RequestId, search: Search) {
-        let (hand_over, answer) = oneshot::channel();
-        search.on_done(Box::new(move |thought| {
+    fn await_search(&mut self, request_id: RequestId, search: Search) {
+        let (sender, answer) = oneshot::channel();
+        search.on_done(Box::new(move |search_result| {
             // The receiver is gone if the game went on without this search.
-            let _ = hand_over.send(thought);
+            let _ = sender.send(search_result);
         }));
-        self.thinking = Some(ActiveSearch {
+        self.active_search = Some(ActiveSearch {
             request_id,
             search,
             answer,
@@ -343,7 +343,7 @@ impl GameTask {
         }));
     }
 
-    fn ask(&self, request: GameRequest) {
+    fn request(&self, request: GameRequest) {
         let (client, game) = (
             self.context.client.clone(),
             self.machine.params().game.clone(),
@@ -383,7 +383,7 @@ impl GameTask {
         }
     }
 
-    fn tell(&mut self, notification: Notification) {
+    fn notify(&mut self, notification: Notification) {
         let game = self.machine.params().game.clone();
         match notification {
             Notification::Joined => {
@@ -391,20 +391,20 @@ impl GameTask {
                 let (us, ply) = (self.machine.us(), self.machine.ply());
                 tracing::debug!(%opponent, ?us, ply, "joined");
                 self.chat.introduce(&self.machine);
-                self.context.listeners.publish(BotEvent::Joined {
+                self.context.event_bus.publish(BotEvent::Joined {
                     game,
                     opponent,
                     us,
                     ply,
                 });
             }
-            Notification::Standstill => self.say_standstill(game, true),
-            Notification::Revived => self.say_standstill(game, false),
+            Notification::Stalled => self.report_stalled(game, true),
+            Notification::Moving => self.report_stalled(game, false),
             Notification::Moved(moved) => {
                 self.chat.moved(&moved);
                 self.recorder.moved(&moved, self.machine.ply());
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
-                self.context.listeners.publish(BotEvent::Moved {
+                self.context.event_bus.publish(BotEvent::Moved {
                     game,
                     moved: Arc::from(moved),
                 });
@@ -413,15 +413,15 @@ impl GameTask {
     }
 
     /// Tells the account state, which counts slots; if that fails, the count is wrong for a while.
-    fn say_standstill(&self, game: GameId, stands: bool) {
-        let news = AccountEvent::Standstill { game, stands };
+    fn report_stalled(&self, game: GameId, stalled: bool) {
+        let news = AccountEvent::Stalled { game, stalled };
         if let Err(error) = self.context.message_sender.try_send(news) {
             tracing::debug!(%error, "cannot report a stalled game");
         }
     }
 
     fn finish(&mut self, ending: Ending) -> Ending {
-        self.thinking = None;
+        self.active_search = None;
         let latency = self.context.estimator.latency();
         self.chat.ended(&ending);
         tracing::info!(
@@ -437,9 +437,9 @@ impl GameTask {
         );
         let state = &self.context.state;
         if let Some(game) = self.machine.summary(&ending, state.now()) {
-            say_tripped(&self.context.alarms, state.finished(game));
+            raise_guard_alerts(&self.context.alerts, state.finished(game));
         }
-        self.context.listeners.publish(BotEvent::Finished {
+        self.context.event_bus.publish(BotEvent::Finished {
             ending: Arc::new(ending.clone()),
         });
         ending
@@ -457,11 +457,13 @@ fn log_failed(uci: &str, error: &Error) {
 }
 
 /// The result of the search in progress; pending for ever without one.
-async fn thought(thinking: &mut Option<ActiveSearch>) -> (RequestId, Option<SearchResult>) {
-    match thinking {
-        Some(thinking) => {
-            let answer = (&mut thinking.answer).await.ok();
-            (thinking.request_id, answer)
+async fn search_result(
+    active_search: &mut Option<ActiveSearch>,
+) -> (RequestId, Option<SearchResult>) {
+    match active_search {
+        Some(active_search) => {
+            let answer = (&mut active_search.answer).await.ok();
+            (active_search.request_id, answer)
         }
         None => std::future::pending().await,
     }
@@ -516,11 +518,11 @@ impl GameRecorder {
     }
 
     pub(in crate::bot) fn anomaly(&mut self, anomaly: &Anomaly) {
-        self.safe |= *anomaly == Anomaly::NoThought;
+        self.safe |= *anomaly == Anomaly::NoSearchResult;
         let kind = match anomaly {
             // The event log already has it with the server's reply, as it has every refusal.
             Anomaly::Limited { .. } => return,
-            Anomaly::Late | Anomaly::NoThought => "search",
+            Anomaly::Late | Anomaly::NoSearchResult => "search",
             _ => "game",
         };
         self.event_log
@@ -547,7 +549,7 @@ impl GameRecorder {
         if !std::mem::take(&mut self.read) || !machine.is_trusted() {
             return;
         }
-        let (Some(us), Some(state)) = (machine.us(), machine.shown_state()) else {
+        let (Some(us), Some(state)) = (machine.us(), machine.last_state()) else {
             return;
         };
         match self.header.take() {

@@ -17,8 +17,8 @@ const ENGINE_SHARE: f64 = 0.55;
 /// Part of the usable time after which the game's own timer sends the best move so far.
 const TIMER_SHARE: f64 = 0.65;
 /// The most that a move may take of the usable time, apart from a few increments.
-const LONGEST_PART: u32 = 4;
-const LONGEST_INCREMENTS: u32 = 4;
+const MAX_PART: u32 = 4;
+const MAX_INCREMENTS: u32 = 4;
 /// How late a search may be, as a part of its time, before the game's own timer fires.
 const LATE_PART: u32 = 4;
 /// The part of the clock that a first move may take although the clock stands.
@@ -33,13 +33,13 @@ const SCRAMBLE: Duration = Duration::from_secs(3);
 const SCRAMBLE_MOVES: u32 = 20;
 /// The part of the clock that a move may take even if no usable time is left: a few thousand
 /// positions are worth more than the moment.
-const LEAST_PART: u32 = 100;
+const MIN_PART: u32 = 100;
 /// The most that such a move takes.
-const LEAST_THINK: Duration = Duration::from_millis(10);
+const MIN_THINK: Duration = Duration::from_millis(10);
 /// Assumed for a running clock that cannot be read.
 const UNREADABLE: Duration = Duration::from_secs(15);
 /// Longer clocks count as this.
-const LONGEST_CLOCK: Duration = Duration::from_secs(30 * 86_400);
+const MAX_CLOCK: Duration = Duration::from_secs(30 * 86_400);
 /// A search without a clock must end within this multiple of its thinking time, should the cores be
 /// busy.
 const BACKGROUND_STRETCH: u32 = 12;
@@ -48,9 +48,9 @@ const LEISURE_PART: u32 = 40;
 /// The most that it takes of the usable clock.
 const LEISURE_MOST_PART: u32 = 20;
 /// The longest delay: opponents dislike a longer wait.
-const LONGEST_LEISURE: Duration = Duration::from_secs(8);
+const MAX_LEISURE: Duration = Duration::from_secs(8);
 /// Below this the bot plays without delay.
-const LEAST_FOR_LEISURE: Duration = Duration::from_secs(20);
+const MIN_FOR_LEISURE: Duration = Duration::from_secs(20);
 /// Openings are played faster: this many plies at a third of the pace.
 const OPENING_PLIES: usize = 10;
 
@@ -127,7 +127,7 @@ fn on_the_clock(
     now: Instant,
 ) -> TimeShare {
     let left = clock.left_at(now).unwrap_or(UNREADABLE);
-    let left = left.min(LONGEST_CLOCK);
+    let left = left.min(MAX_CLOCK);
     let held_back = latency.held_back(left, &settings.clock);
     let usable = left.saturating_sub(held_back);
     // Little time left and no increment to rely on: each move must leave enough for many more.
@@ -136,8 +136,8 @@ fn on_the_clock(
         .saturating_add(left.saturating_sub(SCRAMBLE));
     // Even a search that hangs costs only a part of the clock, and so does the next one.
     let longest =
-        (usable / LONGEST_PART).saturating_add(clock.increment.saturating_mul(LONGEST_INCREMENTS));
-    let least = (left / LEAST_PART).min(LEAST_THINK);
+        (usable / MAX_PART).saturating_add(clock.increment.saturating_mul(MAX_INCREMENTS));
+    let least = (left / MIN_PART).min(MIN_THINK);
     let engine = usable
         .mul_f64(ENGINE_SHARE)
         .min(scramble)
@@ -195,14 +195,14 @@ fn unclocked(
     think: Duration,
     now: Instant,
 ) -> TimeShare {
-    let left = clock.left_at(now).unwrap_or(LONGEST_CLOCK) / FIRST_MOVE_PART;
+    let left = clock.left_at(now).unwrap_or(MAX_CLOCK) / FIRST_MOVE_PART;
     let time = think.min(left);
     let most = time.saturating_mul(BACKGROUND_STRETCH).min(left);
-    let thought = fixed(search, time, most);
+    let search_result = fixed(search, time, most);
     TimeShare {
         limits: Limits {
             background: true,
-            ..thought.limits
+            ..search_result.limits
         },
         engine: most,
         timer: most + GRACE,
@@ -234,7 +234,7 @@ pub fn human_pace(
     ply: usize,
     now: Instant,
 ) -> Option<Instant> {
-    if clock.kind != ClockKind::Running || clock.left_at(now)? < LEAST_FOR_LEISURE {
+    if clock.kind != ClockKind::Running || clock.left_at(now)? < MIN_FOR_LEISURE {
         return None;
     }
     let usable = clock.usable(latency, rules, now)?;
@@ -245,7 +245,7 @@ pub fn human_pace(
     } else {
         varied
     };
-    let most = (usable / LEISURE_MOST_PART).min(LONGEST_LEISURE);
+    let most = (usable / LEISURE_MOST_PART).min(MAX_LEISURE);
     clock.at.checked_add(paced.min(most))
 }
 

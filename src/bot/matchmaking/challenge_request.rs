@@ -67,7 +67,7 @@ impl ChallengeRequest {
 // the day; never slots, the daily quota or the server's limits.
 
 /// Manual challenges that may wait.
-pub(super) const MOST_ORDERS: usize = 8;
+pub(super) const MAX_MANUAL: usize = 8;
 
 /// A challenge that the operator requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub enum ManualChallengeError {
     #[error("{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2")]
     BadClock(String),
     /// Too many are queued.
-    #[error("{MOST_ORDERS} challenges are queued already")]
+    #[error("{MAX_MANUAL} challenges are queued already")]
     TooMany,
     /// There is no last opponent.
     #[error("no opponent has been challenged yet")]
@@ -221,7 +221,7 @@ mod tests {
 mod manual_challenge_tests {
     use super::*;
 
-    fn order(what: Option<&str>) -> Result<(u64, u64), String> {
+    fn manual(what: Option<&str>) -> Result<(u64, u64), String> {
         let slow = Profile {
             name: "Slow".to_owned(),
             base: Duration::from_secs(900),
@@ -234,11 +234,11 @@ mod manual_challenge_tests {
 
     #[test]
     fn a_manual_challenge_names_a_profile_or_a_clock_or_nothing() {
-        assert_eq!(order(None), Ok((180, 2)));
-        assert_eq!(order(Some("slow")), Ok((900, 2)));
-        assert_eq!(order(Some("1+1")), Ok((60, 1)));
-        assert_eq!(order(Some("0.5+0")), Ok((30, 0)));
-        assert_eq!(order(Some("0+2")), Ok((0, 2)));
+        assert_eq!(manual(None), Ok((180, 2)));
+        assert_eq!(manual(Some("slow")), Ok((900, 2)));
+        assert_eq!(manual(Some("1+1")), Ok((60, 1)));
+        assert_eq!(manual(Some("0.5+0")), Ok((30, 0)));
+        assert_eq!(manual(Some("0+2")), Ok((0, 2)));
     }
 
     #[test]
@@ -254,11 +254,11 @@ mod manual_challenge_tests {
 
     #[test]
     fn a_word_that_is_neither_profile_nor_clock_is_quoted_in_the_error() {
-        assert!(order(Some("fast")).unwrap_err().contains("blitz, Slow"));
+        assert!(manual(Some("fast")).unwrap_err().contains("blitz, Slow"));
         for bad in [
             "3", "3+", "3+61", "181+0", "0+0", "0.25+0", "0.7+1", "1e9+1",
         ] {
-            assert!(order(Some(bad)).unwrap_err().contains("no clock"), "{bad}");
+            assert!(manual(Some(bad)).unwrap_err().contains("no clock"), "{bad}");
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::challenge_request::{
-    ChallengeRequest, MOST_ORDERS, ManualChallenge, ManualChallengeError,
+    ChallengeRequest, MAX_MANUAL, ManualChallenge, ManualChallengeError,
 };
 use super::cooldown::{AttemptOutcome, Cooldown};
 use super::online_bots::OnlineBots;
@@ -71,7 +71,7 @@ pub struct Matchmaker {
     pub(super) quiet_since: Instant,
     pub(super) next: Instant,
     pub(super) pair: Option<GamePair>,
-    pub(super) orders: VecDeque<ManualChallenge>,
+    pub(super) manual_queue: VecDeque<ManualChallenge>,
     pub(super) last: Option<ChallengeRequest>,
     /// Rated profiles that the server made casual.
     pub(super) unratable: Vec<String>,
@@ -92,7 +92,7 @@ impl Matchmaker {
             quiet_since: now,
             next: now,
             pair: None,
-            orders: VecDeque::new(),
+            manual_queue: VecDeque::new(),
             last: None,
             unratable: Vec::new(),
             open: true,
@@ -113,9 +113,11 @@ impl Matchmaker {
         if open {
             return Vec::new();
         }
-        let dropped = self.orders.drain(..);
+        let dropped = self.manual_queue.drain(..);
         let mut out: Vec<MatchmakingEffect> = dropped
-            .map(|order| MatchmakingEffect::Unasked(order.user, "no new games accepted".to_owned()))
+            .map(|manual| {
+                MatchmakingEffect::Unasked(manual.user, "no new games accepted".to_owned())
+            })
             .collect();
         self.pair = None;
         self.withdraw(None, &mut out);
@@ -126,24 +128,24 @@ impl Matchmaker {
     ///
     /// # Errors
     /// Why it cannot be queued.
-    pub fn order(&mut self, order: ManualChallenge) -> Result<(), ManualChallengeError> {
+    pub fn queue_manual(&mut self, manual: ManualChallenge) -> Result<(), ManualChallengeError> {
         if !self.open {
             return Err(ManualChallengeError::Closed);
         }
-        if order.user == self.me {
+        if manual.user == self.me {
             return Err(ManualChallengeError::Ourselves);
         }
-        if self.orders.len() >= MOST_ORDERS {
+        if self.manual_queue.len() >= MAX_MANUAL {
             return Err(ManualChallengeError::TooMany);
         }
-        self.orders.push_back(order);
+        self.manual_queue.push_back(manual);
         Ok(())
     }
 
     /// Challenges the last opponent again with colours reversed.
     ///
     /// # Errors
-    /// When no one has been challenged yet, or as for [`Matchmaker::order`].
+    /// When no one has been challenged yet, or as for [`Matchmaker::queue_manual`].
     pub fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
         let last = self
             .last
@@ -151,7 +153,7 @@ impl Matchmaker {
             .ok_or(ManualChallengeError::NoOpponent)?
             .turned();
         let user = last.to.clone();
-        self.order(ManualChallenge {
+        self.queue_manual(ManualChallenge {
             user: last.to,
             profile: last.profile,
             color: last.color,
@@ -162,8 +164,8 @@ impl Matchmaker {
     /// Drops manual challenges and the second game of a pair, and withdraws the open challenge.
     /// Also returns how many manual challenges were queued.
     pub fn recall(&mut self) -> (usize, Vec<MatchmakingEffect>) {
-        let dropped = self.orders.len();
-        self.orders.clear();
+        let dropped = self.manual_queue.len();
+        self.manual_queue.clear();
         self.pair = None;
         let mut out = Vec::new();
         self.withdraw(None, &mut out);
@@ -174,9 +176,11 @@ impl Matchmaker {
     pub fn describe(&self) -> String {
         match &self.state {
             AttemptState::Idle if !self.open => "closed".to_owned(),
-            AttemptState::Idle if !self.rules.enabled && self.orders.is_empty() => "off".to_owned(),
-            AttemptState::Idle => match self.orders.front() {
-                Some(order) => format!("waiting to challenge {}", order.user),
+            AttemptState::Idle if !self.rules.enabled && self.manual_queue.is_empty() => {
+                "off".to_owned()
+            }
+            AttemptState::Idle => match self.manual_queue.front() {
+                Some(manual) => format!("waiting to challenge {}", manual.user),
                 None => "waiting".to_owned(),
             },
             AttemptState::Listing | AttemptState::Looking(_) => {
@@ -207,11 +211,11 @@ impl Matchmaker {
     }
 
     pub(super) fn wants_any(&self) -> bool {
-        self.open && (self.rules.enabled || !self.orders.is_empty())
+        self.open && (self.rules.enabled || !self.manual_queue.is_empty())
     }
 
     pub(super) fn idle_until(&self) -> Instant {
-        if self.orders.is_empty() && self.pair.is_none() {
+        if self.manual_queue.is_empty() && self.pair.is_none() {
             self.next.max(self.quiet_since + self.rules.idle)
         } else {
             self.next
@@ -312,7 +316,7 @@ pub enum MatchmakingEffect {
     /// Fetch the online bots.
     List,
     /// Fetch the status of these users.
-    Look(Vec<UserId>),
+    LookUp(Vec<UserId>),
     /// Take a slot and create this challenge.
     Create(Box<ChallengeRequest>),
     /// Fetch the open challenges.

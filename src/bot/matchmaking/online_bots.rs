@@ -13,7 +13,7 @@ const UNRATED: i32 = 1500;
 /// A pair of games with the same opponent.
 const PAIR: u32 = 2;
 /// However few bots fit, none is challenged to more games than this per day.
-const MOST_A_DAY: u32 = 24;
+const MAX_A_DAY: u32 = 24;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The relevant data of a listed bot.
@@ -121,7 +121,7 @@ impl OnlineBots {
         budget: u32,
     ) -> Duration {
         let fitting = u32::try_from(self.fitting(profile, min_games).count()).unwrap_or(u32::MAX);
-        let share = (budget / fitting.max(1)).clamp(PAIR, MOST_A_DAY);
+        let share = (budget / fitting.max(1)).clamp(PAIR, MAX_A_DAY);
         DAY * games / share
     }
 }

@@ -29,21 +29,21 @@ impl Matchmaker {
         if !self.wants_any() || now < self.idle_until() {
             return;
         }
-        let by_order = !self.orders.is_empty();
+        let by_order = !self.manual_queue.is_empty();
         let busy = around.games > 0 && !self.rules.during_games && !by_order;
         if around.spare == 0 || busy {
             self.crowded = true;
             return;
         }
-        if let Some(order) = self.orders.front() {
+        if let Some(manual) = self.manual_queue.front() {
             let offer = ChallengeRequest {
-                to: order.user.clone(),
+                to: manual.user.clone(),
                 target: ChallengeTarget::Human,
-                profile: order.profile.clone(),
-                color: order.color,
+                profile: manual.profile.clone(),
+                color: manual.color,
                 origin: Initiator::Operator,
             };
-            self.look_at(vec![offer], out);
+            self.look_up_presence(vec![offer], out);
             return;
         }
         if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
@@ -54,7 +54,7 @@ impl Matchmaker {
             return;
         }
         if let Some(offer) = self.second_game(around) {
-            self.look_at(vec![offer], out);
+            self.look_up_presence(vec![offer], out);
             return;
         }
         let shortlist = self.shortlist(around);
@@ -69,12 +69,16 @@ impl Matchmaker {
         } else if shortlist.is_empty() {
             self.next = now + self.rules.spacing * NOBODY_THERE;
         } else {
-            self.look_at(shortlist, out);
+            self.look_up_presence(shortlist, out);
         }
     }
 
-    fn look_at(&mut self, offers: Vec<ChallengeRequest>, out: &mut Vec<MatchmakingEffect>) {
-        out.push(MatchmakingEffect::Look(
+    fn look_up_presence(
+        &mut self,
+        offers: Vec<ChallengeRequest>,
+        out: &mut Vec<MatchmakingEffect>,
+    ) {
+        out.push(MatchmakingEffect::LookUp(
             offers.iter().map(|it| it.to.clone()).collect(),
         ));
         self.state = AttemptState::Looking(offers);
@@ -213,7 +217,7 @@ impl Matchmaker {
             (presence.online && (by_order || !presence.playing)).then_some(offer)
         });
         if by_order {
-            self.orders.pop_front();
+            self.manual_queue.pop_front();
         }
         let Some(offer) = found.filter(|_| self.open && around.spare > 0) else {
             tracing::debug!(by_order, "no opponent available");

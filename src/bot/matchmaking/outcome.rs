@@ -72,7 +72,7 @@ impl Matchmaker {
                 return;
             }
             // The bot state records spent daily limits, the bot's and the opponent's.
-            NotCreated::NoSeat | NotCreated::DaySpent | NotCreated::Unauthorized => None,
+            NotCreated::NoSlot | NotCreated::DaySpent | NotCreated::Unauthorized => None,
             NotCreated::Limited(wait) => {
                 self.next = self.next.max(now + *wait);
                 None

@@ -21,9 +21,9 @@ pub use refresher::{ListRefresher, ListSources, ListState};
 // The lists in memory, and the parser of list files. Pure.
 
 /// The maximum length of a list.
-const MOST_NAMES: usize = 100_000;
+const MAX_NAMES: usize = 100_000;
 /// The longest line that is parsed.
-const LONGEST_LINE: usize = 200;
+const MAX_LINE: usize = 200;
 
 /// The source shown for players blocked by command.
 const BY_COMMAND: &str = "megaton block";
@@ -114,7 +114,7 @@ impl PlayerLists {
     }
 
     /// Whether anyone may challenge, anonymous players included.
-    pub fn allows_anybody(&self) -> bool {
+    pub fn allows_anyone(&self) -> bool {
         self.allow.is_none()
     }
 
@@ -148,7 +148,7 @@ pub(super) fn label(entry: &str) -> &str {
 pub enum ListParseError {
     #[error("most lines are not account names (line {line}, for example)")]
     Prose { line: usize },
-    #[error("more than {MOST_NAMES} names")]
+    #[error("more than {MAX_NAMES} names")]
     TooLong,
 }
 
@@ -164,12 +164,12 @@ pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
         if matches!(bare, "" | "@") {
             continue;
         }
-        let name = UserId::typed(bare).filter(|_| line.len() <= LONGEST_LINE);
+        let name = UserId::typed(bare).filter(|_| line.len() <= MAX_LINE);
         match name {
             Some(name) => names.push(name),
             None => bad.push(number + 1),
         }
-        if names.len() > MOST_NAMES {
+        if names.len() > MAX_NAMES {
             return Err(ListParseError::TooLong);
         }
     }
@@ -278,7 +278,7 @@ mod tests {
         let page = "<!DOCTYPE html>\n<html><body>\n<p>Not found</p>\n</body></html>";
         assert_eq!(read_names(page), Err(ListParseError::Prose { line: 1 }));
         assert!(read_names(&"x".repeat(1 << 20)).is_err());
-        let endless = "someone\n".repeat(MOST_NAMES + 1);
+        let endless = "someone\n".repeat(MAX_NAMES + 1);
         assert_eq!(read_names(&endless), Err(ListParseError::TooLong));
     }
 
@@ -291,7 +291,7 @@ mod tests {
         let lists = PlayerLists::named(&rules);
         assert_eq!(lists.blocked_by(&UserId::new("bLaStCaP")), Some("BlastCap"));
         assert_eq!(lists.blocked_by(&UserId::new("other")), None);
-        assert!(lists.allows(&UserId::new("other")) && lists.allows_anybody());
+        assert!(lists.allows(&UserId::new("other")) && lists.allows_anyone());
     }
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
         let read = Arc::new(vec![friend.clone()]);
         contents.insert("https://example.org/friends".to_owned(), read);
         let lists = PlayerLists::of(&rules, &[], &contents);
-        assert!(lists.allows(&friend) && !lists.allows_anybody());
+        assert!(lists.allows(&friend) && !lists.allows_anyone());
         assert!(!lists.allows(&UserId::new("foe")));
     }
 

@@ -20,7 +20,7 @@ use crate::config::Entry;
 use crate::lichess::{FetchError, FetchedPage, HttpFetcher, UserId};
 
 /// The most that is read of a file.
-const LONGEST_FILE: u64 = 2 << 20;
+const MAX_FILE: u64 = 2 << 20;
 
 /// The sources of the lists, in addition to the config.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl ListRefresher {
             pages: None,
         };
         refresher.read_disk();
-        refresher.tell_states();
+        refresher.publish_states();
         refresher
     }
 
@@ -126,12 +126,12 @@ impl ListRefresher {
     ) {
         loop {
             self.read_disk();
-            self.tell_states();
+            self.publish_states();
             tell(lists, self.lists());
             for url in self.urls() {
                 tokio::select! {
                     () = self.fetch(&url) => {
-                        self.tell_states();
+                        self.publish_states();
                         tell(lists, self.lists());
                     }
                     () = lists.closed() => return,
@@ -165,7 +165,7 @@ impl ListRefresher {
         self.by_list().into_iter().flat_map(|(_, entries)| entries)
     }
 
-    fn tell_states(&self) {
+    fn publish_states(&self) {
         let mut states = Vec::new();
         for (list, entries) in self.by_list() {
             let is_name = |entry: &&Entry| matches!(entry, Entry::Name(_));
@@ -320,12 +320,12 @@ fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
     }
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
-    let mut bounded = file.take(LONGEST_FILE + 1);
+    let mut bounded = file.take(MAX_FILE + 1);
     bounded
         .read_to_string(&mut text)
         .map_err(|error| error.to_string())?;
-    if text.len() as u64 > LONGEST_FILE {
-        return Err(format!("longer than {} kilobytes", LONGEST_FILE / 1024));
+    if text.len() as u64 > MAX_FILE {
+        return Err(format!("longer than {} kilobytes", MAX_FILE / 1024));
     }
     read_names(&text).map_err(|error| error.to_string())
 }

@@ -21,7 +21,7 @@ use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, QuotaUseKind, Tim
 // its own; a wait named by the server overrides any count.
 
 /// A reserved game that has not started after this time will never start.
-const LONGEST_WAIT: Duration = Duration::from_secs(4 * 3600);
+const MAX_WAIT: Duration = Duration::from_secs(4 * 3600);
 /// Uses are forgotten shortly after their day.
 const FORGET: Duration = Duration::from_secs(25 * 3600);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -132,7 +132,7 @@ impl Quota {
     pub(super) fn games(&self, now: Timestamp, wanted: impl Fn(Origin) -> bool) -> Vec<Timestamp> {
         let counted = |spend: &&QuotaUse| match spend.what {
             QuotaUseKind::Game { origin, begun } => {
-                let lasts = if begun { DAY } else { LONGEST_WAIT };
+                let lasts = if begun { DAY } else { MAX_WAIT };
                 wanted(origin) && spend.at + lasts > now
             }
             QuotaUseKind::Credits(_) => false,
@@ -412,12 +412,12 @@ const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Added to a wait named by the server, whose seconds are truncated.
 const MARGIN: Duration = Duration::from_secs(2);
 /// Daily limits from here on are not believed.
-const MOST_BELIEVED: u32 = 100_000;
+const MAX_BELIEVED: u32 = 100_000;
 /// Longest wait that is believed.
-const LONGEST_CLOSURE: Duration = Duration::from_secs(48 * 3600);
+const MAX_CLOSURE: Duration = Duration::from_secs(48 * 3600);
 /// The first cooldown after a refusal without a wait; it doubles up to the longest.
 const FIRST_REST: Duration = Duration::from_secs(60);
-const LONGEST_REST: Duration = Duration::from_secs(3600);
+const MAX_REST: Duration = Duration::from_secs(3600);
 
 impl Quota {
     /// Learns from a started game beyond the learned limit: the server allows more.
@@ -441,7 +441,7 @@ impl Quota {
         now: Timestamp,
     ) -> Change {
         let assumed = self.most_games(now);
-        let told = said.filter(|said| (1..MOST_BELIEVED).contains(said));
+        let told = said.filter(|said| (1..MAX_BELIEVED).contains(said));
         if let Some(number) = told.or_else(|| self.counted_limit(assumed, now))
             && believed(&self.games, now) != Some(number)
         {
@@ -486,11 +486,11 @@ pub(super) fn believed(limit: &Limit, now: Timestamp) -> Option<u32> {
 pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Timestamp) {
     let rest = if let Some(wait) = wait {
         limit.strikes = 0;
-        wait.min(LONGEST_CLOSURE) + MARGIN
+        wait.min(MAX_CLOSURE) + MARGIN
     } else {
         limit.strikes += 1;
         let doubled = 2_u32.saturating_pow(limit.strikes.min(16) - 1);
-        FIRST_REST.saturating_mul(doubled).min(LONGEST_REST)
+        FIRST_REST.saturating_mul(doubled).min(MAX_REST)
     };
     limit.closed = Some(TimeSpan::new(now, rest));
 }

@@ -398,7 +398,7 @@ fn a_restart_within_a_millisecond_forgets_no_credits() {
 
 /// An event in the life of a quota.
 #[derive(Clone, Debug)]
-enum Deed {
+enum Step {
     /// A bot asks for a game.
     Asked,
     /// The bot wants a game.
@@ -413,20 +413,20 @@ enum Deed {
     Refused(Option<u16>),
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn step() -> impl Strategy<Value = Step> {
     let target = prop_oneof![
         Just(ChallengeTarget::Bot),
         Just(ChallengeTarget::Human),
         Just(ChallengeTarget::Follower)
     ];
     prop_oneof![
-        6 => Just(Deed::Asked),
-        6 => Just(Deed::Wanted),
-        4 => target.prop_map(Deed::Challenge),
-        6 => (0_u16..400).prop_map(Deed::Pass),
-        1 => (0_u16..3000).prop_map(Deed::Back),
-        1 => Just(Deed::Restart),
-        1 => proptest::option::of(0_u16..600).prop_map(Deed::Refused),
+        6 => Just(Step::Asked),
+        6 => Just(Step::Wanted),
+        4 => target.prop_map(Step::Challenge),
+        6 => (0_u16..400).prop_map(Step::Pass),
+        1 => (0_u16..3000).prop_map(Step::Back),
+        1 => Just(Step::Restart),
+        1 => proptest::option::of(0_u16..600).prop_map(Step::Refused),
     ]
 }
 
@@ -465,7 +465,7 @@ fn keep(
 proptest! {
     #[test]
     fn no_limit_is_passed_within_any_day(
-        deeds in proptest::collection::vec(deed(), 1..400),
+        steps in proptest::collection::vec(step(), 1..400),
         bot_games in 0_u32..12,
         incoming_share in 0_u32..=100,
     ) {
@@ -474,7 +474,7 @@ proptest! {
         let (mut world, mut wall) = (Duration::ZERO, start());
         let (mut kept, mut limits) = (Vec::new(), vec![named(rules)]);
         let (mut games, mut outgoing, mut credits) = (Vec::new(), Vec::new(), Vec::new());
-        for (n, deed) in deeds.into_iter().enumerate() {
+        for (n, step) in steps.into_iter().enumerate() {
             keep(&mut kept, &mut limits, quota.notice(wall));
             let key = n.to_string();
             let mut begin = |quota: &mut Quota, origin, changes: &mut Vec<Change>| {
@@ -486,27 +486,27 @@ proptest! {
                 }
             };
             let mut changes = Vec::new();
-            match deed {
-                Deed::Asked if quota.within_the_day(wall).is_granted() => {
+            match step {
+                Step::Asked if quota.within_the_day(wall).is_granted() => {
                     begin(&mut quota, Origin::Incoming, &mut changes);
                 }
-                Deed::Wanted if quota.may_begin(wall).is_granted() => {
+                Step::Wanted if quota.may_begin(wall).is_granted() => {
                     begin(&mut quota, Origin::Outgoing, &mut changes);
                 }
-                Deed::Challenge(target) if quota.may_challenge(target, wall).is_granted() => {
+                Step::Challenge(target) if quota.may_challenge(target, wall).is_granted() => {
                     changes.extend(quota.spend_credits(target, None, wall));
                     credits.push((world, target.credits()));
                 }
-                Deed::Asked | Deed::Wanted | Deed::Challenge(_) => {}
-                Deed::Pass(minutes) => {
+                Step::Asked | Step::Wanted | Step::Challenge(_) => {}
+                Step::Pass(minutes) => {
                     world += MINUTE * u32::from(minutes);
                     wall = wall + MINUTE * u32::from(minutes);
                 }
-                Deed::Back(minutes) => wall = wall.before(MINUTE * u32::from(minutes)),
-                Deed::Restart => {
+                Step::Back(minutes) => wall = wall.before(MINUTE * u32::from(minutes)),
+                Step::Restart => {
                     quota = Quota::new(rules, kept.clone(), &limits, start());
                 }
-                Deed::Refused(wait) => {
+                Step::Refused(wait) => {
                     let wait = wait.map(|minutes| MINUTE * u32::from(minutes));
                     changes.push(quota.credits_refused(wait, wall));
                 }

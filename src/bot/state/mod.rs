@@ -163,8 +163,8 @@ impl BotState {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn look<T>(&self, look: impl FnOnce(&Inner, Timestamp) -> T) -> T {
-        self.change(|inner, now, _| look(inner, now))
+    pub(super) fn with_state<T>(&self, with_state: impl FnOnce(&Inner, Timestamp) -> T) -> T {
+        self.change(|inner, now, _| with_state(inner, now))
     }
 
     /// Changes the state and persists the change soon.
@@ -188,23 +188,23 @@ impl BotState {
     }
 
     pub fn opponent(&self, id: &UserId) -> OpponentRecord {
-        self.look(|inner, now| inner.opponents.record(id, now))
+        self.with_state(|inner, now| inner.opponents.record(id, now))
     }
 
     /// Number of `opponent`'s challenges accepted within the given time, up to a week.
     pub fn accepted_within(&self, opponent: &UserId, within: Duration) -> u32 {
         let kind = InteractionKind::Accepted;
-        self.look(|inner, now| inner.opponents.met(opponent, kind, within, now))
+        self.with_state(|inner, now| inner.opponents.met(opponent, kind, within, now))
     }
 
     /// Games started in the last 24 hours, with bots or with humans.
     pub fn games_today(&self, with_bots: bool) -> u32 {
-        self.look(|inner, now| inner.opponents.games_today(with_bots, now))
+        self.with_state(|inner, now| inner.opponents.games_today(with_bots, now))
     }
 
     /// How long the bot has known that a game is in progress.
     pub fn known_for(&self, game: &GameId) -> Option<Duration> {
-        self.look(|inner, now| Some(now.since(inner.opponents.begun(game)?)))
+        self.with_state(|inner, now| Some(now.since(inner.opponents.begun(game)?)))
     }
 
     /// Records an accepted challenge.
@@ -264,12 +264,12 @@ impl BotState {
     /// Why rated games with this opponent are paused, if they are; without an opponent, why all
     /// rated games are.
     pub fn rated_rest(&self, opponent: Option<&UserId>) -> Option<RatedPause> {
-        self.look(|inner, now| inner.guard.rest(opponent, now).cloned())
+        self.with_state(|inner, now| inner.guard.rest(opponent, now).cloned())
     }
 
     /// Every pause set by the rating guard.
     pub fn rated_rests(&self) -> Vec<(GuardScope, RatedPause)> {
-        self.look(|inner, now| inner.guard.rests(now))
+        self.with_state(|inner, now| inner.guard.rests(now))
     }
 
     /// The chat and takeback state of a game.
@@ -286,12 +286,12 @@ impl BotState {
 
     /// The last cooldown under a key, over or not: its failures count for the next one.
     pub fn cooldown(&self, key: &str) -> Option<Cooldown> {
-        self.look(|inner, _| inner.cooldowns.get(key).cloned())
+        self.with_state(|inner, _| inner.cooldowns.get(key).cloned())
     }
 
     /// When the current cooldown of a key ends.
     pub fn resting(&self, key: &str) -> Option<Timestamp> {
-        self.look(|inner, now| {
+        self.with_state(|inner, now| {
             let span = inner.cooldowns.get(key)?.span;
             span.holds(now).then_some(span.until)
         })
@@ -299,7 +299,7 @@ impl BotState {
 
     /// All current cooldowns whose key has this prefix.
     pub fn cooldowns(&self, prefix: &str) -> Vec<(String, Cooldown)> {
-        self.look(|inner, now| {
+        self.with_state(|inner, now| {
             let keys = inner.cooldowns.range(prefix.to_owned()..);
             keys.take_while(|(key, _)| key.starts_with(prefix))
                 .filter(|(_, cooldown)| cooldown.span.holds(now))
@@ -497,7 +497,7 @@ impl LatencyHistory {
 impl BotState {
     /// The costs of the last moves, of this run and earlier ones, oldest first.
     pub fn move_costs(&self) -> Vec<Duration> {
-        self.look(|inner, now| inner.costs.recent(now))
+        self.with_state(|inner, now| inner.costs.recent(now))
     }
 
     /// Adds the overhead of one of the bot's moves.
@@ -527,18 +527,18 @@ impl BotState {
     }
 
     /// Drops a game that never started, or that cannot be looked up.
-    pub fn give_game_up(&self, game: &GameId) {
+    pub fn forget_game(&self, game: &GameId) {
         self.change(|inner, _, changes| inner.close(game, changes));
     }
 
     /// Whether a game's end is not counted yet.
     pub fn is_open(&self, game: &GameId) -> bool {
-        self.look(|inner, _| inner.notes.contains_key(&key(game)))
+        self.with_state(|inner, _| inner.notes.contains_key(&key(game)))
     }
 
     /// Games whose end is not counted yet, the oldest first.
     pub fn open_games(&self) -> Vec<UnfinishedGame> {
-        let mut open: Vec<UnfinishedGame> = self.look(|inner, _| {
+        let mut open: Vec<UnfinishedGame> = self.with_state(|inner, _| {
             let notes = inner.notes.range(OPEN.to_owned()..);
             notes
                 .map_while(|(key, since)| {
@@ -554,12 +554,12 @@ impl BotState {
 
     /// Rated games of the last day with a counted end but no rating change: the event stream
     /// reports it once, so it can be lost.
-    pub fn untold_ratings(&self) -> Vec<UnfinishedGame> {
-        self.look(|inner, now| inner.opponents.untold_ratings(now))
+    pub fn missing_rating_changes(&self) -> Vec<UnfinishedGame> {
+        self.with_state(|inner, now| inner.opponents.missing_rating_changes(now))
     }
 
     pub fn lacks_rating(&self, game: &GameId) -> bool {
-        self.look(|inner, now| inner.opponents.lacks_rating(game, now))
+        self.with_state(|inner, now| inner.opponents.lacks_rating(game, now))
     }
 }
 
@@ -618,20 +618,20 @@ impl BotState {
                 at,
                 denied: Denied::Closed,
             },
-            None => self.look(|inner, now| inner.quota.may_accept(now)),
+            None => self.with_state(|inner, now| inner.quota.may_accept(now)),
         }
     }
 
     pub fn may_challenge(&self, target: ChallengeTarget) -> Permit {
-        self.look(|inner, now| inner.quota.may_challenge(target, now))
+        self.with_state(|inner, now| inner.quota.may_challenge(target, now))
     }
 
     pub fn budget(&self) -> Budget {
-        self.look(|inner, now| inner.quota.budget(now))
+        self.with_state(|inner, now| inner.quota.budget(now))
     }
 
     pub fn forecast(&self) -> Forecast {
-        self.look(|inner, now| inner.quota.forecast(now))
+        self.with_state(|inner, now| inner.quota.forecast(now))
     }
 
     /// Reserves the game of a bot's challenge about to be accepted. The call must wait for

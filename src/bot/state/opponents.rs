@@ -26,15 +26,15 @@ const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 const RESULTS_KEPT: Duration = Duration::from_secs(48 * 3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// How soon after a game's end the server reports its rating change, at the latest.
-const TOLD_AFTER: Duration = Duration::from_secs(30);
+const RATING_CHANGE_WITHIN: Duration = Duration::from_secs(30);
 /// Games of a pair that the server compares with the next one.
 const GAMES_COMPARED: usize = 2;
 /// Rating changes kept that arrived before the game's end.
-const MOST_EARLY: usize = 256;
+const MAX_EARLY: usize = 256;
 /// Interactions kept: a week of 3,500 challenges a day that become games.
-const MOST_ENCOUNTERS: usize = 50_000;
+const MAX_ENCOUNTERS: usize = 50_000;
 /// Complete results kept in memory.
-const MOST_RESULTS: usize = 20_000;
+const MAX_RESULTS: usize = 20_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedGame {
@@ -96,8 +96,8 @@ impl Opponents {
                 .map(|row| (row.id.clone(), row.clone()))
                 .collect(),
             last: HashMap::new(),
-            results: IndexedQueue::new(MOST_RESULTS),
-            encounters: IndexedQueue::new(MOST_ENCOUNTERS),
+            results: IndexedQueue::new(MAX_RESULTS),
+            encounters: IndexedQueue::new(MAX_ENCOUNTERS),
             meetings: HashMap::new(),
             early: VecDeque::new(),
         };
@@ -262,15 +262,18 @@ impl Opponents {
         if !self.early.iter().any(|(known, _)| known == id) {
             self.early.push_back((id.clone(), diff));
         }
-        if self.early.len() > MOST_EARLY {
+        if self.early.len() > MAX_EARLY {
             self.early.pop_front();
         }
         None
     }
 
     /// Rated games whose rating change is overdue, the oldest first.
-    pub(super) fn untold_ratings(&self, now: Timestamp) -> Vec<UnfinishedGame> {
-        let untold = self.results.iter().filter(|game| is_untold(game, now));
+    pub(super) fn missing_rating_changes(&self, now: Timestamp) -> Vec<UnfinishedGame> {
+        let untold = self
+            .results
+            .iter()
+            .filter(|game| lacks_rating_change(game, now));
         let untold = untold.map(|game| UnfinishedGame {
             game: game.game.clone(),
             since: game.at,
@@ -280,7 +283,7 @@ impl Opponents {
 
     pub(super) fn lacks_rating(&self, game: &GameId, now: Timestamp) -> bool {
         let known = self.results.get(game);
-        known.is_some_and(|game| is_untold(game, now))
+        known.is_some_and(|game| lacks_rating_change(game, now))
     }
 
     pub(super) fn spent(&mut self, opponent: &UserId, span: TimeSpan) -> Change {
@@ -361,9 +364,12 @@ impl Opponents {
 }
 
 /// Whether a game's rating change is overdue.
-fn is_untold(game: &FinishedGame, now: Timestamp) -> bool {
+fn lacks_rating_change(game: &FinishedGame, now: Timestamp) -> bool {
     let age = now.since(game.at);
-    game.rated && game.counts() && game.rating_diff.is_none() && (TOLD_AFTER..DAY).contains(&age)
+    game.rated
+        && game.counts()
+        && game.rating_diff.is_none()
+        && (RATING_CHANGE_WITHIN..DAY).contains(&age)
 }
 
 // A queue of entries in order of arrival, each also found by its key.

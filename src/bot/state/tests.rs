@@ -115,7 +115,7 @@ fn changes_found_by_a_read_are_queued_before_the_next_read() {
             state.store().write_all(none);
         });
         taken.recv().unwrap();
-        threads.spawn(move || state.look(|_, _| say_looking.send(()).unwrap()));
+        threads.spawn(move || state.with_state(|_, _| say_looking.send(()).unwrap()));
         looking.recv().unwrap();
         threads.spawn(move || {
             // A failed test may have dropped the receiver.
@@ -339,18 +339,30 @@ fn a_missing_rating_is_overdue_after_half_a_minute_and_for_a_day() {
         ..finished("aborted", None, now)
     };
     fixture.state.finished(aborted);
-    assert_eq!(fixture.state.untold_ratings(), [], "it may be told yet");
+    assert_eq!(
+        fixture.state.missing_rating_changes(),
+        [],
+        "it may be told yet"
+    );
     fixture.state.rated(&GameId::new("told"), 5);
     fixture.pass(Duration::from_secs(31));
-    let untold = fixture.state.untold_ratings();
+    let untold = fixture.state.missing_rating_changes();
     let games: Vec<_> = untold.iter().map(|open| open.game.as_str()).collect();
     assert_eq!(games, ["untold"]);
     assert!(fixture.state.lacks_rating(&GameId::new("untold")));
     fixture.state.rated(&GameId::new("untold"), 0);
-    assert_eq!(fixture.state.untold_ratings(), [], "zero is an answer");
+    assert_eq!(
+        fixture.state.missing_rating_changes(),
+        [],
+        "zero is an answer"
+    );
     fixture.state.finished(finished("late", None, now));
     fixture.pass(DAY);
-    assert_eq!(fixture.state.untold_ratings(), [], "too old to look up");
+    assert_eq!(
+        fixture.state.missing_rating_changes(),
+        [],
+        "too old to look up"
+    );
 }
 
 #[test]
@@ -506,7 +518,7 @@ fn a_game_is_open_until_its_end_is_counted_and_no_longer() {
     fixture
         .state
         .finished(finished("a", Some(Side::White), now));
-    fixture.state.give_game_up(&c);
+    fixture.state.forget_game(&c);
     assert_eq!(open(), [b]);
     assert!(!fixture.state.is_open(&a));
     // Reported again after its end, it stays counted once.

@@ -179,9 +179,9 @@ async fn practise(
     signals: &Shutdown,
 ) -> Result<(), Failure> {
     let (control, commands) = bot::channel();
-    let listeners = EventBus::default();
-    let event_log = listeners.event_log().clone();
-    let mut bot = start_bot(args, config, server, signals, (listeners, commands))?;
+    let event_bus = EventBus::default();
+    let event_log = event_bus.event_log().clone();
+    let mut bot = start_bot(args, config, server, signals, (event_bus, commands))?;
     let page = async {
         if !args.headless {
             serve_page(config, &control, event_log, server.url()).await;
@@ -203,7 +203,7 @@ fn start_bot(
     config: &Config,
     server: &ServerHandle,
     signals: &Shutdown,
-    (listeners, commands): (EventBus, CommandReceiver),
+    (event_bus, commands): (EventBus, CommandReceiver),
 ) -> Result<JoinHandle<Result<(), bot::BotError>>, Failure> {
     let token = server.open_bot(BOT).unwrap_or_default();
     let client = Client::new(ClientOptions {
@@ -218,12 +218,12 @@ fn start_bot(
     config.matchmaking.enabled = false;
     config.arena.auto = false;
     let options = BotOptions {
-        sole: false,
+        exclusive: false,
         client: client.map_err(Failure::of_setup)?,
         pool: run::pool(&config)?,
         settings: Settings::from(&config),
         timing: BotTiming::default(),
-        listeners,
+        event_bus,
         state: unlimited_state(Settings::default()),
         lists: ListSources::default(),
     };

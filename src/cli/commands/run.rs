@@ -56,8 +56,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
-        let listeners = EventBus::default();
-        let event_log = listeners.event_log().clone();
+        let event_bus = EventBus::default();
+        let event_log = event_bus.event_log().clone();
         let archiver = start_archiver(&config, &event_log, &pool).await;
         event_log.note(
             "start",
@@ -65,12 +65,12 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             None,
         );
         let options = BotOptions {
-            sole: true,
+            exclusive: true,
             client,
             pool,
             settings: Settings::from(&config),
             timing: BotTiming::default(),
-            listeners,
+            event_bus,
             state: state.clone(),
             lists: ListSources {
                 data: config.data.home(&config.lichess),

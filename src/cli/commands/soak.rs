@@ -123,7 +123,7 @@ async fn play(target: SoakTarget, speed: u32, nodes: u64, concurrency: usize) ->
     let timing = BotTiming::default();
     let settings = settings(speed, nodes, concurrency);
     let bot = BotOptions {
-        sole: false,
+        exclusive: false,
         client,
         pool: Pool::in_background(&EngineOptions {
             hash_mb: HASH,
@@ -137,7 +137,7 @@ async fn play(target: SoakTarget, speed: u32, nodes: u64, concurrency: usize) ->
             post_limit: (timing.post_limit / speed).max(LEAST_CALL),
             ..timing.faster(speed)
         },
-        listeners: EventBus::default(),
+        event_bus: EventBus::default(),
     };
     let shutdown = Shutdown {
         drain: target.drain,

@@ -38,7 +38,7 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
     if let Some(overhead) = status.overhead {
         say("overhead", format!("{overhead} ms per move, measured"));
     }
-    for alert in &status.alarms {
+    for alert in &status.alerts {
         let since = span(alert.since);
         say(
             "ALERT",
@@ -224,7 +224,7 @@ mod tests {
                     reopened: 2,
                 },
             }],
-            alarms: vec![AlertStatus {
+            alerts: vec![AlertStatus {
                 kind: "stolen".to_owned(),
                 text: "stop one of them".to_owned(),
                 since: 61,

@@ -12,5 +12,5 @@ mod time_rule;
 pub use arena_id::ArenaId;
 pub use entry::Entry;
 pub use hours::Hours;
-pub use template::{LONGEST_LINE, Template, Words};
+pub use template::{MAX_LINE, Template, Words};
 pub use time_rule::{TimeRule, is_offered, may_be_rated};

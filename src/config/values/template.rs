@@ -1,9 +1,9 @@
 //! Chat messages with placeholders, such as `Good luck, {opponent}!`.
 
 /// The longest message that the server accepts, in characters.
-pub const LONGEST_LINE: usize = 140;
+pub const MAX_LINE: usize = 140;
 /// A name of the greatest length.
-const LONGEST_NAME: &str = "abcdefghijklmnopqrstuvwxyz0123";
+const MAX_NAME: &str = "abcdefghijklmnopqrstuvwxyz0123";
 /// The placeholders.
 const KNOWN: &str = "{me}, {opponent}, {engine} and {version}";
 
@@ -48,8 +48,8 @@ impl Template<'_> {
             return Some("a chat message is one line, without control characters".to_owned());
         }
         let longest = Words {
-            me: LONGEST_NAME,
-            opponent: LONGEST_NAME,
+            me: MAX_NAME,
+            opponent: MAX_NAME,
             engine: "Megaton",
             version: env!("CARGO_PKG_VERSION"),
         };
@@ -64,9 +64,9 @@ impl Template<'_> {
             rest = after;
         }
         let length = self.fill(&longest).chars().count();
-        (length > LONGEST_LINE).then(|| {
+        (length > MAX_LINE).then(|| {
             format!(
-                "{length} characters with names of 30, but Lichess allows {LONGEST_LINE}: shorten it"
+                "{length} characters with names of 30, but Lichess allows {MAX_LINE}: shorten it"
             )
         })
     }

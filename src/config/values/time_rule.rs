@@ -13,7 +13,7 @@ const NAMED: [Speed; 4] = [Speed::Bullet, Speed::Blitz, Speed::Rapid, Speed::Cla
 /// Initial times below two minutes that the server offers, in seconds.
 const SHORT_BASES: [u64; 6] = [0, 15, 30, 45, 60, 90];
 /// The longest initial time.
-const LONGEST_BASE: u64 = 10_800;
+const MAX_BASE: u64 = 10_800;
 
 /// A rule for time controls: a whole speed, or one exact control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
@@ -46,7 +46,7 @@ pub fn is_offered(base: Duration, increment: Duration, most: Duration) -> bool {
     let seconds = base.as_secs();
     let whole = base.subsec_nanos() == 0 && increment.subsec_nanos() == 0;
     let base_fits =
-        SHORT_BASES.contains(&seconds) || (seconds.is_multiple_of(60) && seconds <= LONGEST_BASE);
+        SHORT_BASES.contains(&seconds) || (seconds.is_multiple_of(60) && seconds <= MAX_BASE);
     whole && base_fits && increment <= most && !(base + increment).is_zero()
 }
 
@@ -74,7 +74,7 @@ impl FromStr for TimeRule {
         let minutes: f64 = minutes.trim().parse().map_err(|_| wrong())?;
         let seconds: u64 = seconds.trim().parse().map_err(|_| wrong())?;
         let base = (minutes * 60.0).round();
-        if !(0.0..=LONGEST_BASE as f64).contains(&base) || (base - minutes * 60.0).abs() > 1e-6 {
+        if !(0.0..=MAX_BASE as f64).contains(&base) || (base - minutes * 60.0).abs() > 1e-6 {
             return Err(wrong());
         }
         let base = Duration::from_secs(base as u64);

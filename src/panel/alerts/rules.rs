@@ -65,8 +65,8 @@ impl AlertRules {
     /// The message about an event.
     pub(super) fn hear(&mut self, event: &BotEvent) -> Option<AlertMessage> {
         match event {
-            BotEvent::Alarm { kind, .. } => _ = self.alarms.insert(kind.as_str()),
-            BotEvent::AlarmOver { kind } => _ = self.alarms.remove(kind.as_str()),
+            BotEvent::AlertRaised { kind, .. } => _ = self.alarms.insert(kind.as_str()),
+            BotEvent::AlertCleared { kind } => _ = self.alarms.remove(kind.as_str()),
             _ => {}
         }
         Self::of(event)
@@ -76,7 +76,7 @@ impl AlertRules {
     pub(super) fn compare(&mut self, status: &Status) -> Vec<AlertMessage> {
         let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let missed = kinds.filter_map(|kind| {
-            let on = status.alarms.iter().find(|alarm| alarm.kind == kind);
+            let on = status.alerts.iter().find(|alarm| alarm.kind == kind);
             match (on, self.alarms.contains(kind)) {
                 (Some(alarm), false) => {
                     self.alarms.insert(kind);
@@ -94,8 +94,10 @@ impl AlertRules {
 
     fn of(event: &BotEvent) -> Option<AlertMessage> {
         match event {
-            BotEvent::Alarm { kind, text } => Some(AlertMessage::new(kind.as_str(), text.as_str())),
-            BotEvent::AlarmOver { kind } => Some(over(kind.as_str())),
+            BotEvent::AlertRaised { kind, text } => {
+                Some(AlertMessage::new(kind.as_str(), text.as_str()))
+            }
+            BotEvent::AlertCleared { kind } => Some(over(kind.as_str())),
             BotEvent::Finished { ending } => lost_on_time(ending),
             BotEvent::GameTaskFailed { game, reason } => {
                 let text = format!("game {game}: task panicked: {reason}");
@@ -110,7 +112,7 @@ impl AlertRules {
                 Some(AlertMessage::new("engine", text))
             }
             BotEvent::AnomalySeen { game, anomaly } => match anomaly {
-                Anomaly::Late | Anomaly::NoThought => Some(AlertMessage::new(
+                Anomaly::Late | Anomaly::NoSearchResult => Some(AlertMessage::new(
                     "engine",
                     format!("game {game}: {anomaly}"),
                 )),
@@ -221,9 +223,13 @@ mod tests {
     fn alarms_and_faults_of_the_engine_are_told() {
         let kind = AlertKind::Token;
         let text = "revoked".to_owned();
-        let told = AlertRules::of(&BotEvent::Alarm { kind, text });
+        let told = AlertRules::of(&BotEvent::AlertRaised { kind, text });
         assert_eq!(told, Some(AlertMessage::new("token", "revoked")));
-        assert!(AlertRules::of(&BotEvent::AlarmOver { kind }).unwrap().over);
+        assert!(
+            AlertRules::of(&BotEvent::AlertCleared { kind })
+                .unwrap()
+                .over
+        );
         let game = GameId::new("q7ZxVt2B");
         let odd = |anomaly| BotEvent::AnomalySeen {
             game: game.clone(),
@@ -279,12 +285,12 @@ mod tests {
             since: 3,
         };
         let with = |alarms| Status {
-            alarms,
+            alerts: alarms,
             ..Status::default()
         };
         let (token, disk) = (AlertKind::Token, AlertKind::Store);
         let text = "see the log".to_owned();
-        rules.hear(&BotEvent::Alarm { kind: token, text });
+        rules.hear(&BotEvent::AlertRaised { kind: token, text });
         assert_eq!(rules.compare(&with(vec![alarm(token)])), [], "known");
         let told = rules.compare(&with(vec![alarm(disk)]));
         let began = AlertMessage::new(disk.as_str(), "see the log");
@@ -294,7 +300,7 @@ mod tests {
             "{told:?}"
         );
         assert_eq!(rules.compare(&with(vec![alarm(disk)])), [], "told");
-        rules.hear(&BotEvent::AlarmOver { kind: disk });
+        rules.hear(&BotEvent::AlertCleared { kind: disk });
         assert_eq!(rules.compare(&with(Vec::new())), [], "over");
     }
 

@@ -81,9 +81,9 @@ async fn an_alarm_of_the_bot_reaches_the_webhook() {
     let (alerter, alerts) = Alerts::new(&settings, Some(address)).unwrap();
     let (control, _commands) = channel();
     let (watch, _watcher) = StatusWatch::new(control);
-    let listeners = EventBus::default();
-    let task = tokio::spawn(alerts.run(listeners.subscribe(), watch));
-    let alarms = crate::bot::Alerts::new(listeners);
+    let event_bus = EventBus::default();
+    let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch));
+    let alarms = crate::bot::Alerts::new(event_bus);
     alarms.raise(AlertKind::Token, "revoked");
     let all = async {
         let (mut client, _) = listener.accept().await.unwrap();

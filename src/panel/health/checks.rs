@@ -55,7 +55,7 @@ pub(super) fn judge(inputs: &HealthInputs) -> HealthReport {
         let accepted = status.accepted_ago;
         let accepted = accepted.map_or("none yet".to_owned(), |ago| format!("{ago} s ago"));
         checks.push(check("accepted", true, accepted));
-        let alarms: Vec<&str> = status.alarms.iter().map(|it| it.kind.as_str()).collect();
+        let alarms: Vec<&str> = status.alerts.iter().map(|it| it.kind.as_str()).collect();
         let said = if alarms.is_empty() {
             "none".to_owned()
         } else {
@@ -118,7 +118,7 @@ fn engine(tested: Option<&SelfTestResult>) -> Check {
 }
 
 fn disk(inputs: &HealthInputs) -> Check {
-    let alarms = inputs.status.iter().flat_map(|status| &status.alarms);
+    let alarms = inputs.status.iter().flat_map(|status| &status.alerts);
     let unwritten = alarms.clone().any(|it| it.kind == "store");
     match inputs.room {
         _ if unwritten => check("disk", false, "cannot be written: see the alert"),
@@ -196,7 +196,7 @@ mod tests {
         }
         let alarmed = with(|status| {
             status.state = BotPhase::Alarmed;
-            status.alarms.push(AlertStatus {
+            status.alerts.push(AlertStatus {
                 kind: "token".to_owned(),
                 ..AlertStatus::default()
             });
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(wrong(&hung), ["disk"]);
         assert!(judge(&hung).alive, "the games go on");
         let unwritten = with(|status| {
-            status.alarms.push(AlertStatus {
+            status.alerts.push(AlertStatus {
                 kind: "store".to_owned(),
                 ..AlertStatus::default()
             });

@@ -199,7 +199,7 @@ impl LiveGameDto {
             check: last.and_then(|step| step.check.clone()),
             clocks: ClocksDto::of(record, live.clocks),
             scores: scores.collect(),
-            thought: SearchResultDto::of(record, live.thinking.as_ref(), replay),
+            thought: SearchResultDto::of(record, live.search.as_ref(), replay),
         }
     }
 }
@@ -286,7 +286,7 @@ impl FullGame {
         server: &str,
         now: Millis,
     ) -> Self {
-        let thinking = live.and_then(|live| live.thinking.as_ref());
+        let thinking = live.and_then(|live| live.search.as_ref());
         let steps = replay.steps.iter().cloned().zip(replay.lines.clone());
         let moves = steps.zip(&record.moves).enumerate();
         let moves = moves.map(|(ply, ((step, line), made))| MoveDto {

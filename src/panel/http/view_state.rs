@@ -152,7 +152,7 @@ impl ViewBuilder {
             lingers.then(|| LiveGame {
                 clocks: last_clocks(&record),
                 record,
-                thinking: None,
+                search: None,
             })
         });
         let shown: Vec<LiveGame> = running.into_iter().chain(ended).collect();
@@ -256,7 +256,7 @@ mod tests {
                 ..GameRecord::default()
             }),
             clocks: Clocks::default(),
-            thinking: None,
+            search: None,
         }
     }
 
@@ -310,13 +310,13 @@ mod tests {
         assert!(piece(&view, Section::Game).is_some());
         assert_eq!(piece(&view, Section::Whole), None, "nobody watches it");
 
-        game.thinking = Some(thinking(7));
+        game.search = Some(thinking(7));
         let view = next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
         let (number, whole) = piece(&view, Section::Whole).unwrap();
         assert_eq!(number, 2);
         assert!(whole.starts_with("event: game\n") && whole.contains("\"san\":\"e5\""));
 
-        game.thinking = Some(thinking(8));
+        game.search = Some(thinking(8));
         let view = next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
         assert_eq!(piece(&view, Section::Whole).unwrap().0, 2, "no move is new");
         let (number, thought) = piece(&view, Section::Thought).unwrap();
@@ -333,7 +333,7 @@ mod tests {
     fn a_game_that_ends_is_sent_whole_and_no_thought_after_it() {
         let mut builder = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
-        game.thinking = Some(thinking(7));
+        game.search = Some(thinking(7));
         next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
         let over = GameRecord {
             ending: Some(EndingRecord {

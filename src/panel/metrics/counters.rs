@@ -132,7 +132,7 @@ impl Counters {
         match event {
             BotEvent::Finished { ending } => self.ended(ending),
             BotEvent::Moved { moved, .. } => {
-                if let Some(thought) = moved.thought.as_ref().filter(|_| moved.ours) {
+                if let Some(thought) = moved.search_result.as_ref().filter(|_| moved.ours) {
                     self.thinking.observe(thought.time.as_secs_f64());
                     self.nodes.inc_by(thought.nodes);
                 }
@@ -151,7 +151,9 @@ impl Counters {
             BotEvent::Declined { reason, .. } => {
                 increment(&self.challenges, declined(reason.as_str()));
             }
-            BotEvent::Alarm { kind, .. } => increment(&self.alarms, [("kind", kind.as_str())]),
+            BotEvent::AlertRaised { kind, .. } => {
+                increment(&self.alarms, [("kind", kind.as_str())])
+            }
             _ => {}
         }
     }
@@ -209,12 +211,12 @@ fn kind(anomaly: &Anomaly) -> &'static str {
         Anomaly::Unshown { .. } => "move_unshown",
         Anomaly::Limited { .. } => "move_limited",
         Anomaly::Late => "search_late",
-        Anomaly::NoThought => "search_failed",
+        Anomaly::NoSearchResult => "search_failed",
         Anomaly::NotOurs | Anomaly::NotSeated => "not_ours",
         Anomaly::Vanished => "vanished",
         Anomaly::ClockFell { .. } => "clock_fell",
         Anomaly::Stale => "stale",
-        Anomaly::Standstill => "standstill",
+        Anomaly::Stalled => "standstill",
     }
 }
 
@@ -276,7 +278,7 @@ mod tests {
                 counted.count(&BotEvent::Finished { ending });
             }
         }
-        for anomaly in [Anomaly::Late, Anomaly::NoThought, Anomaly::Stale] {
+        for anomaly in [Anomaly::Late, Anomaly::NoSearchResult, Anomaly::Stale] {
             let game = GameId::new("q7ZxVt2B");
             counted.count(&BotEvent::AnomalySeen { game, anomaly });
         }

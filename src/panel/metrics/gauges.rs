@@ -98,7 +98,7 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     ];
     let phases = phases.map(|(phase, word)| (vec![("state", word)], flag(phase == status.state)));
     labelled(out, "state", "State of the bot", phases)?;
-    let alarms = status.alarms.iter();
+    let alarms = status.alerts.iter();
     let alarms = alarms.map(|alarm| (vec![("kind", alarm.kind.as_str())], 1.0));
     labelled(out, "alarm", "Active alerts", alarms)?;
     if let Some(quota) = &status.quota {

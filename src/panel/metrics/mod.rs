@@ -122,8 +122,8 @@ mod tests {
         order.answer(Reply::Status(Box::new(status)));
         changes.changed().await.unwrap();
         let metrics = metrics(watch);
-        let listeners = EventBus::default();
-        let counting = tokio::spawn(metrics.clone().run(listeners.subscribe()));
+        let event_bus = EventBus::default();
+        let counting = tokio::spawn(metrics.clone().run(event_bus.subscribe()));
         let text = metrics.text().unwrap();
         for line in [
             "megaton_state{state=\"playing\"} 1.0",
@@ -139,7 +139,7 @@ mod tests {
         kinds.sort_unstable();
         kinds.dedup();
         assert_eq!(kinds.len(), all, "{text}");
-        drop(listeners);
+        drop(event_bus);
         tokio::time::timeout(Duration::from_secs(60), counting)
             .await
             .unwrap()

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::common::Glance;
+use super::common::StateUpdate;
 use crate::bot::game::event::GameRequest;
 use crate::bot::game::event::{CallOutcome, GameEffect, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
@@ -14,9 +14,9 @@ use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::Status;
 
 /// Attempts before the game is left alone.
-const MOST_ABORTS: u32 = 5;
+const MAX_ABORTS: u32 = 5;
 /// Refusals after which the server is believed.
-const MOST_REFUSALS: u32 = 2;
+const MAX_REFUSALS: u32 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct AbortPolicy {
@@ -53,7 +53,7 @@ impl GameMachine {
     }
 
     /// Waits for the opponent's first move as long as the operator allows.
-    pub(in crate::bot::game) fn watch_first_move(&mut self, glance: Glance) {
+    pub(in crate::bot::game) fn watch_first_move(&mut self, update: StateUpdate) {
         let Some(setup) = &self.setup else { return };
         let bot = setup.opponent_is_bot;
         let watched = setup.clocked && self.is_abortable();
@@ -64,9 +64,9 @@ impl GameMachine {
         } else {
             rules.abort_humans
         };
-        let since = self.waited_since(patience, glance);
+        let since = self.waited_since(patience, update);
         let first_move = &mut self.policies.first_move;
-        if glance.change != MoveListChange::Same {
+        if update.change != MoveListChange::Same {
             first_move.refused = 0;
             first_move.stuck = false;
         }
@@ -74,7 +74,7 @@ impl GameMachine {
             first_move.wait = None;
             return;
         }
-        let waits = first_move.wait.is_some() && glance.change == MoveListChange::Same;
+        let waits = first_move.wait.is_some() && update.change == MoveListChange::Same;
         if waits || first_move.stuck {
             return;
         }
@@ -88,21 +88,24 @@ impl GameMachine {
     /// has already waited: before any move, as long as the bot has known of it. The game's age by
     /// the server's clock, which may differ from ours, and that of a game in which the bot has
     /// moved count for at most half of the patience.
-    fn waited_since(&self, patience: Duration, glance: Glance) -> Instant {
-        let now = glance.now;
-        if !glance.opened {
+    fn waited_since(&self, patience: Duration, update: StateUpdate) -> Instant {
+        let now = update.now;
+        if !update.opened {
             return now;
         }
         let begun = self.params.past.begun;
-        let told = [self.made, begun].into_iter().flatten().min();
+        let reported = [self.created, begun].into_iter().flatten().min();
         let least = now.checked_sub(patience / 2).unwrap_or(now);
-        let told = told.map(|at| at.max(least));
+        let reported = reported.map(|at| at.max(least));
         let known = begun.filter(|_| self.ply() == 0);
-        [told, known].into_iter().flatten().fold(now, Instant::min)
+        [reported, known]
+            .into_iter()
+            .flatten()
+            .fold(now, Instant::min)
     }
 
     /// Handles the outcome of an abort.
-    pub(in crate::bot::game) fn first_move_asked(
+    pub(in crate::bot::game) fn abort_answered(
         &mut self,
         answer: &CallOutcome,
         out: &mut Vec<GameEffect>,
@@ -112,7 +115,7 @@ impl GameMachine {
             return;
         }
         first_move.refused += 1;
-        if first_move.refused >= MOST_REFUSALS {
+        if first_move.refused >= MAX_REFUSALS {
             first_move.stuck = true;
         } else {
             // Too late to abort: the stream must have missed a move.
@@ -131,10 +134,10 @@ impl GameMachine {
             return;
         };
         wait.tries += 1;
-        if let Some(again) = again.filter(|_| wait.tries <= MOST_ABORTS) {
+        if let Some(again) = again.filter(|_| wait.tries <= MAX_ABORTS) {
             wait.at = again;
             first_move.gave_up_waiting = true;
-            out.push(GameEffect::Ask(GameRequest::Abort));
+            out.push(GameEffect::Request(GameRequest::Abort));
         } else {
             first_move.wait = None;
             first_move.stuck = true;
@@ -142,9 +145,9 @@ impl GameMachine {
     }
 
     /// Records an aborted game as a no-show if the bot gave up waiting.
-    pub(in crate::bot::game) fn note_no_show(&self, status: Status, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn report_no_show(&self, status: Status, out: &mut Vec<GameEffect>) {
         if status == Status::Aborted && self.policies.first_move.gave_up_waiting {
-            out.push(GameEffect::Remember(Persist::NoShow));
+            out.push(GameEffect::Persist(Persist::NoShow));
         }
     }
 }

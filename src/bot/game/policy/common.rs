@@ -10,11 +10,11 @@ use crate::bot::game::move_list::MoveListChange;
 use crate::bot::settings::BotTiming;
 
 /// Maximum number of attempts.
-const MOST_TRIES: u32 = 4;
+const MAX_TRIES: u32 = 4;
 
 /// A state just read, as far as policies need it.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::bot::game) struct Glance {
+pub(in crate::bot::game) struct StateUpdate {
     /// How it changed the list.
     pub(in crate::bot::game) change: MoveListChange,
     /// It came with an opening: several things may have happened since the last state.
@@ -46,7 +46,7 @@ impl Retry {
     }
 
     /// Whether it is in progress or will be repeated: another request would be too many.
-    pub(in crate::bot::game) fn goes_on(&self, now: Instant) -> bool {
+    pub(in crate::bot::game) fn is_active(&self, now: Instant) -> bool {
         self.under_way || self.at.is_some_and(|at| at > now)
     }
 
@@ -71,7 +71,7 @@ impl Retry {
 
     /// Repeats it after a pause, unless attempts are used up.
     pub(in crate::bot::game) fn again_after(&mut self, pause: Duration, now: Instant) {
-        self.at = now.checked_add(pause).filter(|_| self.tries < MOST_TRIES);
+        self.at = now.checked_add(pause).filter(|_| self.tries < MAX_TRIES);
     }
 
     /// Whether to repeat it now.

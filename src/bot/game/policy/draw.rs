@@ -8,8 +8,8 @@
 
 use std::time::Instant;
 
-use super::common::Glance;
 use super::common::Retry;
+use super::common::StateUpdate;
 use crate::bot::game::event::{CallOutcome, DrawOffer, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
@@ -27,18 +27,18 @@ pub(super) struct DrawPolicy {
     /// Their unanswered offer: the length of the list when it was made.
     pending: Option<usize>,
     accepting: Option<Retry>,
-    made: u32,
+    created: u32,
     /// The length of the list at our last offer.
     last: Option<usize>,
 }
 
 impl DrawPolicy {
-    pub(in crate::bot::game) fn new(made: u32) -> Self {
+    pub(in crate::bot::game) fn new(created: u32) -> Self {
         Self {
             flag: false,
             pending: None,
             accepting: None,
-            made,
+            created,
             last: None,
         }
     }
@@ -59,29 +59,33 @@ fn moves_of(side: Side, plies: usize) -> usize {
 
 impl GameMachine {
     /// Handles their flag in the state just read.
-    pub(in crate::bot::game) fn draw_flag(&mut self, glance: Glance, out: &mut Vec<GameEffect>) {
-        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+    pub(in crate::bot::game) fn draw_flag(
+        &mut self,
+        update: StateUpdate,
+        out: &mut Vec<GameEffect>,
+    ) {
+        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
         let us = setup.us;
-        let flag = shown.state.offers_draw(us.other());
+        let flag = last_state.state.offers_draw(us.other());
         let (ply, our_turn) = (self.ply(), self.is_our_turn());
         let draws = &mut self.policies.draws;
-        if draws.made > 0 && draws.last.is_none() {
+        if draws.created > 0 && draws.last.is_none() {
             // After a restart the time of the last offer is unknown.
             draws.last = Some(ply);
         }
         let appeared = flag && !draws.flag;
         draws.flag = flag;
         let answered = |&seen: &usize| moves_of(us, ply) > moves_of(us, seen);
-        let rewritten = matches!(glance.change, MoveListChange::Rewritten { .. });
+        let rewritten = matches!(update.change, MoveListChange::Rewritten { .. });
         if !flag || rewritten || draws.pending.as_ref().is_some_and(answered) {
             draws.pending = None;
             draws.accepting = None;
         }
         // The state with our move may still carry the offer that the move declined.
-        let declined_by_move = matches!(glance.change, MoveListChange::Grown(_)) && !our_turn;
-        if !appeared || rewritten || (declined_by_move && !glance.opened) {
+        let declined_by_move = matches!(update.change, MoveListChange::Grown(_)) && !our_turn;
+        if !appeared || rewritten || (declined_by_move && !update.opened) {
             return;
         }
         draws.pending = Some(ply);
@@ -94,10 +98,10 @@ impl GameMachine {
     fn answer_draw(&mut self, out: &mut Vec<GameEffect>) {
         if self.accepts_draw() {
             self.policies.draws.accepting = Some(Retry::begun());
-            out.push(GameEffect::Ask(GameRequest::AcceptDraw));
+            out.push(GameEffect::Request(GameRequest::AcceptDraw));
         } else {
             self.policies.draws.pending = None;
-            out.push(GameEffect::Ask(GameRequest::DeclineDraw));
+            out.push(GameEffect::Request(GameRequest::DeclineDraw));
         }
     }
 
@@ -118,10 +122,10 @@ impl GameMachine {
         }
         let ply = self.ply();
         let draws = &mut self.policies.draws;
-        draws.made += 1;
+        draws.created += 1;
         draws.last = Some(ply);
-        out.push(GameEffect::Remember(Persist::DrawOffered {
-            so_far: draws.made,
+        out.push(GameEffect::Persist(Persist::DrawOffered {
+            so_far: draws.created,
         }));
         DrawOffer::Yes
     }
@@ -162,7 +166,7 @@ impl GameMachine {
         willing
             && late_enough
             && steady
-            && draws.made < rules.offers
+            && draws.created < rules.offers
             && rested
             && !self.is_bare(setup.us.other())
             && !self.opponent_is_short(self.timing.short_clock * STANDING)
@@ -170,7 +174,7 @@ impl GameMachine {
     }
 
     /// Handles the outcome of accepting a draw.
-    pub(in crate::bot::game) fn draw_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn draw_answered(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some(accepting) = &mut self.policies.draws.accepting {
             accepting.answered(answer, &timing, now);
@@ -184,7 +188,7 @@ impl GameMachine {
             && draws.pending.is_some()
             && !self.is_our_turn()
         {
-            out.push(GameEffect::Ask(GameRequest::AcceptDraw));
+            out.push(GameEffect::Request(GameRequest::AcceptDraw));
         }
     }
 }

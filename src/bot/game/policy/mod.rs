@@ -24,7 +24,7 @@ mod takeback;
 use std::time::Instant;
 
 use self::abort::AbortPolicy;
-pub(in crate::bot::game) use self::common::Glance;
+pub(in crate::bot::game) use self::common::StateUpdate;
 use self::draw::DrawPolicy;
 pub(in crate::bot) use self::eval_history::EvalCache;
 pub use self::eval_history::EvalHistory;

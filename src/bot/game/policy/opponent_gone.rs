@@ -14,9 +14,9 @@ use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::OpponentGone;
 
 /// Claims answered with "yes" without effect, after which the bot stops claiming.
-const MOST_IN_VAIN: u32 = 3;
+const MAX_IN_VAIN: u32 = 3;
 /// Claims refused or lost, after which the bot stops claiming.
-const MOST_FAILED: u32 = 12;
+const MAX_FAILED: u32 = 12;
 
 #[derive(Debug, Default)]
 pub(super) struct OpponentAbsence {
@@ -48,8 +48,8 @@ impl OpponentAbsence {
 impl ClaimPolicy {
     fn are_worth_it(&self, now: Instant) -> bool {
         !self.under_way
-            && self.in_vain < MOST_IN_VAIN
-            && self.failed < MOST_FAILED
+            && self.in_vain < MAX_IN_VAIN
+            && self.failed < MAX_FAILED
             && self.not_before.is_none_or(|at| at <= now)
     }
 }
@@ -110,11 +110,11 @@ impl GameMachine {
         let claims = &mut self.policies.absence.claims;
         claims.under_way = true;
         claims.at = None;
-        out.push(GameEffect::Ask(request));
+        out.push(GameEffect::Request(request));
     }
 
     /// Handles the outcome of a claim. A successful one is followed by the end of the game.
-    pub(in crate::bot::game) fn claim_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn claim_answered(&mut self, answer: &CallOutcome, now: Instant) {
         let again = self.timing.again;
         let (soonest, again) = match answer {
             CallOutcome::Limited { wait } => {

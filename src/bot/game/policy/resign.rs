@@ -28,7 +28,7 @@ impl GameMachine {
     pub(in crate::bot::game) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         // A pause outlasts the moves: the server may have requested it, or may be about to.
         let before = self.policies.resigning.asked.take();
-        let before = before.filter(|(_, asked)| asked.goes_on(now));
+        let before = before.filter(|(_, asked)| asked.is_active(now));
         if !self.is_given_up(now) {
             self.policies.resigning.asked = before;
             return;
@@ -36,7 +36,7 @@ impl GameMachine {
         let asked = before.map_or_else(Retry::begun, |(_, asked)| asked);
         self.policies.resigning.asked = Some((self.ply(), asked));
         if before.is_none() {
-            out.push(GameEffect::Ask(GameRequest::Resign));
+            out.push(GameEffect::Request(GameRequest::Resign));
         }
     }
 
@@ -54,7 +54,7 @@ impl GameMachine {
             && !threatens_to_win(self.move_list.game().position())
     }
 
-    pub(in crate::bot::game) fn resign_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn resign_answered(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some((_, asked)) = &mut self.policies.resigning.asked {
             asked.answered(answer, &timing, now);
@@ -72,7 +72,7 @@ impl GameMachine {
             && asked.is_due(now)
         {
             if *at == ply {
-                out.push(GameEffect::Ask(GameRequest::Resign));
+                out.push(GameEffect::Request(GameRequest::Resign));
             } else {
                 // After the pause, whether to ask again is decided once our next move stands.
                 resigning.asked = None;

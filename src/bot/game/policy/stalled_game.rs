@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::common::Glance;
+use super::common::StateUpdate;
 use crate::bot::game::delivery_policy::grown;
 use crate::bot::game::event::{Anomaly, CallOutcome, GameEffect, GameRequest, Notification};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
@@ -17,40 +17,40 @@ use crate::lichess::Side;
 pub(super) struct StalledGame {
     /// When the game counts as stalled.
     at: Option<Instant>,
-    told: bool,
+    reported: bool,
 }
 
 impl StalledGame {
     pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
-        self.at.filter(|_| !self.told)
+        self.at.filter(|_| !self.reported)
     }
 }
 
 impl GameMachine {
     /// Whether the game is stalled.
-    pub fn stands_still(&self) -> bool {
-        self.policies.stalled.told
+    pub fn is_stalled(&self) -> bool {
+        self.policies.stalled.reported
     }
 
     /// A state was read: from now on one side's clock runs.
     pub(in crate::bot::game) fn watch_progress(
         &mut self,
-        glance: Glance,
+        update: StateUpdate,
         out: &mut Vec<GameEffect>,
     ) {
-        let moved = glance.change != MoveListChange::Same;
-        if moved && std::mem::take(&mut self.policies.stalled.told) {
-            out.push(GameEffect::Tell(Notification::Revived));
+        let moved = update.change != MoveListChange::Same;
+        if moved && std::mem::take(&mut self.policies.stalled.reported) {
+            out.push(GameEffect::Notify(Notification::Moving));
         }
         self.policies.stalled.at = self.flag_falls_within().and_then(|left| {
             let patience = left.saturating_add(self.timing.stalled);
-            glance.now.checked_add(patience)
+            update.now.checked_add(patience)
         });
     }
 
     /// The most that the side to move can take.
     fn flag_falls_within(&self) -> Option<std::time::Duration> {
-        let (setup, shown) = (self.setup.as_ref()?, self.shown.as_ref()?);
+        let (setup, last_state) = (self.setup.as_ref()?, self.last_state.as_ref()?);
         if !setup.clocked || self.ply() < FIRST_PLIES {
             return None;
         }
@@ -59,14 +59,10 @@ impl GameMachine {
         } else {
             Side::Black
         };
-        shown.state.time(mover)
+        last_state.state.time(mover)
     }
 
-    pub(in crate::bot::game) fn standstill_tick(
-        &mut self,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn stalled_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         let mut overdue = self.policies.stalled.at.is_some_and(|at| at <= now);
         if overdue && self.is_our_turn() && self.sent().is_none() {
             // The bot is to move: after the host was suspended, its move comes first.
@@ -82,10 +78,10 @@ impl GameMachine {
         if overdue {
             self.policies.stalled.at = None;
         }
-        if (overdue || stuck) && !self.policies.stalled.told {
-            self.policies.stalled.told = true;
-            out.push(GameEffect::Note(Anomaly::Standstill));
-            out.push(GameEffect::Tell(Notification::Standstill));
+        if (overdue || stuck) && !self.policies.stalled.reported {
+            self.policies.stalled.reported = true;
+            out.push(GameEffect::Report(Anomaly::Stalled));
+            out.push(GameEffect::Notify(Notification::Stalled));
         }
     }
 }
@@ -118,7 +114,7 @@ impl GameMachine {
     /// Gives up an unsupported game.
     pub(in crate::bot::game) fn refuse_game(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
         if !self.policies.refuses() {
-            out.push(GameEffect::Note(Anomaly::NotOurs));
+            out.push(GameEffect::Report(Anomaly::NotOurs));
             self.ask_to_leave(GameRequest::Abort, now, out);
         }
     }
@@ -132,11 +128,11 @@ impl GameMachine {
             + 1;
         let at = now + grown(self.timing.again, tries.saturating_sub(MANY / 2));
         self.policies.refusal = Some(UnsupportedGame { request, at, tries });
-        out.push(GameEffect::Ask(request));
+        out.push(GameEffect::Request(request));
     }
 
     /// Handles the outcome of aborting it.
-    pub(in crate::bot::game) fn refused_abort(
+    pub(in crate::bot::game) fn unsupported_abort_answered(
         &mut self,
         answer: &CallOutcome,
         now: Instant,

@@ -36,10 +36,10 @@ impl TakebackPolicy {
 impl GameMachine {
     /// Handles their flag in the state just read; it counts when it appears.
     pub(in crate::bot::game) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
-        let (Some(setup), Some(shown)) = (&self.setup, &self.shown) else {
+        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
-        let flag = shown.state.proposes_takeback(setup.us.other());
+        let flag = last_state.state.proposes_takeback(setup.us.other());
         let appeared = flag && !self.policies.takebacks.flag;
         self.policies.takebacks.flag = flag;
         if !flag {
@@ -49,15 +49,15 @@ impl GameMachine {
             return;
         }
         if !self.grants_takeback() {
-            out.push(GameEffect::Ask(GameRequest::DeclineTakeback));
+            out.push(GameEffect::Request(GameRequest::DeclineTakeback));
             return;
         }
         let takebacks = &mut self.policies.takebacks;
         takebacks.granted += 1;
         takebacks.granting = Some(Retry::begun());
         let so_far = takebacks.granted;
-        out.push(GameEffect::Ask(GameRequest::AcceptTakeback));
-        out.push(GameEffect::Remember(Persist::TakebackGranted { so_far }));
+        out.push(GameEffect::Request(GameRequest::AcceptTakeback));
+        out.push(GameEffect::Persist(Persist::TakebackGranted { so_far }));
     }
 
     fn grants_takeback(&self) -> bool {
@@ -81,7 +81,7 @@ impl GameMachine {
         self.policies.takebacks.granting.is_some()
     }
 
-    pub(in crate::bot::game) fn takeback_asked(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn takeback_answered(&mut self, answer: &CallOutcome, now: Instant) {
         let timing = self.timing;
         if let Some(granting) = &mut self.policies.takebacks.granting {
             granting.answered(answer, &timing, now);
@@ -94,7 +94,7 @@ impl GameMachine {
             && granting.is_due(now)
             && !sent
         {
-            out.push(GameEffect::Ask(GameRequest::AcceptTakeback));
+            out.push(GameEffect::Request(GameRequest::AcceptTakeback));
         }
     }
 }

@@ -243,7 +243,7 @@ fn a_human_pace_takes_only_a_small_part_of_a_healthy_clock() {
     for left in [20_000, 60_000, 600_000, u64::MAX] {
         for ply in 2..80 {
             let wait = waits(left, ply).expect("time enough");
-            assert!(wait <= ms(left / 20).min(LONGEST_LEISURE), "{left} {ply}");
+            assert!(wait <= ms(left / 20).min(MAX_LEISURE), "{left} {ply}");
         }
     }
     assert!(waits(180_000, 4) < waits(180_000, 14));

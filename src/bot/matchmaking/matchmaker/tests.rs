@@ -170,7 +170,7 @@ impl World {
                 let listed = accounts(&self.bots);
                 self.handle(&AccountEvent::BotsListed(listed))
             }
-            [MatchmakingEffect::Look(users)] => {
+            [MatchmakingEffect::LookUp(users)] => {
                 let seen = users
                     .iter()
                     .map(|id| Presence {
@@ -400,7 +400,7 @@ fn too_fast_is_answered_with_a_slower_profile() {
             assert_eq!(world.next_offer().profile.name, "rapid");
             return;
         }
-        world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
+        world.handle(&AccountEvent::NotCreated(NotCreated::NoSlot));
     }
     panic!("the blitz profile is never drawn");
 }
@@ -540,7 +540,7 @@ fn limits_are_waited_for_and_reported_to_the_quota() {
         (offer.to, world.next_offer().to),
         (user("near"), user("weak"))
     );
-    world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
+    world.handle(&AccountEvent::NotCreated(NotCreated::NoSlot));
     world.directory.avoided.clear();
     world.directory.barred = Some((START + world.passed + hour, Denied::Credits));
     assert!(!world.offers_within(hour));
@@ -575,9 +575,9 @@ fn closing_withdraws_the_open_challenge() {
     );
     (world.held, world.spare) = (false, 1);
     assert!(!world.offers_within(MINUTE * 60));
-    let order = ManualChallenge::new("x1", None, &[]).unwrap();
+    let manual = ManualChallenge::new("x1", None, &[]).unwrap();
     assert_eq!(
-        world.matchmaker.order(order),
+        world.matchmaker.queue_manual(manual),
         Err(ManualChallengeError::Closed)
     );
     world.matchmaker.set_open(true);
@@ -607,7 +607,7 @@ fn profiles_are_drawn_by_weight_and_hour() {
         world.passed += Duration::from_secs(3600) * 2;
         let offer = world.next_offer();
         *drawn.entry(offer.profile.name.clone()).or_default() += 1;
-        world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
+        world.handle(&AccountEvent::NotCreated(NotCreated::NoSlot));
         (world.held, world.spare) = (false, 1);
     }
     assert!(drawn["often"] > drawn["seldom"], "{drawn:?}");
@@ -696,8 +696,8 @@ proptest! {
                     world.handle(&AccountEvent::Tick)
                 }
                 Step::Order => {
-                    let order = ManualChallenge::new("boss", None, &[]).unwrap();
-                    let _ = world.matchmaker.order(order);
+                    let manual = ManualChallenge::new("boss", None, &[]).unwrap();
+                    let _ = world.matchmaker.queue_manual(manual);
                     world.handle(&AccountEvent::Tick)
                 }
             };
@@ -737,7 +737,7 @@ fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
             }
         }
         if let [MatchmakingEffect::Create(_)] = effects.as_slice() {
-            world.handle(&AccountEvent::NotCreated(NotCreated::NoSeat));
+            world.handle(&AccountEvent::NotCreated(NotCreated::NoSlot));
             (world.held, world.spare) = (false, 1);
         }
     }
@@ -766,8 +766,8 @@ fn with_no_candidate_left_they_are_fetched_every_ten_minutes_at_most() {
 #[test]
 fn a_manual_challenge_ignores_idle_time_but_not_slots() {
     let mut world = World::new(Matchmaking::default());
-    let order = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
-    world.matchmaker.order(order("Someone")).unwrap();
+    let manual = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
+    world.matchmaker.queue_manual(manual("Someone")).unwrap();
     world.spare = 0;
     assert!(!world.offers_within(MINUTE * 10));
     (world.spare, world.games) = (1, 3);
@@ -784,7 +784,7 @@ fn a_manual_challenge_ignores_idle_time_but_not_slots() {
     assert_eq!(world.matchmaker.rechallenge(), Ok(user("someone")));
     assert_eq!(world.next_offer().to, user("someone"));
     assert_eq!(
-        world.matchmaker.order(order("MEGATON")),
+        world.matchmaker.queue_manual(manual("MEGATON")),
         Err(ManualChallengeError::Ourselves)
     );
 }
@@ -792,7 +792,7 @@ fn a_manual_challenge_ignores_idle_time_but_not_slots() {
 #[test]
 fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     let mut world = World::new(Matchmaking::default());
-    let order = || ManualChallenge::new("Someone", None, &[]).unwrap();
+    let manual = || ManualChallenge::new("Someone", None, &[]).unwrap();
     let someone = || user("someone");
     let unasked = |why: &str| MatchmakingEffect::Unasked(someone(), why.to_owned());
     let seen = |online| {
@@ -807,42 +807,42 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         (AccountEvent::UsersSeen(Vec::new()), "no such account"),
         (seen(false), "not online"),
     ] {
-        world.matchmaker.order(order()).unwrap();
+        world.matchmaker.queue_manual(manual()).unwrap();
         assert_eq!(
             world.pass(MINUTE),
-            [MatchmakingEffect::Look(vec![someone()])]
+            [MatchmakingEffect::LookUp(vec![someone()])]
         );
         assert_eq!(world.handle(&received), [unasked(why)]);
         assert!(!world.offers_within(MINUTE * 10), "{why}");
     }
-    world.matchmaker.order(order()).unwrap();
+    world.matchmaker.queue_manual(manual()).unwrap();
     assert_eq!(
         world.pass(MINUTE),
-        [MatchmakingEffect::Look(vec![someone()])]
+        [MatchmakingEffect::LookUp(vec![someone()])]
     );
     world.spare = 0;
     assert_eq!(world.handle(&seen(true)), []);
     world.spare = 1;
     assert_eq!(
         world.pass(MINUTE),
-        [MatchmakingEffect::Look(vec![someone()])]
+        [MatchmakingEffect::LookUp(vec![someone()])]
     );
     assert_eq!(world.handle(&seen(false)).len(), 1);
     let later = START + world.passed + MINUTE * 60;
     world.directory.barred = Some((later, Denied::BotGames));
-    world.matchmaker.order(order()).unwrap();
+    world.matchmaker.queue_manual(manual()).unwrap();
     assert_eq!(world.matchmaker.describe(), "waiting to challenge someone");
     assert_eq!(
         world.pass(MINUTE),
-        [MatchmakingEffect::Look(vec![someone()])]
+        [MatchmakingEffect::LookUp(vec![someone()])]
     );
     let spent = unasked("daily limit of bot games reached");
     assert_eq!(world.handle(&seen(true)), [spent]);
     world.directory.barred = Some((later, Denied::Pace));
-    world.matchmaker.order(order()).unwrap();
+    world.matchmaker.queue_manual(manual()).unwrap();
     assert_eq!(
         world.pass(MINUTE),
-        [MatchmakingEffect::Look(vec![someone()])]
+        [MatchmakingEffect::LookUp(vec![someone()])]
     );
     assert!(matches!(
         world.handle(&seen(true))[..],
@@ -855,7 +855,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         [said, MatchmakingEffect::Release]
     );
     world.directory.barred = None;
-    world.matchmaker.order(order()).unwrap();
+    world.matchmaker.queue_manual(manual()).unwrap();
     let dropped = unasked("no new games accepted");
     assert_eq!(world.matchmaker.set_open(false), [dropped]);
 }

@@ -50,10 +50,10 @@ impl Running {
             contact: None,
             timing: lichess::Timing::default().faster(FACTOR),
         });
-        let listeners = EventBus::default();
-        let news = listeners.subscribe();
+        let event_bus = EventBus::default();
+        let news = event_bus.subscribe();
         let options = BotOptions {
-            sole: false,
+            exclusive: false,
             client: client.expect("a good address"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
@@ -61,7 +61,7 @@ impl Running {
             }),
             settings: Settings::from(&Config::default()),
             timing: BotTiming::default().faster(FACTOR),
-            listeners,
+            event_bus,
             state: BotState::nowhere(),
             lists: ListSources::default(),
         };
@@ -102,11 +102,11 @@ impl Running {
 }
 
 fn is_alarm(event: &BotEvent, wanted: AlertKind) -> bool {
-    matches!(event, BotEvent::Alarm { kind, .. } if *kind == wanted)
+    matches!(event, BotEvent::AlertRaised { kind, .. } if *kind == wanted)
 }
 
 fn is_over(event: &BotEvent, wanted: AlertKind) -> bool {
-    matches!(event, BotEvent::AlarmOver { kind } if *kind == wanted)
+    matches!(event, BotEvent::AlertCleared { kind } if *kind == wanted)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
