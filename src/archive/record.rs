@@ -393,6 +393,15 @@ impl From<Score> for ScoreRecord {
     }
 }
 
+impl From<ScoreRecord> for Score {
+    fn from(score: ScoreRecord) -> Self {
+        match score {
+            ScoreRecord::Cp(cp) => Self::Cp(cp),
+            ScoreRecord::Mate(moves) => Self::Mate(moves),
+        }
+    }
+}
+
 impl fmt::Display for ScoreRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The event bus: carries what the bot publishes to its log, the registry of games and all subscribers.
+//! The event bus: carries what the bot publishes to its log and all subscribers.
 //!
 //! A subscriber can never block the bot: the channel is bounded, and a slow reader loses the oldest
 //! events.
@@ -7,7 +7,6 @@ use tokio::sync::broadcast;
 
 use super::event_log::EventLog;
 use super::events::BotEvent;
-use super::game_registry::GameRegistry;
 
 /// Events kept for the slowest subscriber.
 const CAPACITY: usize = 1024;
@@ -17,7 +16,6 @@ const CAPACITY: usize = 1024;
 pub struct EventBus {
     sender: broadcast::Sender<BotEvent>,
     event_log: EventLog,
-    registry: GameRegistry,
 }
 
 impl EventBus {
@@ -25,7 +23,6 @@ impl EventBus {
         Self {
             sender: broadcast::Sender::new(CAPACITY),
             event_log: EventLog::default(),
-            registry: GameRegistry::default(),
         }
     }
 
@@ -39,15 +36,9 @@ impl EventBus {
         &self.event_log
     }
 
-    /// The running games.
-    pub(super) fn registry(&self) -> &GameRegistry {
-        &self.registry
-    }
-
-    /// Publishes an event to the log, the registry and all subscribers; never waits.
+    /// Publishes an event to the log and all subscribers; never waits.
     pub(super) fn publish(&self, event: BotEvent) {
         self.event_log.handle(&event);
-        self.registry.handle(&event);
         // No subscriber is no error.
         let _ = self.sender.send(event);
     }

@@ -251,8 +251,8 @@ impl EventLoop {
     /// Whether the event loop should end.
     fn closed(&mut self) -> bool {
         let idle = self.api_queue.is_idle();
-        let registry = self.context.event_bus.registry();
-        let fresh = || registry.barely_begun();
+        let event_log = self.context.event_bus.event_log();
+        let fresh = || event_log.barely_begun();
         match self
             .account_state
             .shutdown_step(idle, fresh, Instant::now())
@@ -464,7 +464,6 @@ impl EventLoop {
 
     fn left(&mut self, game: GameId, ending: Result<Option<Ending>, JoinError>) -> AccountEvent {
         self.on_game_finish.remove(&game);
-        self.context.event_bus.registry().leave(&game);
         self.context.event_bus.event_log().leave(&game);
         match ending {
             Ok(None) => AccountEvent::Parked(game),

@@ -12,8 +12,8 @@
 //! * `chat`: greetings and answers
 //! * `control`, `status`: what an operator can request and see; `settings`: rules and timing
 //!
-//! Shared state: `state` (persistent, written through to `store`), `game_registry` (running games),
-//! `event_log` (everything that happened, in memory).
+//! Shared state: `state` (persistent, written through to `store`), `event_log` (running games and
+//! everything that happened, in memory).
 //!
 //! Tasks:
 //! * `run`: start-up and exit; `context`: what the tasks share; `event_loop`: the account's task; `event`: its events and effects;
@@ -21,7 +21,7 @@
 //! * `event_stream`: the account's event stream, kept open by `supervised_stream`; `account_check`: token and account
 //! * `game::task`: one game's task; `game::stream`: its supervised stream
 //! * `commands`: an operator's commands
-//! * `event_bus`: carries `events` to the log, the registry and all subscribers; `alerts`: what needs an operator
+//! * `event_bus`: carries `events` to the log and all subscribers; `alerts`: what needs an operator
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
 //! * `supervisor`: restarts a task that panicked
 
@@ -45,7 +45,6 @@ mod event_loop;
 mod event_stream;
 mod events;
 pub mod game;
-mod game_registry;
 pub mod matchmaking;
 mod player_lists;
 mod quota;

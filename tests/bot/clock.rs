@@ -9,8 +9,7 @@ use megaton::engine::{Limits, Score, SearchResult};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
 use crate::harness::{
-    Harness, active_search, full, ms, notes, posted, posts, reopens, search_result, settings,
-    state, stops,
+    Harness, active_search, full, ms, notes, posted, posts, reopens, result, settings, state, stops,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -368,14 +367,14 @@ fn expecting_from(
     let mut harness = Harness::with(Side::White, settings);
     let actions = harness.open(moves);
     let request_id = active_search(&actions).expect("our turn").request_id;
-    let mut answer = search_result(best, Score::Cp(20), &harness.machine);
+    let mut answer = result(best, Score::Cp(20), &harness.machine);
     let mut after = harness.machine.game().clone();
     after.push(answer.best.expect("legal"));
     answer.ponder = after.position().parse_uci(reply).ok();
     change(&mut answer);
     harness.apply(GameInput::SearchDone {
         request_id,
-        search_result: answer,
+        result: answer,
     });
     let actions = harness.state(format!("{moves} {best}").trim());
     (harness, actions)

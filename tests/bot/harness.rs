@@ -107,7 +107,7 @@ pub(crate) fn full(us: Side, state: GameState) -> GameFull {
     }
 }
 
-pub(crate) fn search_result(best: &str, score: Score, machine: &GameMachine) -> SearchResult {
+pub(crate) fn result(best: &str, score: Score, machine: &GameMachine) -> SearchResult {
     let best = machine.game().position().parse_uci(best).ok();
     SearchResult {
         best,
@@ -238,11 +238,8 @@ impl Harness {
         best: &str,
         score: Score,
     ) -> Vec<GameEffect> {
-        let search_result = search_result(best, score, &self.machine);
-        self.apply(GameInput::SearchDone {
-            request_id,
-            search_result,
-        })
+        let result = result(best, score, &self.machine);
+        self.apply(GameInput::SearchDone { request_id, result })
     }
 
     pub(crate) fn answer(&mut self, request_id: RequestId, answer: CallOutcome) -> Vec<GameEffect> {

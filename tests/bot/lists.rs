@@ -165,9 +165,9 @@ fn moves_are_published_once_and_with_the_position_before_them() {
         })
         .collect();
     assert_eq!(told.len(), 2);
-    assert!(told[0].ours && told[0].search_result.is_some());
+    assert!(told[0].ours && told[0].result.is_some());
     assert_eq!(told[0].before.san(told[0].played), "e3");
-    assert!(!told[1].ours && told[1].search_result.is_none());
+    assert!(!told[1].ours && told[1].result.is_none());
     assert_eq!(told[1].before.san(told[1].played), "e6");
     assert!(is_quiet(&harness.state("g1f3 f7f6 e2e3 e7e6")));
 }

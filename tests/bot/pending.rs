@@ -5,8 +5,8 @@ use megaton::engine::{SearchResult, StopReason};
 use megaton::lichess::{BySide, Side};
 
 use crate::harness::{
-    Harness, active_search, ms, notes, posted, posts, refused, reopens, search_result, settings,
-    state, stops, uci,
+    Harness, active_search, ms, notes, posted, posts, refused, reopens, result, settings, state,
+    stops, uci,
 };
 
 const LINE: &str = "g1f3 f7f6";
@@ -320,7 +320,7 @@ fn a_search_without_a_playable_move_costs_no_game() {
     for best in [None, Some("a7a5"), Some("e2e5")] {
         let (mut harness, actions) = Harness::at(Side::White, LINE);
         let request_id = active_search(&actions).unwrap().request_id;
-        let mut nonsense = search_result("e2e3", megaton::engine::Score::Cp(0), &harness.machine);
+        let mut nonsense = result("e2e3", megaton::engine::Score::Cp(0), &harness.machine);
         nonsense.best = best.map(|uci| {
             let [from, to] = [&uci[..2], &uci[2..]].map(|square| square.parse().unwrap());
             megaton::rules::Move::normal(from, to)
@@ -331,7 +331,7 @@ fn a_search_without_a_playable_move_costs_no_game() {
         };
         let actions = harness.apply(GameInput::SearchDone {
             request_id,
-            search_result: nonsense,
+            result: nonsense,
         });
         let post = posted(&actions).expect("a safe move");
         assert!(

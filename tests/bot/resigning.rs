@@ -6,8 +6,8 @@ use megaton::engine::{Score, SearchResult, StopReason};
 use megaton::lichess::{GameState, OpponentGone, Side};
 
 use crate::harness::{
-    Harness, active_search, asks, ms, posted, posts, refused, remembered, search_result, settings,
-    state, stops,
+    Harness, active_search, asks, ms, posted, posts, refused, remembered, result, settings, state,
+    stops,
 };
 use crate::quiet::{line, play_on, played};
 
@@ -58,7 +58,7 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Game
     let mut harness = played(Side::White, resigning(), 3, lost).harness;
     let mut turn = state(&line(4));
     let ours = line(5).rsplit(' ').next().expect("a move").to_owned();
-    let mut last = search_result("a2a3", Score::Cp(-3000), &harness.machine);
+    let mut last = result("a2a3", Score::Cp(-3000), &harness.machine);
     change(&mut last, &mut turn);
     let mut shown = turn.clone();
     let request_id = active_search(&harness.state_with(turn))
@@ -67,7 +67,7 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Game
     last.best = harness.machine.game().position().parse_uci(&ours).ok();
     harness.apply(megaton::bot::game::GameInput::SearchDone {
         request_id,
-        search_result: last,
+        result: last,
     });
     shown.moves = line(5);
     asks(&harness.state_with(shown))
@@ -76,17 +76,14 @@ fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<Game
 #[test]
 fn only_deep_searches_on_a_healthy_clock_count() {
     assert_eq!(last_move(|_, _| {}), [GameRequest::Resign]);
-    assert_eq!(last_move(|search_result, _| search_result.depth = 8), []);
-    let proof = last_move(|search_result, _| {
-        search_result.depth = 3;
-        search_result.score = Score::Mate(-1);
-        search_result.ended = StopReason::Decided;
+    assert_eq!(last_move(|result, _| result.depth = 8), []);
+    let proof = last_move(|result, _| {
+        result.depth = 3;
+        result.score = Score::Mate(-1);
+        result.ended = StopReason::Decided;
     });
     assert_eq!(proof, [GameRequest::Resign], "a proof needs no depth");
-    assert_eq!(
-        last_move(|search_result, _| search_result.ended = StopReason::Failed),
-        []
-    );
+    assert_eq!(last_move(|result, _| result.ended = StopReason::Failed), []);
     assert_eq!(last_move(|_, state| state.time.white = Some(ms(9_000))), []);
 }
 

@@ -132,8 +132,8 @@ impl Round {
             self.winner = Some(if self.bot_is_white { "white" } else { "black" });
             return self.show(left);
         }
-        let search_result = self.opponent.think(&self.game, Limits::nodes(300)).wait();
-        if let Some(best) = search_result.best {
+        let result = self.opponent.think(&self.game, Limits::nodes(300)).wait();
+        if let Some(best) = result.best {
             self.game.push(best);
         }
         self.judge();

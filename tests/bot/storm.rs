@@ -13,7 +13,7 @@ use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
-use crate::harness::{Harness, ms, search_result, settings, state};
+use crate::harness::{Harness, ms, result, settings, state};
 use crate::running::{Bot, all_over};
 use crate::server::Server;
 
@@ -469,7 +469,7 @@ impl Storm {
             return;
         };
         let legal = self.harness.machine.game().position().legal_moves();
-        let mut answer = search_result("a1a1", Score::Cp(score), &self.harness.machine);
+        let mut answer = result("a1a1", Score::Cp(score), &self.harness.machine);
         let best = if sound {
             legal[pick % legal.len()]
         } else {
@@ -488,7 +488,7 @@ impl Storm {
         }
         let actions = self.harness.apply(GameInput::SearchDone {
             request_id,
-            search_result: answer,
+            result: answer,
         });
         self.take(actions);
     }

@@ -6,7 +6,7 @@ use megaton::engine::{Ranked, Score, SearchResult, StopReason};
 use megaton::lichess::Side;
 use proptest::prelude::*;
 
-use super::harness::{Harness, active_search, posted, search_result, uci};
+use super::harness::{Harness, active_search, posted, result, uci};
 
 /// The search's ranking of the first move, best first.
 const RANKING: [(&str, i32); 5] = [
@@ -40,16 +40,13 @@ fn ranked(harness: &Harness, ranking: &[(&str, i32)]) -> SearchResult {
     });
     SearchResult {
         ranking: ranking.collect(),
-        ..search_result(best, Score::Cp(cp), &harness.machine)
+        ..result(best, Score::Cp(cp), &harness.machine)
     }
 }
 
 /// The move sent after this search result for the first move.
-fn sent(harness: &mut Harness, request_id: RequestId, search_result: SearchResult) -> String {
-    let actions = harness.apply(GameInput::SearchDone {
-        request_id,
-        search_result,
-    });
+fn sent(harness: &mut Harness, request_id: RequestId, result: SearchResult) -> String {
+    let actions = harness.apply(GameInput::SearchDone { request_id, result });
     posted(&actions).expect("a move is sent").uci
 }
 
@@ -58,8 +55,8 @@ fn first_move(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> String {
     let mut harness = harness(earlier, change);
     let actions = harness.open("");
     let request_id = active_search(&actions).expect("it is our turn").request_id;
-    let search_result = ranked(&harness, &RANKING);
-    sent(&mut harness, request_id, search_result)
+    let result = ranked(&harness, &RANKING);
+    sent(&mut harness, request_id, result)
 }
 
 #[test]
@@ -95,8 +92,8 @@ fn a_deviation_costs_no_more_than_allowed() {
         let mut harness = harness(&[EARLIER], |settings| settings.variety.loss = 5);
         harness.machine.avoid([EARLIER], seed);
         let request_id = active_search(&harness.open("")).unwrap().request_id;
-        let search_result = ranked(&harness, &RANKING);
-        assert_eq!(sent(&mut harness, request_id, search_result), "b1c3");
+        let result = ranked(&harness, &RANKING);
+        assert_eq!(sent(&mut harness, request_id, result), "b1c3");
     }
     assert_eq!(
         first_move(&[EARLIER], |settings| settings.variety.loss = 4),
@@ -110,8 +107,8 @@ fn the_same_seed_picks_the_same_move_and_another_may_not() {
         let mut harness = harness(&[], |_| ());
         harness.machine.avoid([EARLIER], seed);
         let request_id = active_search(&harness.open("")).unwrap().request_id;
-        let search_result = ranked(&harness, &RANKING);
-        sent(&mut harness, request_id, search_result)
+        let result = ranked(&harness, &RANKING);
+        sent(&mut harness, request_id, result)
     };
     let drawn: Vec<_> = (0..40).map(draw).collect();
     assert_eq!(drawn, (0..40).map(draw).collect::<Vec<_>>());
@@ -123,14 +120,10 @@ fn a_decided_game_is_not_varied() {
     for score in [Score::Mate(3), Score::Mate(-2)] {
         let mut harness = harness(&[EARLIER], |_| ());
         let request_id = active_search(&harness.open("")).unwrap().request_id;
-        let mut search_result = ranked(&harness, &RANKING);
-        search_result.score = score;
-        search_result.ranking[0].score = score;
-        assert_eq!(
-            sent(&mut harness, request_id, search_result),
-            "g1f3",
-            "{score}"
-        );
+        let mut result = ranked(&harness, &RANKING);
+        result.score = score;
+        result.ranking[0].score = score;
+        assert_eq!(sent(&mut harness, request_id, result), "g1f3", "{score}");
     }
 }
 
@@ -172,14 +165,14 @@ fn a_late_search_is_not_waited_for() {
 #[test]
 fn a_result_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
     for spoil in [
-        |search_result: &mut SearchResult| search_result.ranking.clear(),
-        |search_result: &mut SearchResult| search_result.ended = StopReason::Failed,
+        |result: &mut SearchResult| result.ranking.clear(),
+        |result: &mut SearchResult| result.ended = StopReason::Failed,
     ] {
         let mut harness = harness(&[EARLIER], |_| ());
         let request_id = active_search(&harness.open("")).unwrap().request_id;
-        let mut search_result = ranked(&harness, &RANKING);
-        spoil(&mut search_result);
-        assert_eq!(sent(&mut harness, request_id, search_result), "g1f3");
+        let mut result = ranked(&harness, &RANKING);
+        spoil(&mut result);
+        assert_eq!(sent(&mut harness, request_id, result), "g1f3");
     }
 }
 
@@ -187,10 +180,10 @@ fn a_result_without_a_ranking_or_of_a_failed_search_is_played_as_it_is() {
 fn a_ranking_that_is_an_iteration_behind_does_not_cheapen_a_move() {
     let mut harness = harness(&[EARLIER], |_| ());
     let request_id = active_search(&harness.open("")).unwrap().request_id;
-    let mut search_result = ranked(&harness, &RANKING);
+    let mut result = ranked(&harness, &RANKING);
     // The interrupted iteration raised the score of the best move.
-    search_result.score = Score::Cp(90);
-    assert_eq!(sent(&mut harness, request_id, search_result), "g1f3");
+    result.score = Score::Cp(90);
+    assert_eq!(sent(&mut harness, request_id, result), "g1f3");
 }
 
 #[test]
@@ -212,8 +205,8 @@ proptest! {
         let earlier = ranking[past_lines].0;
         harness.machine.avoid([earlier], seed);
         let request_id = active_search(&harness.open("")).unwrap().request_id;
-        let search_result = ranked(&harness, &ranking);
-        let played = sent(&mut harness, request_id, search_result);
+        let result = ranked(&harness, &ranking);
+        let played = sent(&mut harness, request_id, result);
         let cp = ranking.iter().find(|(mv, _)| *mv == played).expect("a ranked move").1;
         prop_assert!(ranking[0].1 - cp <= loss as i32);
         let another = ranking[1..].iter().any(|(_, cp)| ranking[0].1 - cp <= loss as i32);

@@ -121,7 +121,7 @@ impl GameAnalyzer {
         while let Some(position) = inquiry.next() {
             let lease = engine.get_or_insert_with(|| self.pool.lease());
             match self.search(lease, &position).await {
-                PositionAnalysis::Found(search_result) => inquiry.answer(&search_result),
+                PositionAnalysis::Found(result) => inquiry.answer(&result),
                 PositionAnalysis::Interrupted => {
                     engine = None;
                     self.wait_for_quiet().await;
@@ -152,7 +152,7 @@ impl GameAnalyzer {
         let search = engine.think(game, limits);
         let patience = self.rules.time.saturating_mul(self.rules.patience);
         tokio::select! {
-            search_result = timeout(patience, answer(&search)) => PositionAnalysis::of(search_result.ok().flatten()),
+            result = timeout(patience, answer(&search)) => PositionAnalysis::of(result.ok().flatten()),
             () = self.wait_for_games() => PositionAnalysis::Interrupted,
         }
     }
@@ -210,16 +210,12 @@ enum PositionAnalysis {
 }
 
 impl PositionAnalysis {
-    fn of(search_result: Option<SearchResult>) -> Self {
-        match search_result {
-            Some(search_result) if search_result.ended == StopReason::Failed => Self::Failed,
+    fn of(result: Option<SearchResult>) -> Self {
+        match result {
+            Some(result) if result.ended == StopReason::Failed => Self::Failed,
             // It got no core in its time: the answer is a guess.
-            Some(search_result)
-                if search_result.depth == 0 && search_result.ended != StopReason::NoMove =>
-            {
-                Self::Silent
-            }
-            Some(search_result) => Self::Found(Box::new(search_result)),
+            Some(result) if result.depth == 0 && result.ended != StopReason::NoMove => Self::Silent,
+            Some(result) => Self::Found(Box::new(result)),
             None => Self::Silent,
         }
     }
@@ -228,9 +224,9 @@ impl PositionAnalysis {
 /// The answer of a search, without blocking a thread for it.
 async fn answer(search: &Search) -> Option<SearchResult> {
     let (sender, answer) = oneshot::channel();
-    search.on_done(Box::new(move |search_result| {
+    search.on_done(Box::new(move |result| {
         // No receiver any more: a game began.
-        let _ = sender.send(search_result);
+        let _ = sender.send(result);
     }));
     answer.await.ok()
 }
@@ -314,18 +310,18 @@ impl BlunderSearch {
     }
 
     /// Records the search result of the requested position.
-    pub(super) fn answer(&mut self, search_result: &SearchResult) {
+    pub(super) fn answer(&mut self, result: &SearchResult) {
         let Some(ply) = self.next else { return };
         self.searched += 1;
         let position = self.game.positions()[ply];
-        let score = ScoreRecord::from(search_result.score);
+        let score = ScoreRecord::from(result.score);
         let ours = GameRecord::mover(ply) == self.us;
         let worth = Eval {
             score: if ours { score } else { score.turned() },
-            line: position.san_line(search_result.line.iter().copied().take(LINE)),
+            line: position.san_line(result.line.iter().copied().take(LINE)),
         };
         if ours {
-            self.weigh(ply, search_result, &worth);
+            self.weigh(ply, result, &worth);
         }
         self.after = Some(worth);
         let step = if ours { 2 } else { 1 };
@@ -342,8 +338,8 @@ impl BlunderSearch {
     }
 
     /// Whether the bot's move at `ply` gave something away.
-    fn weigh(&mut self, ply: usize, search_result: &SearchResult, before: &Eval) {
-        let (Some(after), Some(better)) = (&self.after, search_result.best) else {
+    fn weigh(&mut self, ply: usize, result: &SearchResult, before: &Eval) {
+        let (Some(after), Some(better)) = (&self.after, result.best) else {
             return;
         };
         let position = self.game.positions()[ply];
@@ -370,7 +366,7 @@ impl BlunderSearch {
             after: after.score,
             better: position.san(better),
             better_uci: better.to_string(),
-            depth: search_result.depth,
+            depth: result.depth,
             line: before.line.clone(),
             refutation: after.line.clone(),
         };
@@ -403,12 +399,7 @@ mod tests {
         };
         let mut solo = SingleThread::new(&options);
         let mut think = |game: &Game, nodes| Some(solo.think(game, &Limits::nodes(nodes)));
-        let analysed = |search_result| {
-            matches!(
-                PositionAnalysis::of(search_result),
-                PositionAnalysis::Found(_)
-            )
-        };
+        let analysed = |result| matches!(PositionAnalysis::of(result), PositionAnalysis::Found(_));
         assert!(!analysed(think(&Game::new(), 1)), "a guess");
         assert!(analysed(think(&Game::new(), 3000)));
         let over = Game::from_uci_moves("g1f3 f7f6 f3d4 a7a6 d4e6 a6a5 e6d8").unwrap();

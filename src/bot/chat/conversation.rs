@@ -118,10 +118,10 @@ impl Conversation {
     /// Handles a move on the server's list. The bot greets at its own first move.
     pub fn moved(&mut self, moved: &MovePlayed) -> Vec<ChatMessage> {
         self.facts.clocks = moved.clocks;
-        if let (true, Some(search_result)) = (moved.ours, &moved.search_result) {
+        if let (true, Some(result)) = (moved.ours, &moved.result) {
             self.facts.opinion = Some(EngineEval {
-                score: search_result.score,
-                depth: search_result.depth,
+                score: result.score,
+                depth: result.depth,
                 ply: moved.ply,
             });
         }
@@ -430,7 +430,7 @@ mod tests {
             before: Position::default(),
             played: Position::default().legal_moves()[0],
             ours,
-            search_result: None,
+            result: None,
             clocks: BySide::default(),
         }
     }

@@ -85,7 +85,7 @@ impl EventLoop {
     pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.context.settings.shutdown.drain;
         self.handle_event(&AccountEvent::Drain);
-        let games = match self.context.event_bus.registry().len() {
+        let games = match self.context.event_bus.event_log().running_count() {
             0 => return Reply::done("shutting down: no games in progress"),
             1 => "one game".to_owned(),
             games => format!("{games} games"),
@@ -235,7 +235,7 @@ impl EventLoop {
                 taken: self.account_state.taken(),
                 for_humans: challenge.reserved_for_humans,
             },
-            games: self.context.event_bus.registry().games(),
+            games: self.context.event_bus.event_log().statuses(),
             correspondence: self.account_state.correspondence(),
             waiting: self.account_state.waiting(),
             quota: Some(self.quota()),

@@ -27,8 +27,10 @@ use crate::archive::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord,
 use crate::bot::event::{AcceptOutcome, Decline};
 use crate::bot::events::BotEvent;
 use crate::bot::game::{Ending, MovePlayed};
+use crate::bot::status::GameStatus;
 use crate::lichess::{
-    Challenge, ChallengeId, ChallengeStatus, ExportedGame, GameId, GameState, Side, UserId,
+    Challenge, ChallengeId, ChallengeStatus, ExportedGame, GameId, GameState, Liveness, Side,
+    UserId,
 };
 use crate::rules::Game;
 
@@ -78,6 +80,29 @@ impl EventLog {
             game.search = search.filter(|search| search.ply >= made);
         }
         games
+    }
+
+    /// The running games, for the bot's status.
+    pub(in crate::bot) fn statuses(&self) -> Vec<GameStatus> {
+        self.state().statuses(now())
+    }
+
+    pub(in crate::bot) fn running_count(&self) -> usize {
+        self.state().with_task().count()
+    }
+
+    /// Games in which not both sides have moved: the server lets the bot abort them.
+    pub(in crate::bot) fn barely_begun(&self) -> Vec<GameId> {
+        let state = self.state();
+        let begun = state
+            .with_task()
+            .filter(|(_, game)| game.record.moves.len() < 2);
+        begun.map(|(id, _)| GameId::new(id.as_str())).collect()
+    }
+
+    /// Records that a game stream is wanted, open or lost.
+    pub(in crate::bot) fn stream(&self, game: &GameId, open: Option<Liveness>) {
+        self.state().stream(game.as_str(), open);
     }
 
     /// A running or recently ended game.

@@ -83,8 +83,8 @@ pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, a
         lag: note.latency.map(millis),
         ..MoveRecord::bare(moved.played.to_string())
     };
-    if let Some(search_result) = &moved.search_result {
-        weigh(&mut made, search_result);
+    if let Some(result) = &moved.result {
+        weigh(&mut made, result);
     }
     record.moves.push(made);
     if ply + shown_exactly(note.live) >= note.ply {
@@ -128,15 +128,15 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
     };
 }
 
-fn weigh(made: &mut MoveRecord, search_result: &SearchResult) {
-    let searched = search_result.depth > 0;
+fn weigh(made: &mut MoveRecord, result: &SearchResult) {
+    let searched = result.depth > 0;
     // A tablebase result at the root needs no search.
-    made.score = (searched || search_result.by_tables).then(|| search_result.score.into());
-    made.depth = searched.then_some(search_result.depth);
-    made.seldepth = searched.then_some(search_result.seldepth);
-    made.nodes = Some(search_result.nodes);
-    made.time = Some(millis(search_result.time));
-    let line = search_result.line.iter().take(LINE);
+    made.score = (searched || result.by_tables).then(|| result.score.into());
+    made.depth = searched.then_some(result.depth);
+    made.seldepth = searched.then_some(result.seldepth);
+    made.nodes = Some(result.nodes);
+    made.time = Some(millis(result.time));
+    let line = result.line.iter().take(LINE);
     made.line = line.map(ToString::to_string).collect::<Vec<_>>().join(" ");
 }
 
@@ -145,11 +145,11 @@ fn source(moved: &MovePlayed, note: MoveNote) -> Source {
     if !moved.ours {
         return Source::Unknown;
     }
-    match &moved.search_result {
-        Some(search_result) => match search_result.ended {
+    match &moved.result {
+        Some(result) => match result.ended {
             StopReason::Failed => Source::Safe,
             // The tablebases may leave one of several legal moves.
-            _ if search_result.by_tables => Source::Table,
+            _ if result.by_tables => Source::Table,
             StopReason::OnlyMove => Source::OnlyMove,
             _ => Source::Engine,
         },

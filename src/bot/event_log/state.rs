@@ -5,17 +5,19 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde::{Serialize, Serializer};
 
-use super::record_builder;
-use super::record_builder::{Header, MoveNote};
+use super::record_builder::{self, Header, MoveNote, millis};
 use super::search_info::{SearchInfo, SearchInfoSlot};
 use crate::archive::{
     ChallengeRecord, Direction, EndingRecord, EventRecord, GameRecord, Millis, Origin,
 };
 use crate::bot::game::{Ending, MovePlayed};
-use crate::lichess::{GameState, Side};
+use crate::bot::status::{GameStatus, GameStreamStatus};
+use crate::engine::Score;
+use crate::lichess::{GameState, Liveness, Side};
 use crate::rules::Game;
 
 /// Challenges and events in memory.
@@ -69,12 +71,21 @@ impl Changes {
 
 /// A game and the version of its last change.
 #[derive(Debug)]
-struct LoggedGame {
-    record: Arc<GameRecord>,
+pub(super) struct LoggedGame {
+    pub(super) record: Arc<GameRecord>,
     revision: u64,
     clocks: Clocks,
     slot: SearchInfoSlot,
     has_task: bool,
+}
+
+/// State of a game stream.
+#[derive(Debug)]
+struct StreamEntry {
+    /// Its liveness while open.
+    open: Option<Liveness>,
+    since: Instant,
+    openings: u64,
 }
 
 /// The data behind the lock.
@@ -82,6 +93,7 @@ struct LoggedGame {
 pub(super) struct LogState {
     pub(super) version: u64,
     games: BTreeMap<String, LoggedGame>,
+    streams: BTreeMap<String, StreamEntry>,
     ended: VecDeque<LoggedGame>,
     /// Games from the archive that had not ended when the process did.
     known: HashMap<String, GameRecord>,
@@ -98,6 +110,7 @@ impl Default for LogState {
         Self {
             version: 0,
             games: BTreeMap::new(),
+            streams: BTreeMap::new(),
             ended: VecDeque::new(),
             known: HashMap::new(),
             challenges: RingBuffer::new(RING),
@@ -221,6 +234,7 @@ impl LogState {
         let Some(status) = ending.status else {
             return self.leave(id);
         };
+        self.streams.remove(id);
         let Some(mut entry) = self.games.remove(id) else {
             return;
         };
@@ -302,6 +316,7 @@ impl LogState {
 
     /// The game task ended; another may start later.
     pub(super) fn leave(&mut self, id: &str) {
+        self.streams.remove(id);
         if let Some(entry) = self.games.get_mut(id) {
             entry.has_task = false;
             entry.slot.done();
@@ -315,20 +330,52 @@ impl LogState {
         }
     }
 
+    pub(super) fn with_task(&self) -> impl Iterator<Item = (&String, &LoggedGame)> {
+        self.games.iter().filter(|(_, entry)| entry.has_task)
+    }
+
     /// Games with a task, oldest start first.
     pub(super) fn running(&self) -> Vec<LiveGame> {
-        let running = self.games.values().filter(|entry| entry.has_task);
-        let mut games: Vec<LiveGame> = running.map(live).collect();
+        let mut games: Vec<LiveGame> = self.with_task().map(|(_, entry)| live(entry)).collect();
         games.sort_by_key(|game| game.record.began());
         games
     }
 
+    /// Records that a game stream is wanted, open or lost.
+    pub(super) fn stream(&mut self, id: &str, open: Option<Liveness>) {
+        let entry = self.streams.entry(id.to_owned()).or_insert(StreamEntry {
+            open: None,
+            since: Instant::now(),
+            openings: 0,
+        });
+        if entry.open.is_some() || open.is_some() {
+            entry.since = Instant::now();
+        }
+        entry.openings += u64::from(open.is_some());
+        entry.open = open;
+    }
+
+    /// The running games, then those whose streams have not delivered their details yet.
+    pub(super) fn statuses(&self, now: Millis) -> Vec<GameStatus> {
+        let running = self.with_task().map(|(id, entry)| entry.status(id, now));
+        let has_task = |id: &String| self.games.get(id).is_some_and(|entry| entry.has_task);
+        let unseen = self.streams.keys().filter(|id| !has_task(id));
+        let unseen = unseen.map(|id| GameStatus {
+            id: id.clone(),
+            ..GameStatus::default()
+        });
+        let stream = |mut game: GameStatus| {
+            let entry = self.streams.get(&game.id);
+            game.stream = entry.map(StreamEntry::status).unwrap_or_default();
+            game
+        };
+        running.chain(unseen).map(stream).collect()
+    }
+
     /// The search info slots of these games: read them without the lock.
     pub(super) fn search_slots(&self) -> Vec<(String, SearchInfoSlot)> {
-        let running = self.games.iter().filter(|(_, entry)| entry.has_task);
-        running
-            .map(|(id, entry)| (id.clone(), entry.slot.clone()))
-            .collect()
+        let slot = |(id, entry): (&String, &LoggedGame)| (id.clone(), entry.slot.clone());
+        self.with_task().map(slot).collect()
     }
 
     /// Ended games in memory, the latest first.
@@ -363,6 +410,45 @@ impl LogState {
         self.challenges.settle(version);
         self.events.settle(version);
         self.forget();
+    }
+}
+
+impl LoggedGame {
+    fn status(&self, id: &str, now: Millis) -> GameStatus {
+        let record = &self.record;
+        let us = record.us.unwrap_or(Side::White);
+        let clock = |side| match side {
+            Side::White => self.clocks.white,
+            Side::Black => self.clocks.black,
+        };
+        let scored = record.moves.iter().rev().find_map(|made| made.score);
+        let moved = record.moves.last().and_then(|made| made.at);
+        GameStatus {
+            id: id.to_owned(),
+            opponent: record.player(us.other()).name.clone(),
+            us: Some(us.as_str().to_owned()),
+            ply: record.moves.len(),
+            our_clock: clock(us),
+            their_clock: clock(us.other()),
+            score: scored.map(|score| Score::from(score).to_string()),
+            moved_ago: now.saturating_sub(moved.unwrap_or(record.joined)),
+            stream: GameStreamStatus::default(),
+        }
+    }
+}
+
+impl StreamEntry {
+    fn status(&self) -> GameStreamStatus {
+        let received = self
+            .open
+            .as_ref()
+            .map(|liveness| liveness.last_heard().elapsed());
+        GameStreamStatus {
+            open: self.open.is_some(),
+            since: millis(self.since.elapsed()),
+            heard_ago: received.map(millis),
+            reopened: self.openings.saturating_sub(1),
+        }
     }
 }
 

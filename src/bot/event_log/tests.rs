@@ -69,7 +69,7 @@ fn play_by(
     let ours = ply.is_multiple_of(2);
     let played = game.moves()[ply];
     let state = state(moves, clocks.0, clocks.1);
-    let mut search_result = ours.then(|| SearchResult {
+    let mut result = ours.then(|| SearchResult {
         best: Some(played),
         ponder: None,
         score: Score::Cp(30),
@@ -82,15 +82,15 @@ fn play_by(
         by_tables: false,
         ended: StopReason::Time,
     });
-    if let Some(search_result) = &mut search_result {
-        change(search_result);
+    if let Some(result) = &mut result {
+        change(result);
     }
     let made = MovePlayed {
         ply,
         before: game.positions()[ply],
         played,
         ours,
-        search_result,
+        result,
         clocks: state.time,
     };
     let note = MoveNote {
@@ -158,22 +158,17 @@ fn a_tablebase_move_is_distinguished_from_a_searched_one() {
     let event_log = EventLog::default();
     open(&event_log, "");
     // Only one of several moves is left, and nothing is searched.
-    play_by(&event_log, "g1f3", (180_000, 180_000), |search_result| {
-        search_result.by_tables = true;
-        search_result.ended = StopReason::OnlyMove;
-        search_result.score = Score::Cp(0);
-        search_result.depth = 0;
+    play_by(&event_log, "g1f3", (180_000, 180_000), |result| {
+        result.by_tables = true;
+        result.ended = StopReason::OnlyMove;
+        result.score = Score::Cp(0);
+        result.depth = 0;
     });
     play(&event_log, "g1f3 f7f6", (180_000, 180_000));
     // A win known to the tablebases, some moves on.
-    play_by(
-        &event_log,
-        "g1f3 f7f6 e2e3",
-        (179_000, 180_000),
-        |search_result| {
-            search_result.score = Score::Cp(29_980);
-        },
-    );
+    play_by(&event_log, "g1f3 f7f6 e2e3", (179_000, 180_000), |result| {
+        result.score = Score::Cp(29_980);
+    });
     let game = event_log.game(ID).unwrap();
     let [first, .., last] = &game.moves[..] else {
         panic!("{game:?}");

@@ -28,7 +28,7 @@ pub(super) struct PendingMove {
     pub(super) sent: Option<SentMove>,
     pub(super) refused: Vec<Move>,
     pub(super) failures: FailureHistory,
-    pub(super) search_result: Option<SearchResult>,
+    pub(super) result: Option<SearchResult>,
 }
 
 /// The stages of a pending move.
@@ -79,7 +79,7 @@ impl PendingMove {
             sent: None,
             refused: Vec::new(),
             failures: FailureHistory::default(),
-            search_result: None,
+            result: None,
         }
     }
 

@@ -38,7 +38,7 @@ pub enum GameInput {
     GameFinish,
     SearchDone {
         request_id: RequestId,
-        search_result: SearchResult,
+        result: SearchResult,
     },
     /// The answer to [`GameEffect::TakeBest`].
     BestSoFar {
@@ -212,7 +212,7 @@ pub struct MovePlayed {
     pub played: Move,
     pub ours: bool,
     /// The search result, if it is the bot's move and was searched.
-    pub search_result: Option<SearchResult>,
+    pub result: Option<SearchResult>,
     /// Both clocks after it, as the server states them.
     pub clocks: BySide<Option<Duration>>,
 }

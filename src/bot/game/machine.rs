@@ -209,10 +209,9 @@ impl GameMachine {
             GameInput::Gone(absence) => self.absence(absence, now, &mut out),
             GameInput::NoStream => self.no_stream(&mut out),
             GameInput::GameFinish => self.check_after(self.timing.settle, now),
-            GameInput::SearchDone {
-                request_id,
-                search_result,
-            } => self.search_result(request_id, search_result, now, &mut out),
+            GameInput::SearchDone { request_id, result } => {
+                self.result(request_id, result, now, &mut out)
+            }
             GameInput::BestSoFar { request_id, best } => {
                 self.best_so_far(request_id, best, now, &mut out);
             }
@@ -308,21 +307,19 @@ impl GameMachine {
         let expected = self.left_at(now);
         let opening = opened.is_some();
         self.last_state = Some(LastState { state, at, opening });
-        let search_result = self.settle_pending_move(change, out);
+        let result = self.settle_pending_move(change, out);
         if ending.is_none() {
             if change == MoveListChange::Same {
                 self.check_clock(expected, now, out);
             }
             self.advance(change, opened, now, out);
             if change == MoveListChange::Grown(1) && !self.is_our_turn() {
-                let reply = search_result
-                    .as_ref()
-                    .and_then(|search_result| search_result.ponder);
+                let reply = result.as_ref().and_then(|result| result.ponder);
                 self.start_pondering(reply, now, out);
             }
         }
         if let (MoveListChange::Grown(_), false) = (change, first) {
-            self.notify_moves(known, before, search_result, out);
+            self.notify_moves(known, before, result, out);
         }
         if let Some(state) = ending {
             self.finish(&state, out);
@@ -427,7 +424,7 @@ impl GameMachine {
         &self,
         known: usize,
         before: Position,
-        mut search_result: Option<SearchResult>,
+        mut result: Option<SearchResult>,
         out: &mut Vec<GameEffect>,
     ) {
         let (Some(us), Some(last_state)) = (self.us(), &self.last_state) else {
@@ -443,7 +440,7 @@ impl GameMachine {
                     before: position,
                     played,
                     ours,
-                    search_result: if ours { search_result.take() } else { None },
+                    result: if ours { result.take() } else { None },
                     clocks: last_state.state.time,
                 },
             ))));

@@ -47,7 +47,7 @@ impl GameMachine {
         if change == MoveListChange::Grown(1) {
             self.learn_cost(&pending, out);
         }
-        pending.search_result
+        pending.result
     }
 
     /// It is our turn on a list just read; `opened` if the list came with an opening.
@@ -164,10 +164,10 @@ impl GameMachine {
         )
     }
 
-    pub(super) fn search_result(
+    pub(super) fn result(
         &mut self,
         request_id: RequestId,
-        search_result: SearchResult,
+        result: SearchResult,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
@@ -177,9 +177,9 @@ impl GameMachine {
         match self.held_back_until(now) {
             Some(until) => self.stage(Stage::HeldBack {
                 until,
-                found: Box::new(search_result),
+                found: Box::new(result),
             }),
-            None => self.choose(search_result.best, Some(search_result), now, out),
+            None => self.choose(result.best, Some(result), now, out),
         }
     }
 
@@ -212,7 +212,7 @@ impl GameMachine {
     fn choose(
         &mut self,
         best: Option<Move>,
-        search_result: Option<SearchResult>,
+        result: Option<SearchResult>,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
@@ -225,14 +225,12 @@ impl GameMachine {
             }
             None => result,
         };
-        let search_result = search_result.map(vary);
-        let best = search_result
-            .as_ref()
-            .map_or(best, |search_result| search_result.best);
+        let result = result.map(vary);
+        let best = result.as_ref().map_or(best, |result| result.best);
         let position = self.move_list.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
         if let Some(best) = best.filter(fits) {
-            return self.send(best, search_result, now, out);
+            return self.send(best, result, now, out);
         }
         let safe = fallback_move(position, &pending.refused);
         out.push(GameEffect::Report(Anomaly::NoSearchResult));
@@ -287,16 +285,16 @@ impl GameMachine {
     pub(super) fn send(
         &mut self,
         played: Move,
-        search_result: Option<SearchResult>,
+        result: Option<SearchResult>,
         now: Instant,
         out: &mut Vec<GameEffect>,
     ) {
         self.stop_pondering(out);
-        self.weigh(search_result.as_ref(), now);
+        self.weigh(result.as_ref(), now);
         let mut after = Vec::new();
         let draw = self.draw_with_move(now, &mut after);
         if let Some(pending) = &mut self.pending {
-            pending.search_result = search_result;
+            pending.result = result;
             pending.sent = Some(SentMove {
                 played,
                 draw,
@@ -433,7 +431,7 @@ impl GameMachine {
                     && let Some(sent) = pending.sent.take()
                 {
                     pending.refused.push(sent.played);
-                    pending.search_result = None;
+                    pending.result = None;
                 }
                 self.send_frozen(now, out);
             }

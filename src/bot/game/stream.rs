@@ -47,7 +47,7 @@ impl SupervisedGameStream {
         least_pause: Duration,
         event_bus: EventBus,
     ) -> Self {
-        event_bus.registry().stream(&game, None);
+        event_bus.event_log().stream(&game, None);
         Self {
             event_bus,
             reopening: GameBackoff::new(client.timing()),
@@ -74,7 +74,7 @@ impl SupervisedGameStream {
                 StreamChange::Opened => {
                     self.noted = false;
                     let liveness = self.stream.live().map(GameStream::liveness);
-                    self.event_bus.registry().stream(&self.game, liveness);
+                    self.event_bus.event_log().stream(&self.game, liveness);
                 }
                 StreamChange::Line { event, at, asked } => {
                     let opened = asked;
@@ -106,7 +106,7 @@ impl SupervisedGameStream {
         } else {
             self.reopening.after_life(lived)
         };
-        self.event_bus.registry().stream(&self.game, None);
+        self.event_bus.event_log().stream(&self.game, None);
         self.stream.wait(wait);
     }
 
@@ -132,7 +132,7 @@ impl SupervisedGameStream {
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
-        self.event_bus.registry().stream(&self.game, None);
+        self.event_bus.event_log().stream(&self.game, None);
         tracing::debug!(%loss, ?lived, ?wait, "game stream lost");
         // A failed reopening belongs to the same disconnect.
         if !std::mem::replace(&mut self.noted, true) {

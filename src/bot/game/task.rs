@@ -151,7 +151,7 @@ impl GameTask {
             biased;
             Some((request_id, answer)) = self.posts.next() => Some(GameInput::Posted { request_id, answer }),
             stream_event = self.stream.next() => self.on_stream_event(stream_event),
-            (request_id, answer) = search_result(&mut self.active_search) => self.search_result(request_id, answer),
+            (request_id, answer) = result(&mut self.active_search) => self.result(request_id, answer),
             Some((request, answer)) = self.requests.next() => Some(GameInput::RequestDone { request, answer }),
             () = sleep_until(next_timeout) => Some(GameInput::Tick),
             () = on_game_finish.notified() => Some(GameInput::GameFinish),
@@ -222,17 +222,10 @@ impl GameTask {
     }
 
     /// Handles the end of a search, or of its thread without a result.
-    fn search_result(
-        &mut self,
-        request_id: RequestId,
-        answer: Option<SearchResult>,
-    ) -> Option<GameInput> {
+    fn result(&mut self, request_id: RequestId, answer: Option<SearchResult>) -> Option<GameInput> {
         let active_search = self.active_search.take()?;
         Some(match answer {
-            Some(search_result) => GameInput::SearchDone {
-                request_id,
-                search_result,
-            },
+            Some(result) => GameInput::SearchDone { request_id, result },
             None => GameInput::BestSoFar {
                 request_id,
                 best: active_search.search.best(),
@@ -314,9 +307,9 @@ impl GameTask {
 
     fn await_search(&mut self, request_id: RequestId, search: Search) {
         let (sender, answer) = oneshot::channel();
-        search.on_done(Box::new(move |search_result| {
+        search.on_done(Box::new(move |result| {
             // The receiver is gone if the game went on without this search.
-            let _ = sender.send(search_result);
+            let _ = sender.send(result);
         }));
         self.active_search = Some(ActiveSearch {
             request_id,
@@ -457,9 +450,7 @@ fn log_failed(uci: &str, error: &Error) {
 }
 
 /// The result of the search in progress; pending for ever without one.
-async fn search_result(
-    active_search: &mut Option<ActiveSearch>,
-) -> (RequestId, Option<SearchResult>) {
+async fn result(active_search: &mut Option<ActiveSearch>) -> (RequestId, Option<SearchResult>) {
     match active_search {
         Some(active_search) => {
             let answer = (&mut active_search.answer).await.ok();

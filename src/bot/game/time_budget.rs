@@ -198,11 +198,11 @@ fn unclocked(
     let left = clock.left_at(now).unwrap_or(MAX_CLOCK) / FIRST_MOVE_PART;
     let time = think.min(left);
     let most = time.saturating_mul(BACKGROUND_STRETCH).min(left);
-    let search_result = fixed(search, time, most);
+    let result = fixed(search, time, most);
     TimeShare {
         limits: Limits {
             background: true,
-            ..search_result.limits
+            ..result.limits
         },
         engine: most,
         timer: most + GRACE,

@@ -132,7 +132,7 @@ impl Counters {
         match event {
             BotEvent::Finished { ending } => self.ended(ending),
             BotEvent::Moved { moved, .. } => {
-                if let Some(thought) = moved.search_result.as_ref().filter(|_| moved.ours) {
+                if let Some(thought) = moved.result.as_ref().filter(|_| moved.ours) {
                     self.thinking.observe(thought.time.as_secs_f64());
                     self.nodes.inc_by(thought.nodes);
                 }

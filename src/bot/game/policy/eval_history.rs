@@ -60,19 +60,12 @@ impl GameMachine {
     }
 
     /// Counts the evaluation of the move about to be sent; none without a search.
-    pub(in crate::bot::game) fn weigh(
-        &mut self,
-        search_result: Option<&SearchResult>,
-        now: Instant,
-    ) {
-        let sound = |search_result: &&SearchResult| {
-            !matches!(
-                search_result.ended,
-                StopReason::Failed | StopReason::OnlyMove
-            )
+    pub(in crate::bot::game) fn weigh(&mut self, result: Option<&SearchResult>, now: Instant) {
+        let sound = |result: &&SearchResult| {
+            !matches!(result.ended, StopReason::Failed | StopReason::OnlyMove)
         };
-        let search_result = search_result.filter(sound);
-        let lost = search_result.is_some_and(|search_result| self.is_lost(search_result, now));
+        let result = result.filter(sound);
+        let lost = result.is_some_and(|result| self.is_lost(result, now));
         let level = i64::from(self.settings.draw.score);
         let ply = self.ply();
         let eval_history = &mut self.policies.eval_history;
@@ -81,11 +74,11 @@ impl GameMachine {
             _ => eval_history.streaks,
         };
         let mut streaks = before;
-        if let Some(search_result) = search_result {
-            let score = i64::from(search_result.score.centipawns());
+        if let Some(result) = result {
+            let score = i64::from(result.score.centipawns());
             streaks.level = longer(streaks.level, score.abs() <= level);
             streaks.no_better = longer(streaks.no_better, score <= level);
-            eval_history.score = Some(search_result.score);
+            eval_history.score = Some(result.score);
         }
         streaks.lost = longer(streaks.lost, lost);
         eval_history.streaks = streaks;
@@ -93,14 +86,14 @@ impl GameMachine {
     }
 
     /// Whether a search counts as lost by the operator's rules.
-    fn is_lost(&self, search_result: &SearchResult, now: Instant) -> bool {
+    fn is_lost(&self, result: &SearchResult, now: Instant) -> bool {
         let rules = &self.settings.resign;
-        let low = match search_result.score {
+        let low = match result.score {
             Score::Cp(score) => i64::from(score) <= -i64::from(rules.score),
             Score::Mate(moves) => moves <= 0,
         };
         // A proof needs no depth.
-        let deep = search_result.depth >= rules.depth || search_result.ended == StopReason::Decided;
+        let deep = result.depth >= rules.depth || result.ended == StopReason::Decided;
         let left = self.reading().and_then(|reading| reading.left_at(now));
         let healthy = left.is_none_or(|left| left >= self.timing.healthy_clock);
         low && deep && healthy
