@@ -50,6 +50,9 @@ pub struct GameMachine {
     ended: bool,
     refusals: u32,
     pub(super) watch: Watchdog,
+    /// The time of the input being handled, and its effects so far.
+    pub(super) now: Instant,
+    pub(super) out: Vec<GameEffect>,
 }
 
 impl GameMachine {
@@ -84,6 +87,9 @@ impl GameMachine {
             ended: false,
             refusals: 0,
             watch: Watchdog::default(),
+            // Every input sets it.
+            now: Instant::now(),
+            out: Vec::new(),
         }
     }
 
@@ -199,52 +205,41 @@ impl GameMachine {
 
     /// Handles an input and returns the effects in order.
     pub fn apply(&mut self, input: GameInput, now: Instant) -> Vec<GameEffect> {
-        let mut out = Vec::new();
         if self.ended {
-            return out;
+            return Vec::new();
         }
+        self.now = now;
         match input {
-            GameInput::Full { full, opened, at } => self.full(*full, opened, at, now, &mut out),
-            GameInput::State { state, at } => self.state(*state, None, at, now, &mut out),
-            GameInput::Gone(absence) => self.absence(absence, now, &mut out),
-            GameInput::NoStream => self.no_stream(&mut out),
-            GameInput::GameFinish => self.check_after(self.timing.settle, now),
-            GameInput::SearchDone { request_id, result } => {
-                self.result(request_id, result, now, &mut out)
-            }
+            GameInput::Full { full, opened, at } => self.full(*full, opened, at),
+            GameInput::State { state, at } => self.state(*state, None, at),
+            GameInput::Gone(absence) => self.absence(absence),
+            GameInput::NoStream => self.no_stream(),
+            GameInput::GameFinish => self.check_after(self.timing.settle),
+            GameInput::SearchDone { request_id, result } => self.result(request_id, result),
             GameInput::BestSoFar { request_id, best } => {
-                self.best_so_far(request_id, best, now, &mut out);
+                self.best_so_far(request_id, best);
             }
             GameInput::Posted { request_id, answer } => {
-                self.posted(request_id, &answer, now, &mut out);
+                self.posted(request_id, &answer);
             }
-            GameInput::RequestDone { request, answer } => {
-                self.asked(request, &answer, now, &mut out)
-            }
-            GameInput::Tick => self.tick(now, &mut out),
+            GameInput::RequestDone { request, answer } => self.asked(request, &answer),
+            GameInput::Tick => self.tick(),
         }
-        out
+        std::mem::take(&mut self.out)
     }
 
-    fn tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        self.pending_move_tick(now, out);
-        self.policy_tick(now, out);
-        self.watch_tick(now, out);
+    fn tick(&mut self) {
+        self.pending_move_tick();
+        self.policy_tick();
+        self.watch_tick();
     }
 
-    fn full(
-        &mut self,
-        full: GameFull,
-        opened: Instant,
-        at: Instant,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    fn full(&mut self, full: GameFull, opened: Instant, at: Instant) {
         self.refusals = 0;
         let first = self.setup.is_none();
         let Some(us) = self.params.side_in(&full) else {
-            out.push(GameEffect::Report(Anomaly::NotSeated));
-            return self.leave(out);
+            self.out.push(GameEffect::Report(Anomaly::NotSeated));
+            return self.leave();
         };
         self.setup = Some(GameSetup::of(&full, us));
         let variant = match full.variant {
@@ -253,43 +248,36 @@ impl GameMachine {
         };
         let ours = matches!(variant, Variant::Atomic | Variant::Unknown) && full.starts_as_usual();
         if !ours {
-            return self.give_up(&full.state, now, out);
+            return self.give_up(&full.state);
         }
-        self.state(full.state, Some(opened), at, now, out);
+        self.state(full.state, Some(opened), at);
         if first && !self.ended {
-            out.push(GameEffect::Notify(Notification::Joined));
+            self.out.push(GameEffect::Notify(Notification::Joined));
         }
     }
 
     /// Gives up an unsupported game without reading its board.
-    fn give_up(&mut self, state: &GameState, now: Instant, out: &mut Vec<GameEffect>) {
+    fn give_up(&mut self, state: &GameState) {
         if state.status.is_over() {
-            return self.finish(state, out);
+            return self.finish(state);
         }
-        self.refuse_game(now, out);
+        self.refuse_game();
     }
 
     /// Handles a state; `opened` is when its opening was requested, if it came with one.
-    fn state(
-        &mut self,
-        state: GameState,
-        opened: Option<Instant>,
-        at: Instant,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    fn state(&mut self, state: GameState, opened: Option<Instant>, at: Instant) {
         if self.setup.is_none() || self.policies.refuses() {
             if state.status.is_over() {
-                self.finish(&state, out);
+                self.finish(&state);
             }
             return;
         }
         if opened.is_none() && self.move_list.is_ahead_of(&state.moves) && !self.grants_now() {
-            out.push(GameEffect::Report(Anomaly::Shrunk {
+            self.out.push(GameEffect::Report(Anomaly::Shrunk {
                 known: self.move_list.ply(),
                 told: state.moves.split_ascii_whitespace().count(),
             }));
-            return self.distrust(&state, opened, now, out);
+            return self.distrust(&state, opened);
         }
         let before = *self.move_list.game().position();
         let known = self.move_list.ply();
@@ -297,85 +285,72 @@ impl GameMachine {
         let change = match self.move_list.update(&state.moves) {
             Ok(change) => change,
             Err(foreign) => {
-                out.push(GameEffect::Report(foreign.into()));
-                return self.distrust(&state, opened, now, out);
+                self.out.push(GameEffect::Report(foreign.into()));
+                return self.distrust(&state, opened);
             }
         };
         self.trusted = true;
         self.watch.rest();
         let ending = state.status.is_over().then(|| state.clone());
-        let expected = self.left_at(now);
+        let expected = self.left_at();
         let opening = opened.is_some();
         self.last_state = Some(LastState { state, at, opening });
-        let result = self.settle_pending_move(change, out);
+        let result = self.settle_pending_move(change);
         if ending.is_none() {
             if change == MoveListChange::Same {
-                self.check_clock(expected, now, out);
+                self.check_clock(expected);
             }
-            self.advance(change, opened, now, out);
+            self.advance(change, opened);
             if change == MoveListChange::Grown(1) && !self.is_our_turn() {
                 let reply = result.as_ref().and_then(|result| result.ponder);
-                self.start_pondering(reply, now, out);
+                self.start_pondering(reply);
             }
         }
         if let (MoveListChange::Grown(_), false) = (change, first) {
-            self.notify_moves(known, before, result, out);
+            self.notify_moves(known, before, result);
         }
         if let Some(state) = ending {
-            self.finish(&state, out);
+            self.finish(&state);
         }
     }
 
     /// Continues after a state that does not end the game.
-    fn advance(
-        &mut self,
-        change: MoveListChange,
-        opened: Option<Instant>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    fn advance(&mut self, change: MoveListChange, opened: Option<Instant>) {
         if self.is_our_turn() {
-            self.start_pending_move(opened, now, out);
+            self.start_pending_move(opened);
         } else {
             if change != MoveListChange::Same {
-                self.stop_pondering(out);
+                self.stop_pondering();
             }
-            self.watch_opponent(now);
+            self.watch_opponent();
         }
         let update = StateUpdate {
             change,
             opened: opened.is_some(),
-            now,
         };
-        self.apply_policies(update, out);
+        self.apply_policies(update);
     }
 
     /// Handles a list that is not believed: nothing is sent based on the old list until a credible
     /// one arrives.
-    fn distrust(
-        &mut self,
-        state: &GameState,
-        opened: Option<Instant>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    fn distrust(&mut self, state: &GameState, opened: Option<Instant>) {
         if state.status.is_over() {
-            return self.finish(state, out);
+            return self.finish(state);
         }
         self.trusted = false;
-        self.pause_pending_move(now, out);
+        self.pause_pending_move();
         if opened.is_none() {
-            out.push(GameEffect::Reopen);
+            self.out.push(GameEffect::Reopen);
         }
         // An unreadable fresh opening is not requested again at once.
-        self.check_again(now);
+        self.check_again();
     }
 
-    fn no_stream(&mut self, out: &mut Vec<GameEffect>) {
+    fn no_stream(&mut self) {
         self.refusals += 1;
         if self.refusals >= MAX_REFUSALS {
-            out.push(GameEffect::Report(Anomaly::Vanished));
-            self.leave(out);
+            self.out.push(GameEffect::Report(Anomaly::Vanished));
+            self.leave();
         }
     }
 
@@ -420,13 +395,7 @@ impl GameMachine {
     }
 
     /// Publishes the moves on the list after the `known` ones.
-    fn notify_moves(
-        &self,
-        known: usize,
-        before: Position,
-        mut result: Option<SearchResult>,
-        out: &mut Vec<GameEffect>,
-    ) {
+    fn notify_moves(&mut self, known: usize, before: Position, mut result: Option<SearchResult>) {
         let (Some(us), Some(last_state)) = (self.us(), &self.last_state) else {
             return;
         };
@@ -434,43 +403,44 @@ impl GameMachine {
         for (ply, &played) in self.move_list.game().moves().iter().enumerate().skip(known) {
             let after = position.play(played);
             let ours = ply.is_multiple_of(2) == (us == Side::White);
-            out.push(GameEffect::Notify(Notification::Moved(Box::new(
-                MovePlayed {
-                    ply,
-                    before: position,
-                    played,
-                    ours,
-                    result: if ours { result.take() } else { None },
-                    clocks: last_state.state.time,
-                },
-            ))));
+            self.out
+                .push(GameEffect::Notify(Notification::Moved(Box::new(
+                    MovePlayed {
+                        ply,
+                        before: position,
+                        played,
+                        ours,
+                        result: if ours { result.take() } else { None },
+                        clocks: last_state.state.time,
+                    },
+                ))));
             position = after;
         }
     }
 
-    fn finish(&mut self, state: &GameState, out: &mut Vec<GameEffect>) {
-        self.end(Some(state), out);
+    fn finish(&mut self, state: &GameState) {
+        self.end(Some(state));
     }
 
     /// Leaves a game that the server no longer shows.
-    fn leave(&mut self, out: &mut Vec<GameEffect>) {
-        self.end(None, out);
+    fn leave(&mut self) {
+        self.end(None);
     }
 
-    fn end(&mut self, state: Option<&GameState>, out: &mut Vec<GameEffect>) {
-        self.stop_pondering(out);
+    fn end(&mut self, state: Option<&GameState>) {
+        self.stop_pondering();
         if self
             .pending
             .take()
             .is_some_and(|pending| pending.is_searching())
         {
-            out.push(GameEffect::StopSearch);
+            self.out.push(GameEffect::StopSearch);
         }
         self.ended = true;
         if let Some(state) = state {
-            self.report_no_show(state.status, out);
+            self.report_no_show(state.status);
         }
-        out.push(GameEffect::Finish(Ending {
+        self.out.push(GameEffect::Finish(Ending {
             game: self.params.game.clone(),
             status: state.map(|state| state.status),
             winner: state.and_then(|state| state.winner),
@@ -498,12 +468,7 @@ pub(super) struct Pondering {
 
 impl GameMachine {
     /// Called on the opponent's turn with the expected reply.
-    pub(super) fn start_pondering(
-        &mut self,
-        reply: Option<Move>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(super) fn start_pondering(&mut self, reply: Option<Move>) {
         let ply = self.move_list.ply();
         let (Some(reply), Some(reading)) = (reply, self.reading()) else {
             return;
@@ -511,7 +476,13 @@ impl GameMachine {
         if !self.settings.ponder || ply < FIRST_PLIES || !goes_on(self.move_list.game(), reply) {
             return;
         }
-        let limits = ponder(&reading, &self.latency, &self.settings, &self.timing, now);
+        let limits = ponder(
+            &reading,
+            &self.latency,
+            &self.settings,
+            &self.timing,
+            self.now,
+        );
         let Some(limits) = limits else { return };
         let request_id = self.next_request_id();
         self.pondering = Some(Pondering {
@@ -519,7 +490,7 @@ impl GameMachine {
             reply,
             ply,
         });
-        out.push(GameEffect::Ponder {
+        self.out.push(GameEffect::Ponder {
             request_id,
             reply,
             limits,
@@ -535,9 +506,9 @@ impl GameMachine {
     }
 
     /// Drops a ponder search that has become useless.
-    pub(super) fn stop_pondering(&mut self, out: &mut Vec<GameEffect>) {
+    pub(super) fn stop_pondering(&mut self) {
         if self.pondering.take().is_some() {
-            out.push(GameEffect::StopSearch);
+            self.out.push(GameEffect::StopSearch);
         }
     }
 }
@@ -621,31 +592,27 @@ impl Watchdog {
 }
 
 impl GameMachine {
-    pub(super) fn left_at(&self, now: Instant) -> Option<Duration> {
-        self.reading()?.left_at(now)
+    pub(super) fn left_at(&self) -> Option<Duration> {
+        self.reading()?.left_at(self.now)
     }
 
     /// Checks our clock on a state without a new move. It may show more, if time was added; less,
     /// if the host was suspended or the server restarted.
-    pub(super) fn check_clock(
-        &mut self,
-        expected: Option<Duration>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
-        let (Some(expected), Some(left)) = (expected, self.left_at(now)) else {
+    pub(super) fn check_clock(&mut self, expected: Option<Duration>) {
+        let (Some(expected), Some(left)) = (expected, self.left_at()) else {
             return;
         };
         let gone = expected.saturating_sub(left);
         if self.is_our_turn() && gone > CLOCK_SLACK {
-            out.push(GameEffect::Report(Anomaly::ClockFell { gone }));
-            self.tighten(now);
+            self.out
+                .push(GameEffect::Report(Anomaly::ClockFell { gone }));
+            self.tighten();
         }
     }
 
     /// On the opponent's turn: checks for missed lines once their time must be up, and before a
     /// lost line could cost much of our time, for then our clock runs.
-    pub(super) fn watch_opponent(&mut self, now: Instant) {
+    pub(super) fn watch_opponent(&mut self) {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
@@ -661,63 +628,60 @@ impl GameMachine {
         if let Some(left) = left {
             let mut wait = left.saturating_add(self.timing.again);
             let limited = last_state.state.expiration.is_some();
-            if let Some(ours) = self.left_at(now).filter(|_| !limited) {
+            if let Some(ours) = self.left_at().filter(|_| !limited) {
                 wait = wait.min((ours / MISSED_PART).max(self.timing.again / 2));
             }
-            self.check_after(wait, now);
+            self.check_after(wait);
         }
-        self.keep_warm(now);
+        self.keep_warm();
     }
 
     /// Whether the opponent still has time: then silence is normal.
-    fn is_early_check(&self, now: Instant) -> bool {
+    fn is_early_check(&self) -> bool {
         let theirs = self.setup.as_ref().zip(self.last_state.as_ref());
         let left = theirs.and_then(|(setup, last_state)| last_state.state.time(setup.us.other()));
         let gone = self
             .last_state
             .as_ref()
-            .map(|last_state| now.saturating_duration_since(last_state.at));
+            .map(|last_state| self.now.saturating_duration_since(last_state.at));
         !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
     }
 
     /// In games with a clock, each move must find a warm connection, however long either side
     /// thinks: a forced move has no time to connect. Most of these requests cost no call: the
     /// client pings only a connection that has been idle for some time, and all games share it.
-    pub(super) fn keep_warm(&mut self, now: Instant) {
+    pub(super) fn keep_warm(&mut self) {
         let kind = self.reading().map(|reading| reading.kind);
         let clocked = kind.is_some_and(|kind| kind != ClockKind::Unclocked);
-        let due = self.watch.warm_at.unwrap_or(now + self.timing.warm);
+        let due = self.watch.warm_at.unwrap_or(self.now + self.timing.warm);
         self.watch.warm_at = clocked.then_some(due);
     }
 
     /// Schedules a check for missed lines, at the latest after `wait`.
-    pub(super) fn check_after(&mut self, wait: Duration, now: Instant) {
-        let at = now.checked_add(wait);
+    pub(super) fn check_after(&mut self, wait: Duration) {
+        let at = self.now.checked_add(wait);
         self.watch.check_at = [self.watch.check_at, at].into_iter().flatten().min();
     }
 
     /// Schedules another check after an unreadable list, ever later.
-    pub(super) fn check_again(&mut self, now: Instant) {
+    pub(super) fn check_again(&mut self) {
         self.watch.unread += 1;
-        self.check_after(
-            self.timing.again * self.watch.unread.min(MAX_CHECK_STEPS),
-            now,
-        );
+        self.check_after(self.timing.again * self.watch.unread.min(MAX_CHECK_STEPS));
     }
 
-    pub(super) fn watch_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        if self.watch.warm_at.is_some_and(|at| at <= now) {
-            self.watch.warm_at = Some(now + self.timing.warm);
-            out.push(GameEffect::Warm);
+    pub(super) fn watch_tick(&mut self) {
+        if self.watch.warm_at.is_some_and(|at| at <= self.now) {
+            self.watch.warm_at = Some(self.now + self.timing.warm);
+            self.out.push(GameEffect::Warm);
         }
-        if self.watch.check_at.is_some_and(|at| at <= now) {
+        if self.watch.check_at.is_some_and(|at| at <= self.now) {
             self.watch.check_at = None;
-            if !self.is_early_check(now) {
-                out.push(GameEffect::Report(Anomaly::Stale));
+            if !self.is_early_check() {
+                self.out.push(GameEffect::Report(Anomaly::Stale));
             }
-            out.push(GameEffect::Reopen);
+            self.out.push(GameEffect::Reopen);
             // If even the opening brings nothing, check again.
-            self.check_after(self.timing.again * 2, now);
+            self.check_after(self.timing.again * 2);
         }
     }
 }
@@ -729,56 +693,46 @@ const INCREMENT_HELPS: u32 = 6;
 
 impl GameMachine {
     /// Handles a state that does not end the game; a required move is already in progress.
-    pub(in crate::bot::game) fn apply_policies(
-        &mut self,
-        update: StateUpdate,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn apply_policies(&mut self, update: StateUpdate) {
         self.policies
             .handle_change(update.change, self.move_list.ply());
         self.watch_presence(update.change);
-        self.takeback_flag(out);
-        self.draw_flag(update, out);
+        self.takeback_flag();
+        self.draw_flag(update);
         self.watch_first_move(update);
-        self.watch_progress(update, out);
+        self.watch_progress(update);
         if update.change != MoveListChange::Same && !self.is_our_turn() {
-            self.resign_if_lost(update.now, out);
-            self.claim_if_due(update.now, out);
+            self.resign_if_lost();
+            self.claim_if_due();
         }
     }
 
     /// Handles the outcome of a request.
-    pub(in crate::bot::game) fn asked(
-        &mut self,
-        request: GameRequest,
-        answer: &CallOutcome,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn asked(&mut self, request: GameRequest, answer: &CallOutcome) {
         match request {
             GameRequest::Abort if self.policies.refuses() => {
-                self.unsupported_abort_answered(answer, now, out)
+                self.unsupported_abort_answered(answer)
             }
-            GameRequest::Abort => self.abort_answered(answer, out),
-            GameRequest::Resign => self.resign_answered(answer, now),
-            GameRequest::AcceptDraw => self.draw_answered(answer, now),
-            GameRequest::AcceptTakeback => self.takeback_answered(answer, now),
-            GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_answered(answer, now),
+            GameRequest::Abort => self.abort_answered(answer),
+            GameRequest::Resign => self.resign_answered(answer),
+            GameRequest::AcceptDraw => self.draw_answered(answer),
+            GameRequest::AcceptTakeback => self.takeback_answered(answer),
+            GameRequest::ClaimVictory | GameRequest::ClaimDraw => self.claim_answered(answer),
             // Whether a decline arrived or not: the next move declines too.
             GameRequest::DeclineDraw | GameRequest::DeclineTakeback => {}
         }
-        self.stalled_tick(now, out);
+        self.stalled_tick();
     }
 
     /// Fires the timers of all policies.
-    pub(in crate::bot::game) fn policy_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        self.refusal_tick(now, out);
-        self.first_move_tick(now, out);
-        self.draw_tick(now, out);
-        self.takeback_tick(now, out);
-        self.resign_tick(now, out);
-        self.absence_tick(now, out);
-        self.stalled_tick(now, out);
+    pub(in crate::bot::game) fn policy_tick(&mut self) {
+        self.refusal_tick();
+        self.first_move_tick();
+        self.draw_tick();
+        self.takeback_tick();
+        self.resign_tick();
+        self.absence_tick();
+        self.stalled_tick();
     }
 
     /// Whether a side has only its king: it cannot win, not even on time.

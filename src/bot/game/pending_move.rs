@@ -22,18 +22,14 @@ const SETTLE_PART: u32 = 10;
 impl GameMachine {
     /// Called after a list was read: any change of the list settles the pending move. Returns its
     /// search result if it is the move on the list.
-    pub(super) fn settle_pending_move(
-        &mut self,
-        change: MoveListChange,
-        out: &mut Vec<GameEffect>,
-    ) -> Option<SearchResult> {
+    pub(super) fn settle_pending_move(&mut self, change: MoveListChange) -> Option<SearchResult> {
         if change == MoveListChange::Same {
             self.stop_measuring();
             return None;
         }
         let pending = self.pending.take()?;
         if pending.is_searching() {
-            out.push(GameEffect::StopSearch);
+            self.out.push(GameEffect::StopSearch);
         }
         let theirs = *self.move_list.game().moves().get(pending.ply)?;
         let ours = pending.sent()?;
@@ -41,43 +37,39 @@ impl GameMachine {
             return None;
         }
         if ours != theirs {
-            out.push(GameEffect::Report(Anomaly::Overruled { ours, theirs }));
+            self.out
+                .push(GameEffect::Report(Anomaly::Overruled { ours, theirs }));
             return None;
         }
         if change == MoveListChange::Grown(1) {
-            self.learn_cost(&pending, out);
+            self.learn_cost(&pending);
         }
         pending.result
     }
 
     /// It is our turn on a list just read; `opened` if the list came with an opening.
-    pub(super) fn start_pending_move(
-        &mut self,
-        opened: Option<Instant>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(super) fn start_pending_move(&mut self, opened: Option<Instant>) {
         if self.pending.is_some() {
             if let Some(opened) = opened {
-                self.still_pending(opened, now, out);
+                self.still_pending(opened);
             }
             return;
         }
         let position = self.move_list.game().position();
         if position.legal_moves().is_empty() {
             // No move is possible: the server must be about to end the game.
-            self.stop_pondering(out);
-            return self.check_after(self.timing.confirm, now);
+            self.stop_pondering();
+            return self.check_after(self.timing.confirm);
         }
-        self.pending = Some(PendingMove::new(self.move_list.ply(), now));
+        self.pending = Some(PendingMove::new(self.move_list.ply(), self.now));
         if let Some(kept) = self.unconfirmed_move() {
-            return self.send(kept, None, now, out);
+            return self.send(kept, None);
         }
         let drawn = self.move_list.game().outcome(RepetitionRule::Threefold);
         if matches!(drawn, Some(Outcome::Draw(_))) {
-            self.hold(now);
+            self.hold();
         } else {
-            self.think(now, out);
+            self.think();
         }
     }
 
@@ -94,11 +86,13 @@ impl GameMachine {
         .then_some(unconfirmed.played)
     }
 
-    fn hold(&mut self, now: Instant) {
-        let left = self.reading().and_then(|reading| reading.left_at(now));
+    fn hold(&mut self) {
+        let left = self.reading().and_then(|reading| reading.left_at(self.now));
         let settle = self.timing.settle;
         let wait = left.map_or(settle, |left| settle.min(left / SETTLE_PART));
-        self.stage(Stage::AwaitingDraw { until: now + wait });
+        self.stage(Stage::AwaitingDraw {
+            until: self.now + wait,
+        });
     }
 
     fn stage(&mut self, stage: Stage) {
@@ -107,7 +101,7 @@ impl GameMachine {
         }
     }
 
-    pub(super) fn think(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn think(&mut self) {
         let (Some(reading), Some(pending)) = (self.reading(), &mut self.pending) else {
             return;
         };
@@ -117,10 +111,16 @@ impl GameMachine {
         if left.is_empty() {
             pending.refused.clear();
         } else if left.len() == 1 {
-            return self.send(left[0], None, now, out);
+            return self.send(left[0], None);
         }
         let some_refused = !pending.refused.is_empty();
-        let allotment = search_budget(&reading, &self.latency, &self.settings, &self.timing, now);
+        let allotment = search_budget(
+            &reading,
+            &self.latency,
+            &self.settings,
+            &self.timing,
+            self.now,
+        );
         let mut limits = allotment.limits;
         let earlier = self.earlier_games();
         limits.multipv = earlier.map_or(1, |earlier| earlier.multipv(self.move_list.game()));
@@ -137,22 +137,28 @@ impl GameMachine {
             fallback: allotment.fallback,
             late: false,
         });
-        out.push(GameEffect::Search { request_id, limits });
-        out.push(GameEffect::Warm);
-        self.keep_warm(now);
+        self.out.push(GameEffect::Search { request_id, limits });
+        self.out.push(GameEffect::Warm);
+        self.keep_warm();
     }
 
     /// The clock shows less than expected: a budget based on the old one must not overrun it.
-    pub(super) fn tighten(&mut self, now: Instant) {
+    pub(super) fn tighten(&mut self) {
         let Some(reading) = self.reading() else {
             return;
         };
-        let allotment = search_budget(&reading, &self.latency, &self.settings, &self.timing, now);
+        let allotment = search_budget(
+            &reading,
+            &self.latency,
+            &self.settings,
+            &self.timing,
+            self.now,
+        );
         match self.pending.as_mut().map(|pending| &mut pending.stage) {
             Some(Stage::Searching { fallback, .. }) => {
                 *fallback = allotment.fallback.min(*fallback);
             }
-            Some(Stage::HeldBack { until, .. }) => *until = now.min(*until),
+            Some(Stage::HeldBack { until, .. }) => *until = self.now.min(*until),
             _ => {}
         }
     }
@@ -164,58 +170,40 @@ impl GameMachine {
         )
     }
 
-    pub(super) fn result(
-        &mut self,
-        request_id: RequestId,
-        result: SearchResult,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(super) fn result(&mut self, request_id: RequestId, result: SearchResult) {
         if !self.awaits(request_id) {
             return;
         }
-        match self.held_back_until(now) {
+        match self.held_back_until() {
             Some(until) => self.stage(Stage::HeldBack {
                 until,
                 found: Box::new(result),
             }),
-            None => self.choose(result.best, Some(result), now, out),
+            None => self.choose(result.best, Some(result)),
         }
     }
 
     /// Until when to hold a chosen move back, if the operator wants a human pace.
-    fn held_back_until(&self, now: Instant) -> Option<Instant> {
+    fn held_back_until(&self) -> Option<Instant> {
         let rules = &self.settings.clock;
         let human = !self.setup.as_ref()?.opponent_is_bot;
         if !rules.human_pace || !human {
             return None;
         }
-        let until = human_pace(&self.reading()?, &self.latency, rules, self.ply(), now)?;
-        (until > now).then_some(until)
+        let until = human_pace(&self.reading()?, &self.latency, rules, self.ply(), self.now)?;
+        (until > self.now).then_some(until)
     }
 
-    pub(super) fn best_so_far(
-        &mut self,
-        request_id: RequestId,
-        best: Option<Move>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(super) fn best_so_far(&mut self, request_id: RequestId, best: Option<Move>) {
         if self.awaits(request_id) {
-            out.push(GameEffect::Report(Anomaly::Late));
-            self.choose(best, None, now, out);
-            out.push(GameEffect::StopSearch);
+            self.out.push(GameEffect::Report(Anomaly::Late));
+            self.choose(best, None);
+            self.out.push(GameEffect::StopSearch);
         }
     }
 
     /// Chooses the move of the ply and sends it.
-    fn choose(
-        &mut self,
-        best: Option<Move>,
-        result: Option<SearchResult>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    fn choose(&mut self, best: Option<Move>, result: Option<SearchResult>) {
         let Some(pending) = &self.pending else { return };
         let (game, variety) = (self.move_list.game(), &self.settings.variety);
         let vary = |result| match self.earlier_games() {
@@ -230,44 +218,44 @@ impl GameMachine {
         let position = self.move_list.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
         if let Some(best) = best.filter(fits) {
-            return self.send(best, result, now, out);
+            return self.send(best, result);
         }
         let safe = fallback_move(position, &pending.refused);
-        out.push(GameEffect::Report(Anomaly::NoSearchResult));
+        self.out.push(GameEffect::Report(Anomaly::NoSearchResult));
         if let Some(safe) = safe {
-            self.send(safe, None, now, out);
+            self.send(safe, None);
         }
     }
 
     /// The timers of a pending move.
-    pub(super) fn pending_move_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn pending_move_tick(&mut self) {
         let Some(pending) = &mut self.pending else {
             return;
         };
-        if pending.next_timeout().is_none_or(|at| at > now) {
+        if pending.next_timeout().is_none_or(|at| at > self.now) {
             return;
         }
         match &mut pending.stage {
-            Stage::AwaitingDraw { .. } => self.think(now, out),
+            Stage::AwaitingDraw { .. } => self.think(),
             Stage::Searching {
                 request_id, late, ..
             } if !*late => {
                 *late = true;
-                out.push(GameEffect::TakeBest {
+                self.out.push(GameEffect::TakeBest {
                     request_id: *request_id,
                 });
             }
             Stage::Searching { .. } => {
-                out.push(GameEffect::Report(Anomaly::Late));
-                self.choose(None, None, now, out);
-                out.push(GameEffect::StopSearch);
+                self.out.push(GameEffect::Report(Anomaly::Late));
+                self.choose(None, None);
+                self.out.push(GameEffect::StopSearch);
             }
             Stage::HeldBack { found, .. } => {
                 let found = SearchResult::clone(found);
-                self.choose(found.best, Some(found), now, out);
+                self.choose(found.best, Some(found));
             }
             Stage::Sent { .. } | Stage::Waiting { .. } | Stage::Confirming { .. } => {
-                self.sent_tick(now, out);
+                self.sent_tick();
             }
             Stage::Reopening { .. } => {}
         }
@@ -282,17 +270,12 @@ impl GameMachine {
 
 impl GameMachine {
     /// Makes a move final and sends it.
-    pub(super) fn send(
-        &mut self,
-        played: Move,
-        result: Option<SearchResult>,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
-        self.stop_pondering(out);
-        self.weigh(result.as_ref(), now);
-        let mut after = Vec::new();
-        let draw = self.draw_with_move(now, &mut after);
+    pub(super) fn send(&mut self, played: Move, result: Option<SearchResult>) {
+        self.stop_pondering();
+        self.weigh(result.as_ref());
+        let before = self.out.len();
+        let draw = self.draw_with_move();
+        let after_move = self.out.split_off(before);
         if let Some(pending) = &mut self.pending {
             pending.result = result;
             pending.sent = Some(SentMove {
@@ -302,49 +285,49 @@ impl GameMachine {
                 measured: None,
             });
         }
-        self.send_frozen(now, out);
-        out.append(&mut after);
+        self.send_frozen();
+        self.out.extend(after_move);
     }
 
-    fn send_frozen(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    fn send_frozen(&mut self) {
         let request_id = self.next_request_id();
-        let measured = self.begin_measuring(now);
-        let patience = self.patience(now);
+        let measured = self.begin_measuring();
+        let patience = self.patience();
         let Some(pending) = &mut self.pending else {
             return;
         };
         let Some(sent) = &mut pending.sent else {
-            return self.think(now, out);
+            return self.think();
         };
         sent.measured = measured.filter(|_| sent.first.is_none());
         sent.first.get_or_insert(request_id);
-        out.push(GameEffect::Post {
+        self.out.push(GameEffect::Post {
             request_id,
             uci: sent.played.to_string(),
             draw: sent.draw,
         });
         let usual = post_limit(&pending.failures, &self.timing);
-        let until = now + usual.min(patience);
+        let until = self.now + usual.min(patience);
         pending.stage = Stage::Sent { request_id, until };
         self.watch.rest_warming();
     }
 
     /// How long the clock allows to wait for an answer.
-    fn patience(&self, now: Instant) -> Duration {
+    fn patience(&self) -> Duration {
         let reading = self.reading();
         reading.map_or(Duration::MAX, |reading| {
-            reading.patience(&self.latency, now)
+            reading.patience(&self.latency, self.now)
         })
     }
 
     /// Measurable only if the clock came with a line of an already open stream.
-    fn begin_measuring(&self, now: Instant) -> Option<SendSample> {
+    fn begin_measuring(&self) -> Option<SendSample> {
         let live = self
             .last_state
             .as_ref()
             .is_some_and(|last_state| !last_state.opening);
         let reading = self.reading().filter(|_| live)?;
-        SendSample::of(&reading, now)
+        SendSample::of(&reading, self.now)
     }
 
     /// A clock stated anew while a move is on its way hides the move's cost.
@@ -359,7 +342,7 @@ impl GameMachine {
     }
 
     /// Called when the state just read shows this pending move and no later one.
-    pub(super) fn learn_cost(&self, pending: &PendingMove, out: &mut Vec<GameEffect>) {
+    pub(super) fn learn_cost(&mut self, pending: &PendingMove) {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
@@ -369,18 +352,12 @@ impl GameMachine {
             .time(setup.us)
             .filter(|_| !last_state.opening);
         let cost = measured.zip(left).and_then(|(sent, left)| sent.cost(left));
-        out.extend(cost.map(GameEffect::LearnOverhead));
+        self.out.extend(cost.map(GameEffect::LearnOverhead));
     }
 
     /// Handles the outcome of a sent move.
-    pub(super) fn posted(
-        &mut self,
-        request_id: RequestId,
-        answer: &CallOutcome,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
-        let patience = self.patience(now);
+    pub(super) fn posted(&mut self, request_id: RequestId, answer: &CallOutcome) {
+        let patience = self.patience();
         let (Some(reading), Some(pending)) = (self.reading(), &mut self.pending) else {
             return;
         };
@@ -390,38 +367,42 @@ impl GameMachine {
         let uci = || pending.sent().map_or_else(String::new, |mv| mv.to_string());
         match answer {
             CallOutcome::Refused { status, text } => {
-                out.push(GameEffect::Report(Anomaly::Refused {
+                self.out.push(GameEffect::Report(Anomaly::Refused {
                     uci: uci(),
                     status: *status,
                     text: text.clone(),
                 }))
             }
             CallOutcome::Limited { .. } => {
-                out.push(GameEffect::Report(Anomaly::Limited { uci: uci() }));
+                self.out
+                    .push(GameEffect::Report(Anomaly::Limited { uci: uci() }));
             }
             CallOutcome::Done | CallOutcome::Lost | CallOutcome::Gone => {}
         }
-        pending.stage = match next_step(answer, &mut pending.failures, &reading, &self.timing, now)
-        {
+        pending.stage = match next_step(
+            answer,
+            &mut pending.failures,
+            &reading,
+            &self.timing,
+            self.now,
+        ) {
             NextStep::Confirm { wait } => Stage::Confirming {
-                since: now,
-                until: now + wait.min(patience),
+                since: self.now,
+                until: self.now + wait.min(patience),
             },
             NextStep::Repeat { at } => Stage::Waiting { at },
             NextStep::Reopen(wanted) => {
-                out.push(GameEffect::Reopen);
-                Stage::Reopening { since: now, wanted }
+                self.out.push(GameEffect::Reopen);
+                Stage::Reopening {
+                    since: self.now,
+                    wanted,
+                }
             }
         };
     }
 
     /// An opening requested at `opened` shows that the bot still owes the ply.
-    pub(super) fn still_pending(
-        &mut self,
-        opened: Instant,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(super) fn still_pending(&mut self, opened: Instant) {
         let Some(pending) = &mut self.pending else {
             return;
         };
@@ -433,18 +414,18 @@ impl GameMachine {
                     pending.refused.push(sent.played);
                     pending.result = None;
                 }
-                self.send_frozen(now, out);
+                self.send_frozen();
             }
             Stage::Confirming { since, .. } if opened >= since => {
                 pending.go_without_draw();
-                self.report_unshown(out);
-                self.send_frozen(now, out);
+                self.report_unshown();
+                self.send_frozen();
             }
             // The server is back: no reason to wait any longer.
             Stage::Waiting { .. }
                 if pending.failures.lost > 0 && pending.failures.refused_calls == 0 =>
             {
-                self.send_frozen(now, out);
+                self.send_frozen();
             }
             _ => {}
         }
@@ -452,7 +433,7 @@ impl GameMachine {
 
     /// The list is not believed: a pending move waits for a credible one. A wait requested by the
     /// server continues.
-    pub(super) fn pause_pending_move(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn pause_pending_move(&mut self) {
         let Some(pending) = &mut self.pending else {
             return;
         };
@@ -460,55 +441,58 @@ impl GameMachine {
             return;
         }
         if pending.is_searching() {
-            out.push(GameEffect::StopSearch);
+            self.out.push(GameEffect::StopSearch);
         }
         let wanted = match pending.stage {
             Stage::Reopening { wanted, .. } => wanted,
             _ => AfterReopen::Same,
         };
-        pending.stage = Stage::Reopening { since: now, wanted };
+        pending.stage = Stage::Reopening {
+            since: self.now,
+            wanted,
+        };
     }
 
-    fn report_unshown(&self, out: &mut Vec<GameEffect>) {
+    fn report_unshown(&mut self) {
         if let Some(sent) = self.sent() {
             let uci = sent.to_string();
-            out.push(GameEffect::Report(Anomaly::Unshown { uci }));
+            self.out.push(GameEffect::Report(Anomaly::Unshown { uci }));
         }
     }
 
     /// The timers of a sent move.
-    pub(super) fn sent_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(super) fn sent_tick(&mut self) {
         let trusted = self.is_trusted();
         let Some(pending) = &mut self.pending else {
             return;
         };
         match pending.stage {
             Stage::Sent { request_id, .. } => {
-                self.posted(request_id, &CallOutcome::Lost, now, out);
+                self.posted(request_id, &CallOutcome::Lost);
                 // It has already been waited for.
                 if let Some(pending) = &mut self.pending
                     && let Stage::Waiting { at } = &mut pending.stage
                 {
-                    *at = (*at).min(now + self.timing.retry);
+                    *at = (*at).min(self.now + self.timing.retry);
                 }
             }
-            Stage::Waiting { .. } if trusted => self.send_frozen(now, out),
+            Stage::Waiting { .. } if trusted => self.send_frozen(),
             Stage::Waiting { .. } => {
                 pending.stage = Stage::Reopening {
-                    since: now,
+                    since: self.now,
                     wanted: AfterReopen::Same,
                 };
-                out.push(GameEffect::Reopen);
+                self.out.push(GameEffect::Reopen);
             }
             Stage::Confirming { .. } => {
                 pending.failures.unshown += 1;
                 pending.go_without_draw();
                 pending.stage = Stage::Reopening {
-                    since: now,
+                    since: self.now,
                     wanted: AfterReopen::Same,
                 };
-                self.report_unshown(out);
-                out.push(GameEffect::Reopen);
+                self.report_unshown();
+                self.out.push(GameEffect::Reopen);
             }
             _ => {}
         }

@@ -89,27 +89,22 @@ impl GameMachine {
     /// the server's clock, which may differ from ours, and that of a game in which the bot has
     /// moved count for at most half of the patience.
     fn waited_since(&self, patience: Duration, update: StateUpdate) -> Instant {
-        let now = update.now;
         if !update.opened {
-            return now;
+            return self.now;
         }
         let begun = self.params.past.begun;
         let reported = [self.created, begun].into_iter().flatten().min();
-        let least = now.checked_sub(patience / 2).unwrap_or(now);
+        let least = self.now.checked_sub(patience / 2).unwrap_or(self.now);
         let reported = reported.map(|at| at.max(least));
         let known = begun.filter(|_| self.ply() == 0);
         [reported, known]
             .into_iter()
             .flatten()
-            .fold(now, Instant::min)
+            .fold(self.now, Instant::min)
     }
 
     /// Handles the outcome of an abort.
-    pub(in crate::bot::game) fn abort_answered(
-        &mut self,
-        answer: &CallOutcome,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn abort_answered(&mut self, answer: &CallOutcome) {
         let first_move = &mut self.policies.first_move;
         if !matches!(answer, CallOutcome::Refused { .. }) || first_move.wait.take().is_none() {
             return;
@@ -119,25 +114,21 @@ impl GameMachine {
             first_move.stuck = true;
         } else {
             // Too late to abort: the stream must have missed a move.
-            out.push(GameEffect::Reopen);
+            self.out.push(GameEffect::Reopen);
         }
     }
 
-    pub(in crate::bot::game) fn first_move_tick(
-        &mut self,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
-        let again = now.checked_add(self.timing.again);
+    pub(in crate::bot::game) fn first_move_tick(&mut self) {
+        let again = self.now.checked_add(self.timing.again);
         let first_move = &mut self.policies.first_move;
-        let Some(wait) = first_move.wait.as_mut().filter(|wait| wait.at <= now) else {
+        let Some(wait) = first_move.wait.as_mut().filter(|wait| wait.at <= self.now) else {
             return;
         };
         wait.tries += 1;
         if let Some(again) = again.filter(|_| wait.tries <= MAX_ABORTS) {
             wait.at = again;
             first_move.gave_up_waiting = true;
-            out.push(GameEffect::Request(GameRequest::Abort));
+            self.out.push(GameEffect::Request(GameRequest::Abort));
         } else {
             first_move.wait = None;
             first_move.stuck = true;
@@ -145,9 +136,9 @@ impl GameMachine {
     }
 
     /// Records an aborted game as a no-show if the bot gave up waiting.
-    pub(in crate::bot::game) fn report_no_show(&self, status: Status, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn report_no_show(&mut self, status: Status) {
         if status == Status::Aborted && self.policies.first_move.gave_up_waiting {
-            out.push(GameEffect::Persist(Persist::NoShow));
+            self.out.push(GameEffect::Persist(Persist::NoShow));
         }
     }
 }

@@ -19,7 +19,6 @@ pub(in crate::bot::game) struct StateUpdate {
     pub(in crate::bot::game) change: MoveListChange,
     /// It came with an opening: several things may have happened since the last state.
     pub(in crate::bot::game) opened: bool,
-    pub(in crate::bot::game) now: Instant,
 }
 
 /// The state of one request.

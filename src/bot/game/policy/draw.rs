@@ -27,18 +27,18 @@ pub(super) struct DrawPolicy {
     /// Their unanswered offer: the length of the list when it was made.
     pending: Option<usize>,
     accepting: Option<Retry>,
-    created: u32,
+    offers: u32,
     /// The length of the list at our last offer.
     last: Option<usize>,
 }
 
 impl DrawPolicy {
-    pub(in crate::bot::game) fn new(created: u32) -> Self {
+    pub(in crate::bot::game) fn new(offers: u32) -> Self {
         Self {
             flag: false,
             pending: None,
             accepting: None,
-            created,
+            offers,
             last: None,
         }
     }
@@ -59,11 +59,7 @@ fn moves_of(side: Side, plies: usize) -> usize {
 
 impl GameMachine {
     /// Handles their flag in the state just read.
-    pub(in crate::bot::game) fn draw_flag(
-        &mut self,
-        update: StateUpdate,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn draw_flag(&mut self, update: StateUpdate) {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
@@ -71,7 +67,7 @@ impl GameMachine {
         let flag = last_state.state.offers_draw(us.other());
         let (ply, our_turn) = (self.ply(), self.is_our_turn());
         let draws = &mut self.policies.draws;
-        if draws.created > 0 && draws.last.is_none() {
+        if draws.offers > 0 && draws.last.is_none() {
             // After a restart the time of the last offer is unknown.
             draws.last = Some(ply);
         }
@@ -90,42 +86,38 @@ impl GameMachine {
         }
         draws.pending = Some(ply);
         if !our_turn {
-            self.answer_draw(out);
+            self.answer_draw();
         }
     }
 
     /// Answers by a request, on their turn.
-    fn answer_draw(&mut self, out: &mut Vec<GameEffect>) {
+    fn answer_draw(&mut self) {
         if self.accepts_draw() {
             self.policies.draws.accepting = Some(Retry::begun());
-            out.push(GameEffect::Request(GameRequest::AcceptDraw));
+            self.out.push(GameEffect::Request(GameRequest::AcceptDraw));
         } else {
             self.policies.draws.pending = None;
-            out.push(GameEffect::Request(GameRequest::DeclineDraw));
+            self.out.push(GameEffect::Request(GameRequest::DeclineDraw));
         }
     }
 
     /// Whether to send a draw with the next move: consent to theirs, or an offer.
-    pub(in crate::bot::game) fn draw_with_move(
-        &mut self,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) -> DrawOffer {
+    pub(in crate::bot::game) fn draw_with_move(&mut self) -> DrawOffer {
         let agrees = self.policies.draws.pending.is_some() && self.accepts_draw();
         if agrees {
             // If their offer is gone by then, this counts as ours.
             self.policies.draws.last = Some(self.ply());
             return DrawOffer::Yes;
         }
-        if !self.offers_draw(now) {
+        if !self.offers_draw() {
             return DrawOffer::No;
         }
         let ply = self.ply();
         let draws = &mut self.policies.draws;
-        draws.created += 1;
+        draws.offers += 1;
         draws.last = Some(ply);
-        out.push(GameEffect::Persist(Persist::DrawOffered {
-            so_far: draws.created,
+        self.out.push(GameEffect::Persist(Persist::DrawOffered {
+            so_far: draws.offers,
         }));
         DrawOffer::Yes
     }
@@ -148,7 +140,7 @@ impl GameMachine {
     }
 
     /// Late enough, level for some time, within the budget, and nothing better in sight.
-    fn offers_draw(&self, now: Instant) -> bool {
+    fn offers_draw(&self) -> bool {
         let (rules, draws) = (&self.settings.draw, &self.policies.draws);
         let Some(setup) = &self.setup else {
             return false;
@@ -166,29 +158,29 @@ impl GameMachine {
         willing
             && late_enough
             && steady
-            && draws.created < rules.offers
+            && draws.offers < rules.offers
             && rested
             && !self.is_bare(setup.us.other())
             && !self.opponent_is_short(self.timing.short_clock * STANDING)
-            && !self.opponent_is_away(now)
+            && !self.opponent_is_away()
     }
 
     /// Handles the outcome of accepting a draw.
-    pub(in crate::bot::game) fn draw_answered(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn draw_answered(&mut self, answer: &CallOutcome) {
         let timing = self.timing;
         if let Some(accepting) = &mut self.policies.draws.accepting {
-            accepting.answered(answer, &timing, now);
+            accepting.answered(answer, &timing, self.now);
         }
     }
 
-    pub(in crate::bot::game) fn draw_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn draw_tick(&mut self) {
         let draws = &mut self.policies.draws;
         if let Some(accepting) = &mut draws.accepting
-            && accepting.is_due(now)
+            && accepting.is_due(self.now)
             && draws.pending.is_some()
             && !self.is_our_turn()
         {
-            out.push(GameEffect::Request(GameRequest::AcceptDraw));
+            self.out.push(GameEffect::Request(GameRequest::AcceptDraw));
         }
     }
 }

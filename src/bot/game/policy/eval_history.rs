@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use crate::bot::game::machine::GameMachine;
 use crate::engine::{Score, SearchResult, StopReason};
@@ -60,12 +59,12 @@ impl GameMachine {
     }
 
     /// Counts the evaluation of the move about to be sent; none without a search.
-    pub(in crate::bot::game) fn weigh(&mut self, result: Option<&SearchResult>, now: Instant) {
+    pub(in crate::bot::game) fn weigh(&mut self, result: Option<&SearchResult>) {
         let sound = |result: &&SearchResult| {
             !matches!(result.ended, StopReason::Failed | StopReason::OnlyMove)
         };
         let result = result.filter(sound);
-        let lost = result.is_some_and(|result| self.is_lost(result, now));
+        let lost = result.is_some_and(|result| self.is_lost(result));
         let level = i64::from(self.settings.draw.score);
         let ply = self.ply();
         let eval_history = &mut self.policies.eval_history;
@@ -86,7 +85,7 @@ impl GameMachine {
     }
 
     /// Whether a search counts as lost by the operator's rules.
-    fn is_lost(&self, result: &SearchResult, now: Instant) -> bool {
+    fn is_lost(&self, result: &SearchResult) -> bool {
         let rules = &self.settings.resign;
         let low = match result.score {
             Score::Cp(score) => i64::from(score) <= -i64::from(rules.score),
@@ -94,7 +93,7 @@ impl GameMachine {
         };
         // A proof needs no depth.
         let deep = result.depth >= rules.depth || result.ended == StopReason::Decided;
-        let left = self.reading().and_then(|reading| reading.left_at(now));
+        let left = self.reading().and_then(|reading| reading.left_at(self.now));
         let healthy = left.is_none_or(|left| left >= self.timing.healthy_clock);
         low && deep && healthy
     }

@@ -56,30 +56,25 @@ impl ClaimPolicy {
 
 impl GameMachine {
     /// Handles a report that the opponent left, is still gone, or came back.
-    pub(in crate::bot::game) fn absence(
-        &mut self,
-        absence: OpponentGone,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn absence(&mut self, absence: OpponentGone) {
         if !absence.gone {
             self.policies.absence = OpponentAbsence::default();
             return;
         }
         let due = absence.claim_win_in.is_some_and(|left| left.is_zero());
         let known = &mut self.policies.absence;
-        known.heard_at = Some(now);
-        known.due_since = due.then_some(now);
-        self.claim_if_due(now, out);
+        known.heard_at = Some(self.now);
+        known.due_since = due.then_some(self.now);
+        self.claim_if_due();
     }
 
     /// Whether the latest report, not too old, has the opponent gone.
-    pub(in crate::bot::game) fn opponent_is_away(&self, now: Instant) -> bool {
-        self.is_fresh(self.policies.absence.heard_at, now)
+    pub(in crate::bot::game) fn opponent_is_away(&self) -> bool {
+        self.is_fresh(self.policies.absence.heard_at)
     }
 
-    fn is_fresh(&self, heard_at: Option<Instant>, now: Instant) -> bool {
-        heard_at.is_some_and(|at| now.saturating_duration_since(at) <= self.timing.absence)
+    fn is_fresh(&self, heard_at: Option<Instant>) -> bool {
+        heard_at.is_some_and(|at| self.now.saturating_duration_since(at) <= self.timing.absence)
     }
 
     /// A move of theirs ends their absence.
@@ -91,15 +86,15 @@ impl GameMachine {
     }
 
     /// Claims the game if possible: the win, or the draw where the bot cannot win.
-    pub(in crate::bot::game) fn claim_if_due(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn claim_if_due(&mut self) {
         let Some(setup) = &self.setup else { return };
         let claimable = setup.clocked
             && self.ply() >= FIRST_PLIES
             && self.is_trusted()
             && !self.is_our_turn()
             && !self.policies.refuses()
-            && self.is_fresh(self.policies.absence.due_since, now);
-        if !claimable || !self.policies.absence.claims.are_worth_it(now) {
+            && self.is_fresh(self.policies.absence.due_since);
+        if !claimable || !self.policies.absence.claims.are_worth_it(self.now) {
             return;
         }
         let request = if self.is_bare(setup.us) {
@@ -110,11 +105,11 @@ impl GameMachine {
         let claims = &mut self.policies.absence.claims;
         claims.under_way = true;
         claims.at = None;
-        out.push(GameEffect::Request(request));
+        self.out.push(GameEffect::Request(request));
     }
 
     /// Handles the outcome of a claim. A successful one is followed by the end of the game.
-    pub(in crate::bot::game) fn claim_answered(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn claim_answered(&mut self, answer: &CallOutcome) {
         let again = self.timing.again;
         let (soonest, again) = match answer {
             CallOutcome::Limited { wait } => {
@@ -134,15 +129,15 @@ impl GameMachine {
                 claims.failed += 1;
             }
         }
-        claims.not_before = now.checked_add(soonest);
-        claims.at = now.checked_add(again);
+        claims.not_before = self.now.checked_add(soonest);
+        claims.at = self.now.checked_add(again);
     }
 
-    pub(in crate::bot::game) fn absence_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn absence_tick(&mut self) {
         let claims = &mut self.policies.absence.claims;
-        if claims.at.is_some_and(|at| at <= now) {
+        if claims.at.is_some_and(|at| at <= self.now) {
             claims.at = None;
-            self.claim_if_due(now, out);
+            self.claim_if_due();
         }
     }
 }

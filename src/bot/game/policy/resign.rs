@@ -25,22 +25,22 @@ impl ResignPolicy {
 
 impl GameMachine {
     /// Called once our move stands: resigns if the game is lost.
-    pub(in crate::bot::game) fn resign_if_lost(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn resign_if_lost(&mut self) {
         // A pause outlasts the moves: the server may have requested it, or may be about to.
         let before = self.policies.resigning.asked.take();
-        let before = before.filter(|(_, asked)| asked.is_active(now));
-        if !self.is_given_up(now) {
+        let before = before.filter(|(_, asked)| asked.is_active(self.now));
+        if !self.is_given_up() {
             self.policies.resigning.asked = before;
             return;
         }
         let asked = before.map_or_else(Retry::begun, |(_, asked)| asked);
         self.policies.resigning.asked = Some((self.ply(), asked));
         if before.is_none() {
-            out.push(GameEffect::Request(GameRequest::Resign));
+            self.out.push(GameEffect::Request(GameRequest::Resign));
         }
     }
 
-    fn is_given_up(&self, now: Instant) -> bool {
+    fn is_given_up(&self) -> bool {
         let (Some(setup), rules) = (&self.setup, &self.settings.resign) else {
             return false;
         };
@@ -50,29 +50,29 @@ impl GameMachine {
             && self.policies.eval_history.streaks.lost >= rules.moves.max(1)
             && !self.is_bare(setup.us.other())
             && !self.opponent_is_short(self.timing.short_clock)
-            && !self.opponent_is_away(now)
+            && !self.opponent_is_away()
             && !threatens_to_win(self.move_list.game().position())
     }
 
-    pub(in crate::bot::game) fn resign_answered(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn resign_answered(&mut self, answer: &CallOutcome) {
         let timing = self.timing;
         if let Some((_, asked)) = &mut self.policies.resigning.asked {
-            asked.answered(answer, &timing, now);
+            asked.answered(answer, &timing, self.now);
             if matches!(answer, CallOutcome::Done) {
                 // The end should follow at once. A "yes" without effect must not be final.
-                asked.again_after(timing.again, now);
+                asked.again_after(timing.again, self.now);
             }
         }
     }
 
-    pub(in crate::bot::game) fn resign_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn resign_tick(&mut self) {
         let ply = self.ply();
         let resigning = &mut self.policies.resigning;
         if let Some((at, asked)) = &mut resigning.asked
-            && asked.is_due(now)
+            && asked.is_due(self.now)
         {
             if *at == ply {
-                out.push(GameEffect::Request(GameRequest::Resign));
+                self.out.push(GameEffect::Request(GameRequest::Resign));
             } else {
                 // After the pause, whether to ask again is decided once our next move stands.
                 resigning.asked = None;

@@ -33,18 +33,14 @@ impl GameMachine {
     }
 
     /// A state was read: from now on one side's clock runs.
-    pub(in crate::bot::game) fn watch_progress(
-        &mut self,
-        update: StateUpdate,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn watch_progress(&mut self, update: StateUpdate) {
         let moved = update.change != MoveListChange::Same;
         if moved && std::mem::take(&mut self.policies.stalled.reported) {
-            out.push(GameEffect::Notify(Notification::Moving));
+            self.out.push(GameEffect::Notify(Notification::Moving));
         }
         self.policies.stalled.at = self.flag_falls_within().and_then(|left| {
             let patience = left.saturating_add(self.timing.stalled);
-            update.now.checked_add(patience)
+            self.now.checked_add(patience)
         });
     }
 
@@ -62,11 +58,11 @@ impl GameMachine {
         last_state.state.time(mover)
     }
 
-    pub(in crate::bot::game) fn stalled_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
-        let mut overdue = self.policies.stalled.at.is_some_and(|at| at <= now);
+    pub(in crate::bot::game) fn stalled_tick(&mut self) {
+        let mut overdue = self.policies.stalled.at.is_some_and(|at| at <= self.now);
         if overdue && self.is_our_turn() && self.sent().is_none() {
             // The bot is to move: after the host was suspended, its move comes first.
-            self.policies.stalled.at = now.checked_add(self.timing.stalled);
+            self.policies.stalled.at = self.now.checked_add(self.timing.stalled);
             overdue = false;
         }
         let stuck = self.policies.first_move.is_stuck()
@@ -80,8 +76,8 @@ impl GameMachine {
         }
         if (overdue || stuck) && !self.policies.stalled.reported {
             self.policies.stalled.reported = true;
-            out.push(GameEffect::Report(Anomaly::Stalled));
-            out.push(GameEffect::Notify(Notification::Stalled));
+            self.out.push(GameEffect::Report(Anomaly::Stalled));
+            self.out.push(GameEffect::Notify(Notification::Stalled));
         }
     }
 }
@@ -112,43 +108,38 @@ impl UnsupportedGame {
 
 impl GameMachine {
     /// Gives up an unsupported game.
-    pub(in crate::bot::game) fn refuse_game(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn refuse_game(&mut self) {
         if !self.policies.refuses() {
-            out.push(GameEffect::Report(Anomaly::NotOurs));
-            self.ask_to_leave(GameRequest::Abort, now, out);
+            self.out.push(GameEffect::Report(Anomaly::NotOurs));
+            self.ask_to_leave(GameRequest::Abort);
         }
     }
 
-    fn ask_to_leave(&mut self, request: GameRequest, now: Instant, out: &mut Vec<GameEffect>) {
+    fn ask_to_leave(&mut self, request: GameRequest) {
         let tries = self
             .policies
             .refusal
             .as_ref()
             .map_or(0, |refusal| refusal.tries)
             + 1;
-        let at = now + grown(self.timing.again, tries.saturating_sub(MANY / 2));
+        let at = self.now + grown(self.timing.again, tries.saturating_sub(MANY / 2));
         self.policies.refusal = Some(UnsupportedGame { request, at, tries });
-        out.push(GameEffect::Request(request));
+        self.out.push(GameEffect::Request(request));
     }
 
     /// Handles the outcome of aborting it.
-    pub(in crate::bot::game) fn unsupported_abort_answered(
-        &mut self,
-        answer: &CallOutcome,
-        now: Instant,
-        out: &mut Vec<GameEffect>,
-    ) {
+    pub(in crate::bot::game) fn unsupported_abort_answered(&mut self, answer: &CallOutcome) {
         if matches!(answer, CallOutcome::Refused { .. }) {
-            self.ask_to_leave(GameRequest::Resign, now, out);
+            self.ask_to_leave(GameRequest::Resign);
         }
     }
 
-    pub(in crate::bot::game) fn refusal_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn refusal_tick(&mut self) {
         if let Some(refusal) = &self.policies.refusal
-            && refusal.at <= now
+            && refusal.at <= self.now
         {
             let request = refusal.request;
-            self.ask_to_leave(request, now, out);
+            self.ask_to_leave(request);
         }
     }
 }

@@ -35,7 +35,7 @@ impl TakebackPolicy {
 
 impl GameMachine {
     /// Handles their flag in the state just read; it counts when it appears.
-    pub(in crate::bot::game) fn takeback_flag(&mut self, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn takeback_flag(&mut self) {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
@@ -49,15 +49,18 @@ impl GameMachine {
             return;
         }
         if !self.grants_takeback() {
-            out.push(GameEffect::Request(GameRequest::DeclineTakeback));
+            self.out
+                .push(GameEffect::Request(GameRequest::DeclineTakeback));
             return;
         }
         let takebacks = &mut self.policies.takebacks;
         takebacks.granted += 1;
         takebacks.granting = Some(Retry::begun());
         let so_far = takebacks.granted;
-        out.push(GameEffect::Request(GameRequest::AcceptTakeback));
-        out.push(GameEffect::Persist(Persist::TakebackGranted { so_far }));
+        self.out
+            .push(GameEffect::Request(GameRequest::AcceptTakeback));
+        self.out
+            .push(GameEffect::Persist(Persist::TakebackGranted { so_far }));
     }
 
     fn grants_takeback(&self) -> bool {
@@ -81,20 +84,21 @@ impl GameMachine {
         self.policies.takebacks.granting.is_some()
     }
 
-    pub(in crate::bot::game) fn takeback_answered(&mut self, answer: &CallOutcome, now: Instant) {
+    pub(in crate::bot::game) fn takeback_answered(&mut self, answer: &CallOutcome) {
         let timing = self.timing;
         if let Some(granting) = &mut self.policies.takebacks.granting {
-            granting.answered(answer, &timing, now);
+            granting.answered(answer, &timing, self.now);
         }
     }
 
-    pub(in crate::bot::game) fn takeback_tick(&mut self, now: Instant, out: &mut Vec<GameEffect>) {
+    pub(in crate::bot::game) fn takeback_tick(&mut self) {
         let sent = self.sent().is_some();
         if let Some(granting) = &mut self.policies.takebacks.granting
-            && granting.is_due(now)
+            && granting.is_due(self.now)
             && !sent
         {
-            out.push(GameEffect::Request(GameRequest::AcceptTakeback));
+            self.out
+                .push(GameEffect::Request(GameRequest::AcceptTakeback));
         }
     }
 }
