@@ -32,7 +32,7 @@ enum Happening {
     NoList,
     Wait(u8),
     Hold(u8),
-    AwaitingDraw(u8),
+    Held(u8),
     Release,
     Withdraw,
     CancelAnswered(u8, u8),
@@ -56,7 +56,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => Just(Happening::NoList),
         3 => (0..60_u8).prop_map(Happening::Wait),
         3 => id().prop_map(Happening::Hold),
-        3 => id().prop_map(Happening::AwaitingDraw),
+        3 => id().prop_map(Happening::Held),
         1 => Just(Happening::Release),
         1 => Just(Happening::Withdraw),
         3 => (id(), 0..5_u8).prop_map(|(id, answer)| Happening::CancelAnswered(id, answer)),
@@ -138,7 +138,7 @@ fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
             assert!(!held || taken < SLOTS);
             Vec::new()
         }
-        Happening::AwaitingDraw(id) => fixture.held(&name(id)),
+        Happening::Held(id) => fixture.held(&name(id)),
         Happening::Release => fixture.released(),
         Happening::Withdraw => {
             let api_queue = fixture.account.withdraw();

@@ -160,9 +160,9 @@ fn after_a_refusal_another_move_needs_a_fresh_opening() {
     assert!(posts(&waited) == 0 && active_search(&waited).is_none());
     let actions = harness.open(LINE);
     let search = active_search(&actions).expect("the ply is still owed");
-    let refused_calls = uci(&harness.machine, "e2e3");
+    let barred = uci(&harness.machine, "e2e3");
     assert!(!search.limits.searchmoves.is_empty());
-    assert!(!search.limits.searchmoves.contains(&refused_calls));
+    assert!(!search.limits.searchmoves.contains(&barred));
     // Even a search that repeats the refused move cannot force it.
     let second = posted(&harness.think(search.request_id, "e2e3")).unwrap();
     assert_ne!(second.uci, "e2e3");

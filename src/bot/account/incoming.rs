@@ -1,7 +1,5 @@
 //! Incoming challenges, from the policy's decision to the accepted challenge.
 
-use std::time::Instant;
-
 use super::AccountState;
 use super::slots::AcceptedChallenge;
 use super::slots::OpponentKind;
@@ -18,13 +16,7 @@ use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, Time
 const MAX_TRIES: u32 = 7;
 
 impl AccountState {
-    pub(super) fn challenged(
-        &mut self,
-        challenge: &Challenge,
-        compat: Option<Compat>,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn challenged(&mut self, challenge: &Challenge, compat: Option<Compat>) {
         let id = &challenge.id;
         let known = self.accepted.holds(id) || self.queue.holds(id);
         if known || self.games.contains(&id.as_game()) {
@@ -34,15 +26,15 @@ impl AccountState {
         let verdict = self.judge(challenge, compat, kind);
         match verdict.decision {
             Decision::Accept => {
-                let accepted = self.hold_slot(challenge, kind, now);
+                let accepted = self.hold_slot(challenge, kind);
                 self.reserve(&accepted);
-                out.push(accepted.accept());
+                self.out.push(accepted.accept());
                 self.accepted.push(accepted);
             }
             Decision::Decline(_) if verdict.lacks_only_a_slot() => {
-                self.wait(challenge, compat, kind, now, out);
+                self.wait(challenge, compat, kind);
             }
-            Decision::Decline(reason) => out.push(refusal(challenge, kind, reason, &verdict)),
+            Decision::Decline(reason) => self.out.push(refusal(challenge, kind, reason, &verdict)),
             Decision::Ignore => {}
         }
     }
@@ -106,19 +98,12 @@ impl AccountState {
     }
 
     /// Queues a challenge for a slot. If the bot's own challenge holds that slot, withdraws it.
-    fn wait(
-        &mut self,
-        challenge: &Challenge,
-        compat: Option<Compat>,
-        kind: OpponentKind,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    fn wait(&mut self, challenge: &Challenge, compat: Option<Compat>, kind: OpponentKind) {
         let rules = &self.settings.challenge;
         let mut waiting = QueuedChallenge {
             challenge: Box::new(challenge.clone()),
             compat,
-            until: now + rules.queue,
+            until: self.now + rules.queue,
             kind,
         };
         // The slot of the bot's own challenge is as good as free, so there is one more place in the
@@ -127,15 +112,15 @@ impl AccountState {
         let mut places = rules.queue_places;
         if displaces && (places == 0 || rules.queue.is_zero()) {
             places = places.max(1);
-            waiting.until = now + self.timing.again;
+            waiting.until = self.now + self.timing.again;
         } else if rules.queue.is_zero() {
             places = 0;
         }
         if let Some(gone) = self.queue.push(waiting, places) {
-            out.push(no_slot(&gone));
+            self.out.push(no_slot(&gone));
         }
         if displaces {
-            self.cancel_outgoing(out);
+            self.cancel_outgoing();
         }
     }
 
@@ -153,7 +138,7 @@ impl AccountState {
     }
 
     /// Gives free slots to queued challenges and declines those that waited too long.
-    pub(super) fn fill_slots(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn fill_slots(&mut self) {
         loop {
             if self.queue.is_empty() {
                 break;
@@ -167,19 +152,14 @@ impl AccountState {
             let Some(waiting) = self.queue.pop(may) else {
                 break;
             };
-            self.challenged(&waiting.challenge, waiting.compat, now, out);
+            self.challenged(&waiting.challenge, waiting.compat);
         }
-        for late in self.queue.expired(now) {
-            out.push(no_slot(&late));
+        for late in self.queue.expired(self.now) {
+            self.out.push(no_slot(&late));
         }
     }
 
-    fn hold_slot(
-        &self,
-        challenge: &Challenge,
-        kind: OpponentKind,
-        now: Instant,
-    ) -> AcceptedChallenge {
+    fn hold_slot(&self, challenge: &Challenge, kind: OpponentKind) -> AcceptedChallenge {
         let challenger = challenge.challenger.as_ref();
         AcceptedChallenge {
             id: challenge.id.clone(),
@@ -188,7 +168,7 @@ impl AccountState {
             rematch_of: challenge.rematch_of.clone(),
             rated: challenge.rated,
             takes_slot: takes_slot(challenge),
-            expires: now + self.timing.accepted,
+            expires: self.now + self.timing.accepted,
             tries: 1,
             again: None,
             done: None,
@@ -205,13 +185,7 @@ impl AccountState {
     }
 
     /// Handles the outcome of an accept. Whatever it is, a game that begins is played.
-    pub(super) fn accepted(
-        &mut self,
-        id: &ChallengeId,
-        answer: &AcceptOutcome,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn accepted(&mut self, id: &ChallengeId, answer: &AcceptOutcome) {
         let patience = self.settings.challenge.queue;
         let timing = self.timing;
         let Some(accepted) = self.accepted.get_mut(id) else {
@@ -220,8 +194,8 @@ impl AccountState {
         };
         match answer {
             AcceptOutcome::Done => {
-                accepted.expires = now + timing.accepted;
-                accepted.done = Some(now);
+                accepted.expires = self.now + timing.accepted;
+                accepted.done = Some(self.now);
                 if let Some(opponent) = accepted.opponent.clone() {
                     let is_bot = accepted.kind.is_bot();
                     self.state.accepted(id, &opponent, is_bot);
@@ -231,28 +205,28 @@ impl AccountState {
                 // Retry at once where possible: a challenger kept waiting leaves.
                 let pause = timing.retry.saturating_mul(1 << accepted.tries.min(8)) / 2;
                 let pause = pause.min(timing.retry_cap);
-                accepted.again = Some(now + pause);
-                accepted.expires = accepted.expires.max(now + timing.accepted);
+                accepted.again = Some(self.now + pause);
+                accepted.expires = accepted.expires.max(self.now + timing.accepted);
             }
             AcceptOutcome::Limited(wait) => {
                 let wait = wait.unwrap_or(timing.limited_wait);
                 if wait <= patience && accepted.tries < MAX_TRIES {
-                    accepted.again = Some(now + wait);
-                    accepted.expires = accepted.expires.max(now + wait + timing.again);
+                    accepted.again = Some(self.now + wait);
+                    accepted.expires = accepted.expires.max(self.now + wait + timing.again);
                 } else {
-                    self.give_up(id, out);
+                    self.give_up(id);
                 }
             }
-            AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id, out),
+            AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id),
             AcceptOutcome::Lost => {
                 // Each attempt may have arrived: only the list of running games, or a look-up, can
                 // tell.
-                self.ask_for_list(now, out);
+                self.ask_for_list();
                 self.void_accepted(id);
             }
             AcceptOutcome::Gone if accepted.tries > 1 => {
                 // An earlier attempt may have arrived and its game be over.
-                self.ask_for_list(now, out);
+                self.ask_for_list();
                 self.void_accepted(id);
             }
             AcceptOutcome::Refused | AcceptOutcome::Gone => {
@@ -262,13 +236,13 @@ impl AccountState {
     }
 
     /// Declines a challenge that cannot be accepted after all.
-    fn give_up(&mut self, id: &ChallengeId, out: &mut Vec<AccountEffect>) {
+    fn give_up(&mut self, id: &ChallengeId) {
         let accepted = self.drop_accepted(id);
         let from = accepted
             .as_ref()
             .map_or(OpponentKind::Human, |accepted| accepted.kind);
         let who = accepted.and_then(|accepted| accepted.opponent);
-        out.push(AccountEffect::Decline(Box::new(Decline {
+        self.out.push(AccountEffect::Decline(Box::new(Decline {
             id: id.clone(),
             reason: DeclineReason::Later,
             from,

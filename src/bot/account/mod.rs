@@ -72,6 +72,9 @@ pub struct AccountState {
     shutdown: ShutdownState,
     paused: bool,
     alert: bool,
+    /// The time of the event being handled, and its effects so far.
+    now: Instant,
+    out: Vec<AccountEffect>,
 }
 
 impl AccountState {
@@ -118,6 +121,8 @@ impl AccountState {
             shutdown: ShutdownState::default(),
             paused: false,
             alert: false,
+            now,
+            out: Vec::new(),
         }
     }
 
@@ -212,32 +217,32 @@ impl AccountState {
     /// Handles an event and returns the effects in order: arenas first, then challenges and games,
     /// then matchmaking, which gets the slots that are left.
     pub fn handle(&mut self, event: &AccountEvent, now: Instant) -> Vec<AccountEffect> {
-        let mut out = Vec::new();
-        self.set_rules(event, now, &mut out);
+        self.now = now;
+        self.set_rules(event);
         let wall = SystemTime::from(self.state.now());
-        out.extend(self.arenas.handle(event, now, wall));
-        self.handle_own(event, now, &mut out);
-        self.fill_slots(now, &mut out);
-        self.visit_parked(now, &mut out);
-        self.matchmake(event, now, &mut out);
-        self.look_up_missed(now, &mut out);
-        for effect in &out {
+        self.out.extend(self.arenas.handle(event, now, wall));
+        self.handle_own(event);
+        self.fill_slots();
+        self.visit_parked();
+        self.matchmake(event);
+        self.look_up_missed();
+        for effect in &self.out {
             if let AccountEffect::Play(game) = effect {
                 self.tasks.insert(game.id.clone());
             }
         }
-        out
+        std::mem::take(&mut self.out)
     }
 
     /// Handles new settings, and whatever opens or closes the bot to new games.
-    fn set_rules(&mut self, event: &AccountEvent, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn set_rules(&mut self, event: &AccountEvent) {
         match event {
             AccountEvent::Settings(settings) => {
                 self.settings = Arc::clone(settings);
                 let rules = Arc::new(settings.matchmaking.clone());
                 self.matchmaker.set_rules(rules);
                 let rules = Arc::new(settings.arena.clone());
-                return self.arenas.set_rules(rules, now);
+                return self.arenas.set_rules(rules, self.now);
             }
             AccountEvent::Lists(lists) => {
                 self.lists = Arc::clone(lists);
@@ -246,78 +251,78 @@ impl AccountState {
             AccountEvent::Pause => self.paused = true,
             AccountEvent::Resume => self.paused = false,
             AccountEvent::Alert(alert) => self.alert = *alert,
-            AccountEvent::Drain => self.shutdown.begin(self.settings.shutdown.drain, now),
+            AccountEvent::Drain => self.shutdown.begin(self.settings.shutdown.drain, self.now),
             _ => return,
         }
         let open = !self.is_closed();
         let effects = self.matchmaker.set_open(open);
-        self.run_matchmaking(effects, now, out);
-        out.extend(self.arenas.set_open(open, now));
+        self.run_matchmaking(effects);
+        self.out.extend(self.arenas.set_open(open, self.now));
         if !open {
-            self.cancel_outgoing(out);
+            self.cancel_outgoing();
         }
     }
 
-    fn handle_own(&mut self, event: &AccountEvent, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn handle_own(&mut self, event: &AccountEvent) {
         match event {
-            AccountEvent::Opened => self.ask_for_list(now, out),
+            AccountEvent::Opened => self.ask_for_list(),
             AccountEvent::Away => {
-                self.ask_for_list(now, out);
-                out.push(AccountEffect::Waiting);
+                self.ask_for_list();
+                self.out.push(AccountEffect::Waiting);
             }
             AccountEvent::Event(event) => {
-                self.count_line(now);
-                self.event(event, now, out);
+                self.count_line();
+                self.event(event);
             }
             AccountEvent::Waiting(challenges) => {
                 for challenge in challenges {
-                    self.challenged(challenge, None, now, out);
+                    self.challenged(challenge, None);
                 }
             }
             AccountEvent::Running(games) => {
-                self.compare(games, now, out);
-                self.find_missed(games, now);
+                self.compare(games);
+                self.find_missed(games);
             }
-            AccountEvent::NoList => self.list_at = now.checked_add(self.timing.again * 2),
-            AccountEvent::Accepted { id, answer } => self.accepted(id, answer, now, out),
-            AccountEvent::Canceled { id, answer } => self.canceled(id, answer, now, out),
-            AccountEvent::Aborted { game, answer } => self.aborted(game, answer, now, out),
-            AccountEvent::Left { game, seen } => self.left(game, *seen, now),
+            AccountEvent::NoList => self.list_at = self.now.checked_add(self.timing.again * 2),
+            AccountEvent::Accepted { id, answer } => self.accepted(id, answer),
+            AccountEvent::Canceled { id, answer } => self.canceled(id, answer),
+            AccountEvent::Aborted { game, answer } => self.aborted(game, answer),
+            AccountEvent::Left { game, seen } => self.left(game, *seen),
             AccountEvent::Parked(game) => {
                 self.tasks.remove(game);
                 self.correspondence.waits(game);
             }
             AccountEvent::Stalled { game, stalled } => self.games.set_stalled(game, *stalled),
-            AccountEvent::Tick => self.tick(now, out),
+            AccountEvent::Tick => self.tick(),
             AccountEvent::Exported { game, answer } => {
                 let me = &self.me;
                 self.backfill
-                    .exported(game, answer, me, &self.state, now, out);
+                    .exported(game, answer, me, &self.state, self.now, &mut self.out);
             }
             // The other events are matchmaking's or the arenas'.
             _ => {}
         }
     }
 
-    fn event(&mut self, event: &Event, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn event(&mut self, event: &Event) {
         match event {
             Event::GameStart(game) => {
                 self.learn_rating(game);
-                self.started(game, now, out);
+                self.started(game);
             }
             Event::GameFinish(game) => {
                 self.learn_rating(game);
                 // Only this event carries the rating change.
                 if let Some(ours) = game.rating_diff {
-                    out.push(AccountEffect::RatingChanged {
+                    self.out.push(AccountEffect::RatingChanged {
                         game: game.id.clone(),
                         ours,
                         theirs: game.opponent.rating_diff,
                     });
                 }
-                self.finished(game, now, out);
+                self.finished(game);
             }
-            Event::Challenge { challenge, compat } => self.challenged(challenge, *compat, now, out),
+            Event::Challenge { challenge, compat } => self.challenged(challenge, *compat),
             Event::ChallengeCanceled(challenge) | Event::ChallengeDeclined(challenge) => {
                 self.withdrawn(&challenge.id);
             }
@@ -334,28 +339,28 @@ impl AccountState {
         }
     }
 
-    fn tick(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        let until = now + self.timing.accepted;
-        for accepted in self.accepted.due(now, until) {
-            out.push(accepted.accept());
+    fn tick(&mut self) {
+        let until = self.now + self.timing.accepted;
+        for accepted in self.accepted.due(self.now, until) {
+            self.out.push(accepted.accept());
         }
-        let grace = now + self.timing.again * 2;
-        let (gone, expired) = self.accepted.expire(now, grace);
+        let grace = self.now + self.timing.again * 2;
+        let (gone, expired) = self.accepted.expire(self.now, grace);
         for accepted in &gone {
             self.release_game(accepted);
         }
-        self.tick_outgoing(now, out);
-        self.tick_surplus(now, out);
-        if expired || self.list_at.is_some_and(|at| at <= now) {
-            self.ask_for_list(now, out);
+        self.tick_outgoing();
+        self.tick_surplus();
+        if expired || self.list_at.is_some_and(|at| at <= self.now) {
+            self.ask_for_list();
         }
     }
 
     /// Visits correspondence games where it is the bot's turn. They can wait when the daily quota
     /// is spent.
-    fn visit_parked(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn visit_parked(&mut self) {
         if !self.is_draining() {
-            out.extend(self.correspondence.next_visits(now));
+            self.out.extend(self.correspondence.next_visits(self.now));
         }
     }
 
@@ -410,7 +415,7 @@ impl AccountState {
     }
 
     /// A game neither in the complete list of running games nor played here ended unseen.
-    fn find_missed(&mut self, games: &[GameInfo], now: Instant) {
+    fn find_missed(&mut self, games: &[GameInfo]) {
         if !Self::is_complete_list(games) {
             return;
         }
@@ -421,12 +426,12 @@ impl AccountState {
             let game = &open.game;
             !running.contains(game) && !self.tracks(game) && !self.tasks.contains(game)
         });
-        self.backfill.set(missing, now);
+        self.backfill.set(missing, self.now);
     }
 
-    fn look_up_missed(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        let game = self.backfill.next(&self.state, now);
-        out.extend(game.map(AccountEffect::Export));
+    fn look_up_missed(&mut self) {
+        let game = self.backfill.next(&self.state, self.now);
+        self.out.extend(game.map(AccountEffect::Export));
     }
 
     /// Joins an arena by command; `None` while joins are not allowed.

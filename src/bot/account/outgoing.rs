@@ -56,15 +56,20 @@ impl AccountState {
     /// Records the id after the server created the challenge.
     #[must_use]
     pub fn held(&mut self, id: ChallengeId, now: Instant) -> Vec<AccountEffect> {
-        let mut out = Vec::new();
+        self.now = now;
+        self.set_outgoing_id(id);
+        std::mem::take(&mut self.out)
+    }
+
+    fn set_outgoing_id(&mut self, id: ChallengeId) {
         // A game with this id may have begun before the answer came.
         let begun = self.games.contains(&id.as_game());
         let Some(outgoing) = self.outgoing.as_mut().filter(|known| known.id.is_none()) else {
             // The hold is gone: withdraw the challenge rather than leave it untracked.
             if !begun {
-                out.push(AccountEffect::Cancel(id));
+                self.out.push(AccountEffect::Cancel(id));
             }
-            return out;
+            return;
         };
         let takes_slot = outgoing
             .game
@@ -75,30 +80,33 @@ impl AccountState {
         } else {
             outgoing.id = Some(id);
             outgoing.game = None;
-            outgoing.expires = now + self.timing.hold;
+            outgoing.expires = self.now + self.timing.hold;
             if outgoing.unwanted {
-                out.extend(outgoing.cancel().map(AccountEffect::Cancel));
+                self.out
+                    .extend(outgoing.cancel().map(AccountEffect::Cancel));
             }
         }
-        self.fill_slots(now, &mut out);
-        out
+        self.fill_slots();
     }
 
     /// Frees the slot: the challenge was never created, was declined, or is known to be gone.
     #[must_use]
     pub fn release(&mut self, now: Instant) -> Vec<AccountEffect> {
-        let mut out = Vec::new();
-        self.outgoing = None;
-        self.fill_slots(now, &mut out);
-        out
+        self.now = now;
+        self.free_outgoing();
+        std::mem::take(&mut self.out)
     }
 
     /// Withdraws the challenge; the slot is free once the server has answered.
     #[must_use]
     pub fn withdraw(&mut self) -> Vec<AccountEffect> {
-        let mut out = Vec::new();
-        self.cancel_outgoing(&mut out);
-        out
+        self.cancel_outgoing();
+        std::mem::take(&mut self.out)
+    }
+
+    fn free_outgoing(&mut self) {
+        self.outgoing = None;
+        self.fill_slots();
     }
 
     /// Whether the bot's own challenge holds a slot.
@@ -114,22 +122,17 @@ impl AccountState {
 
 /// Reactions of the account state.
 impl AccountState {
-    pub(super) fn cancel_outgoing(&mut self, out: &mut Vec<AccountEffect>) {
+    pub(super) fn cancel_outgoing(&mut self) {
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.unwanted = true;
-            out.extend(outgoing.cancel().map(AccountEffect::Cancel));
+            self.out
+                .extend(outgoing.cancel().map(AccountEffect::Cancel));
         }
     }
 
     /// Handles the outcome of a cancellation. Its game may follow even a success.
-    pub(super) fn canceled(
-        &mut self,
-        id: &ChallengeId,
-        answer: &CallOutcome,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
-        let retry = now + self.timing.retry_cap;
+    pub(super) fn canceled(&mut self, id: &ChallengeId, answer: &CallOutcome) {
+        let retry = self.now + self.timing.retry_cap;
         let Some(outgoing) = self.outgoing_of(id) else {
             return;
         };
@@ -137,12 +140,14 @@ impl AccountState {
         match answer {
             CallOutcome::Done | CallOutcome::Gone => self.outgoing = None,
             // It has become a running game, which the list shows.
-            CallOutcome::Refused { .. } => self.ask_for_list(now, out),
+            CallOutcome::Refused { .. } => self.ask_for_list(),
             CallOutcome::Lost if outgoing.tries < MAX_TRIES => outgoing.again = Some(retry),
             CallOutcome::Limited { wait } => {
-                let wait = wait.unwrap_or(self.timing.limited_wait);
+                let again = self
+                    .now
+                    .checked_add(wait.unwrap_or(self.timing.limited_wait));
                 if let Some(outgoing) = self.outgoing_of(id) {
-                    outgoing.again = now.checked_add(wait);
+                    outgoing.again = again;
                 }
             }
             CallOutcome::Lost => {}
@@ -180,18 +185,20 @@ impl AccountState {
     }
 
     /// Retries a due cancellation, or ends an expired hold.
-    pub(super) fn tick_outgoing(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn tick_outgoing(&mut self) {
         let Some(outgoing) = &mut self.outgoing else {
             return;
         };
-        if outgoing.expires <= now {
+        if outgoing.expires <= self.now {
             outgoing.cancelling = false;
-            out.extend(outgoing.cancel().map(AccountEffect::Cancel));
+            self.out
+                .extend(outgoing.cancel().map(AccountEffect::Cancel));
             self.outgoing = None;
-            self.ask_for_list(now, out);
-        } else if outgoing.again.is_some_and(|again| again <= now) {
+            self.ask_for_list();
+        } else if outgoing.again.is_some_and(|again| again <= self.now) {
             outgoing.again = None;
-            out.extend(outgoing.cancel().map(AccountEffect::Cancel));
+            self.out
+                .extend(outgoing.cancel().map(AccountEffect::Cancel));
         }
     }
 }
@@ -227,10 +234,10 @@ impl AccountState {
 
     /// Withdraws the open challenge and drops queued manual ones. Returns how many there were.
     pub fn recall(&mut self, now: Instant) -> (usize, Vec<AccountEffect>) {
+        self.now = now;
         let (dropped, effects) = self.matchmaker.recall();
-        let mut out = Vec::new();
-        self.run_matchmaking(effects, now, &mut out);
-        (dropped, out)
+        self.run_matchmaking(effects);
+        (dropped, std::mem::take(&mut self.out))
     }
 
     /// What the matchmaker does, in a few words.
@@ -241,12 +248,7 @@ impl AccountState {
 
 impl AccountState {
     /// Passes an event to the matchmaker.
-    pub(super) fn matchmake(
-        &mut self,
-        event: &AccountEvent,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn matchmake(&mut self, event: &AccountEvent) {
         let held = self.has_outgoing();
         let (spare, taken) = (self.spare(), self.taken());
         let directory = OpponentDirectory {
@@ -255,7 +257,7 @@ impl AccountState {
             settings: &self.settings,
         };
         let context = MatchContext {
-            now,
+            now: self.now,
             moment: self.state.now(),
             spare,
             // Each joined arena may begin a game at any moment.
@@ -264,33 +266,28 @@ impl AccountState {
             directory: &directory,
         };
         let effects = self.matchmaker.handle(event, &context);
-        self.run_matchmaking(effects, now, out);
+        self.run_matchmaking(effects);
     }
 
-    pub(super) fn run_matchmaking(
-        &mut self,
-        effects: Vec<MatchmakingEffect>,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn run_matchmaking(&mut self, effects: Vec<MatchmakingEffect>) {
         for effect in effects {
             match effect {
-                MatchmakingEffect::List => out.push(AccountEffect::ListBots),
-                MatchmakingEffect::LookUp(users) => out.push(AccountEffect::LookUp(users)),
-                MatchmakingEffect::Find => out.push(AccountEffect::ListOutgoing),
-                MatchmakingEffect::Create(request) => self.create(request, now, out),
+                MatchmakingEffect::List => self.out.push(AccountEffect::ListBots),
+                MatchmakingEffect::LookUp(users) => self.out.push(AccountEffect::LookUp(users)),
+                MatchmakingEffect::Find => self.out.push(AccountEffect::ListOutgoing),
+                MatchmakingEffect::Create(request) => self.create(request),
                 MatchmakingEffect::Held(id) => {
                     if let Some(key) = self.spent.replace(id.to_string()) {
                         self.state.challenge_made(&key, &id);
                     }
-                    out.extend(self.held(id, now));
+                    self.set_outgoing_id(id);
                 }
-                MatchmakingEffect::Withdraw => self.cancel_outgoing(out),
+                MatchmakingEffect::Withdraw => self.cancel_outgoing(),
                 MatchmakingEffect::Release => {
                     if let Some(key) = self.spent.take() {
                         self.state.release(&key);
                     }
-                    out.extend(self.release(now));
+                    self.free_outgoing();
                 }
                 MatchmakingEffect::Rest(rest) => {
                     self.state
@@ -299,7 +296,7 @@ impl AccountState {
                 MatchmakingEffect::Unasked(user, why) => {
                     tracing::warn!(%user, why, "operator's challenge not sent");
                     let text = format!("challenge {user}: not sent, {why}");
-                    out.push(AccountEffect::Note(text));
+                    self.out.push(AccountEffect::Note(text));
                 }
                 MatchmakingEffect::Forgive(user, game) => {
                     // A game that began before the answer counts under its own id.
@@ -317,23 +314,18 @@ impl AccountState {
     }
 
     /// Takes a slot and the quota for a challenge; without a slot it is not created.
-    fn create(
-        &mut self,
-        request: Box<ChallengeRequest>,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    fn create(&mut self, request: Box<ChallengeRequest>) {
         let kind = match request.target {
             ChallengeTarget::Bot => OpponentKind::Bot,
             ChallengeTarget::Human | ChallengeTarget::Follower => OpponentKind::Human,
         };
-        if self.hold(&request.to, kind, now) {
+        if self.hold(&request.to, kind, self.now) {
             let key = self.state.hold_challenge(request.target, &request.to);
             self.spent = Some(key);
-            out.push(AccountEffect::Create(request));
+            self.out.push(AccountEffect::Create(request));
         } else {
             let refused = AccountEvent::NotCreated(NotCreated::NoSlot);
-            self.matchmake(&refused, now, out);
+            self.matchmake(&refused);
         }
     }
 }

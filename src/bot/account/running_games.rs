@@ -6,7 +6,6 @@
 //! started are always played.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use super::AccountState;
 use super::correspondence::is_parked;
@@ -53,7 +52,7 @@ fn is_arena(game: &GameInfo) -> bool {
 }
 
 impl AccountState {
-    pub(super) fn started(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn started(&mut self, game: &GameInfo) {
         let over = game.status.is_some_and(Status::is_over);
         let closed = game.compat.is_some_and(|compat| !compat.bot);
         let known = self.games.contains(&game.id) || self.excess.leaving.contains_key(&game.id);
@@ -61,7 +60,7 @@ impl AccountState {
             return;
         }
         if self.correspondence.contains(&game.id) {
-            return self.correspondence.told(game, now);
+            return self.correspondence.told(game, self.now);
         }
         let title = OpponentKind::of(Some(&game.opponent));
         let asked = if let Some(accepted) = self.accepted.take(game) {
@@ -84,27 +83,21 @@ impl AccountState {
                 origin: Some(Origin::Outgoing),
                 rematch: false,
             }
-        } else if self.has_no_slot_for(game, now) {
-            self.call_off(game, now, out);
+        } else if self.has_no_slot_for(game) {
+            self.call_off(game);
             return;
         } else {
             GameOrigin::unknown(title)
         };
-        self.play(game, &asked, now, out);
+        self.play(game, &asked);
     }
 
-    fn play(
-        &mut self,
-        game: &GameInfo,
-        asked: &GameOrigin,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    fn play(&mut self, game: &GameInfo, asked: &GameOrigin) {
         self.record_start(game, asked);
         if is_parked(game) {
-            self.correspondence.told(game, now);
+            self.correspondence.told(game, self.now);
             let poll = self.correspondence.poll(&self.settings.correspondence);
-            let poll_at = poll.and_then(|poll| now.checked_add(poll));
+            let poll_at = poll.and_then(|poll| self.now.checked_add(poll));
             self.list_at = [self.list_at, poll_at].into_iter().flatten().min();
             return;
         }
@@ -114,8 +107,8 @@ impl AccountState {
             stalled: false,
         };
         self.games.insert(game.id.clone(), active);
-        self.list_at.get_or_insert(now + self.timing.reconcile);
-        out.push(AccountEffect::Play(Box::new(game.clone())));
+        self.list_at.get_or_insert(self.now + self.timing.reconcile);
+        self.out.push(AccountEffect::Play(Box::new(game.clone())));
     }
 
     fn record_start(&self, game: &GameInfo, asked: &GameOrigin) {
@@ -131,114 +124,108 @@ impl AccountState {
 
     /// Whether a game that the bot did not ask for is in excess and can still be aborted: before
     /// the bot's first move, and not in an arena, where aborting loses the game.
-    fn has_no_slot_for(&self, game: &GameInfo, now: Instant) -> bool {
+    fn has_no_slot_for(&self, game: &GameInfo) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
         let takes_slot = !is_parked(game);
-        self.excess.has_settled(now)
+        self.excess.has_settled(self.now)
             && can_be_called_off
             && takes_slot
             && !self.excess.tried.contains(&game.id)
             && self.plan().room(kind, self.tally()) == 0
     }
 
-    fn call_off(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
+    fn call_off(&mut self, game: &GameInfo) {
         tracing::warn!(game = %game.id, "no free slot: aborting the game");
         // A game aborted long ago does not come back, so the set can be bounded.
         if self.excess.tried.len() >= LIST_CAP {
             self.excess.tried.clear();
         }
         self.excess.tried.insert(game.id.clone());
-        out.push(AccountEffect::Abort(game.id.clone()));
-        let until = now + self.timing.again * 2;
+        self.out.push(AccountEffect::Abort(game.id.clone()));
+        let until = self.now + self.timing.again * 2;
         let game = Box::new(game.clone());
         self.excess.leaving.insert(game.id.clone(), (game, until));
     }
 
     /// Handles the outcome of an abort. If the game continues, it is played.
-    pub(super) fn aborted(
-        &mut self,
-        id: &GameId,
-        answer: &CallOutcome,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn aborted(&mut self, id: &GameId, answer: &CallOutcome) {
         let Some((game, _)) = self.excess.leaving.remove(id) else {
             return;
         };
         if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
             let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
-            self.play(&game, &asked, now, out);
+            self.play(&game, &asked);
         }
     }
 
-    pub(super) fn tick_surplus(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
-        for game in self.excess.overdue(now) {
+    pub(super) fn tick_surplus(&mut self) {
+        for game in self.excess.overdue(self.now) {
             let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
-            self.play(&game, &asked, now, out);
+            self.play(&game, &asked);
         }
     }
 
-    pub(super) fn finished(&mut self, game: &GameInfo, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn finished(&mut self, game: &GameInfo) {
         if let Some(accepted) = self.accepted.remove(&game.id.as_challenge()) {
             // The game ended before its start was seen, but it did start. It is backfilled after
             // the next list.
             self.record_start(game, &GameOrigin::of(&accepted));
-            let soon = now + self.timing.again;
+            let soon = self.now + self.timing.again;
             self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
         }
         self.outgoing_is_gone(&game.id.as_challenge());
         self.excess.leaving.remove(&game.id);
         if self.games.contains(&game.id) || self.correspondence.over(&game.id) {
-            out.push(AccountEffect::GameFinish(game.id.clone()));
+            self.out.push(AccountEffect::GameFinish(game.id.clone()));
         }
     }
 
-    pub(super) fn left(&mut self, game: &GameId, seen: bool, now: Instant) {
+    pub(super) fn left(&mut self, game: &GameId, seen: bool) {
         self.tasks.remove(game);
         self.games.remove(game);
         self.correspondence.remove(game);
         if seen {
             self.ended.push(game.clone());
         } else {
-            self.list_at = now.checked_add(self.timing.again);
+            self.list_at = self.now.checked_add(self.timing.again);
         }
     }
 
     /// Fetches the list now and schedules the next fetch, even while nothing runs: a live stream
     /// may have lost the line that announced a game. With only correspondence games the config sets
     /// the interval.
-    pub(super) fn ask_for_list(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
+    pub(super) fn ask_for_list(&mut self) {
         let usual = self.timing.reconcile;
         let pause = match self.correspondence.poll(&self.settings.correspondence) {
             Some(poll) if self.is_empty() => poll,
             Some(poll) => poll.min(usual),
             None => usual,
         };
-        self.list_at = now.checked_add(pause);
-        if !out.contains(&AccountEffect::List) {
-            self.list_asked = Some(now);
+        self.list_at = self.now.checked_add(pause);
+        if !self.out.contains(&AccountEffect::List) {
+            self.list_asked = Some(self.now);
             self.ended.clear();
-            out.push(AccountEffect::List);
+            self.out.push(AccountEffect::List);
         }
     }
 
     /// Brings the next fetch of the list forward to a moment from now.
-    pub(super) fn list_soon(&mut self, now: Instant) {
-        let soon = now + self.timing.again;
+    pub(super) fn list_soon(&mut self) {
+        let soon = self.now + self.timing.again;
         self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
     }
 
     /// After a burst of lines, fetch the list: some lines may have been dropped.
-    pub(super) fn count_line(&mut self, now: Instant) {
-        self.lines.push_back(now);
+    pub(super) fn count_line(&mut self) {
+        self.lines.push_back(self.now);
         if self.lines.len() < CROWD {
             return;
         }
         let first = self.lines.pop_front();
-        if first.is_some_and(|first| now - first <= self.timing.burst) {
+        if first.is_some_and(|first| self.now - first <= self.timing.burst) {
             self.lines.clear();
-            self.list_soon(now);
+            self.list_soon();
         }
     }
 
@@ -257,27 +244,23 @@ impl AccountState {
 
     /// Compares with the list of running games: starts missed games, checks games not on it, and
     /// drops accepted challenges without a game.
-    pub(super) fn compare(
-        &mut self,
-        games: &[GameInfo],
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    pub(super) fn compare(&mut self, games: &[GameInfo]) {
         let is_complete_list = Self::is_complete_list(games);
         if is_complete_list {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
             let missing = self.games.ids().filter(|id| !listed.contains(id));
-            out.extend(missing.cloned().map(AccountEffect::GameFinish));
+            self.out
+                .extend(missing.cloned().map(AccountEffect::GameFinish));
             let gone = self.correspondence.ids().filter(|id| !listed.contains(id));
             let gone: Vec<GameId> = gone.cloned().collect();
             let visited = gone.into_iter().filter(|id| self.correspondence.over(id));
-            out.extend(visited.map(AccountEffect::GameFinish));
+            self.out.extend(visited.map(AccountEffect::GameFinish));
         }
         for game in games {
             if self.ended.contains(&game.id) {
                 continue;
             }
-            self.started(game, now, out);
+            self.started(game);
         }
         if is_complete_list {
             let answered_before = self
@@ -290,10 +273,10 @@ impl AccountState {
         if !is_complete_list {
             // The list is full. The most urgent games come first, so the next list will show
             // others.
-            self.list_soon(now);
+            self.list_soon();
         }
         // The stream also announces running games when it opens: those lines may still be coming.
-        let settles = now + self.timing.again;
+        let settles = self.now + self.timing.again;
         self.excess.settled.get_or_insert(settles);
     }
 }

@@ -79,6 +79,8 @@ pub struct Matchmaker {
     pub(super) chance: fastrand::Rng,
     /// Waiting only for a slot or the end of a game.
     pub(super) crowded: bool,
+    /// The effects of the event being handled.
+    pub(super) out: Vec<MatchmakingEffect>,
 }
 
 impl Matchmaker {
@@ -98,6 +100,7 @@ impl Matchmaker {
             open: true,
             chance: fastrand::Rng::with_seed(seed),
             crowded: false,
+            out: Vec::new(),
         }
     }
 
@@ -113,15 +116,13 @@ impl Matchmaker {
         if open {
             return Vec::new();
         }
-        let dropped = self.manual_queue.drain(..);
-        let mut out: Vec<MatchmakingEffect> = dropped
-            .map(|manual| {
-                MatchmakingEffect::Unasked(manual.user, "no new games accepted".to_owned())
-            })
-            .collect();
+        let dropped = self.manual_queue.drain(..).map(|manual| {
+            MatchmakingEffect::Unasked(manual.user, "no new games accepted".to_owned())
+        });
+        self.out.extend(dropped);
         self.pair = None;
-        self.withdraw(None, &mut out);
-        out
+        self.withdraw(None);
+        std::mem::take(&mut self.out)
     }
 
     /// Queues a manual challenge.
@@ -167,9 +168,8 @@ impl Matchmaker {
         let dropped = self.manual_queue.len();
         self.manual_queue.clear();
         self.pair = None;
-        let mut out = Vec::new();
-        self.withdraw(None, &mut out);
-        (dropped, out)
+        self.withdraw(None);
+        (dropped, std::mem::take(&mut self.out))
     }
 
     /// Current activity, for the operator.
@@ -228,46 +228,45 @@ impl Matchmaker {
         received: &AccountEvent,
         around: &MatchContext<'_>,
     ) -> Vec<MatchmakingEffect> {
-        let mut out = Vec::new();
         match received {
             AccountEvent::BotsListed(accounts) => self.listed(accounts, around),
             AccountEvent::BotsNotListed(wait) => self.not_listed(*wait, around.now),
-            AccountEvent::UsersSeen(seen) => self.seen(seen, around, &mut out),
+            AccountEvent::UsersSeen(seen) => self.seen(seen, around),
             AccountEvent::UsersNotSeen => self.fail(around.now),
-            AccountEvent::Created(challenge) => self.created(challenge, around, &mut out),
-            AccountEvent::NotCreated(why) => self.not_created(why, around, &mut out),
-            AccountEvent::Outgoing(found) => self.found(found.as_deref(), around, &mut out),
-            AccountEvent::ChallengeDone(status) => self.done(*status, around, &mut out),
-            AccountEvent::Event(event) => self.event(event, around, &mut out),
+            AccountEvent::Created(challenge) => self.created(challenge, around),
+            AccountEvent::NotCreated(why) => self.not_created(why, around),
+            AccountEvent::Outgoing(found) => self.found(found.as_deref(), around),
+            AccountEvent::ChallengeDone(status) => self.done(*status, around),
+            AccountEvent::Event(event) => self.event(event, around),
             AccountEvent::Left { .. } => self.quiet_since = around.now,
             // Time has passed, or slots have changed.
             _ => {}
         }
-        self.pass(around, &mut out);
-        out
+        self.pass(around);
+        std::mem::take(&mut self.out)
     }
 
     /// Reacts to time and to the account state.
-    fn pass(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
+    fn pass(&mut self, around: &MatchContext<'_>) {
         self.crowded = false;
         match &self.state {
             AttemptState::Pending { until, .. } if *until <= around.now => {
-                self.withdraw(Some(AttemptOutcome::Silent), out);
+                self.withdraw(Some(AttemptOutcome::Silent));
             }
             // An incoming challenge took its slot: not the opponent's fault.
-            AttemptState::Pending { .. } if !around.held => self.conclude(None, out),
+            AttemptState::Pending { .. } if !around.held => self.conclude(None),
             AttemptState::Withdrawn { verdict, .. } if !around.held => {
                 let verdict = *verdict;
-                self.conclude(verdict, out);
+                self.conclude(verdict);
             }
             AttemptState::Declined { until, .. } if *until <= around.now => {
                 let unknown = AttemptOutcome::Declined(DeclineReason::Unknown);
-                self.conclude(Some(unknown), out);
+                self.conclude(Some(unknown));
             }
             AttemptState::Lost { until, .. } if *until <= around.now => {
-                self.fall_through(&NotCreated::Lost, None, out);
+                self.fall_through(&NotCreated::Lost, None);
             }
-            AttemptState::Idle => self.begin(around, out),
+            AttemptState::Idle => self.begin(around),
             _ => {}
         }
     }

@@ -24,7 +24,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
 impl Matchmaker {
     /// Begins an attempt if one is due.
-    pub(super) fn begin(&mut self, around: &MatchContext<'_>, out: &mut Vec<MatchmakingEffect>) {
+    pub(super) fn begin(&mut self, around: &MatchContext<'_>) {
         let now = around.now;
         if !self.wants_any() || now < self.idle_until() {
             return;
@@ -43,7 +43,7 @@ impl Matchmaker {
                 color: manual.color,
                 origin: Initiator::Operator,
             };
-            self.look_up_presence(vec![offer], out);
+            self.look_up_presence(vec![offer]);
             return;
         }
         if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
@@ -54,7 +54,7 @@ impl Matchmaker {
             return;
         }
         if let Some(offer) = self.second_game(around) {
-            self.look_up_presence(vec![offer], out);
+            self.look_up_presence(vec![offer]);
             return;
         }
         let shortlist = self.shortlist(around);
@@ -65,20 +65,16 @@ impl Matchmaker {
         };
         if self.bots.is_older(age, now) {
             self.state = AttemptState::Listing;
-            out.push(MatchmakingEffect::List);
+            self.out.push(MatchmakingEffect::List);
         } else if shortlist.is_empty() {
             self.next = now + self.rules.spacing * NOBODY_THERE;
         } else {
-            self.look_up_presence(shortlist, out);
+            self.look_up_presence(shortlist);
         }
     }
 
-    fn look_up_presence(
-        &mut self,
-        offers: Vec<ChallengeRequest>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
-        out.push(MatchmakingEffect::LookUp(
+    fn look_up_presence(&mut self, offers: Vec<ChallengeRequest>) {
+        self.out.push(MatchmakingEffect::LookUp(
             offers.iter().map(|it| it.to.clone()).collect(),
         ));
         self.state = AttemptState::Looking(offers);
@@ -187,12 +183,7 @@ impl Matchmaker {
     }
 
     /// Challenges the first bot that is online and idle.
-    pub(super) fn seen(
-        &mut self,
-        seen: &[Presence],
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn seen(&mut self, seen: &[Presence], around: &MatchContext<'_>) {
         let AttemptState::Looking(shortlist) = &mut self.state else {
             return;
         };
@@ -228,7 +219,8 @@ impl Matchmaker {
                 } else {
                     "no such account"
                 };
-                out.push(MatchmakingEffect::Unasked(user, why.to_owned()));
+                self.out
+                    .push(MatchmakingEffect::Unasked(user, why.to_owned()));
             }
             self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
             return;
@@ -239,7 +231,7 @@ impl Matchmaker {
             let (user, wait) = (&offer.to, at.since(around.moment));
             tracing::warn!(%user, ?wait, denied = denied.as_str(), "daily budget does not allow a challenge");
             if by_order {
-                out.push(MatchmakingEffect::Unasked(
+                self.out.push(MatchmakingEffect::Unasked(
                     offer.to,
                     denied.as_str().to_owned(),
                 ));
@@ -255,6 +247,6 @@ impl Matchmaker {
             offer: offer.clone(),
             id: None,
         };
-        out.push(MatchmakingEffect::Create(Box::new(offer)));
+        self.out.push(MatchmakingEffect::Create(Box::new(offer)));
     }
 }

@@ -19,19 +19,14 @@ const FORBIDDEN: Duration = Duration::from_secs(3600);
 const PAIR_LASTS: Duration = Duration::from_secs(3600);
 
 impl Matchmaker {
-    pub(super) fn created(
-        &mut self,
-        challenge: &Challenge,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn created(&mut self, challenge: &Challenge, around: &MatchContext<'_>) {
         let (AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. }) = &self.state
         else {
             return;
         };
         let (offer, id) = (offer.clone(), challenge.id.clone());
         let casual = offer.profile.rated && !challenge.rated;
-        out.push(MatchmakingEffect::Held(id.clone()));
+        self.out.push(MatchmakingEffect::Held(id.clone()));
         let until = around.now + self.rules.timeout;
         self.state = AttemptState::Pending {
             offer: offer.clone(),
@@ -42,16 +37,11 @@ impl Matchmaker {
             let profile = offer.profile.name;
             tracing::warn!(profile, "the server makes this profile casual: skipping it");
             self.unratable.push(profile);
-            self.withdraw(None, out);
+            self.withdraw(None);
         }
     }
 
-    pub(super) fn not_created(
-        &mut self,
-        why: &NotCreated,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn not_created(&mut self, why: &NotCreated, around: &MatchContext<'_>) {
         let AttemptState::Creating { offer, id } = &self.state else {
             return;
         };
@@ -63,11 +53,11 @@ impl Matchmaker {
                 let until = now + self.rules.timeout;
                 if let Some(id) = id {
                     // The event has confirmed the challenge.
-                    out.push(MatchmakingEffect::Held(id.clone()));
+                    self.out.push(MatchmakingEffect::Held(id.clone()));
                     self.state = AttemptState::Pending { offer, id, until };
                 } else {
                     self.state = AttemptState::Lost { offer, until };
-                    out.push(MatchmakingEffect::Find);
+                    self.out.push(MatchmakingEffect::Find);
                 }
                 return;
             }
@@ -84,34 +74,24 @@ impl Matchmaker {
                 None
             }
         };
-        self.fall_through(why, verdict, out);
+        self.fall_through(why, verdict);
     }
 
     /// There is no challenge; a manual one reports why to the operator.
-    pub(super) fn fall_through(
-        &mut self,
-        why: &NotCreated,
-        verdict: Option<AttemptOutcome>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn fall_through(&mut self, why: &NotCreated, verdict: Option<AttemptOutcome>) {
         if let AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. } = &self.state
             && offer.origin == Initiator::Operator
         {
-            out.push(MatchmakingEffect::Unasked(
+            self.out.push(MatchmakingEffect::Unasked(
                 offer.to.clone(),
                 why.to_string(),
             ));
         }
-        self.conclude(verdict, out);
+        self.conclude(verdict);
     }
 
     /// Looks for the challenge whose answer was lost among the open ones.
-    pub(super) fn found(
-        &mut self,
-        found: Option<&[Challenge]>,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn found(&mut self, found: Option<&[Challenge]>, around: &MatchContext<'_>) {
         let AttemptState::Lost { offer, .. } = &self.state else {
             return;
         };
@@ -121,58 +101,48 @@ impl Matchmaker {
         };
         let to = offer.to.clone();
         if let Some(challenge) = found.iter().find(|it| is_to(it, &to)) {
-            self.created(challenge, around, out);
+            self.created(challenge, around);
         } else {
-            self.fall_through(&NotCreated::Lost, None, out);
+            self.fall_through(&NotCreated::Lost, None);
         }
     }
 
-    pub(super) fn done(
-        &mut self,
-        status: ChallengeStatus,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn done(&mut self, status: ChallengeStatus, around: &MatchContext<'_>) {
         let AttemptState::Pending { offer, id, .. } = &self.state else {
             return;
         };
         let (offer, id) = (offer.clone(), id.clone());
         match status {
-            ChallengeStatus::Accepted => self.accepted(&offer, None, around, out),
+            ChallengeStatus::Accepted => self.accepted(&offer, None, around),
             ChallengeStatus::Declined => {
                 let until = around.now + REASON_COMES;
                 self.state = AttemptState::Declined { offer, id, until };
             }
             ChallengeStatus::Canceled => {
-                self.conclude(None, out);
+                self.conclude(None);
             }
             ChallengeStatus::Created | ChallengeStatus::Offline | ChallengeStatus::Unknown => {}
         }
     }
 
-    pub(super) fn event(
-        &mut self,
-        event: &Event,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn event(&mut self, event: &Event, around: &MatchContext<'_>) {
         match event {
-            Event::Challenge { challenge, .. } => self.echoed(challenge, around, out),
+            Event::Challenge { challenge, .. } => self.echoed(challenge, around),
             Event::ChallengeDeclined(challenge) if self.is_ours(challenge) => {
                 let reason = challenge.decline_reason.unwrap_or(DeclineReason::Unknown);
-                self.said_no(reason, out);
+                self.said_no(reason);
             }
             Event::ChallengeCanceled(challenge) if self.is_ours(challenge) => {
                 if let AttemptState::Pending { .. } = self.state {
-                    self.conclude(None, out);
+                    self.conclude(None);
                 }
             }
-            Event::GameStart(game) => self.started(game, around, out),
+            Event::GameStart(game) => self.started(game, around),
             _ => {}
         }
     }
 
-    fn said_no(&mut self, reason: DeclineReason, out: &mut Vec<MatchmakingEffect>) {
+    fn said_no(&mut self, reason: DeclineReason) {
         let (AttemptState::Pending { offer, .. }
         | AttemptState::Declined { offer, .. }
         | AttemptState::Withdrawn { offer, .. }) = &self.state
@@ -180,16 +150,11 @@ impl Matchmaker {
             return;
         };
         tracing::info!(user = %offer.to, %reason, "declined");
-        self.conclude(Some(AttemptOutcome::Declined(reason)), out);
+        self.conclude(Some(AttemptOutcome::Declined(reason)));
     }
 
     /// Handles the bot's own challenge on the event stream.
-    fn echoed(
-        &mut self,
-        challenge: &Challenge,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    fn echoed(&mut self, challenge: &Challenge, around: &MatchContext<'_>) {
         let ours = challenge.challenger.as_ref().and_then(|it| it.id.as_ref());
         if ours != Some(&self.me) {
             return;
@@ -199,7 +164,7 @@ impl Matchmaker {
                 *id = Some(challenge.id.clone());
             }
             AttemptState::Lost { offer, .. } if is_to(challenge, &offer.to) => {
-                self.created(challenge, around, out);
+                self.created(challenge, around);
             }
             _ => {}
         }
@@ -219,12 +184,7 @@ impl Matchmaker {
     }
 
     /// Handles the start of a game, the attempt's or any other.
-    fn started(
-        &mut self,
-        game: &GameInfo,
-        around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    fn started(&mut self, game: &GameInfo, around: &MatchContext<'_>) {
         let ours = match &self.state {
             AttemptState::Pending { id, offer, .. }
             | AttemptState::Declined { id, offer, .. }
@@ -237,7 +197,7 @@ impl Matchmaker {
             AttemptState::Idle | AttemptState::Listing | AttemptState::Looking(_) => None,
         };
         match ours {
-            Some(offer) => self.accepted(&offer, Some(&game.id), around, out),
+            Some(offer) => self.accepted(&offer, Some(&game.id), around),
             None => self.quiet_since = around.now,
         }
     }
@@ -247,7 +207,6 @@ impl Matchmaker {
         offer: &ChallengeRequest,
         game: Option<&GameId>,
         around: &MatchContext<'_>,
-        out: &mut Vec<MatchmakingEffect>,
     ) {
         tracing::info!(user = %offer.to, profile = %offer.profile.name, "accepted");
         self.state = AttemptState::Idle;
@@ -265,26 +224,23 @@ impl Matchmaker {
         } else {
             Duration::ZERO
         };
-        out.push(MatchmakingEffect::Forgive(offer.to.clone(), game.cloned()));
+        self.out
+            .push(MatchmakingEffect::Forgive(offer.to.clone(), game.cloned()));
         if !rest.is_zero() {
-            self.learn(offer, AttemptOutcome::Played(rest), out);
+            self.learn(offer, AttemptOutcome::Played(rest));
         }
     }
 
     /// Withdraws the open challenge; the outcome is recorded once that is done.
-    pub(super) fn withdraw(
-        &mut self,
-        verdict: Option<AttemptOutcome>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn withdraw(&mut self, verdict: Option<AttemptOutcome>) {
         match std::mem::replace(&mut self.state, AttemptState::Idle) {
             AttemptState::Pending { offer, id, .. } => {
-                out.push(MatchmakingEffect::Withdraw);
+                self.out.push(MatchmakingEffect::Withdraw);
                 self.state = AttemptState::Withdrawn { offer, id, verdict };
             }
             // Its answer gives the account state the id, which then withdraws it.
             AttemptState::Creating { offer, id } => {
-                out.push(MatchmakingEffect::Withdraw);
+                self.out.push(MatchmakingEffect::Withdraw);
                 self.state = AttemptState::Creating { offer, id };
             }
             other => self.state = other,
@@ -292,11 +248,7 @@ impl Matchmaker {
     }
 
     /// The attempt is over without a game.
-    pub(super) fn conclude(
-        &mut self,
-        verdict: Option<AttemptOutcome>,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    pub(super) fn conclude(&mut self, verdict: Option<AttemptOutcome>) {
         let before = std::mem::replace(&mut self.state, AttemptState::Idle);
         let offer = match before {
             AttemptState::Creating { offer, .. }
@@ -306,22 +258,18 @@ impl Matchmaker {
             | AttemptState::Withdrawn { offer, .. } => offer,
             AttemptState::Idle | AttemptState::Listing | AttemptState::Looking(_) => return,
         };
-        out.push(MatchmakingEffect::Release);
+        self.out.push(MatchmakingEffect::Release);
         if let Some(verdict) = verdict {
-            self.learn(&offer, verdict, out);
+            self.learn(&offer, verdict);
         }
     }
 
-    fn learn(
-        &self,
-        offer: &ChallengeRequest,
-        verdict: AttemptOutcome,
-        out: &mut Vec<MatchmakingEffect>,
-    ) {
+    fn learn(&mut self, offer: &ChallengeRequest, verdict: AttemptOutcome) {
         let (speed, rated) = (offer.speed(), offer.profile.rated);
         let lengths = (self.rules.cooldown, self.rules.cooldown_max);
         let learned = lesson(&offer.to, speed, rated, verdict, lengths);
-        out.extend(learned.into_iter().map(MatchmakingEffect::Rest));
+        self.out
+            .extend(learned.into_iter().map(MatchmakingEffect::Rest));
     }
 }
 
