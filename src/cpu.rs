@@ -219,7 +219,7 @@ mod tests {
     };
 
     #[test]
-    fn the_processor_that_runs_this_is_good_enough_for_it() {
+    fn this_processor_can_run_this_build() {
         assert!(!refuses());
     }
 
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_processor_is_told_what_it_lacks_where_the_build_uses_it() {
+    fn an_older_processor_gets_a_list_of_missing_features() {
         let expected = cfg!(target_feature = "avx").then_some("AVX");
         assert_eq!(missing(&NEHALEM), expected);
         let no_bmi2 = Words {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_faster_build_is_for_those_who_have_everything() {
+    fn the_faster_build_requires_every_feature() {
         assert!(is_level_3(&HASWELL));
         assert!(!is_level_3(&NEHALEM));
         let no_bmi2 = Words {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn vectors_that_the_system_does_not_save_do_not_count() {
+    fn vector_registers_that_the_system_does_not_save_do_not_count() {
         let unsaved = Words {
             saved: 0b011,
             ..HASWELL
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn every_feature_can_be_lacked() {
+    fn every_feature_can_be_missing() {
         for feature in &FEATURES {
             assert!((feature.had)(&HASWELL), "{}", feature.name);
             assert!(!(feature.had)(&Words::default()), "{}", feature.name);

@@ -145,7 +145,7 @@ fn every_range_ends_where_its_key_says() {
 }
 
 #[test]
-fn a_complaint_names_line_key_and_remedy() {
+fn an_error_names_line_key_and_remedy() {
     let cases = [
         (
             "[engine]\nhsah = 64",
@@ -287,7 +287,7 @@ fn sections_within_sections_are_named_as_they_are_written() {
 }
 
 #[test]
-fn what_makes_no_sense_together_is_said() {
+fn contradictory_settings_are_reported() {
     let cases = [
         (
             "[challenge.humans]\nmin_base = 300\nmax_base = 60".to_owned(),
@@ -340,7 +340,7 @@ fn what_makes_no_sense_together_is_said() {
 }
 
 #[test]
-fn matchmaking_chat_and_draws_that_cannot_be_are_said() {
+fn contradictory_matchmaking_chat_and_draw_settings_are_reported() {
     let profile = |keys: &str| format!("[[matchmaking.profile]]\n{keys}");
     let cases = [
         (
@@ -438,14 +438,14 @@ fn numbers_that_mean_no_limit_become_none() {
 }
 
 #[test]
-fn blocked_names_are_found_whatever_their_capitals() {
+fn blocked_names_match_in_any_case() {
     let config = Config::parse("[challenge]\nblock = [\"SomeOne\"]").unwrap();
     assert!(config.challenge.blocks("someone"));
     assert!(!config.challenge.blocks("someoneelse"));
 }
 
 #[test]
-fn a_relative_token_file_starts_at_the_folder_of_the_config() {
+fn a_relative_token_file_is_relative_to_the_config_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
     fs::write(&path, "[lichess]\ntoken_file = \"secret.txt\"").unwrap();
@@ -457,7 +457,7 @@ fn a_relative_token_file_starts_at_the_folder_of_the_config() {
 }
 
 #[test]
-fn relative_paths_start_at_the_folder_of_the_config() {
+fn relative_paths_are_relative_to_the_config_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
     fs::write(
@@ -488,12 +488,12 @@ fn a_missing_config_is_named() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_makes_the_reader_panic(text in "\\PC*") {
+    fn arbitrary_configs_cause_no_panic(text in "\\PC*") {
         let _ = Config::parse(&text);
     }
 
     #[test]
-    fn what_is_written_is_read_back(hash in 1_usize..1000, base in 0_u64..10_000, nodes in 0_u64..9) {
+    fn written_configs_read_back(hash in 1_usize..1000, base in 0_u64..10_000, nodes in 0_u64..9) {
         let mut config = Config::default();
         config.engine.hash = hash;
         config.engine.nodes = std::num::NonZeroU64::new(nodes);
@@ -519,7 +519,7 @@ fn a_net_is_a_file_beside_the_config_or_a_word() {
 }
 
 #[test]
-fn folders_of_tables_lie_beside_the_config_and_must_be_there() {
+fn table_folders_are_relative_to_the_config_and_must_exist() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
     fs::create_dir(folder.path().join("four")).unwrap();

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_names_moments_in_several_ways() {
+    fn times_are_parsed_in_several_formats() {
         let midnight = MOMENT - (13 * 3600 + 5 * 60 + 59) * 1000;
         let rows = [
             ("2026-11-21", Some(midnight)),

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_hold_each_of_one_moment_once_in_either_order() {
+    fn pages_hold_each_entry_of_the_same_time_once_in_either_order() {
         let (_folder, path) = ground();
         let entries =
             (0..10).map(|n| ArchiveEntry::Event(Arc::new(event(5 + n / 8, "limited", None))));

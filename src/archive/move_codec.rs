@@ -190,12 +190,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_packed_comes_out_again(moves in prop::collection::vec(any_move(), 0..20)) {
+        fn packed_moves_unpack_to_the_same_moves(moves in prop::collection::vec(any_move(), 0..20)) {
             prop_assert_eq!(unpack(&pack(&moves)), moves);
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in ".{0,200}") {
+        fn arbitrary_text_causes_no_panic(text in ".{0,200}") {
             unpack(&text);
         }
     }

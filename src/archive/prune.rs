@@ -230,7 +230,7 @@ mod tests {
     use crate::archive::tests::{game, ground, keep};
 
     #[test]
-    fn a_step_is_short_and_the_next_goes_on_where_it_ended() {
+    fn a_pruning_step_is_short_and_the_next_continues_where_it_ended() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
         // Their numbers are not in the order of their start, and some began at the same moment.
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn others_have_a_turn_between_two_steps() {
+    fn other_users_of_the_file_run_between_two_steps() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
         for number in 0..=GAMES as u64 {

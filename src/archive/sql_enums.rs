@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_counted_as_often_as_their_line_says() {
+    fn rate_limit_lines_are_counted_as_often_as_they_say() {
         let db = rusqlite::Connection::open_in_memory().unwrap();
         let times = |kind: &str, text: &str| -> i64 {
             let sql = format!("SELECT {TIMES} FROM (SELECT ?1 AS kind, ?2 AS text)");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_fell_and_a_player_who_left_are_both_by_time() {
+    fn a_fallen_flag_and_an_absent_player_both_count_as_lost_on_time() {
         assert_eq!(by_time(), "status IN ('outoftime', 'timeout')");
     }
 }

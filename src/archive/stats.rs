@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_on_the_way_is_counted_for_the_games_that_are_meant() {
+    fn overhead_is_counted_for_the_selected_games_only() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
         keep(&mut disk, &game("first000", 10, "Nuke"));
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rating_follows_games_that_were_played_at_the_same_time() {
+    fn the_rating_follows_concurrent_games() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
         for number in 0..8 {
@@ -591,7 +591,7 @@ mod tests {
     }
 
     #[test]
-    fn ratings_follow_games_that_were_played_at_the_same_time() {
+    fn ratings_follow_concurrent_games() {
         let games = vec![
             rated(40, 50, 1530, -5),
             rated(0, 10, 1500, 10),
@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn games_that_are_not_in_the_list_make_no_drift() {
+    fn games_outside_the_list_cause_no_drift() {
         // Two or three at the same time; every second one is lost and missing from the list.
         let won = (0..500).map(|n| rated(20 * n, 20 * n + 25, 1500, 5));
         let highest = follow(won.collect()).into_iter().map(|(_, rating)| rating);

@@ -103,7 +103,7 @@ pub(super) fn keep(disk: &mut Database, game: &GameRecord) {
 }
 
 #[test]
-fn everything_that_is_kept_comes_back() {
+fn every_stored_record_reads_back() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     let won = game("abcdefgh", 1000, "Nuke");
@@ -159,7 +159,7 @@ fn everything_that_is_kept_comes_back() {
 }
 
 #[test]
-fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
+fn a_rewritten_game_keeps_details_of_the_earlier_record() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     let mut first = game("abcdefgh", 1000, "Nuke");
@@ -192,7 +192,7 @@ fn a_game_written_again_keeps_what_only_the_earlier_record_knew() {
 }
 
 #[test]
-fn of_very_many_events_of_a_game_the_last_are_told() {
+fn the_last_events_of_a_game_with_very_many_are_returned() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     let long = game("abcdefgh", 1, "Nuke");
@@ -342,7 +342,7 @@ fn a_file_that_cannot_be_used_is_named_and_left_as_it_is() {
 }
 
 #[test]
-fn a_page_that_rotted_is_an_error_and_never_a_new_file() {
+fn a_corrupt_page_is_an_error_and_never_a_new_file() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     for number in 0..200 {
@@ -362,7 +362,7 @@ fn a_page_that_rotted_is_an_error_and_never_a_new_file() {
 }
 
 #[test]
-fn a_full_disk_costs_what_is_new_and_nothing_that_is_kept() {
+fn a_full_disk_loses_new_records_and_no_stored_ones() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     keep(&mut disk, &game("first000", 1, "Nuke"));
@@ -393,7 +393,7 @@ fn a_full_disk_costs_what_is_new_and_nothing_that_is_kept() {
 }
 
 #[test]
-fn old_games_go_and_running_ones_stay() {
+fn old_games_are_pruned_and_running_ones_stay() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     for number in 0..700 {
@@ -458,7 +458,7 @@ fn a_game_belongs_to_the_day_on_which_it_ended() {
 }
 
 #[test]
-fn a_look_waits_for_nobody_who_writes() {
+fn a_read_never_waits_for_a_writer() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     keep(&mut disk, &game("abcdefgh", 1, "Nuke"));
@@ -476,7 +476,7 @@ fn a_look_waits_for_nobody_who_writes() {
 }
 
 #[test]
-fn a_list_that_is_read_slowly_holds_nobody_up_and_is_whole() {
+fn a_slowly_read_list_blocks_no_one_and_is_complete() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
     let entries: Vec<ArchiveEntry> = (0..2500)

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_cause_that_is_borne_out_is_named() {
+    fn the_first_confirmed_cause_is_named() {
         let long = lost(40_000);
         assert_eq!(cause(&long, &[]), Cause::Unknown);
         for (kind, expected) in [
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn other_games_are_none_of_its_business() {
+    fn other_games_have_no_cause() {
         let mut game = lost(40_000);
         game.ending.as_mut().unwrap().winner = Some(Side::White);
         assert_eq!(time_loss(&game, &[]), None);

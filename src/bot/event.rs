@@ -308,7 +308,7 @@ mod tests {
     use crate::lichess::{ErrorBody, RateLimit};
 
     #[test]
-    fn the_error_class_tells_whose_daily_limit_is_spent() {
+    fn the_error_class_shows_whose_daily_limit_is_spent() {
         let wait = Some(Duration::from_secs(7));
         let body = |key: &str| {
             Box::new(ErrorBody {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_class_tells_why_a_challenge_was_not_created() {
+    fn the_error_class_shows_why_a_challenge_was_not_created() {
         let day = || {
             Box::new(ErrorBody {
                 rate_limit: Some(RateLimit {

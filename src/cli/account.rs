@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_class_of_trouble_says_what_to_do() {
+    fn every_class_of_error_says_what_to_do() {
         let body = || {
             Box::new(ErrorBody {
                 message: "sorry".to_owned(),

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_said_once() {
+    fn a_cause_is_printed_once() {
         let cause = || io::Error::other("no such thing");
         let wrapped = Err::<(), _>(cause()).context("starting").unwrap_err();
         assert_eq!(in_one_line(&wrapped), "starting: no such thing");

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_yes_is_one() {
+    fn only_yes_confirms() {
         for yes in ["y", "Y", "yes", "YES"] {
             assert!(is_yes(yes));
         }

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_accepted_is_said_in_one_line() {
+    fn accepted_challenges_are_summarized_in_one_line() {
         let mut config = Config::default().challenge;
         config.concurrency = 4;
         assert_eq!(
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_ends_soon_is_warned_of() {
+    fn a_token_that_expires_soon_causes_a_warning() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let ending = |seconds: u64| TokenInfo {
             expires: Some(now + Duration::from_secs(seconds)),
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_that_the_config_asks_for_is_missed() {
+    fn a_missing_scope_that_the_config_needs_is_reported() {
         let wanted = [("tournament:write", "to join arenas")];
         let said = token(&token_with(&["bot:play"]), &wanted, SystemTime::UNIX_EPOCH);
         let missed = "WARNING: lacks tournament:write, needed to join arenas";
@@ -449,14 +449,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_travels_in_the_open_is_warned_of() {
+    fn a_token_sent_unencrypted_causes_a_warning() {
         assert_eq!(server("https://lichess.org").len(), 1);
         assert_eq!(server("http://127.0.0.1:8080").len(), 1);
         assert!(server("http://lichess.org")[1].starts_with("WARNING"));
     }
 
     #[test]
-    fn test_limits_are_pointed_out() {
+    fn test_limits_are_reported() {
         let mut settings = Config::default().engine;
         settings.threads = 3;
         let classical = Evaluator::classical();
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_is_said_in_a_line() {
+    fn disabled_features_are_listed_in_one_line() {
         let config = Config::default();
         assert!(matchmaking(&config)[0].starts_with("off: "));
         assert_eq!(arenas(&config.arena), ["joins none"]);
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pace_is_measured_against_the_days_share() {
+    fn the_pace_is_compared_with_the_daily_share() {
         let mut config = Config::default();
         config.matchmaking.enabled = true;
         let said = matchmaking(&config);
@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn greetings_are_shown_filled_in() {
+    fn greetings_are_shown_expanded() {
         let config = Config::default();
         let said = chat(&config.chat, "Megaton");
         assert!(

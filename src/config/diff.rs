@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_named_in_the_order_of_the_file() {
+    fn changes_are_listed_in_the_order_of_the_file() {
         assert_eq!(changes(""), Vec::<String>::new());
         assert_eq!(
             changes(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_restart_says_so() {
+    fn changes_that_need_a_restart_are_marked() {
         assert_eq!(
             changes("[engine]\nhash = 64\n[log]\nlevel = \"debug\""),
             [
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_are_told_apart_by_their_names() {
+    fn profiles_are_matched_by_name() {
         let said = changes("[[matchmaking.profile]]\nname = \"blitz\"\nbase = 300");
         assert_eq!(said, ["[[matchmaking.profile]] blitz base: 180 -> 300"]);
         let said = changes("[[matchmaking.profile]]\nname = \"slow\"");

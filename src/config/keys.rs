@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_names_are_told_from_what_looks_like_them() {
+    fn urls_and_names_are_recognized() {
         for good in ["", "127.0.0.1:8650", "[::1]:0", "0.0.0.0:80"] {
             assert_eq!(fault_in_address(good), None, "{good}");
         }

@@ -665,7 +665,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_server_has_a_folder_of_its_own() {
+    fn every_server_has_its_own_folder() {
         let rows = [
             ("https://lichess.org", "lichess.org"),
             ("https://lichess.dev/", "lichess.dev"),

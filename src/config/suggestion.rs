@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn a_far_word_is_not_suggested() {
+    fn a_distant_word_is_not_suggested() {
         assert_eq!(
             nearest("tokenfile", ["token_file", "url"]),
             Some("token_file")

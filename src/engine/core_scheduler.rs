@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_wakes_by_itself_when_its_time_is_up() {
+    fn a_waiter_wakes_at_its_deadline() {
         let permits = Arc::new(CorePermits::new(1));
         let mut first = CorePermit::new(Arc::clone(&permits));
         assert!(first.take(&due(Instant::now()), None, NEVER));
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_idle_yields_at_once_to_a_clock_but_not_to_another_idler() {
+    fn background_searches_yield_to_a_clock_but_not_to_each_other() {
         let permits = Arc::new(CorePermits::new(1));
         let now = Instant::now();
         let mut first = CorePermit::new(Arc::clone(&permits));

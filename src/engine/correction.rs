@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_correction_approaches_its_limit_and_is_the_positions_own() {
+    fn a_correction_approaches_its_limit_and_belongs_to_its_position() {
         let (start, mut corrections) = (Position::start(), Corrections::new());
         let other = start.play(start.parse_uci("e2e4").expect("legal"));
         for _ in 0..500 {

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn more_men_are_better() {
+    fn more_pieces_are_better() {
         let even = eval("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
         let queen_up = eval("rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
         assert!(even.abs() < 100, "{even}");

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn men_are_seen_from_the_side_to_move() {
+    fn pieces_are_seen_from_the_side_to_move() {
         // A queen of the own side switches one unit on.
         let mut parts = flat();
         for square in 0..64 {

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_goes_at_once_when_a_search_waits_and_comes_back_when_the_core_is_free() {
+    fn a_helper_stops_when_a_search_waits_and_returns_when_the_core_is_free() {
         let (permits, helpers) = helpers(1, 1);
         let (sender, begun) = mpsc::channel();
         let helped = search(false);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn helpers_go_where_a_clock_runs_and_share_themselves_out() {
+    fn helpers_go_to_searches_with_a_running_clock_and_are_shared() {
         let (_gate, helpers) = helpers(2, 2);
         let (sender, begun) = mpsc::channel();
         let idle = search(true);

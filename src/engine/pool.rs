@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn background_threads_give_way_and_others_do_not() {
+    fn background_threads_yield_and_others_do_not() {
         let options = EngineOptions {
             hash_mb: 1,
             ..EngineOptions::default()

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_would_wait_for_a_word_ends_by_its_other_limits() {
+    fn an_infinite_search_ends_by_its_other_limits() {
         let limits = Limits {
             infinite: true,
             ponder: true,

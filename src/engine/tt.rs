@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_found_again() {
+    fn stored_entries_are_found() {
         let table = TranspositionTable::new(1);
         let stored = entry(0x123, -321, 9, Bound::Lower);
         table.store(0xdead_beef_0123_4567, stored);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_any_size_is_had_and_cleared_at_once() {
+    fn a_table_of_any_size_is_allocated_and_cleared() {
         use std::time::{Duration, Instant};
         for megabytes in [1, 3, 64, 65_536] {
             let begun = Instant::now();
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_worthy_of_three_is_replaced() {
+    fn the_least_valuable_of_three_entries_is_replaced() {
         let table = TranspositionTable::new(1);
         for (key, depth) in [(1, 9), (2, 2), (3, 7)] {
             table.store(key, entry(0x11, 0, depth, Bound::Exact));

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_served_as_what_it_is() {
+    fn a_file_is_served_with_its_content_type() {
         static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/assets/panel");
         for (folder, name, kind) in [
             (&PAGES, "live.html", "text/html; charset=utf-8"),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_page_is_welcome() {
+    fn requests_of_our_own_page_are_allowed() {
         let bound = "127.0.0.1:8650";
         for host in [
             "127.0.0.1:8650",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn who_names_the_loopback_without_a_proxy_is_here() {
+    fn loopback_requests_without_a_proxy_are_local() {
         let here = |host: &str, proxy: Option<&'static str>| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, host.parse().unwrap());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_page_fetches_is_refused_and_a_link_is_not() {
+    fn cross_site_fetches_are_rejected_and_links_are_not() {
         let fetched = |site: &str, mode: &str, dest: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, "localhost:8650".parse().unwrap());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sites_and_other_names_are_not() {
+    fn other_sites_and_host_names_are_rejected() {
         let bound = "127.0.0.1:8650";
         for origin in [
             "http://evil.example",

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_read_as_the_calendar_has_it() {
+    fn an_iso_date_is_read() {
         assert_eq!(seconds("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(seconds("2000-02-29T12:00:00.123Z"), Some(951_825_600));
         assert_eq!(seconds("2026-08-22T18:00:00.000Z"), Some(1_787_421_600));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_shapes_of_an_arena_are_understood_alike() {
+    fn both_shapes_of_an_arena_parse_alike() {
         let listed = arena(
             r#"{"id":"aBcD1234","fullName":"Hourly Atomic Arena","minutes":57,"rated":true,
             "clock":{"limit":180,"increment":0},"variant":{"key":"atomic","name":"Atomic"},
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_told_is_not_allowed_and_not_asked_for() {
+    fn missing_conditions_neither_allow_nor_require() {
         let bare = arena(r#"{"id":"aBcD1234"}"#);
         assert!(!bare.bots_allowed && !bare.is_finished && bare.starts_at.is_none());
         assert_eq!(bare.entry, EntryConditions::default());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn entry_by_team_list_and_verdict_is_seen() {
+    fn entry_by_team_list_and_verdict_is_read() {
         let closed = arena(
             r#"{"id":"a","teamBattle":{"teams":["x","y"],"nbLeaders":5},"allowList":["someone"],
             "verdicts":{"accepted":false,"list":[]},"onlyTitled":true,"private":true,

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_challenges_when_the_challenger_is_null_or_empty() {
+    fn an_empty_challenger_is_anonymous() {
         for json in [
             r#"{"id":"a","challenger":null}"#,
             r#"{"id":"a","challenger":{}}"#,

@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_shows_the_token() {
+    fn the_token_is_never_shown() {
         let client = client("http://127.0.0.1:9").unwrap();
         let call = ApiRequest::get(EndpointClass::Lookup, client.url(&["api"]));
         let request = call.request(&client.0.authorization, HeaderValue::from_static("x"));

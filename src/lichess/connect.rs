@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_always_roots_where_tls_is_spoken() {
+    fn tls_always_has_root_certificates() {
         assert!(!roots().is_empty());
         assert!(Pools::new(true, &Timing::default()).is_ok());
     }

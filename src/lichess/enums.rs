@@ -305,14 +305,14 @@ mod tests {
     }
 
     #[test]
-    fn only_created_and_started_games_go_on() {
+    fn only_created_and_started_games_are_running() {
         let playing: Vec<_> = Status::ALL.iter().filter(|s| s.is_playing()).collect();
         assert_eq!(playing, [&Status::Created, &Status::Started]);
         assert!(Status::from_word("newKindOfEnding").is_over());
     }
 
     #[test]
-    fn a_game_has_a_result_if_somebody_won_it_or_it_is_known_to_be_drawn() {
+    fn a_game_has_a_result_if_it_was_won_or_is_known_to_be_drawn() {
         let none = ["created", "started", "aborted", "noStart", "unknownFinish"];
         for &status in Status::ALL {
             let open = none.contains(&status.as_str());

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_reached_is_out_of_order_with_a_status_and_without() {
+    fn a_server_error_means_out_of_order_with_or_without_a_status() {
         for (reached, status) in [(true, Some(502)), (true, None), (false, None)] {
             let error = Error::Transient {
                 reached,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_limit_it_is_shows_in_the_class() {
+    fn the_error_class_shows_whose_limit_it_is() {
         let body = BOT_DAY.as_bytes();
         let ours = Error::classify(429, &HeaderMap::new(), body);
         let theirs = Error::classify(400, &HeaderMap::new(), body);

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_read_as_word_as_object_as_number_and_as_nothing() {
+    fn a_status_is_read_as_word_object_number_or_nothing() {
         let cases = [
             (
                 r#"{"id":"a","status":"variantEnd"}"#,

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_an_account_could_be_called_is_taken_for_one() {
+    fn only_valid_account_names_parse_as_ids() {
         assert_eq!(
             UserId::typed(" @Blast_Cap-9 "),
             Some(UserId::new("blast_cap-9"))

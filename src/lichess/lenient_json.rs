@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn null_and_absence_are_no_complaint() {
+    fn null_and_missing_fields_are_not_reported() {
         for json in [r#"{"must":"a"}"#, r#"{"must":"a","may":null}"#] {
             let read = read::<Pair>(json).unwrap();
             assert!(read.value.may.is_none() && read.dropped.is_empty());
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_bad_part_costs_is_the_least_that_can_do_without_it() {
+    fn a_bad_part_costs_the_smallest_optional_value_around_it() {
         #[derive(Debug, Deserialize)]
         struct Tree {
             #[serde(rename = "top|root.top")]

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_engine_of_the_server_and_nobody_have_no_id() {
+    fn the_servers_engine_and_anonymous_players_have_no_id() {
         let ai = player(r#"{"id":null,"username":"Stockfish level 3","ai":3}"#);
         assert!(ai.is_ai() && ai.id.is_none());
         let ai = player(r#"{"aiLevel":3}"#);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_added_up_by_kind_and_game_until_they_are_taken() {
+    fn rate_limits_are_summed_by_class_and_game_until_taken() {
         let log = RateLimitLog::default();
         let (one, other) = (GameId::new("onegame1"), GameId::new("another2"));
         let minute = Some(Duration::from_secs(60));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_in_many_games_stays_a_few_entries_and_none_of_it_is_forgotten() {
+    fn a_storm_in_many_games_is_a_few_entries_and_counts_fully() {
         let log = RateLimitLog::default();
         for number in 0..10_000 {
             let game = GameId::new(format!("game{}", number % 100));

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_to_compress() {
+    fn no_compression_is_requested() {
         let request = request(&ApiRequest::get(EndpointClass::EventStream, url()).ndjson());
         assert_eq!(request.headers()[ACCEPT_ENCODING], "identity");
         assert_eq!(request.headers()[ACCEPT], "application/x-ndjson");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_answer_is_enough_for_a_command_only() {
+    fn a_truncated_answer_is_enough_for_a_command_only() {
         assert!(judged(200, b"{\"ok\":", false, true).is_ok());
         assert!(judged(200, b"{\"id\":", false, false).is_err());
     }

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_matter_where_the_stream_is_chopped() {
+    fn chunk_boundaries_do_not_matter() {
         let crlf = EVENTS.replace('\n', "\r\n");
         for text in [EVENTS, &crlf] {
             let bytes = text.as_bytes();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_is_seen_with_its_last_byte_and_not_with_the_next_one() {
+    async fn a_line_is_delivered_with_its_last_byte() {
         let (bytes, arriving) = mpsc::unbounded_channel::<Result<Vec<u8>, std::io::Error>>();
         let arriving = stream::unfold(arriving, async |mut arriving| {
             arriving.recv().await.map(|chunk| (chunk, arriving))
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_does_not_fit_is_skipped_and_what_is_no_json_ends_the_stream() {
+    async fn mismatched_records_are_skipped_and_invalid_json_ends_the_stream() {
         let text = concat!(
             "7\n[]\n\"x\"\n{}\n{\"type\":3}\n{\"type\":\"gameState\"}\n",
             "{\"error\":\"x\"}\n\n{\"type\":\"opponentGone\",\"gone\":true}\n\n<html>\n"
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_that_are_no_text_are_no_json() {
+    async fn invalid_utf8_is_invalid_json() {
         let mut records = chopped::<Event>(&[b"{\"type\":\"\xff\xfe\"}\n"]);
         let disconnect = records.next().await.unwrap_err();
         assert!(

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_holds_something_else_is_not_quoted() {
+    fn the_content_of_a_wrong_token_file_is_not_quoted() {
         for content in ["lip_two words", "", "lip_\u{fc}ber", "[token]\nx = 1"] {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), content).unwrap();

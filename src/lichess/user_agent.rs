@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_another_form_is_left_out() {
+    fn an_invalid_name_is_left_out() {
         let agent = UserAgent::new(None).unwrap();
         agent.learn_name("no body\r\n");
         assert!(!agent.header().1);

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_complaint_is_made_once_and_the_memory_of_them_is_bounded() {
+    fn a_warning_is_logged_once_and_the_memory_is_bounded() {
         let warnings = WarnOnce::default();
         assert!(warnings.is_new("a".into()));
         assert!(!warnings.clone().is_new("a".into()));

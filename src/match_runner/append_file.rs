@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_death_left_of_a_line_is_cut_off() {
+    fn a_partial_last_line_is_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/lines");
         let (mut lines, text) = AppendFile::open(&path).unwrap();

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn games_are_there_when_it_is_opened_again() {
+    fn games_survive_reopening() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("match.jsonl");
         let (mut journal, games) = Journal::open(&path, &heading(1)).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn another_match_and_rubbish_are_refused() {
+    fn another_match_and_garbage_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("match.jsonl");
         drop(Journal::open(&path, &heading(1)).unwrap());

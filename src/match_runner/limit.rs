@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_are_read_as_the_field_writes_them() {
+    fn clocks_are_read_in_the_usual_notation() {
         let clock = |base, increment| MoveLimit::Clock {
             base: Duration::from_millis(base),
             increment: Duration::from_millis(increment),

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_lose_and_are_told_apart() {
+    fn faults_lose_and_are_distinguished() {
         let mut white = Script::new(&[("g1f3", 0)]);
         let mut black = Script::new(&[("e2e4", 0)]);
         let played = referee(&terms(), &mut white, &mut black);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_called_off_counts_for_nothing() {
+    fn an_aborted_game_counts_for_nothing() {
         let (mut white, mut black) = (Script::new(&[]), Script::new(&[]));
         let mut players = ByColor::<&mut dyn Player> {
             white: &mut white,

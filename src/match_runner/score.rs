@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_counted_with_all_that_belongs_to_it() {
+    fn a_pair_is_counted_completely() {
         let mut score = MatchScore::default();
         let won = game(MatchSide::B, Some(MatchSide::A), GameEnd::Mate);
         let drawn = game(MatchSide::A, None, GameEnd::Threefold);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_words_are_answered_with_what_would_be_right() {
+    fn bad_words_are_rejected_with_the_right_ones() {
         for (text, hint) in [
             ("", "write self"),
             ("selfish", "write self"),

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_core_is_watched_and_the_longest_standstill_of_one_counts() {
+    fn every_core_is_watched_and_the_longest_stall_counts() {
         let stalls = StallDetector::of_this_machine();
         let cores = thread::available_parallelism().unwrap().get();
         if cfg!(target_os = "linux") {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_wakes_far_too_late_tells_how_long_the_machine_stood_still() {
+    fn a_late_wake_up_measures_the_stall() {
         let start = Instant::now();
         let at = |millis| start + Duration::from_millis(millis);
         let mut seen = StallSample::default();

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_played_says_nothing() {
+    fn no_games_give_no_estimate() {
         assert_eq!(Tally::default().estimate(), None);
     }
 
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_other_side_sees_the_same_with_the_sign_turned(
+        fn swapping_sides_negates_the_score(
             pairs in prop::array::uniform5(0u64..400)
         ) {
             let here = tally(pairs);

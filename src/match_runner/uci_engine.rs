@@ -251,7 +251,7 @@ mod tests {
     use crate::rules::ByColor;
 
     #[test]
-    fn a_position_is_told_with_the_moves_that_led_to_it() {
+    fn a_position_is_sent_with_its_moves() {
         let mut game = Game::new();
         let fen = game.position().fen();
         assert_eq!(position(&game), format!("position fen {fen}"));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn each_allowance_is_asked_for_in_its_own_words() {
+    fn each_limit_becomes_its_go_command() {
         let turn = |allowance| TurnTime {
             allowance,
             clocks: ByColor {

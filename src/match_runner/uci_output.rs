@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_info_line_depth_nodes_and_score_are_kept() {
+    fn depth_nodes_and_score_of_an_info_line_are_kept() {
         let line = "info depth 12 seldepth 20 multipv 1 score cp -35 upperbound nodes 4711 nps 9 \
                     pv depth 3 nodes 4";
         let told = InfoFields {
@@ -150,12 +150,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_line_is_too_broken_to_read(line in ".*") {
+        fn no_line_causes_a_panic(line in ".*") {
             read(&line);
         }
 
         #[test]
-        fn no_heap_of_words_is_too_broken_to_read(
+        fn no_sequence_of_words_causes_a_panic(
             words in prop::collection::vec(
                 prop::sample::select(vec![
                     "info", "depth", "nodes", "score", "cp", "mate", "multipv", "1", "-1",

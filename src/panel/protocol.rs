@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_with_more_in_it_is_understood() {
+    fn unknown_fields_of_an_answer_are_ignored() {
         let later = r#"{"ok":true,"text":"","status":{"account":"x","mood":"good"},"more":1}"#;
         let answer: Response = serde_json::from_str(later).unwrap();
         assert_eq!(answer.status.unwrap().account.as_deref(), Some("x"));

@@ -130,7 +130,7 @@ mod tests {
     use crate::bot::channel;
 
     #[tokio::test]
-    async fn a_bad_file_changes_nothing_and_a_good_one_says_what_changed() {
+    async fn a_bad_config_changes_nothing_and_a_good_one_reports_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "[challenge]\nconcurrency = 4\n").unwrap();

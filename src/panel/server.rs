@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn clients_that_say_nothing_do_not_keep_others_out_for_ever() {
+    async fn silent_clients_do_not_block_others_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.sock");
         let (panel, control, commands, reload) = open(&path);

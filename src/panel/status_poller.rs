@@ -116,7 +116,7 @@ mod tests {
     use crate::bot::channel;
 
     #[tokio::test]
-    async fn the_last_answer_is_there_for_everybody() {
+    async fn all_readers_share_the_last_answer() {
         let (control, mut commands) = channel();
         let (watch, watcher) = StatusWatch::new(control);
         assert!(watch.status().is_none());

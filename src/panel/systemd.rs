@@ -158,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn the_watchdog_is_fed_several_times_before_it_bites() {
+    fn the_watchdog_is_notified_several_times_per_period() {
         assert_eq!(pause(None), LONGEST);
         assert_eq!(pause(Some(Duration::from_secs(6))), Duration::from_secs(2));
         assert_eq!(pause(Some(Duration::from_secs(600))), LONGEST);
     }
 
     #[test]
-    fn the_watchdog_starves_while_the_bot_does_not_answer_or_its_engine_fails() {
+    fn the_watchdog_is_not_notified_while_the_bot_hangs_or_its_engine_fails() {
         let (watch, _watcher) = StatusWatch::new(channel().0);
         let silent = watch.clone().in_vain_for(Duration::from_secs(30));
         let health = |watch: &StatusWatch, engine| Health::new(watch.clone(), engine, None);

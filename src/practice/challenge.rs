@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_read_in_any_case_and_told_in_lower_case() {
+    fn reasons_are_read_in_any_case_and_sent_in_lower_case() {
         assert_eq!(Reason::of("tooFast").key, "toofast");
         assert_eq!(Reason::of("NOBOT").key, "nobot");
         assert_eq!(Reason::of("whatever").key, "generic");

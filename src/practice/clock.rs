@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_pays_for_the_first_moves() {
+    fn the_first_moves_cost_no_time() {
         let mut clock = blitz();
         clock.press(Color::White, 1, at(60_000));
         clock.press(Color::Black, 2, at(120_000));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_nought_starts_with_the_increment_but_three_seconds_at_least() {
+    fn a_limit_of_zero_starts_with_the_increment_but_three_seconds_at_least() {
         let start = |increment| {
             Clock::new(
                 TimeControl::Clock {

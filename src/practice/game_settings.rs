@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn nought_plus_one_turns_casual_and_correspondence_is_refused() {
+    fn zero_plus_one_turns_casual_and_rated_correspondence_is_refused() {
         assert_eq!(clock(0, 1).ratable(), RatedCheck::SilentlyCasual);
         assert_eq!(clock(0, 2).ratable(), RatedCheck::Yes);
         assert_eq!(clock(30, 0).ratable(), RatedCheck::Yes);

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_lies_in_it_is_read_before_the_end() {
+    async fn queued_lines_are_read_before_the_end() {
         let outbox = Outbox::holding(vec!["first".to_owned()]);
         outbox.close();
         outbox.push("too late".to_owned());

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_game_is_clean_and_one_that_the_bot_is_to_blame_for_is_not() {
+    fn a_lost_game_is_clean_and_one_lost_by_a_bot_fault_is_not() {
         assert!(report(vec![game(Status::Mate, Some(Color::Black))]).is_clean());
         assert!(report(vec![game(Status::Outoftime, Some(Color::White))]).is_clean());
         assert!(!report(vec![blamed(Status::Outoftime, Some(Color::Black))]).is_clean());

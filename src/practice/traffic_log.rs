@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_too_soon_after_a_limit_is_complained_of() {
+    fn a_call_too_soon_after_a_429_is_a_complaint() {
         let log = log();
         for (endpoint, game) in [(Endpoint::Move, Some("g")), (Endpoint::Events, None)] {
             log.called(call(endpoint, game), Millis(0));
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_answered_so_late_that_it_may_have_been_given_up_counts_from_when_it_came() {
+    fn a_call_answered_very_late_counts_from_its_arrival() {
         for (answered, complaints) in [(1_900, 1), (2_000, 0)] {
             let log = log();
             log.called(call(Endpoint::Move, Some("g")), Millis(0));
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hurried_seconds_are_not_called_too_soon_for_being_counted_in_whole_milliseconds() {
+    fn two_seconds_are_not_too_soon_because_of_rounding_to_milliseconds() {
         let hurried = Duration::from_secs(1) / 60;
         for (gap, complaints) in [(34, 0), (33, 0), (32, 1)] {
             let log = TrafficLog::new(hurried);
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn another_move_for_a_ply_is_a_second_thought_unless_the_first_was_refused() {
+    fn another_move_for_a_ply_is_a_fault_unless_the_first_was_refused() {
         let log = log();
         log.begin("g");
         log.move_sent("g", "", "e2e4", Millis(0));
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_excuses_only_who_was_refused_all_the_time() {
+    fn an_outage_excuses_only_a_client_refused_throughout() {
         let log = log();
         log.outage(Millis(100));
         assert!(log.refused_throughout(Millis(100), Millis(900)));

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_are_kept_apart() {
+    fn rights_are_independent() {
         let mut rights = CastlingRights::NONE;
         rights.grant(Color::White, CastlingSide::Queen);
         rights.grant(Color::Black, CastlingSide::King);

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_that_is_no_board_is_refused_by_name() {
+    fn an_invalid_board_is_rejected_with_the_reason() {
         let field = FenField::Board;
         refused("", field, "missing");
         refused("8/8/8/8 w - - 0 1", field, "4 ranks");
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_men_are_refused_by_name() {
+    fn impossible_pieces_are_rejected_with_the_reason() {
         let field = FenField::Board;
         refused("P7/8/8/8/8/8/8/k6K w - - 0 1", field, "a pawn on a8");
         refused("8/8/8/8/8/8/8/k5pK w - - 0 1", field, "a pawn on g1");
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn the_side_that_waits_may_not_be_in_check() {
+    fn the_side_not_to_move_may_not_be_in_check() {
         let reason = "white is to move but black is in check";
         refused("k7/8/8/8/8/8/8/R6K w - - 0 1", FenField::Turn, reason);
         // Kings that touch are never in check, and a finished game has no one to check.
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_fields_are_refused_by_name() {
+    fn other_bad_fields_are_rejected_with_the_reason() {
         refused("8/8/8/8/8/8/8/k6K", FenField::Turn, "missing");
         refused(
             "8/8/8/8/8/8/8/k6K x - - 0 1",
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lichess_forgives_is_forgiven() {
+    fn what_lichess_accepts_is_accepted() {
         reads_as("8/8/8/8/8/8/8/k6K w - -", "8/8/8/8/8/8/8/k6K w - - 0 1");
         reads_as("8/8/8/8/8/8/8/k6K w - - 7", "8/8/8/8/8/8/8/k6K w - - 7 1");
         reads_as(
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn the_en_passant_square_stands_only_for_a_legal_capture() {
+    fn the_en_passant_square_requires_a_legal_capture() {
         let kept = "rnbqkbnr/1pp1pppp/p7/3pP3/8/8/PPPP1PPP/RNBQKBNR w KQkq d6 0 3";
         reads_as(kept, kept);
         reads_as(
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_where_and_what() {
+    fn an_error_names_field_and_reason() {
         let error = Position::from_fen("8/8/8/8/8/8/8/8 w - - 0 1").unwrap_err();
         let text = "fen, board (field 1): no king at all; at least one side has its king";
         assert_eq!(error.to_string(), text);

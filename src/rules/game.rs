@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_word_is_named_with_its_place() {
+    fn a_bad_word_is_named_with_its_position() {
         let error = Game::from_uci_moves("e2e4 e7e5 e1e3 a2a3").unwrap_err();
         assert_eq!((error.ply, error.token.as_str()), (2, "e1e3"));
         assert_eq!(

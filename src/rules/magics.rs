@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn men_off_the_lines_do_not_matter() {
+    fn pieces_off_the_lines_do_not_matter() {
         let occupied = Bitboard(0x0012_3456_789a_bcde);
         for square in Square::all() {
             let rook = walk(square.index() as i8, occupied.0, STRAIGHTS);

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_go_with_their_rooks_whoever_blows_them_up() {
+    fn rights_are_lost_with_their_rooks() {
         plays(
             "4k3/1b6/8/8/8/8/6P1/4K2R b K - 0 1",
             "b7g2",
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn passing_changes_the_side_and_keeps_the_board() {
+    fn a_null_move_changes_only_the_side() {
         let position = Position::default();
         let passed = position.pass();
         assert_eq!(passed.turn(), crate::rules::Color::Black);

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn little_material_is_drawn() {
+    fn insufficient_material_is_drawn() {
         assert!(is_drawn("8/8/4k3/8/8/3K4/8/8 w - - 0 1"));
         assert!(is_drawn("8/8/4k3/8/8/3K4/8/6N1 w - - 0 1"));
         assert!(is_drawn("8/8/4k3/8/8/3K4/8/3R4 w - - 0 1"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_material_is_played_on() {
+    fn sufficient_material_is_played_on() {
         assert!(!is_drawn("8/8/4k3/8/8/3K4/8/4NNN1 w - - 0 1"));
         assert!(!is_drawn("8/8/4k3/8/8/3K4/8/3Q4 w - - 0 1"));
         assert!(!is_drawn("8/8/4k3/8/8/3K4/8/4BB2 w - - 0 1"));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn rammed_pawns_are_drawn_unless_something_can_give() {
+    fn blocked_pawns_are_drawn_unless_something_can_move() {
         assert!(is_drawn("8/8/4k3/3p4/3P4/8/4K3/8 w - - 0 1"));
         assert!(is_drawn("8/8/4k3/3p4/3P4/3P4/4K3/8 w - - 0 1"));
         assert!(is_drawn("8/8/4k3/3p4/3P4/8/4K3/4B3 w - - 0 1"));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_have_their_order() {
+    fn endings_have_their_precedence() {
         let exploded = Some(Outcome::Win {
             winner: Color::Black,
             by: Win::Explosion,

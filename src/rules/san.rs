@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_legal_twins_are_told_apart() {
+    fn only_legal_duplicates_are_disambiguated() {
         san("4k3/8/8/8/4r3/8/4R3/R3K3 w Q - 0 1", "a1a2", "Ra2");
         san("7k/8/8/8/8/5N2/3p4/1N3K2 w - - 0 1", "b1d2", "Nbxd2");
         san("7k/8/8/R7/8/8/8/R5K1 w - - 0 1", "a1a3", "R1a3");
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn small_slips_are_forgiven_and_doubt_is_not() {
+    fn small_slips_are_accepted_and_ambiguity_is_not() {
         let position = Position::default();
         for text in ["Nf3", "Ngf3", "Ng1f3", "Nf3+", "Nf3!?", "Nxf3"] {
             assert_eq!(

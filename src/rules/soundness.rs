@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_position_of_random_games_is_out_of_step() {
+    fn positions_of_random_games_are_consistent() {
         let mut rng = fastrand::Rng::with_seed(9);
         for _ in 0..100 {
             let mut position = Position::default();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_step_is_found() {
+    fn inconsistencies_are_found() {
         let good = Position::default();
         let mut key = good;
         key.key ^= 1;

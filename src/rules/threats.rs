@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_man_beside_the_enemy_king_is_a_fuse() {
+    fn a_piece_beside_the_enemy_king_is_a_target() {
         let position = at("rnb1kbnr/ppp1pppp/8/3q4/8/7P/PPPP1PP1/RNBQKBNR b KQkq - 0 1");
         assert!(position.can_explode());
         assert!(!position.is_threatened());
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_man_beside_both_kings_is_none() {
+    fn a_piece_beside_both_kings_is_no_target() {
         let position = at("8/8/8/8/1p1R4/kK6/8/8 w - - 0 1");
         assert!(!position.can_explode());
         assert!(at("8/8/8/8/8/1p1R4/k7/1K6 w - - 0 1").can_explode());

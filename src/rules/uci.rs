@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_nonsense_from_illegal_moves() {
+    fn errors_distinguish_garbage_from_illegal_moves() {
         let position = Position::default();
         for text in [
             "", "e2", "e2e", "e2e9", "e2e4x", "e2e4qq", "0000", "é2e4", "e2-e4",

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_goes_from_any_format_to_the_last_and_keeps_its_rows() {
+    fn a_file_migrates_from_any_format_and_keeps_its_rows() {
         let last = schema(STEPS);
         for from in 0..=3 {
             let mut db = Connection::open_in_memory().unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_other_programs_are_told_apart_and_left_alone() {
+    fn files_of_other_programs_are_recognized_and_left_alone() {
         let mut db = Connection::open_in_memory().unwrap();
         db.execute_batch("CREATE TABLE theirs (x)").unwrap();
         let ours = schema(STEPS);

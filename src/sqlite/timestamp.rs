@@ -104,7 +104,7 @@ mod tests {
     const DAY: u64 = 24 * 3600 * 1000;
 
     #[test]
-    fn a_moment_is_shown_as_the_time_of_its_day() {
+    fn a_time_is_shown_as_time_of_day() {
         let moment = Timestamp::from_millis(DAY * 20_000 + (21 * 60 + 40) * 60_000 + 59_999);
         assert_eq!(moment.to_string(), "21:40");
         assert_eq!(Timestamp::default().to_string(), "00:00");

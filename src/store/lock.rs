@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_taken_once_and_the_refusal_names_the_process() {
+    fn a_folder_is_locked_once_and_the_error_names_the_process() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/data");
         let lock = Lock::take(&path).unwrap();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_of_rubbish_is_no_hindrance() {
+    fn a_garbage_lock_file_does_not_matter() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(LOCK_FILE), [0xff; 99]).unwrap();
         let lock = Lock::take(folder.path()).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_named() {
+    fn a_folder_that_cannot_be_created_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();

@@ -144,7 +144,7 @@ fn open(folder: &Path) -> State {
 }
 
 #[test]
-fn everything_comes_back_as_it_was_kept() {
+fn everything_reads_back_as_stored() {
     let folder = tempfile::tempdir().unwrap();
     let (store, nothing) = Store::open(folder.path()).unwrap();
     assert_eq!(nothing, State::default());
@@ -155,7 +155,7 @@ fn everything_comes_back_as_it_was_kept() {
 }
 
 #[test]
-fn what_ends_is_gone() {
+fn expired_rows_are_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(folder.path()).unwrap();
     store.write_all(everything().0);
@@ -226,7 +226,7 @@ const ROWS: &str = "
 ";
 
 #[test]
-fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
+fn a_file_of_any_earlier_format_is_migrated_completely() {
     let known = SCHEMA.known();
     for format in 1..=known {
         let folder = tempfile::tempdir().unwrap();
@@ -249,7 +249,7 @@ fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
 }
 
 #[test]
-fn a_step_that_is_out_is_never_changed() {
+fn a_released_migration_never_changes() {
     // Existing files went through these steps; a later change gets a step of its own.
     let out: [u32; 1] = [0x2ab1_6060];
     let steps = SCHEMA.steps.iter();
@@ -324,7 +324,7 @@ fn is_beginning(notes: &[String]) -> bool {
 }
 
 #[test]
-fn a_log_cut_anywhere_leaves_a_readable_beginning() {
+fn a_truncated_log_leaves_a_readable_prefix() {
     let (db, log) = killed(12);
     assert_eq!(notes_in(&db, &log).unwrap().len(), 12);
     let mut longest = 0;
@@ -340,7 +340,7 @@ fn a_log_cut_anywhere_leaves_a_readable_beginning() {
 }
 
 #[test]
-fn rubbish_behind_or_in_the_log_leaves_a_readable_beginning() {
+fn garbage_in_the_log_leaves_a_readable_prefix() {
     let (db, log) = killed(12);
     for rubbish in [&[0_u8; 5000][..], &[0xff; 5000], &log[32..4000]] {
         let longer = [&log[..], rubbish].concat();
@@ -385,7 +385,7 @@ fn a_damaged_file_is_an_error_and_never_a_panic() {
 }
 
 #[test]
-fn a_row_counts_where_its_record_does() {
+fn a_row_has_the_result_of_its_record() {
     for status in Status::ALL.iter().copied().chain([Status::Unknown]) {
         let mut drawn = game(1, "foe", now());
         drawn.status = status.as_str().to_owned();
@@ -396,7 +396,7 @@ fn a_row_counts_where_its_record_does() {
 }
 
 #[test]
-fn old_results_go_but_the_last_two_of_each_opponent_stay() {
+fn old_results_are_deleted_except_the_last_two_of_each_opponent() {
     let folder = tempfile::tempdir().unwrap();
     let mut disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     let mut changes: Vec<Change> = (0..10)
@@ -420,7 +420,7 @@ fn old_results_go_but_the_last_two_of_each_opponent_stay() {
 }
 
 #[test]
-fn a_clock_years_ahead_does_not_cost_everything() {
+fn a_clock_years_ahead_does_not_delete_everything() {
     let folder = tempfile::tempdir().unwrap();
     let mut disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     let games = (0..10).map(|n| Change::Result(game(n, "foe", now().before(DAY * n as u32))));
@@ -434,7 +434,7 @@ fn a_clock_years_ahead_does_not_cost_everything() {
 }
 
 #[test]
-fn a_rating_told_later_is_added_to_its_game() {
+fn a_later_rating_change_is_added_to_its_game() {
     let folder = tempfile::tempdir().unwrap();
     let (store, _) = Store::open(folder.path()).unwrap();
     let at = Timestamp::from(std::time::SystemTime::now());
@@ -464,7 +464,7 @@ impl Backend for Full {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_said_and_what_waited_is_kept_once_there_is_room() {
+async fn a_full_disk_is_reported_and_queued_writes_follow_once_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
     let disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
     disk.limit(disk.pages());
@@ -499,7 +499,7 @@ impl Backend for Hung {
 }
 
 #[tokio::test]
-async fn a_disk_that_hangs_holds_nobody_up_for_long() {
+async fn a_hanging_disk_blocks_no_one_for_long() {
     let (answer, hung) = mpsc::channel();
     let store = Store::start(Hung(hung), None, Duration::from_millis(20)).unwrap();
     for n in 0..1000 {
@@ -511,7 +511,7 @@ async fn a_disk_that_hangs_holds_nobody_up_for_long() {
 }
 
 #[test]
-fn what_waits_is_bounded_and_the_latest_word_counts() {
+fn the_queue_is_bounded_and_the_latest_value_counts() {
     let mut tray = super::store::Batch::default();
     for n in 0..60_000 {
         tray.put(note(&n.to_string(), "first"));

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_no_tables() {
+    fn other_names_are_not_tables() {
         for name in ["", "KQ", "QvK", "KKvK", "KXvK", "KQvKvK", "kqvk", "Kv"] {
             assert_eq!(Material::named(name), None, "{name}");
         }

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_with_an_explosion_at_hand_are_left_out() {
+    fn positions_with_a_king_explosion_are_left_out() {
         // The knight on g5 could take f7 and blow up the king.
         assert_eq!(used("g1f3 a7a6 f3g5 a6a5 h2h3", 10), [0, 1, 2, 3]);
     }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_are_the_same_whatever_the_threads_and_the_stops() {
+    fn the_files_do_not_depend_on_threads_or_stops() {
         let (one, other) = (
             tempfile::tempdir().expect("a folder"),
             tempfile::tempdir().expect("a folder"),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn games_of_other_nodes_do_not_count_but_are_refused() {
+    fn games_with_other_node_limits_are_rejected() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut task = task(folder.path(), 1, 1);
         let never = AtomicBool::new(false);

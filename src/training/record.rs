@@ -182,7 +182,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_cut_and_every_flipped_bit_is_seen() {
+    fn every_truncation_and_flipped_bit_is_detected() {
         let mut bytes = Vec::new();
         short_game().write(&mut bytes);
         for end in 0..bytes.len() {
@@ -196,7 +196,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_game_whose_length_was_changed_is_told_from_a_cut_one() {
+    fn a_changed_length_differs_from_a_truncated_game() {
         let mut bytes = Vec::new();
         short_game().write(&mut bytes);
         for end in 0..bytes.len() {

@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_position_and_its_twin_of_the_other_colour_are_one_sample() {
+    fn a_position_and_its_colour_flip_are_one_sample() {
         let black = sample(FEN, -230, GameResult::Lost);
         let white = sample(TWIN, 230, GameResult::Won);
         assert_eq!(black, white);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_side_to_move_sees_its_own_men_below() {
+    fn the_side_to_move_sees_its_own_pieces_below() {
         let sample = sample(FEN, 0, GameResult::Drawn);
         let king = |mine| {
             let man = sample
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_is_named_with_the_place() {
+    fn a_bad_file_is_named_with_the_offset() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.samples");
         let good = sample(FEN, 5, GameResult::Won);

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_is_settled_by_scores_that_last() {
+    fn a_game_is_adjudicated_by_lasting_scores() {
         let mut verdict = Adjudication::default();
         let said: Vec<_> = (0..5).map(|_| verdict.add(-2100, 20)).collect();
         assert_eq!(said[3..], [None, Some(GameResult::Lost)]);

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_cut_at_any_byte_keeps_its_whole_games_and_goes_on() {
+    fn a_shard_cut_at_any_byte_keeps_its_whole_games_and_continues() {
         let (folder, path) = shard_of(3);
         let whole = fs::read(&path).expect("a file");
         let length = (whole.len() - HEAD) / 3;
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flaw_is_named_with_its_place() {
+    fn a_flaw_is_named_with_its_offset() {
         let (_folder, path) = shard_of(2);
         let mut bytes = fs::read(&path).expect("a file");
         let second = HEAD + (bytes.len() - HEAD) / 2;
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_of_the_first_days_without_a_sum_in_front_is_read_and_continued() {
+    fn a_first_format_shard_without_a_checksum_is_read_and_continued() {
         let (folder, path) = shard_of(2);
         let mut bytes = fs::read(&path).expect("a file");
         bytes[28..HEAD].fill(0);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_of_games_is_refused() {
+    fn a_file_without_games_is_rejected() {
         let (folder, path) = shard_of(0);
         fs::write(&path, [b'x'; 40]).expect("a file");
         let error = ShardReader::open(&path).expect_err("no shard").to_string();

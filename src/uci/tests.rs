@@ -118,7 +118,7 @@ impl Talk {
 }
 
 #[test]
-fn an_evaluation_can_be_chosen_and_a_bad_choice_keeps_the_old_one() {
+fn an_evaluation_can_be_selected_and_a_bad_choice_keeps_the_old_one() {
     let shape = Shape {
         layout: Layout::Plain,
         hidden: 32,
@@ -287,7 +287,7 @@ fn an_info_line_has_every_field() {
 }
 
 #[test]
-fn it_is_ready_while_it_thinks() {
+fn isready_is_answered_during_a_search() {
     let talk = Talk::start();
     talk.say("position startpos");
     talk.say("go infinite");
@@ -332,7 +332,7 @@ fn a_search_without_an_end_is_stopped_by_the_end_of_the_input() {
 }
 
 #[test]
-fn a_mate_asked_for_ends_the_search_with_its_length() {
+fn go_mate_ends_with_the_length_of_the_mate() {
     let position = "position fen rnb1k1nr/pp1pppbp/1qp5/6p1/8/PP1P3P/1BPKPPP1/RNQ2BNR b kq - 2 7";
     for threads in THREADS {
         let text = talk(&format!("{threads}\n{position}\ngo mate 2\n"));
@@ -407,7 +407,7 @@ fn unknown_options_and_bad_values_are_harmless() {
 }
 
 #[test]
-fn nonsense_is_survived() {
+fn garbage_input_is_ignored() {
     let mut random = fastrand::Rng::with_seed(3);
     let words = [
         "position",
@@ -455,7 +455,7 @@ fn nonsense_is_survived() {
 }
 
 #[test]
-fn tables_that_cannot_be_opened_are_named_and_the_engine_goes_on() {
+fn unreadable_tables_are_named_and_the_engine_continues() {
     let folder = tempfile::tempdir().unwrap();
     let text = talk(&format!(
         "uci\nsetoption name SyzygyPath value /no/such/tables\n\

@@ -149,7 +149,7 @@ fn check_names_what_the_website_must_have_set() {
 }
 
 #[test]
-fn check_goes_on_where_the_server_does_not_test_tokens() {
+fn check_continues_if_the_server_does_not_test_tokens() {
     let server = Server::start(HashMap::from([("/api/account", (200, BOT.to_owned()))]));
     let (status, out, err) = ask(&server.url, &["check"], "");
     assert_eq!(status, Some(0), "{err}");

@@ -110,7 +110,7 @@ fn is_over(event: &BotEvent, wanted: AlertKind) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_again() {
+async fn a_token_rejected_at_runtime_is_an_alert_until_it_is_accepted_again() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     let mut bot = Running::start(&server, &token);
@@ -135,7 +135,7 @@ async fn a_token_that_is_refused_while_it_runs_is_an_alarm_until_it_is_taken_aga
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_that_ends_again_and_again_is_an_alarm_until_it_stays() {
+async fn a_repeatedly_ending_stream_is_an_alert_until_it_stays_open() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     for _ in 0..3 {
@@ -154,7 +154,7 @@ async fn a_stream_that_ends_again_and_again_is_an_alarm_until_it_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_programs_on_one_account_say_so_and_do_not_fight() {
+async fn two_programs_on_one_account_raise_an_alert_and_do_not_fight() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     let mut one = Running::start(&server, &token);

@@ -33,7 +33,7 @@ async fn end_of_game(news: &mut Receiver<Event>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whom_the_operator_names_is_challenged() {
+async fn a_named_opponent_is_challenged() {
     let server = server().await;
     let partner = server.invite(Partner::Random, Duration::ZERO);
     let bot = Running::start(&server, "").await;

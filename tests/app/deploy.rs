@@ -209,7 +209,7 @@ fn faults(known: &BTreeMap<String, Labels>, expression: &str, shown: &str) -> Ve
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_figure_of_the_dashboard_and_the_alert_rules_is_told() {
+async fn every_metric_of_the_dashboard_and_the_alert_rules_exists() {
     let server = server().await;
     let bot = Watched::start(&server, "", &[]);
     let scrape = || bot.get("/metrics").map_or(String::new(), |it| it.1);
@@ -245,7 +245,7 @@ async fn every_figure_of_the_dashboard_and_the_alert_rules_is_told() {
 }
 
 #[test]
-fn the_alert_rules_do_what_their_tests_say() {
+fn the_alert_rules_pass_their_tests() {
     for command in [
         ["check", "rules", "alerts.yml"],
         ["test", "rules", "alerts.test.yml"],
@@ -258,7 +258,7 @@ fn the_alert_rules_do_what_their_tests_say() {
         let Ok(ran) = ran else {
             let _ = writeln!(
                 io::stderr(),
-                "SKIPPED the_alert_rules_do_what_their_tests_say: no promtool"
+                "SKIPPED the_alert_rules_pass_their_tests: no promtool"
             );
             return;
         };
@@ -276,7 +276,7 @@ fn the_alert_rules_do_what_their_tests_say() {
 }
 
 #[test]
-fn one_unit_and_one_for_many_differ_in_names_alone() {
+fn the_single_and_the_template_unit_differ_in_names_only() {
     let body = |name: &str| {
         let text = deployed(name);
         let start = text.find("[Unit]").expect("a unit");
@@ -286,7 +286,7 @@ fn one_unit_and_one_for_many_differ_in_names_alone() {
 }
 
 #[test]
-fn whoever_stops_the_bot_waits_for_its_games() {
+fn stopping_the_service_waits_for_its_games() {
     let drain = Config::default().shutdown.drain.as_secs();
     let unit = deployed("megaton.service");
     let seconds = unit
@@ -301,7 +301,7 @@ fn whoever_stops_the_bot_waits_for_its_games() {
 }
 
 #[test]
-fn the_compose_file_fits_the_image_and_what_lies_beside_it() {
+fn the_compose_file_matches_the_image_and_its_files() {
     let image = fs::read_to_string(root().join("Dockerfile")).expect("Dockerfile");
     let compose = yaml("compose.yaml");
     let bot = &compose["services"]["megaton"];

@@ -41,7 +41,7 @@ fn a_challenge_within_the_rules_is_accepted_with_status_0() {
 }
 
 #[test]
-fn every_objection_is_told_with_status_1() {
+fn every_violation_is_printed_with_status_1() {
     let folder = folder(
         "[challenge]\nblock = [\"file:foes.txt\", \"file:nowhere.txt\"]\n\
          [challenge.humans]\nrated = false\nmax_base = 60\n",
@@ -69,7 +69,7 @@ fn every_objection_is_told_with_status_1() {
 }
 
 #[test]
-fn stdin_is_read_and_what_is_no_challenge_ends_with_status_2() {
+fn stdin_is_read_and_an_invalid_challenge_ends_with_status_2() {
     let folder = folder("");
     let fed = |text: &str| {
         let mut child = command(&["explain-challenge", "-"])

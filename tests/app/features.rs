@@ -46,7 +46,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[test]
-fn every_row_stands_on_the_page_once() {
+fn every_row_is_on_the_page_once() {
     let mut counted = BTreeMap::new();
     for row in rows().into_iter().filter(|row| row.id != BEYOND) {
         *counted.entry(row.id).or_insert(0) += 1;
@@ -60,7 +60,7 @@ fn every_row_stands_on_the_page_once() {
 }
 
 #[test]
-fn what_a_row_names_is_there() {
+fn whatever_a_row_names_exists() {
     for row in rows() {
         let known = ["yes", "other", "not yet", "no"].contains(&row.state.as_str());
         assert!(known, "{}: {}", row.id, row.state);

@@ -53,8 +53,8 @@ fn namespace(folder: &Path) -> Result<&'static str, String> {
 }
 
 #[test]
-fn a_full_disk_costs_no_game_and_nothing_that_was_kept() {
-    let name = "a_full_disk_costs_no_game_and_nothing_that_was_kept";
+fn a_full_disk_loses_no_game_and_no_stored_record() {
+    let name = "a_full_disk_loses_no_game_and_no_stored_record";
     let folder = tempfile::tempdir().expect("a folder");
     let flags = match namespace(folder.path()) {
         Ok(flags) => flags,
@@ -79,8 +79,8 @@ fn a_full_disk_costs_no_game_and_nothing_that_was_kept() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_said_before_anything_is_begun() {
-    let name = "a_folder_that_cannot_be_written_is_said_before_anything_is_begun";
+fn an_unwritable_folder_is_reported_before_anything_starts() {
+    let name = "an_unwritable_folder_is_reported_before_anything_starts";
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     fs::create_dir(&data).expect("a folder");

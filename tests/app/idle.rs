@@ -231,7 +231,7 @@ fn archive_in(folder: &tempfile::TempDir) -> PathBuf {
 
 // One thread: its log is that of everyone here.
 #[tokio::test]
-async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_played() {
+async fn at_midnight_the_day_is_summarized_and_old_games_are_pruned_while_idle() {
     let log = Log::default();
     let _log = log.of_this_thread();
     let folder = tempfile::tempdir().expect("a folder");
@@ -329,7 +329,7 @@ async fn at_midnight_a_day_is_summed_up_and_what_is_old_goes_once_nothing_is_pla
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_look_ends_when_a_game_begins_and_goes_on_after_it() {
+async fn a_game_review_pauses_while_a_game_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = archive_in(&folder);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);

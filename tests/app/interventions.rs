@@ -8,7 +8,7 @@ use super::program::{command, ran};
 use super::told::{BOT, Opponent, Running, server, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_are_called_off_and_given_up_by_command() {
+async fn games_are_aborted_and_resigned_by_command() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     let (code, _, err) = bot.tell(&["abort", "nosuch12"]);
@@ -43,7 +43,7 @@ async fn games_are_called_off_and_given_up_by_command() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_blocked_by_command_is_declined_until_that_is_undone() {
+async fn a_player_blocked_by_command_is_declined_until_unblocked() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     let other = Opponent::new(&server);
@@ -69,7 +69,7 @@ async fn who_is_blocked_by_command_is_declined_until_that_is_undone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_is_taken_back_by_command() {
+async fn a_challenge_is_withdrawn_by_command() {
     let server = server().await;
     let bot = Running::start(&server, "").await;
     let other = Opponent::new(&server);
@@ -141,7 +141,7 @@ async fn a_first_run_writes_a_config_that_plays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_first_run_uses_the_token_that_is_there() {
+async fn a_first_run_uses_an_existing_token() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     let folder = tempfile::tempdir().expect("a folder");

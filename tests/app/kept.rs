@@ -113,7 +113,7 @@ async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kill_costs_the_archive_nothing_and_its_record_goes_on() {
+async fn a_kill_costs_the_archive_nothing_and_the_record_continues() {
     let ground = Ground::new().await;
     let schedule = schedule(1, 1, Partner::Random);
     let mut first = ground.run();

@@ -20,7 +20,7 @@ fn with(games: u64) -> Ground {
 }
 
 #[test]
-fn who_did_not_say_how_many_is_told_that_there_are_more() {
+fn a_truncated_list_says_that_there_are_more() {
     let ground = with(31);
     let shown = ground.run(&["games"]);
     assert_eq!(shown.stdout.lines().count(), 31, "{}", shown.stdout);

@@ -197,7 +197,7 @@ fn events_are_listed_in_three_forms_and_by_every_filter() {
 }
 
 #[test]
-fn what_cannot_be_asked_for_is_named() {
+fn invalid_filters_are_named() {
     let ground = with_notes();
     for (wrong, said) in [
         (&["challenges", "--since", "yesterday"][..], "yesterday"),

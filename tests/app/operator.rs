@@ -72,7 +72,7 @@ async fn heard(other: &Opponent, game: &GameId) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watched_status_is_told_again_and_again_until_the_bot_ends() {
+async fn a_watched_status_is_repeated_until_the_bot_ends() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     let mut watching = command(&["status", "--json", "--watch", "1", "--config"])
@@ -96,7 +96,7 @@ async fn a_watched_status_is_told_again_and_again_until_the_bot_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_status_tells_how_the_streams_are() {
+async fn the_status_shows_the_streams() {
     let server = server().await;
     let bot = Running::start(&server, "").await;
     let other = Opponent::new(&server);
@@ -136,7 +136,7 @@ async fn the_status_tells_how_the_streams_are() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_config_that_is_broken_keeps_nobody_from_the_bot() {
+async fn a_broken_config_does_not_lock_the_operator_out() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     let good = fs::read_to_string(bot.config()).expect("a config");
@@ -176,7 +176,7 @@ async fn a_config_that_is_broken_keeps_nobody_from_the_bot() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_config_that_is_not_there_is_an_error() {
+async fn a_missing_config_is_an_error() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     fs::remove_file(bot.config()).expect("it was there");

@@ -75,11 +75,11 @@ fn command_lines(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_lies_about_at_the_top() {
+fn the_top_level_holds_only_what_belongs_there() {
     let Some(files) = tracked() else {
         let _ = writeln!(
             io::stderr(),
-            "SKIPPED nothing_lies_about_at_the_top: no git checkout"
+            "SKIPPED the_top_level_holds_only_what_belongs_there: no git checkout"
         );
         return;
     };
@@ -152,7 +152,7 @@ fn told(line: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 #[test]
-fn every_command_of_the_papers_exists() {
+fn every_command_in_the_docs_exists() {
     for (paper, least) in [("README.md", 6), ("docs/operating.md", 20)] {
         let text = fs::read_to_string(root().join(paper)).expect(paper);
         let mut lines = command_lines(&text);
@@ -177,7 +177,7 @@ fn every_command_of_the_papers_exists() {
 }
 
 #[test]
-fn the_links_of_the_papers_lead_somewhere() {
+fn every_link_in_the_docs_resolves() {
     for paper in ["README.md", "docs/architecture.md", "docs/operating.md"] {
         let path = root().join(paper);
         let text = fs::read_to_string(&path).expect(paper);

@@ -159,7 +159,7 @@ fn a_token_in_the_config_is_not_repeated() {
 }
 
 #[test]
-fn a_table_that_no_memory_holds_is_refused() {
+fn a_hash_size_beyond_memory_is_rejected() {
     let ran = check_config("[engine]\nhash = 65536\n");
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total = memory
@@ -167,7 +167,7 @@ fn a_table_that_no_memory_holds_is_refused() {
         .nth(1)
         .and_then(|kb| kb.parse::<usize>().ok());
     if total.is_none_or(|kb| kb / 1024 >= 65536) {
-        let name = "a_table_that_no_memory_holds_is_refused";
+        let name = "a_hash_size_beyond_memory_is_rejected";
         let _ = writeln!(io::stderr(), "SKIPPED {name}: this machine could hold it");
         return;
     }
@@ -193,7 +193,7 @@ fn the_example_config_passes_the_check() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     for arguments in [
         &["--help"][..],
         &["check", "--offline"],

@@ -234,7 +234,7 @@ fn games_are_listed_in_three_forms_and_by_every_filter() {
 }
 
 #[test]
-fn a_game_is_shown_with_board_graphs_and_what_became_of_it() {
+fn a_game_is_shown_with_board_graphs_and_result() {
     let ground = Ground::with_games();
     let shown = ground.told(&["game", "won00001", "--ascii"]);
     for expected in [
@@ -286,7 +286,7 @@ fn a_game_is_shown_with_board_graphs_and_what_became_of_it() {
 }
 
 #[test]
-fn what_is_exported_is_imported_again_once() {
+fn exported_games_are_imported_once() {
     let ground = Ground::with_games();
     let pgn = ground.file("all.pgn");
     let told = ground.run(&["export", "--out", &pgn, "--lines"]);
@@ -332,7 +332,7 @@ fn what_is_exported_is_imported_again_once() {
 }
 
 #[test]
-fn a_game_by_its_id_is_exported_whatever_it_is_and_no_filter_is_passed_over() {
+fn a_game_is_exported_by_id_unless_a_filter_excludes_it() {
     let ground = Ground::with_games();
     for filter in [&["--result", "loss"][..], &["--since", "7d"]] {
         let ran = ground.run(&[&["export", "won00001"], filter].concat());
@@ -377,7 +377,7 @@ fn the_losing_move_that_was_found_stands_in_the_export() {
 }
 
 #[test]
-fn whoever_lets_go_of_details_is_told_where_games_were_imported() {
+fn pruning_details_warns_where_games_were_imported() {
     let ground = Ground::with_games();
     let pgn = ground.file("all.pgn");
     ground.told(&["export", "--out", &pgn]);
@@ -392,7 +392,7 @@ fn whoever_lets_go_of_details_is_told_where_games_were_imported() {
 }
 
 #[test]
-fn garbage_in_a_pgn_is_named_and_the_rest_is_taken() {
+fn garbage_in_a_pgn_is_named_and_the_rest_is_imported() {
     let ground = Ground::with_games();
     let text = ground.told(&["export", "--result", "win"]);
     let good = text.replace("won00001", "fresh001");
@@ -436,7 +436,7 @@ fn garbage_in_a_pgn_is_named_and_the_rest_is_taken() {
 }
 
 #[test]
-fn statistics_are_told_in_tables_json_and_csv() {
+fn statistics_are_printed_as_tables_json_and_csv() {
     let ground = Ground::with_games();
     let table = ground.told(&["stats", "--ascii"]);
     for expected in [
@@ -463,7 +463,7 @@ fn statistics_are_told_in_tables_json_and_csv() {
 }
 
 #[test]
-fn a_backup_can_be_looked_into_and_what_is_old_goes_when_told() {
+fn a_backup_is_readable_and_old_games_are_pruned_on_command() {
     let ground = Ground::with_games();
     let copy = ground.file("copy.db");
     assert!(ground.told(&["backup", &copy]).contains("copy.db"));
@@ -502,7 +502,7 @@ fn a_backup_can_be_looked_into_and_what_is_old_goes_when_told() {
 }
 
 #[test]
-fn an_archive_that_cannot_be_used_is_named_and_stays() {
+fn an_unusable_archive_is_named_and_left_alone() {
     let ground = Ground::new();
     let ran = ground.run(&["games"]);
     assert_eq!(ran.status, Some(2));

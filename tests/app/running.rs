@@ -92,7 +92,7 @@ fn answers(account: (u16, &str), stream: (u16, &str)) -> Server {
 }
 
 #[test]
-fn run_waits_for_its_network_and_leaves_when_told() {
+fn run_waits_for_its_network_and_ends_on_a_signal() {
     let closed = TcpListener::bind("127.0.0.1:0")
         .expect("a port")
         .local_addr()
@@ -142,7 +142,7 @@ fn run_ends_at_once_where_waiting_cannot_help() {
 }
 
 #[test]
-fn an_end_by_an_error_is_told_to_the_webhook_first() {
+fn a_fatal_error_reaches_the_webhook_first() {
     let server = answers((401, r#"{"error":"No such token"}"#), (200, ""));
     let hook = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = hook.local_addr().expect("an address");

@@ -146,13 +146,13 @@ fn modules_keep_within_their_size() {
 }
 
 #[test]
-fn lines_are_counted_as_they_are_meant() {
+fn code_lines_are_counted_correctly() {
     let text = "//! Head.\n\nuse a::b;\n// why\nfn f() {\n    g(); // why\n}\n\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
     assert_eq!(code_lines(text), 4);
 }
 
 #[test]
-fn no_file_has_a_metaphor_for_a_name() {
+fn no_file_is_named_by_a_metaphor() {
     for (name, _) in files() {
         let old = name
             .split('/')
@@ -166,7 +166,7 @@ fn no_file_has_a_metaphor_for_a_name() {
 }
 
 #[test]
-fn a_name_belongs_to_few_types() {
+fn few_types_share_a_name() {
     let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (name, path) in files().iter().filter(|(name, _)| !is_test_file(name)) {
         let text = fs::read_to_string(path).expect("source is text");
@@ -203,6 +203,6 @@ fn a_name_belongs_to_few_types() {
 }
 
 #[test]
-fn the_source_lies_where_it_is_looked_for() {
+fn the_source_is_where_it_is_expected() {
     assert!(files().len() > 100 && Path::new(&source()).is_dir());
 }

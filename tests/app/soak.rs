@@ -3,7 +3,7 @@
 use super::program::megaton;
 
 #[test]
-fn two_hundred_games_under_every_fault_are_not_lost_through_us() {
+fn two_hundred_games_under_every_fault_are_not_lost_by_bot_faults() {
     // Slower than the command's own speed: this shares its cores with other tests.
     let ran = megaton(&["soak", "--games", "200", "--speed", "20", "--seed", "3"]);
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
@@ -19,7 +19,7 @@ fn two_hundred_games_under_every_fault_are_not_lost_through_us() {
 }
 
 #[test]
-fn a_soak_says_what_happened_and_names_its_kinds() {
+fn a_soak_reports_results_and_fault_kinds() {
     let ran = megaton(&["soak", "--games", "8", "--faults", "lose-reply,break"]);
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("8 of 8 games: "), "{}", ran.stdout);

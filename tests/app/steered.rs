@@ -133,7 +133,7 @@ impl Steered {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_order_over_http_is_carried_out_or_refused_with_a_reason_and_written_down() {
+async fn every_command_over_http_is_run_or_refused_with_a_reason_and_logged() {
     let server = server().await;
     let mut steered = Steered::start(&server).await;
     let other = Opponent::new(&server);
@@ -342,7 +342,7 @@ fn orders(game: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_order_of_a_stranger_changes_anything() {
+async fn no_unauthenticated_command_changes_anything() {
     let server = server().await;
     let mut steered = Steered::start(&server).await;
     let other = Opponent::new(&server);

@@ -226,7 +226,7 @@ async fn a_first_run_asks_and_never_shows_the_token() {
 }
 
 #[test]
-fn whoever_leaves_at_the_hidden_question_has_a_terminal_that_shows_again() {
+fn leaving_the_hidden_prompt_restores_the_terminal_echo() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut terminal = Terminal::start(command(&["init"]).current_dir(folder.path()));
     for prompt in [
@@ -297,7 +297,7 @@ async fn a_bot_ends_only_after_a_yes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_game_is_called_off_or_given_up_only_after_a_yes() {
+async fn a_game_is_aborted_or_resigned_only_after_a_yes() {
     let server = server().await;
     let bot = Running::start(&server, "").await;
     let other = Opponent::new(&server);
@@ -326,7 +326,7 @@ async fn a_game_is_called_off_or_given_up_only_after_a_yes() {
 }
 
 #[test]
-fn what_is_old_goes_only_after_a_yes() {
+fn old_games_are_pruned_only_after_a_yes() {
     let ground = Ground::with_games();
     let config = ground.file("config.toml");
     let prune = |answer| {

@@ -84,7 +84,7 @@ impl Ground {
 }
 
 #[test]
-fn a_server_that_an_authority_of_the_system_vouches_for_is_asked() {
+fn a_certificate_trusted_by_the_system_is_accepted() {
     let authority = Authority::new();
     let ground = Ground::new(authority.certify("localhost"));
     let roots = ground.roots(&authority.pem);
@@ -96,7 +96,7 @@ fn a_server_that_an_authority_of_the_system_vouches_for_is_asked() {
 }
 
 #[test]
-fn a_server_that_nobody_known_vouches_for_is_told_nothing() {
+fn an_untrusted_server_gets_no_request() {
     let authority = Authority::new();
     let ground = Ground::new(authority.certify("localhost"));
     let unknown = "invalid peer certificate: UnknownIssuer";
@@ -108,7 +108,7 @@ fn a_server_that_nobody_known_vouches_for_is_told_nothing() {
 }
 
 #[test]
-fn a_certificate_of_another_name_is_refused() {
+fn a_certificate_for_another_name_is_rejected() {
     let authority = Authority::new();
     let ground = Ground::new(authority.certify("lichess.example"));
     let roots = ground.roots(&authority.pem);

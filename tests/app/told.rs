@@ -178,7 +178,7 @@ impl Opponent {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_running_bot_does_what_it_is_told() {
+async fn a_running_bot_obeys_commands() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     let (_, out, _) = bot.tell(&["status"]);
@@ -264,7 +264,7 @@ async fn a_second_start_on_the_same_data_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_the_end_of_a_drain_fresh_games_are_called_off_and_others_are_left() {
+async fn at_the_end_of_a_drain_fresh_games_are_aborted_and_others_are_left() {
     let server = server().await;
     let mut bot = Running::start(&server, "[shutdown]\ndrain = 1\n").await;
     let other = Opponent::new(&server);

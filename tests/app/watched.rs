@@ -165,7 +165,7 @@ fn the_probe_of_a_bot_that_hangs_ends_in_time_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn figures_tell_what_happens() {
+async fn metrics_show_what_happens() {
     let server = server().await;
     let bot = Watched::start(&server, "", &[]);
     let shows = |line: &str| {
@@ -196,7 +196,7 @@ async fn figures_tell_what_happens() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_service_manager_is_told_and_its_watchdog_fed() {
+async fn the_service_manager_and_its_watchdog_are_notified() {
     let server = server().await;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("notify");
@@ -233,7 +233,7 @@ async fn the_service_manager_is_told_and_its_watchdog_fed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_alarm_reaches_the_webhook_and_one_that_hangs_harms_nobody() {
+async fn an_alert_reaches_the_webhook_and_a_hanging_webhook_does_no_harm() {
     let server = server().await;
     let hook = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!(
@@ -306,7 +306,7 @@ async fn a_port_that_is_taken_costs_the_page_and_no_game() {
 }
 
 #[test]
-fn a_webhook_that_is_none_ends_the_start() {
+fn an_invalid_webhook_prevents_the_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |hook: &str| {
         fs::write(folder.path().join("hook"), hook).expect("a file");

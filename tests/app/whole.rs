@@ -98,7 +98,7 @@ fn schedule(games: usize, concurrency: usize) -> Schedule {
 }
 
 #[test]
-fn a_newcomers_two_games_are_played_and_summed_up() {
+fn the_two_games_of_a_new_user_are_played_and_summarized() {
     let ran = megaton(&[
         "practice",
         "--games",
@@ -175,7 +175,7 @@ async fn twenty_games_eight_at_a_time_are_clean() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_without_a_clock_are_played_where_the_operator_takes_them() {
+async fn games_without_a_clock_are_played_if_enabled() {
     for time in [
         TimeControl::Correspondence { days: 2 },
         TimeControl::Unlimited,
@@ -342,7 +342,7 @@ async fn posting(server: &ServerHandle) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again() {
+async fn a_bot_killed_with_moves_in_flight_resumes_all_games() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     let folder = tempfile::tempdir().expect("a folder");
@@ -404,7 +404,7 @@ async fn a_program_killed_while_its_moves_are_under_way_takes_all_games_up_again
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_program_takes_its_game_up_again() {
+async fn a_killed_bot_resumes_its_game() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
     let folder = tempfile::tempdir().expect("a folder");

@@ -208,7 +208,7 @@ fn the_days_limit_against_bots_leaves_humans_alone() {
 }
 
 #[test]
-fn a_challenge_told_twice_is_answered_once() {
+fn a_repeated_challenge_is_answered_once() {
     let mut fixture = Fixture::new(4);
     assert_eq!(
         fixture.challenged(challenge("c1", player("a"))),

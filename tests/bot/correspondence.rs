@@ -193,7 +193,7 @@ fn an_ended_game_is_visited_once_more() {
 }
 
 #[test]
-fn a_running_visit_is_told_of_the_end() {
+fn a_running_visit_learns_of_the_end() {
     let mut fixture = Fixture::new();
     assert_eq!(fixture.started(slow("s1", Some(3))), ["s1"]);
     let finish = AccountEvent::Event(Event::GameFinish(Box::new(slow("s1", None))));

@@ -249,7 +249,7 @@ async fn a_game_that_ended_while_the_bot_was_down_is_counted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_game_aborted_while_the_bot_was_down_has_no_result_and_is_settled() {
+async fn a_game_aborted_while_the_bot_was_down_has_no_result_and_is_closed() {
     let mut ground = Ground::open().await;
     let bot = ground.bot().await;
     let game = ground.game().await;

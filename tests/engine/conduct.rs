@@ -97,7 +97,7 @@ fn pondering_runs_on_no_clock_until_the_move_is_played() {
 }
 
 #[test]
-fn on_a_clock_the_obvious_is_played_at_once() {
+fn on_a_clock_an_obvious_move_is_played_at_once() {
     // One legal move; a win now; a proved mate.
     let obvious = [
         ("8/8/8/8/8/8/5r2/K6k w - - 0 1", StopReason::OnlyMove),
@@ -177,7 +177,7 @@ fn a_fault_in_the_search_costs_neither_the_move_nor_the_engine() {
 }
 
 #[test]
-fn a_search_that_hangs_still_shows_its_best_move_and_holds_nobody_up() {
+fn a_hanging_search_still_shows_its_best_move_and_blocks_no_one() {
     let engine = engine();
     let (arrived, stuck) = mpsc::channel();
     let (free, hold) = mpsc::channel::<()>();

@@ -145,7 +145,7 @@ fn solve_suite(nodes: u64) {
 }
 
 #[test]
-fn the_tactics_suite_is_solved_at_a_glance() {
+fn the_tactics_suite_is_solved_quickly() {
     solve_suite(5_000);
 }
 
@@ -297,7 +297,7 @@ fn a_reported_line_is_playable() {
 }
 
 #[test]
-fn only_the_moves_asked_for_are_considered() {
+fn only_the_searchmoves_are_searched() {
     let start = Position::default();
     let wanted: Vec<Move> = ["a2a3", "h2h3"]
         .map(|mv| start.parse_uci(mv).unwrap())

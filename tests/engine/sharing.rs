@@ -8,7 +8,7 @@ use megaton::rules::Game;
 use crate::{LATE, answer, pool};
 
 #[test]
-fn thirty_two_clocks_on_one_core_leave_nobody_without_a_thought() {
+fn thirty_two_clocks_on_one_core_all_get_search_time() {
     let pool = pool(1);
     let engines: Vec<Engine> = (0..32).map(|_| pool.lease()).collect();
     let begun = Instant::now();

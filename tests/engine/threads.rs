@@ -66,7 +66,7 @@ fn nodes_of_all_threads_count_against_the_limit() {
 }
 
 #[test]
-fn a_depth_is_reported_as_asked_for() {
+fn the_requested_depth_is_reported() {
     for depth in [1, 4, 7] {
         let result = together(bench::POSITIONS[10], Limits::depth(depth));
         assert_eq!((result.depth, result.ended), (depth, StopReason::Depth));
@@ -143,7 +143,7 @@ fn several_lines_of_several_threads_are_different_and_ordered() {
 }
 
 #[test]
-fn several_threads_consider_only_the_moves_asked_for() {
+fn several_threads_search_only_the_searchmoves() {
     let start = Position::default();
     let wanted: Vec<Move> = ["a2a3", "h2h3"]
         .map(|mv| start.parse_uci(mv).unwrap())

@@ -43,7 +43,7 @@ async fn a_tournament_is_read_from_the_list_and_from_its_own_page() {
 }
 
 #[tokio::test]
-async fn entering_and_leaving_go_to_their_own_addresses() {
+async fn joining_and_leaving_use_their_endpoints() {
     let server = Server::start(|_| ok()).await;
     let client = server.client();
     let entrance = JoinOptions {

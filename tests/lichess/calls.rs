@@ -19,7 +19,7 @@ fn game() -> GameId {
 }
 
 #[tokio::test]
-async fn every_command_of_a_game_goes_to_its_own_address() {
+async fn every_game_command_uses_its_endpoint() {
     let server = Server::start(|_| ok()).await;
     let client = server.client();
     let (game, challenge) = (game(), ChallengeId::new("Zk81mQpe"));
@@ -122,7 +122,7 @@ async fn the_account_is_named_in_the_user_agent_once_it_is_known() {
 }
 
 #[tokio::test]
-async fn a_401_is_asked_again_without_our_name_before_anybody_is_alarmed() {
+async fn a_401_is_retried_without_our_name_before_any_alert() {
     let refusal = reply(
         "401 Unauthorized",
         JSON,
@@ -154,7 +154,7 @@ async fn a_401_is_asked_again_without_our_name_before_anybody_is_alarmed() {
 }
 
 #[tokio::test]
-async fn a_401_that_is_not_about_our_name_is_told_after_one_repetition() {
+async fn a_401_not_about_our_name_is_reported_after_one_retry() {
     let refusal = reply("401 Unauthorized", JSON, r#"{"error":"No such token"}"#);
     let server = Server::start(move |request| {
         if request.line.contains("account") {
@@ -317,7 +317,7 @@ async fn bots_online_are_read_line_by_line() {
 }
 
 #[tokio::test]
-async fn an_answer_that_makes_no_sense_is_an_error_of_the_protocol() {
+async fn an_unintelligible_answer_is_a_protocol_error() {
     for body in ["[]", "7", "", r#"{"username":"x"}"#, "{\"id\":"] {
         let server = Server::answering("200 OK", JSON, body).await;
         let error = server.client().account().await.unwrap_err();
@@ -326,7 +326,7 @@ async fn an_answer_that_makes_no_sense_is_an_error_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_cut() {
+async fn an_endless_answer_is_cut() {
     let endless = vec![b' '; 1 << 20];
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
     let steps = vec![Step::Send(head.into()), Step::Send(endless), Step::Hang];
@@ -379,7 +379,7 @@ async fn an_answer_that_does_not_come_in_time_is_transient() {
 }
 
 #[tokio::test]
-async fn the_yes_to_a_move_counts_even_if_its_body_breaks_off() {
+async fn an_ok_to_a_move_counts_even_if_its_body_breaks_off() {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 11\r\n\r\n{";
     for end in [Step::Close, Step::Reset] {
         let steps = vec![Step::Send(head.into()), end];

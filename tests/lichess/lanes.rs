@@ -34,7 +34,7 @@ async fn a_move_takes_the_connection_that_was_warmed() {
 }
 
 #[tokio::test]
-async fn the_connection_is_warmed_only_after_idleness() {
+async fn the_connection_is_warmed_only_after_idle_time() {
     let server = Server::start(|_| ok()).await;
     let timing = Timing {
         warm_after: Duration::from_millis(80),
@@ -99,7 +99,7 @@ async fn a_slow_chat_does_not_take_the_connection_of_the_moves() {
 }
 
 #[tokio::test]
-async fn a_429_pauses_its_own_kind_of_call_and_no_move() {
+async fn a_429_pauses_its_class_of_calls_and_no_move() {
     let limited = reply(
         "429 Too Many Requests",
         "application/json",

@@ -34,7 +34,7 @@ async fn lose(steps: Vec<Step>) -> (Disconnect, usize) {
 }
 
 #[tokio::test]
-async fn silence_is_a_loss() {
+async fn silence_is_a_disconnect() {
     let idle = Timing::default().faster(50).game_idle;
     let begun = Instant::now();
     let (disconnect, records) = lose(vec![send(GONE), Step::Hang]).await;
@@ -43,7 +43,7 @@ async fn silence_is_a_loss() {
 }
 
 #[tokio::test]
-async fn half_a_line_and_then_silence_is_a_loss() {
+async fn half_a_line_and_then_silence_is_a_disconnect() {
     let (disconnect, records) = lose(vec![send(GONE), send(&GONE[..20]), Step::Hang]).await;
     assert!(
         matches!(disconnect, Disconnect::Silent(_)),
@@ -79,13 +79,13 @@ async fn the_arrival_of_a_blank_line_is_stamped() {
 }
 
 #[tokio::test]
-async fn an_end_in_good_order_is_a_loss() {
+async fn an_orderly_end_is_a_disconnect() {
     let (disconnect, records) = lose(vec![send(GONE), Step::Close]).await;
     assert_eq!((disconnect, records), (Disconnect::Ended, 1));
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_a_loss() {
+async fn a_broken_connection_is_a_disconnect() {
     let wait = Step::Wait(Duration::from_millis(50));
     let (disconnect, records) = lose(vec![send(GONE), wait, Step::Reset]).await;
     assert!(matches!(disconnect, Disconnect::Reset(_)), "{disconnect:?}");
@@ -93,7 +93,7 @@ async fn a_broken_connection_is_a_loss() {
 }
 
 #[tokio::test]
-async fn a_chunked_stream_that_breaks_off_is_a_loss() {
+async fn a_truncated_chunked_stream_is_a_disconnect() {
     let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunk = format!("{:x}\r\n{GONE}\r\n40\r\n{{\"type\"", GONE.len());
     let server = Server::start(move |_| vec![send(head), send(&chunk), Step::Close]).await;
@@ -107,7 +107,7 @@ async fn a_chunked_stream_that_breaks_off_is_a_loss() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_is_a_loss_with_its_position() {
+async fn invalid_json_is_a_disconnect_with_its_position() {
     let (disconnect, records) = lose(vec![send(GONE), send("\n\n<html>\n"), Step::Hang]).await;
     let Disconnect::NotJson {
         line, offset, head, ..
@@ -120,7 +120,7 @@ async fn what_is_no_json_is_a_loss_with_its_position() {
 }
 
 #[tokio::test]
-async fn a_line_over_the_bound_is_a_loss() {
+async fn an_overlong_line_is_a_disconnect() {
     let mebibyte = vec![b'x'; 1 << 20];
     let steps = vec![
         send(GONE),
@@ -137,14 +137,14 @@ async fn a_line_over_the_bound_is_a_loss() {
 }
 
 #[tokio::test]
-async fn json_of_another_shape_is_no_loss() {
+async fn json_of_another_shape_is_no_disconnect() {
     let odd = "{\"type\":\"gameState\",\"moves\":7}\n{\"type\":\"fireworks\"}\n[1]\n";
     let (disconnect, records) = lose(vec![send(odd), send(GONE), Step::Close]).await;
     assert_eq!((disconnect, records), (Disconnect::Ended, 2));
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
+async fn a_reply_that_is_no_stream_is_a_disconnect_of_its_class() {
     let page = "<html>bad gateway</html>";
     let limit = r#"{"error":"Please don't poll","ratelimit":{"seconds":7}}"#;
     let token = r#"{"error":"No such token"}"#;
@@ -182,7 +182,7 @@ async fn an_answer_that_is_no_stream_is_a_loss_of_its_class() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_away_may_be_knocked_at_without_end() {
+async fn an_absent_server_may_be_probed_for_ever() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -197,7 +197,7 @@ async fn a_server_that_is_away_may_be_knocked_at_without_end() {
 }
 
 #[tokio::test]
-async fn nobody_listening_is_a_loss() {
+async fn a_refused_connection_is_a_disconnect() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -215,7 +215,7 @@ async fn nobody_listening_is_a_loss() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_a_loss() {
+async fn a_server_that_never_answers_is_a_disconnect() {
     let mut timing = Timing::default().faster(50);
     timing.connect = Duration::from_secs(60);
     timing.call = Duration::from_millis(50);
@@ -238,7 +238,7 @@ async fn the_head_of_the_event_stream_may_come_with_the_first_keep_alive() {
 }
 
 #[tokio::test]
-async fn a_429_on_the_event_stream_is_waited_out_and_holds_up_no_game() {
+async fn a_429_on_the_event_stream_is_waited_out_and_delays_no_game() {
     let server = Server::start(|request| {
         if request.line.contains("/stream/event") {
             return vec![Step::Send(reply("429 Too Many Requests", "text/plain", ""))];
@@ -293,7 +293,7 @@ async fn giving_up_a_wait_for_a_record_loses_nothing() {
 }
 
 #[tokio::test]
-async fn events_and_games_are_asked_for_with_the_right_words() {
+async fn streams_are_requested_with_the_right_headers() {
     let server = Server::streaming(vec![send(
         "{\"type\":\"challenge\",\"challenge\":{\"id\":\"a\"}}\n",
     )])

@@ -13,7 +13,7 @@ fn game() -> GameId {
 }
 
 #[tokio::test]
-async fn a_storm_of_chat_goes_two_at_a_time_and_a_move_overtakes_it() {
+async fn queued_chat_goes_two_at_a_time_and_a_move_overtakes_it() {
     let server = Server::start(|request| {
         if request.line.ends_with("/chat") {
             return vec![Step::Hang];
@@ -108,7 +108,7 @@ async fn the_days_games_against_bots_are_no_limit_on_answers() {
 }
 
 #[tokio::test]
-async fn bots_that_may_not_be_accepted_keep_no_person_out() {
+async fn unacceptable_bots_do_not_block_humans() {
     let server = Server::start(|request| {
         if request.line.contains("frombot") && request.line.contains("/accept") {
             return limited();
@@ -133,7 +133,7 @@ async fn bots_that_may_not_be_accepted_keep_no_person_out() {
 }
 
 #[tokio::test]
-async fn a_429_on_what_is_looked_up_keeps_the_running_games_from_nobody() {
+async fn a_429_on_look_ups_does_not_delay_the_running_games() {
     let server = Server::start(|request| {
         if request.line.contains("/account/playing") {
             let none = reply("200 OK", "application/json", r#"{"nowPlaying":[]}"#);

@@ -215,7 +215,7 @@ fn damage(corpus: &str, read: impl Fn(&str)) {
 }
 
 #[test]
-fn no_damage_to_a_line_is_more_than_an_error() {
+fn damaged_lines_cause_errors_and_no_panic() {
     damage(EVENTS, |line| drop(Event::from_line(line)));
     damage(GAMES, |line| drop(GameEvent::from_line(line)));
 }

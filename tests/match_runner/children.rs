@@ -74,7 +74,7 @@ fn illegal_moves_lose() {
 }
 
 #[test]
-fn crashes_lose_and_the_program_is_started_anew() {
+fn a_crash_loses_and_the_program_restarts() {
     let hall = Hall::new();
     let program = script(&hall, "crash", "exit 3");
     let ran = against(&hall, &program, &["--nodes", "100"]);
@@ -82,7 +82,7 @@ fn crashes_lose_and_the_program_is_started_anew() {
 }
 
 #[test]
-fn silence_is_given_up_and_the_program_is_started_anew() {
+fn a_silent_program_is_killed_and_restarted() {
     let hall = Hall::new();
     let program = script(&hall, "hang", "echo info depth 1");
     let ran = against(&hall, &program, &["--nodes", "100", "--watchdog", "1"]);
@@ -90,7 +90,7 @@ fn silence_is_given_up_and_the_program_is_started_anew() {
 }
 
 #[test]
-fn a_program_that_never_stops_talking_is_given_up() {
+fn a_program_with_endless_output_is_killed() {
     let hall = Hall::new();
     let program = script(&hall, "talk", "while echo info string blah; do :; done");
     let ran = against(&hall, &program, &["--nodes", "100", "--watchdog", "1"]);
@@ -98,7 +98,7 @@ fn a_program_that_never_stops_talking_is_given_up() {
 }
 
 #[test]
-fn an_answer_too_late_loses_on_time() {
+fn a_late_answer_loses_on_time() {
     let hall = Hall::new();
     // A legal move of either side, since each plays its first move only.
     let late = "sleep 1.5; case \"$line\" in *moves*) echo bestmove a7a6;; \
@@ -114,7 +114,7 @@ fn an_answer_too_late_loses_on_time() {
 }
 
 #[test]
-fn forfeits_of_the_opponent_are_left_out_when_asked_to() {
+fn forfeits_of_the_opponent_are_left_out_on_request() {
     let hall = Hall::new();
     let program = script(&hall, "crash", "exit 3");
     let ran = against(&hall, &program, &["--nodes", "100", "--drop-forfeits", "b"]);
@@ -129,7 +129,7 @@ fn forfeits_of_the_opponent_are_left_out_when_asked_to() {
 }
 
 #[test]
-fn a_program_that_cannot_play_is_no_match() {
+fn a_program_that_cannot_play_ends_the_match() {
     let hall = Hall::new();
     for (program, what) in [
         (

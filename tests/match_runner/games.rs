@@ -5,7 +5,7 @@ use std::fs;
 use super::{Hall, games, ourselves};
 
 #[test]
-fn a_match_is_the_same_twice_and_whatever_the_concurrency() {
+fn a_match_is_reproducible_with_any_concurrency() {
     let hall = Hall::new();
     let play = |journal: &str, concurrency: &str| {
         let journal = hall.text(journal);
@@ -88,7 +88,7 @@ fn clocks_are_kept_by_both_kinds_of_players() {
 }
 
 #[test]
-fn the_status_says_what_the_test_says() {
+fn the_exit_status_follows_the_sprt() {
     let hall = Hall::new();
     let openings = hall.text("many.epd");
     let many = [

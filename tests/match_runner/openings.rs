@@ -12,7 +12,7 @@ const MAKE: [&str; 7] = ["openings", "--count", "30", "--seed", "4", "--nodes", 
 const GUARD: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_killed_run_goes_on_to_the_same_file() {
+fn a_killed_run_resumes_to_the_same_file() {
     let hall = Hall::new();
     let (whole, killed) = (hall.text("whole"), hall.text("killed"));
     let ran = megaton(&[&MAKE[..], &["--out", &whole, "--threads", "1"]].concat());
@@ -37,7 +37,7 @@ fn a_killed_run_goes_on_to_the_same_file() {
 }
 
 #[test]
-fn another_seed_makes_others_and_a_file_of_another_run_is_kept() {
+fn another_seed_gives_other_openings_and_a_foreign_file_is_kept() {
     let hall = Hall::new();
     let out = hall.text("openings");
     let make = |seed: &str| {

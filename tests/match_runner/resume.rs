@@ -48,7 +48,7 @@ fn a_journal_cut_anywhere_leads_to_the_same_match() {
 }
 
 #[test]
-fn a_killed_match_goes_on() {
+fn a_killed_match_resumes() {
     let hall = Hall::new();
     let whole = play(&hall, "whole");
     let (journal, openings) = (hall.text("killed"), hall.text("openings.epd"));

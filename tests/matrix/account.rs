@@ -84,7 +84,7 @@ fn forbidden() -> Fault {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goes_on() {
+async fn a_closed_or_marked_account_raises_an_alert_and_its_game_continues() {
     for closed in [true, false] {
         let mut trouble = Trouble::begin().await;
         let change = |server: &ServerHandle, bad: bool| {
@@ -125,7 +125,7 @@ async fn an_account_closed_or_marked_while_it_plays_is_an_alarm_and_its_game_goe
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_revoked_while_it_plays_is_one_alarm_and_no_storm() {
+async fn a_token_revoked_during_play_is_one_alert_and_no_storm() {
     let mut trouble = Trouble::begin().await;
     let span = Duration::from_secs(40) / SPEED;
     trouble
@@ -172,7 +172,7 @@ async fn moves_that_are_forbidden_for_a_while_cost_no_game_and_no_storm() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn acceptances_that_are_forbidden_again_and_again_are_an_alarm_and_no_loop() {
+async fn repeatedly_forbidden_accepts_are_an_alert_and_no_loop() {
     let mut trouble = Trouble::begin().await;
     for _ in 0..200 {
         trouble.server.faults().add(Endpoint::Accept, forbidden());

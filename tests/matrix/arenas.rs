@@ -61,7 +61,7 @@ async fn no_fault_of_a_first_moves_call_costs_an_arena_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_arena_is_entered_in_the_end_whatever_its_join_meets() {
+async fn an_arena_is_joined_despite_any_fault_of_the_call() {
     let cells = faults().into_iter().filter_map(|fault| {
         // What the server says of the account keeps it out for an hour, and is meant to.
         if matches!(&fault, Fault::Answer(reply) | Fault::DoneThen(reply) if [401, 403, 404].contains(&reply.status)) {
@@ -74,7 +74,7 @@ async fn an_arena_is_entered_in_the_end_whatever_its_join_meets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
+async fn a_stream_lost_or_wrong_at_the_start_costs_no_arena_game() {
     let stream_faults = [
         StreamFault::End,
         StreamFault::Break,
@@ -99,7 +99,7 @@ async fn a_stream_that_is_lost_or_lies_at_the_start_costs_no_arena_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_befalls_the_whole_server_costs_no_arena_game() {
+async fn server_wide_faults_cost_no_arena_game() {
     let havoc = [
         ServerFault::Restart {
             down: seconds(5),
@@ -125,7 +125,7 @@ async fn what_befalls_the_whole_server_costs_no_arena_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_opponent_in_an_arena_can_knock_it_over() {
+async fn no_arena_opponent_can_break_the_bot() {
     let moods = [
         OpponentBehavior::Leaves,
         OpponentBehavior::Returns,

@@ -141,7 +141,7 @@ async fn a_lost_event_stream_that_is_refused_at_first_is_opened_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_among_refusals_is_a_start_all_the_same() {
+async fn a_start_among_refusals_is_still_a_start() {
     let mut cells = Vec::new();
     for place in [
         Endpoint::Account,
@@ -171,7 +171,7 @@ async fn a_start_among_refusals_is_a_start_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chat_that_fails_or_takes_its_time_changes_nothing() {
+async fn failing_or_slow_chat_changes_nothing() {
     let cells = faults().into_iter().map(|fault| {
         let name = Injection::Call(Endpoint::Chat, fault.clone()).name();
         let mut cell = Cell::new(name).call(Endpoint::Chat, fault);
@@ -193,7 +193,7 @@ async fn a_claim_that_is_refused_or_lost_is_made_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_else_is_asked_in_a_game_meets_faults_and_costs_none() {
+async fn faults_of_other_game_calls_cost_no_game() {
     let mut cells = Vec::new();
     for fault in crate::arenas::faults() {
         // Calling off, a no to a draw, a yes to a takeback.

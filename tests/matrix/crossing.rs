@@ -128,7 +128,7 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_of_ours_that_is_accepted_after_we_took_it_back_is_played() {
+async fn our_challenge_accepted_after_its_withdrawal_is_played() {
     let answer = |status| Fault::Answer(FaultReply::usual(status));
     // The cancellation says no, or that there is nothing: we go by it, and play what begins.
     crosses(Some(answer(404)), Crossing::Accepted, true).await;
@@ -138,7 +138,7 @@ async fn a_challenge_of_ours_that_is_accepted_after_we_took_it_back_is_played() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_of_ours_whose_cancellation_was_lost_is_played_or_called_off() {
+async fn our_challenge_whose_cancellation_was_lost_is_played_or_aborted() {
     let late = Fault::Late(Duration::from_millis(60));
     crosses(Some(Fault::LoseRequest), Crossing::Accepted, false).await;
     crosses(Some(Fault::Swallow), Crossing::Accepted, false).await;

@@ -159,7 +159,7 @@ async fn claims_a_draw_through(fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_lost_game_is_given_up_in_the_end_whatever_the_call_meets() {
+async fn a_lost_game_is_resigned_despite_any_fault_of_the_call() {
     let both = |fault: Fault| [Duration::ZERO, PATIENCE].map(|patience| (fault.clone(), patience));
     let cells = crate::arenas::faults().into_iter().flat_map(both);
     let cells = stream::iter(cells);
@@ -171,13 +171,13 @@ async fn a_lost_game_is_given_up_in_the_end_whatever_the_call_meets() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_draw_is_agreed_to_in_the_end_whatever_the_call_meets() {
+async fn a_draw_is_agreed_despite_any_fault_of_the_call() {
     let faults = stream::iter(crate::arenas::faults());
     faults.for_each_concurrent(AT_ONCE, agrees_through).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_draw_is_claimed_in_the_end_whatever_the_call_meets() {
+async fn a_draw_is_claimed_despite_any_fault_of_the_call() {
     let faults = stream::iter(crate::arenas::faults());
     faults
         .for_each_concurrent(AT_ONCE, claims_a_draw_through)

@@ -157,13 +157,13 @@ async fn takes_back_through(fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_of_ours_comes_to_one_game_whatever_its_creation_meets() {
+async fn our_challenge_becomes_one_game_despite_any_fault_of_its_creation() {
     let faults = stream::iter(crate::calls::faults());
     faults.for_each_concurrent(AT_ONCE, asks_through).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_challenge_of_ours_frees_its_slot_whatever_its_cancellation_meets() {
+async fn our_challenge_frees_its_slot_despite_any_fault_of_its_cancellation() {
     let faults = stream::iter(crate::arenas::faults());
     faults
         .for_each_concurrent(AT_ONCE, takes_back_through)

@@ -28,7 +28,7 @@ const MOODS: [OpponentBehavior; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_person_can_knock_it_over_in_games_of_either_mode() {
+async fn no_human_can_break_the_bot_in_rated_or_casual_games() {
     let mut cells = Vec::new();
     for behavior in MOODS {
         for casual in [false, true] {
@@ -165,7 +165,7 @@ async fn a_decline_that_meets_a_fault_is_sent_and_costs_no_one_a_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_hundred_who_ask_at_once_each_has_one_answer_or_lapses() {
+async fn each_of_five_hundred_challenges_gets_one_answer_or_lapses() {
     let server = server().await;
     let token = server.open_bot(BOT).unwrap();
     let mut news = server.events();

@@ -63,14 +63,14 @@ async fn restarts_with(games: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_with_running_games_takes_up_each_of_them_once() {
+async fn a_start_with_running_games_resumes_each_once() {
     for games in [0, 1, 12, 40] {
         restarts_with(games).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_above_the_limit_are_played_all_the_same() {
+async fn games_above_the_limit_are_still_played() {
     let server = server().await;
     let token = server.open_bot(BOT).unwrap();
     let (task, shutdown) = put_on_with(&server, &token, |settings| {

@@ -94,7 +94,7 @@ async fn a_flood_of_questions_gets_a_few_answers_and_every_move_in_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chat_that_is_lost_is_not_said_again() {
+async fn lost_chat_is_not_repeated() {
     for fault in [
         Fault::LoseReply,
         Fault::DoneInSilence,

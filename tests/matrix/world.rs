@@ -36,7 +36,7 @@ async fn a_token_that_is_not_known_for_a_while_costs_no_game() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn storms_and_floods_hold_no_game_up() {
+async fn storms_and_floods_delay_no_game() {
     in_every_phase(&[
         ServerFault::Storm { challenges: 500 },
         ServerFault::ChatFlood { lines: 100 },
@@ -45,7 +45,7 @@ async fn storms_and_floods_hold_no_game_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_people_who_never_move_holds_no_game_up() {
+async fn a_storm_of_players_who_never_move_delays_no_game() {
     let storm = Injection::World(ServerFault::NoShows { challenges: 500 });
     let cells = GamePhase::ALL.map(|phase| {
         let mut cell = Cell::at(phase, storm.clone()).games(2);
@@ -56,7 +56,7 @@ async fn a_storm_of_people_who_never_move_holds_no_game_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clocks_that_jump_and_gifts_of_time_are_nothing_new() {
+async fn clock_jumps_and_given_time_are_handled() {
     in_every_phase(&[
         ServerFault::ClockJump { by: seconds(20) },
         ServerFault::GiveTime { seconds: 15 },
@@ -65,7 +65,7 @@ async fn clocks_that_jump_and_gifts_of_time_are_nothing_new() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn announcements_that_are_nothing_new_start_nothing() {
+async fn repeated_announcements_start_nothing() {
     let announcements = [
         Announcement::Again,
         Announcement::Finished,
@@ -76,12 +76,12 @@ async fn announcements_that_are_nothing_new_start_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_that_no_one_asked_for_are_played_too() {
+async fn unrequested_games_are_played_too() {
     in_every_phase(&[ServerFault::Ghost, ServerFault::Burst { games: 12 }]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_opponent_can_knock_it_over() {
+async fn no_opponent_can_break_the_bot() {
     let moods = [
         OpponentBehavior::Leaves,
         OpponentBehavior::Returns,

@@ -94,7 +94,7 @@ fn wild() -> Game {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whichever_way_a_position_is_come_by_the_men_stand_as_it_has_them() {
+async fn the_board_shows_the_position_however_it_was_reached() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -137,7 +137,7 @@ const BLAST: &str = r#"
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_explosion_at_the_edge_leaves_the_page_as_large_as_it_was() {
+async fn an_explosion_at_the_edge_does_not_resize_the_page() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

@@ -81,7 +81,7 @@ async fn hung_up_on(mut client: TcpStream) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
+async fn slow_and_stalled_clients_delay_no_move() {
     bounded(async {
         let patience = Timeouts {
             head: FOR_EVER,
@@ -135,7 +135,7 @@ async fn a_door_blocked_by_the_slow_and_the_deaf_delays_no_move() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_too_slow_is_hung_up_on_and_who_reads_hears_on() {
+async fn slow_readers_are_disconnected_and_others_continue() {
     bounded(async {
         let patience = Timeouts {
             head: Duration::from_millis(300),

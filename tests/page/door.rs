@@ -151,7 +151,7 @@ async fn other_names_and_other_pages_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_password_steers_and_nothing_else_does() {
+async fn only_the_password_allows_commands() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let house = World::open_with(&locked(folder.path())).await;
@@ -318,7 +318,7 @@ async fn through_a_proxy_nothing_is_shown_without_the_password() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_busy_port_is_said_and_no_port_is_no_page() {
+async fn a_busy_port_is_reported_and_no_port_means_no_page() {
     let first = Http::open(&local()).unwrap().unwrap();
     let taken = first.url();
     let taken = taken.trim_start_matches("http://").trim_end_matches('/');
@@ -450,7 +450,7 @@ async fn a_thousand_tabs_get_a_bounded_answer_each() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proxy_is_told_to_pass_news_on_as_they_come() {
+async fn a_proxy_is_asked_not_to_buffer_events() {
     bounded(async {
         let house = World::open().await;
         let there = address(&house).to_owned();

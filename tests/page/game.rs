@@ -69,7 +69,7 @@ const IN_SIGHT: &str = "(() => {
 })()";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_move_that_is_looked_at_stays_in_sight_when_the_rest_of_the_page_takes_its_room() {
+async fn the_selected_move_stays_visible_when_the_page_grows() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

@@ -26,7 +26,7 @@ fn counted(part: &str, name: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_rating() {
+async fn a_rated_game_updates_board_latency_quota_and_rating() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -68,7 +68,7 @@ async fn a_rated_game_brings_blasts_its_lag_a_smaller_budget_and_a_line_of_the_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_declined_and_what_is_wrong_is_told_with_the_reason() {
+async fn declined_challenges_and_alerts_show_their_reason() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let house = World::open().await;

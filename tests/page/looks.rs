@@ -96,7 +96,7 @@ async fn is_fine(page: &Visitor<'_>, address: &str, there: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read() {
+async fn the_dark_page_is_wide_and_readable_on_a_large_screen() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let house = World::open_with(&local()).await;
@@ -135,7 +135,7 @@ async fn on_the_largest_screen_in_the_dark_it_is_wide_and_still_and_can_be_read(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_light_it_can_be_read_too() {
+async fn the_light_page_is_readable() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let house = World::open_with(&local()).await;

@@ -129,7 +129,7 @@ async fn challenges_and_events_of_the_archive_are_listed_page_by_page() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_an_archive_what_the_bot_remembers_is_listed() {
+async fn without_an_archive_the_entries_in_memory_are_listed() {
     bounded(async {
         let house = World::open().await;
         // The bot writes down that it is online.
@@ -163,7 +163,7 @@ async fn without_an_archive_what_the_bot_remembers_is_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn notes_are_shown_to_nobody_without_the_password_and_an_unreadable_archive_is_said() {
+async fn events_require_the_password_and_an_unreadable_archive_is_reported() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let rotten = folder.path().join("rotten.db");
@@ -196,7 +196,7 @@ async fn notes_are_shown_to_nobody_without_the_password_and_an_unreadable_archiv
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn notes_are_leafed_through_on_a_phone() {
+async fn events_can_be_paged_on_a_phone() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -254,7 +254,7 @@ async fn notes_are_leafed_through_on_a_phone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_kinds_of_events_to_choose_from_are_those_that_there_are() {
+async fn the_event_filter_offers_the_existing_kinds() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

@@ -136,7 +136,7 @@ async fn a_game_is_replayed(page: &Visitor<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_knows_the_password_steers_from_a_phone() {
+async fn the_bot_is_controlled_from_a_phone_with_the_password() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ pub(crate) async fn fits(page: &Visitor<'_>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_pages_say_without_a_game_under_way() {
+async fn pages_without_a_running_game_say_so() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

@@ -95,7 +95,7 @@ const BARS: &str = r#"
 "#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_reads_with_the_keyboard_or_by_ear_keeps_the_place() {
+async fn keyboard_and_screen_reader_users_keep_their_place() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let house = World::open().await;
@@ -131,7 +131,7 @@ async fn who_reads_with_the_keyboard_or_by_ear_keeps_the_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_address_that_names_no_filter_and_a_failed_list_are_borne() {
+async fn an_unknown_filter_and_a_failed_list_are_handled() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ fn found(game: &str) -> ReviewRecord {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn it_comes_to_a_page_that_is_open() {
+async fn a_review_appears_on_an_open_page() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

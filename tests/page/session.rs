@@ -164,7 +164,7 @@ impl Program {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_restart_a_desk_that_is_open_asks_for_the_password_again() {
+async fn after_a_restart_an_open_control_page_asks_for_the_password_again() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -186,7 +186,7 @@ async fn after_a_restart_a_desk_that_is_open_asks_for_the_password_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_restart_a_page_beyond_the_loopback_gives_way_to_its_door() {
+async fn after_a_restart_a_remote_page_returns_to_the_login() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ async fn after_a_restart_a_page_beyond_the_loopback_gives_way_to_its_door() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
+async fn a_command_with_an_expired_session_asks_for_the_password() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -243,7 +243,7 @@ async fn an_order_of_whoever_is_not_known_any_more_brings_the_password_up() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_showed_the_password_has_the_verbs_even_if_one_answer_is_lost() {
+async fn a_session_keeps_its_commands_even_if_one_answer_is_lost() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
@@ -264,7 +264,7 @@ async fn whoever_showed_the_password_has_the_verbs_even_if_one_answer_is_lost() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_undone_is_asked_about_and_left_if_it_is_not_meant() {
+async fn irreversible_commands_ask_and_can_be_cancelled() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let folder = tempfile::tempdir().unwrap();

@@ -186,7 +186,7 @@ async fn the_recent_games_of_the_page_are_those_that_ended_last() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_speed_that_is_none_is_refused_and_the_others_are_named() {
+async fn an_unknown_speed_is_rejected_and_the_valid_ones_named() {
     bounded(async {
         let house = World::open().await;
         let get = async |path: &str| ask(&house, &format!("GET {path}"), &[], "").await;
@@ -203,7 +203,7 @@ async fn a_speed_that_is_none_is_refused_and_the_others_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_archive_that_cannot_be_read_is_said_and_asked_again() {
+async fn an_unreadable_archive_is_reported_and_retried() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let [rotten, sound] = ["rotten.db", "sound.db"].map(|name| folder.path().join(name));
@@ -262,7 +262,7 @@ impl Drop for Hanging {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_archive_that_hangs_holds_no_board_up() {
+async fn a_hanging_archive_delays_no_board() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let hanging = Hanging::make(folder.path().join("games.db"));

@@ -67,7 +67,7 @@ async fn an_arena_is_listed_and_shown_each_in_its_own_shape() {
 }
 
 #[tokio::test]
-async fn players_who_are_there_meet_and_their_game_belongs_to_the_arena() {
+async fn present_players_are_paired_in_a_game_of_the_arena() {
     let server = server().await;
     let (one, two) = two_bots(&server);
     let id = open(&server, ArenaPlan::default());
@@ -98,7 +98,7 @@ async fn players_who_are_there_meet_and_their_game_belongs_to_the_arena() {
 }
 
 #[tokio::test]
-async fn who_does_not_begin_loses_and_is_put_out_until_it_comes_back() {
+async fn a_player_without_a_first_move_loses_and_is_removed_until_rejoining() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let id = open(&server, ArenaPlan::default());
@@ -195,7 +195,7 @@ async fn conditions_of_entry_are_enforced_and_reported() {
 }
 
 #[tokio::test]
-async fn who_pauses_waits_and_who_knocks_without_end_is_limited() {
+async fn a_pausing_player_waits_and_endless_joins_are_limited() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let id = open(&server, ArenaPlan::default());

@@ -141,7 +141,7 @@ async fn refused(more: &[(&str, &str)]) -> Value {
 }
 
 #[tokio::test]
-async fn wishes_that_cannot_be_are_refused_in_the_shapes_of_the_server() {
+async fn impossible_requests_are_refused_in_the_servers_shapes() {
     let invalid = json!({"global":["Invalid clock"],"error":{"global":["Invalid clock"]}});
     assert_eq!(
         refused(&[("clock.limit", "0"), ("clock.increment", "0")]).await,
@@ -212,7 +212,7 @@ async fn only_the_challenged_can_accept() {
 }
 
 #[tokio::test]
-async fn a_json_body_will_do_and_standard_chess_can_be_asked_for() {
+async fn a_json_body_works_and_standard_chess_can_be_requested() {
     let server = server().await;
     let (one, two) = two_bots(&server);
     let request = json!({"rated": false, "variant": "standard", "clock.limit": 300,

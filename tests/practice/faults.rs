@@ -235,7 +235,7 @@ async fn ghosts_and_bursts_are_games_that_no_one_accepted() {
 }
 
 #[tokio::test]
-async fn a_file_and_a_seed_say_what_happens() {
+async fn a_file_and_a_seed_determine_the_faults() {
     let server = server().await;
     let script = FaultScript::parse(
         "[[fault]]\nkind = \"answer\"\nplace = \"account\"\nstatus = 503\n\

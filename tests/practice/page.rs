@@ -298,7 +298,7 @@ async fn the_page_and_its_files_are_served_to_its_own_address_only() {
 }
 
 #[tokio::test]
-async fn wishes_that_make_no_sense_are_refused_in_words() {
+async fn nonsensical_requests_are_refused_with_an_explanation() {
     let (server, _) = server_with_bot().await;
     for request in [
         json!({"color":"green","limit":180,"increment":2}),

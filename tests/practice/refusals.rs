@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::client::{Bot, http, server, start_game, two_bots};
 
 #[tokio::test]
-async fn a_token_says_who_is_calling_or_is_refused() {
+async fn a_token_identifies_the_caller_or_is_refused() {
     let server = server().await;
     let mut bot = Bot::new(&server, "SomeBot");
     let me = bot.get("/api/account").await.ok();
@@ -146,7 +146,7 @@ async fn foreign_and_unknown_games_are_not_found() {
 }
 
 #[tokio::test]
-async fn addresses_and_methods_that_mean_nothing_are_plain_text() {
+async fn unknown_paths_and_methods_get_plain_text() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     for answer in [
@@ -161,7 +161,7 @@ async fn addresses_and_methods_that_mean_nothing_are_plain_text() {
 }
 
 #[tokio::test]
-async fn others_are_seen_by_name_status_and_in_the_list_of_bots() {
+async fn other_accounts_are_visible_by_name_status_and_bot_list() {
     let server = server().await;
     let (one, two) = two_bots(&server);
     let mut stream = one.events().await;

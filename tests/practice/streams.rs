@@ -26,7 +26,7 @@ async fn a_new_event_stream_lists_running_games_and_pending_challenges() {
 }
 
 #[tokio::test]
-async fn silence_is_filled_with_empty_lines() {
+async fn idle_streams_get_keep_alive_lines() {
     let server = server().await;
     let bot = Bot::new(&server, "SomeBot");
     let mut stream = bot.events().await;

@@ -98,7 +98,7 @@ fn game_row(moves: &str) -> GameRow {
 }
 
 #[test]
-fn our_own_positions_hold() {
+fn our_positions_replay() {
     let text = std::fs::read_to_string(path("positions.jsonl")).expect("the data is committed");
     for line in text.lines() {
         let row: PositionRow = serde_json::from_str(line).expect("a row");
@@ -109,7 +109,7 @@ fn our_own_positions_hold() {
 }
 
 #[test]
-fn our_own_games_hold() {
+fn our_games_replay() {
     let text = std::fs::read_to_string(path("games.jsonl")).expect("the data is committed");
     for line in text.lines() {
         let row: GameRow = serde_json::from_str(line).expect("a row");

@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn a_move_does_what_was_foretold(position in position()) {
+    fn a_move_does_what_was_predicted(position in position()) {
         for mv in position.legal_moves() {
             let child = position.play(mv);
             let us = position.turn();
@@ -131,7 +131,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_a_parser_panic(text in any::<String>(), bytes in any::<Vec<u8>>()) {
+    fn arbitrary_text_causes_no_parser_panic(text in any::<String>(), bytes in any::<Vec<u8>>()) {
         let position = Position::default();
         for text in [text.as_str(), &String::from_utf8_lossy(&bytes)] {
             let _ = Position::from_fen(text);
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn no_slip_of_the_pen_makes_a_parser_panic(
+    fn small_typos_cause_no_parser_panic(
         position in position(), at in any::<prop::sample::Index>(), letter in any::<char>(),
     ) {
         let spoil = |text: &str| {

@@ -82,7 +82,7 @@ struct LegalMoves {
 }
 
 #[test]
-fn every_recorded_move_list_holds() {
+fn every_recorded_move_list_replays() {
     let Some(rows) = rows::<LegalMoves>("legal-moves.jsonl.gz") else {
         return;
     };
@@ -120,7 +120,7 @@ struct RecordedGame {
 }
 
 #[test]
-fn every_recorded_game_holds() {
+fn every_recorded_game_replays() {
     let Some(rows) = rows::<RecordedGame>("games.jsonl.gz") else {
         return;
     };
@@ -181,7 +181,7 @@ struct Perft {
 }
 
 #[test]
-fn every_recorded_perft_holds() {
+fn every_recorded_perft_matches() {
     let Some(file) = recorded("perft.json") else {
         return;
     };
@@ -215,7 +215,7 @@ struct RuleCase {
 }
 
 #[test]
-fn every_rule_case_holds() {
+fn every_rule_case_matches() {
     let Some(rows) = rows::<RuleCase>("rule-cases.jsonl") else {
         return;
     };
@@ -271,7 +271,7 @@ struct FenCase {
 }
 
 #[test]
-fn every_fen_case_holds() {
+fn every_fen_case_matches() {
     let Some(rows) = rows::<FenCase>("fen-cases.jsonl") else {
         return;
     };

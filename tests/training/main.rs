@@ -76,7 +76,7 @@ fn bytes(folder: &Path) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_bytes_whatever_the_threads_and_the_cuts() {
+fn the_same_seed_gives_the_same_bytes_with_any_threads_and_stops() {
     let folder = tempfile::tempdir().expect("a folder");
     let (one, three) = (folder.path().join("one"), folder.path().join("three"));
     datagen(&one, "1");
@@ -94,7 +94,7 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads_and_the_cuts() {
 }
 
 #[test]
-fn a_killed_run_goes_on_to_the_same_files() {
+fn a_killed_run_resumes_to_the_same_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
     let make = |out: &Path| {
@@ -170,7 +170,7 @@ fn verify_finds_a_changed_byte_and_says_where() {
 }
 
 #[test]
-fn samples_are_those_that_the_statistics_promise_each_once_and_the_same_each_time() {
+fn samples_match_the_statistics_and_are_reproducible() {
     let folder = tempfile::tempdir().expect("a folder");
     datagen(folder.path(), "2");
     let shuffle = |name: &str, more: &str| {
@@ -204,7 +204,7 @@ fn samples_are_those_that_the_statistics_promise_each_once_and_the_same_each_tim
 }
 
 #[test]
-fn a_folder_that_cannot_be_is_named() {
+fn an_impossible_folder_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");
     fs::write(&file, "in the way").expect("a file");
@@ -219,7 +219,7 @@ fn a_folder_that_cannot_be_is_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_said_and_what_is_written_stays_sound() {
+fn a_full_disk_is_reported_and_written_games_stay_valid() {
     let folder = tempfile::tempdir().expect("a folder");
     // A limit on the size of files stands for the disk.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" datagen --out \"$1\" \

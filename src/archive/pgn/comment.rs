@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_understood_again() {
+    fn written_comments_parse_back() {
         let rows = [
             (
                 Side::White,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_in_a_comment_says_nothing() {
+    fn garbage_in_a_comment_is_ignored() {
         for text in [
             "[%clk 1:2]",
             "[%clk 0:61:00]",

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn games_are_parted_at_their_tags_and_at_blank_lines() {
+    fn games_are_split_at_tags_and_blank_lines() {
         let text = b"\xef\xbb\xbf[A \"1\"]\r\n\r\n1. e4 *\r\n\r\n\r\n[A \"2\"]\n[B \"3\"]\n\n1. d4\n{ a\n\n[%clk 0:00:01] b } *\n[A \"4\"]\n*";
         assert_eq!(
             pieces(text),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_without_moves_are_a_piece_of_their_own() {
+    fn tags_without_moves_are_a_separate_game() {
         let text = b"[A \"1\"]\n[B \"2\"]\n\n\n[A \"3\"]\n\n1. e4 *\n\n[A \"4\"]\n\n";
         assert_eq!(
             pieces(text),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_game_is_one_piece_with_its_line() {
+    fn text_that_is_no_game_is_one_piece_with_its_line() {
         let text = b"\xff\xfe\0\n\n?\n[A \"1\"]\n\n*\n\nhello\nyou\n";
         assert_eq!(
             pieces(text),

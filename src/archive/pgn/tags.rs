@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn how_it_ended_is_told_by_the_tags_or_by_the_board() {
+    fn the_ending_comes_from_the_tags_or_the_board() {
         let (white, drawn, open) = ("1-0", "1/2-1/2", "*");
         let rows = [
             (

@@ -52,7 +52,7 @@ fn one(text: &str) -> Result<GameRecord, String> {
 }
 
 #[test]
-fn an_export_of_lichess_is_read_with_everything_in_it() {
+fn a_lichess_export_is_read_completely() {
     let read = one(LICHESS).unwrap();
     assert_eq!((read.id.as_str(), read.rated), ("q7ZxVt2B", true));
     assert_eq!((read.speed, read.origin), (Speed::Blitz, Origin::Imported));
@@ -75,7 +75,7 @@ fn an_export_of_lichess_is_read_with_everything_in_it() {
 }
 
 #[test]
-fn what_we_write_we_read_again() {
+fn our_pgn_reads_back() {
     for (options, whole) in [
         (PgnOptions::default(), true),
         (
@@ -243,7 +243,7 @@ fn shakmaty_reads_what_we_write() {
 }
 
 #[test]
-fn garbage_costs_only_the_game_that_it_is_in() {
+fn garbage_costs_only_its_own_game() {
     let good = |id: &str| LICHESS.replace("q7ZxVt2B", id);
     let file = [
         good("goodgam1").into_bytes(),
@@ -303,7 +303,7 @@ fn garbage_costs_only_the_game_that_it_is_in() {
 }
 
 #[test]
-fn the_tags_of_one_game_never_stand_above_the_moves_of_another() {
+fn the_tags_of_one_game_never_join_the_moves_of_another() {
     let (tags, _) = LICHESS.split_once("1. Nf3").unwrap();
     let lost_its_moves = tags.replace("q7ZxVt2B", "nomoves1");
     let read = all(format!("{lost_its_moves}{LICHESS}").as_bytes());
@@ -333,7 +333,7 @@ fn a_game_without_an_id_has_the_same_one_each_time() {
 }
 
 #[test]
-fn the_end_of_a_game_is_what_its_tags_and_its_board_say() {
+fn the_ending_agrees_with_tags_and_board() {
     let flag = LICHESS
         .replace(" 3. Nxf7# { [%clk 0:02:55] } 1-0", " 0-1")
         .replace("\"1-0\"", "\"0-1\"")
@@ -360,7 +360,7 @@ fn the_end_of_a_game_is_what_its_tags_and_its_board_say() {
 
 proptest! {
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0..LICHESS.len()) {
+    fn arbitrary_bytes_cause_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0..LICHESS.len()) {
         let mut text = LICHESS.as_bytes().to_vec();
         text.splice(at..at, bytes);
         let read = all(&text);

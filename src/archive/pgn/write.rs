@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_line_that_was_expected_stands_beside_the_reply_that_came() {
+    fn the_expected_line_is_written_beside_the_actual_reply() {
         let options = PgnOptions {
             comments: false,
             lines: true,
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_losing_move_is_marked_and_the_better_line_stands_beside_it() {
+    fn the_losing_move_is_marked_and_the_better_line_is_written_beside_it() {
         let mut options = PgnOptions {
             lines: true,
             ..PgnOptions::default()

@@ -182,7 +182,7 @@ fn count(db: &Connection, sql: &str) -> u32 {
 }
 
 #[test]
-fn a_file_of_any_earlier_format_is_taken_over_with_everything_in_it() {
+fn a_file_of_any_earlier_format_is_migrated_completely() {
     let known = SCHEMA.known();
     for format in 1..=known {
         let (_folder, path) = ground();
@@ -270,7 +270,7 @@ fn as_if_written_today(taken_over: &ArchiveReader) {
 }
 
 #[test]
-fn a_step_that_is_out_is_never_changed() {
+fn a_released_migration_never_changes() {
     // Existing files went through these steps; a later change gets a step of its own.
     let out: [u32; 5] = [
         0xd795_988f,

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_writer_that_always_panics_ends_when_told_to_stop() {
+    async fn a_writer_that_always_panics_ends_on_shutdown() {
         let folder = tempfile::tempdir().unwrap();
         let stop = CancellationToken::new();
         let writer = Writer::start(&folder.path().join(FILE_NAME)).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_can_be_made_is_as_good_as_one() {
+    fn a_folder_that_can_be_created_passes() {
         let ground = tempfile::tempdir().unwrap();
         let keeping_in = |folder: Option<&str>| {
             let mut config = Config::default();

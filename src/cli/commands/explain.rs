@@ -206,7 +206,7 @@ mod tests {
         "timeControl":{"type":"clock","limit":180,"increment":2}}"#;
 
     #[test]
-    fn a_challenge_is_found_in_every_wrapping() {
+    fn a_challenge_is_found_in_every_json_wrapper() {
         let event = format!(
             r#"{{"type":"challenge","challenge":{BARE},"compat":{{"bot":true,"board":true}}}}"#
         );
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_challenge_is_said_in_words() {
+    fn input_that_is_no_challenge_is_explained() {
         let rows = [
             ("", "empty"),
             (

@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_there_stays_as_it_is() {
+    fn an_existing_file_is_not_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token.txt");
         write_new(&path, "one", 0o600).unwrap();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_there_is_read_before_anything_is_asked() {
+    fn an_existing_token_is_read_before_any_question() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(existing_token(folder.path()), Ok(None)));
         let file = folder.path().join(TOKEN_FILE);
@@ -386,20 +386,20 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_one_of_its_words() {
+    fn a_choice_is_one_of_the_listed_words() {
         assert_eq!(choice::<Opponents>("Bots"), Ok(Opponents::Bots));
         let wanted = choice::<Opponents>("cats").unwrap_err();
         assert_eq!(wanted, "one of all, humans, bots");
     }
 
     #[test]
-    fn nothing_said_is_nothing_changed() {
+    fn empty_answers_change_nothing() {
         let config = Config::parse(&ConfigDraft::default().text()).unwrap();
         assert_eq!(config, Config::default());
     }
 
     #[test]
-    fn what_was_said_stands_in_it() {
+    fn the_answers_are_in_the_config() {
         for opponents in [Opponents::All, Opponents::Humans, Opponents::Bots] {
             for modes in [Modes::Both, Modes::Rated, Modes::Casual] {
                 let draft = ConfigDraft {

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_that_a_page_names_is_there() {
+    fn every_referenced_manual_page_exists() {
         let folder = tempfile::tempdir().unwrap();
         let count = write_all(folder.path()).unwrap();
         let pages: Vec<PathBuf> = fs::read_dir(folder.path())
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shell_learns_the_commands() {
+    fn every_shell_completes_the_commands() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut args::program(), "megaton", &mut text);

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_door_is_open_and_has_a_seat_for_a_visitor() {
+    fn the_practice_bot_accepts_a_visitor() {
         let mut usual = Challenge::default();
         usual.humans.rated = false;
         usual.block.push("me".parse().unwrap());

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_plays_with_is_told_with_what_is_wrong_about_it() {
+    fn net_tables_and_lists_are_shown_with_their_errors() {
         let list = NameList {
             list: "block".to_owned(),
             source: Some("https://example.org/foes".to_owned()),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_the_day_is_told() {
+    fn the_remaining_quota_is_shown() {
         let status = Status {
             quota: Some(QuotaStatus {
                 bot_games: 12,

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_found_from_the_folder_of_the_config() {
+    fn a_file_is_relative_to_the_config_folder() {
         let entry = Entry::File("block.txt".into());
         let seen = entry.seen_from(Path::new("/etc/megaton"));
         assert_eq!(seen.to_string(), "file:/etc/megaton/block.txt");

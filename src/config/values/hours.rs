@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_span_is_refused() {
+    fn an_invalid_span_is_rejected() {
         for wrong in [
             "", "8", "8-", "-3", "5-5", "24-3", "0-25", "a-b", "1-2,", "1-2-3",
         ] {
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_seen_in_utc() {
+    fn times_are_in_utc() {
         let hours: Hours = "1-2".parse().unwrap();
         assert!(hours.contains_second(86_400 * 20_000 + 3600));
         assert!(!hours.contains_second(86_400 * 20_000 + 7200));

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_braces_are_filled_in_and_never_twice() {
+    fn placeholders_are_expanded_once() {
         let words = Words {
             me: "Megaton",
             opponent: "{me}",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_the_server_would_refuse_is_found_beforehand() {
+    fn a_line_that_the_server_would_refuse_is_rejected() {
         let fault = |text: &str| Template(text).fault();
         assert_eq!(fault("Good luck, {opponent}!"), None);
         assert_eq!(fault(&"é".repeat(140)), None, "characters, not bytes");

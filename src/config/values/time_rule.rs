@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lichess_does_not_offer_is_refused() {
+    fn time_controls_that_lichess_does_not_offer_are_rejected() {
         for wrong in [
             "ultraBullet",
             "correspondence",

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn every_input_is_turned_on_by_one_man_only() {
+    fn every_input_belongs_to_one_piece() {
         for layout in Layout::ALL {
             let view = layout.view(Color::Black, Square::G5, Square::G6);
             let mut seen = vec![false; layout.inputs()];
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_chosen_by_the_number_of_men() {
+    fn the_output_bucket_depends_on_the_number_of_pieces() {
         let chosen = |men| output_bucket(men, 8);
         assert_eq!([2, 4, 5, 16, 17, 32].map(chosen), [0, 0, 1, 3, 4, 7]);
         assert_eq!(output_bucket(32, 1), 0);

@@ -190,7 +190,7 @@ mod tests {
     use crate::engine::score::mate_in;
 
     #[test]
-    fn the_deeper_look_is_believed_unless_a_win_is_known() {
+    fn the_deeper_thread_wins_the_vote_unless_a_win_is_known() {
         let vote = |depth, value| ThreadVote {
             depth,
             value,

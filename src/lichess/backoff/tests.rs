@@ -23,7 +23,7 @@ fn unopened(reached: bool, status: Option<u16>) -> Disconnect {
 }
 
 #[test]
-fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() {
+fn a_game_stream_reopens_at_once_after_a_long_life_and_slower_after_each_short_one() {
     let mut reopening = GameBackoff::new(&Timing::default());
     let table = [(60, 0), (59, 500), (0, 1000), (3, 1000), (0, 1000)];
     let mut wait = |lived| reopening.after_loss(&Disconnect::Ended, secs(lived));
@@ -42,7 +42,7 @@ fn a_game_stream_is_reopened_at_once_after_a_life_and_slower_after_each_death() 
 }
 
 #[test]
-fn an_opening_that_nobody_answers_is_soon_made_again_and_then_waited_for_longer() {
+fn an_unanswered_opening_is_repeated_soon_with_a_longer_timeout() {
     let mut reopening = GameBackoff::new(&Timing::default());
     assert_eq!(reopening.patience(), secs(4));
     let silent = Disconnect::Silent(secs(4));
@@ -102,7 +102,7 @@ fn a_stream_that_fell_silent_is_reopened_at_once_twice_in_a_row() {
 }
 
 #[test]
-fn a_server_in_trouble_is_asked_for_ten_seconds_soon_and_then_ever_later() {
+fn a_failing_server_is_polled_often_for_ten_seconds_and_then_ever_less() {
     let silent = Disconnect::Silent(secs(15));
     for disconnect in [unopened(true, Some(502)), unopened(true, None), silent] {
         let mut reopening = EventBackoff::new(&Timing::default());
@@ -120,7 +120,7 @@ fn a_server_in_trouble_is_asked_for_ten_seconds_soon_and_then_ever_later() {
 }
 
 #[test]
-fn small_calls_are_made_where_the_server_was_reached_and_is_out_of_order() {
+fn a_reachable_server_that_is_out_of_order_is_probed() {
     for (disconnect, lived, expected) in [
         (unopened(true, Some(502)), 0, true),
         (unopened(true, None), 0, true),
@@ -197,7 +197,7 @@ fn never_more_than_the_budget_of_openings_in_any_window() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_looked_for_again_soon_and_without_end() {
+fn an_unreachable_server_is_retried_soon_and_for_ever() {
     let timing = Timing::default();
     let mut reopening = EventBackoff::new(&timing);
     let unreached = unopened(false, None);
@@ -229,7 +229,7 @@ fn a_server_that_is_not_there_is_looked_for_again_soon_and_without_end() {
 }
 
 #[test]
-fn a_server_out_of_order_is_asked_every_second_at_first_and_never_rarer_than_every_ten() {
+fn a_server_out_of_order_is_probed_every_one_to_ten_seconds() {
     let since = Instant::now();
     let knocking = PollFallback::new(&Timing::default(), since);
     for (after, least, wait) in [
@@ -249,7 +249,7 @@ fn a_server_out_of_order_is_asked_every_second_at_first_and_never_rarer_than_eve
 }
 
 #[test]
-fn no_question_to_a_server_out_of_order_is_held_back_by_the_limit_of_such_calls() {
+fn no_probe_is_delayed_by_the_rate_limiter() {
     let timing = Timing::default();
     for chance in [0.0, 0.5, 1.0] {
         let since = Instant::now();

@@ -50,7 +50,7 @@ fn a_pause_holds_for_its_own_kind_and_ends() {
 }
 
 #[test]
-fn nothing_that_is_looked_up_keeps_the_running_games_from_us() {
+fn no_look_up_delays_the_list_of_running_games() {
     let (mut scheduler, now) = scheduler();
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
@@ -59,7 +59,7 @@ fn nothing_that_is_looked_up_keeps_the_running_games_from_us() {
 }
 
 #[test]
-fn the_end_of_a_short_pause_is_waited_for() {
+fn a_short_pause_is_waited_out() {
     let (mut scheduler, now) = scheduler();
     let second = Duration::from_secs(1);
     scheduler.limited(EndpointClass::Lookup, Some(second), now);
@@ -69,7 +69,7 @@ fn the_end_of_a_short_pause_is_waited_for() {
 }
 
 #[test]
-fn the_servers_word_counts_before_our_guess() {
+fn the_servers_advice_overrides_our_guess() {
     let (mut scheduler, now) = scheduler();
     let advised = Duration::from_secs(27_594);
     assert_eq!(
@@ -148,7 +148,7 @@ fn look_ups_go_two_at_a_time_and_apart() {
 }
 
 #[test]
-fn who_is_more_urgent_goes_first_but_nobody_waits_for_ever() {
+fn urgent_calls_go_first_and_none_starves() {
     let (mut scheduler, now) = scheduler();
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
@@ -168,7 +168,7 @@ fn who_is_more_urgent_goes_first_but_nobody_waits_for_ever() {
 }
 
 #[test]
-fn a_caller_who_leaves_or_waits_too_long_blocks_nobody() {
+fn a_cancelled_or_expired_call_blocks_no_other() {
     let (mut scheduler, now) = scheduler();
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
@@ -183,7 +183,7 @@ fn a_caller_who_leaves_or_waits_too_long_blocks_nobody() {
 }
 
 #[test]
-fn the_queue_has_an_end() {
+fn the_queue_is_bounded() {
     let (mut scheduler, now) = scheduler();
     let turns: Vec<_> = (0..100)
         .map(|_| scheduler.ask(EndpointClass::Chat, 1, now))
@@ -281,7 +281,7 @@ impl Simulation {
 
 proptest! {
     #[test]
-    fn whatever_is_asked_no_limit_is_overdrawn_and_no_move_waits(steps in steps()) {
+    fn no_limit_is_exceeded_and_no_move_waits(steps in steps()) {
         let timing = Timing::default();
         let (mut scheduler, mut now) = scheduler();
         let mut simulation = Simulation::default();

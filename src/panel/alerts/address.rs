@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_named() {
+    fn a_missing_file_is_named() {
         let error = Address::from_env_or_file(Some(Path::new("/nowhere/hook"))).unwrap_err();
         assert!(error.to_string().contains("/nowhere/hook"), "{error}");
         assert!(Address::from_env_or_file(None).unwrap().is_none());

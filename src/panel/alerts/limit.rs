@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beyond_the_limit_messages_are_counted_and_told_later() {
+    fn messages_beyond_the_limit_are_counted_and_summarized_later() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(2);
         let message = |number: u32| AlertMessage::new("lost", format!("game {number}"));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_words_are_not_repeated_for_a_while() {
+    fn the_same_text_is_not_repeated_for_a_while() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(9);
         let message = AlertMessage::new("deaf", "x");
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_again_after_it_was_over_is_told_again() {
+    fn an_alert_that_returns_is_sent_again() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(9);
         let (deaf, over) = (
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_all_the_time_leaves_room_for_others() {
+    fn flapping_alerts_leave_room_for_others() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(12);
         let (slow, over) = (
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_the_first_word_of_what_lasts_is_told_and_the_last_when_there_is_room() {
+    fn beyond_the_limit_the_start_of_a_lasting_alert_is_sent_and_its_end_when_there_is_room() {
         let now = Instant::now();
         let mut limit = MessageLimit::new(1);
         let engine = AlertMessage::new("engine", "x");

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_lost_on_time_is_told_and_others_are_not() {
+    fn a_game_lost_on_time_is_reported_and_others_are_not() {
         let told = AlertRules::of(&ending(lichess::Status::OutOfTime, Side::Black));
         assert_eq!(
             told.unwrap().text,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn alarms_and_faults_of_the_engine_are_told() {
+    fn alerts_and_engine_faults_are_reported() {
         let kind = AlertKind::Token;
         let text = "revoked".to_owned();
         let told = AlertRules::of(&BotEvent::AlertRaised { kind, text });
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_door_is_told_once_and_once_when_it_is_open_again() {
+    fn a_closed_event_stream_is_reported_once_and_its_return_once() {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
         let closed = Status::default();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alarm_that_was_missed_is_told_with_its_end() {
+    fn a_missed_alert_is_reported_with_its_end() {
         let mut rules = AlertRules::new(DEAF);
         let alarm = |kind: AlertKind| AlertStatus {
             kind: kind.as_str().to_owned(),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_day_is_told_once() {
+    fn a_spent_daily_quota_is_reported_once() {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
         let with = |games| Status {

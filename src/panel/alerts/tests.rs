@@ -49,7 +49,7 @@ fn message(text: &str) -> webhook::WebhookMessage {
 }
 
 #[tokio::test]
-async fn a_message_is_tried_again_and_one_that_hangs_holds_nobody_up_for_long() {
+async fn a_message_is_retried_and_a_hanging_one_blocks_others_briefly() {
     let (listener, address) = webhook().await;
     let client = WebhookClient::new(address, AlertFormat::Json).unwrap();
     let client = client.hasty(Duration::from_millis(500)).unwrap();
@@ -72,7 +72,7 @@ async fn a_message_is_tried_again_and_one_that_hangs_holds_nobody_up_for_long() 
 }
 
 #[tokio::test]
-async fn an_alarm_of_the_bot_reaches_the_webhook() {
+async fn an_alert_of_the_bot_reaches_the_webhook() {
     let (listener, address) = webhook().await;
     let settings = Settings {
         format: AlertFormat::Text,

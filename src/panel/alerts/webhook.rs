@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_one_line_that_says_who_speaks() {
+    fn a_message_is_one_line_with_the_account() {
         let mut message = WebhookMessage {
             account: "Megaton".into(),
             message: AlertMessage::new("token", "revoked"),

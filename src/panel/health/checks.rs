@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn all_is_well() {
+    fn a_healthy_bot_passes() {
         let report = judge(&well());
         assert!(report.alive && report.ready, "{report:?}");
         assert_eq!(wrong(&well()), Vec::<String>::new());
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_new_is_not_ready() {
+    fn a_bot_that_accepts_nothing_is_not_ready() {
         for state in [BotPhase::Paused, BotPhase::Draining] {
             assert_eq!(wrong(&with(|status| status.state = state)), ["state"]);
         }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_answer_or_cannot_think_is_not_alive() {
+    fn a_bot_that_hangs_or_whose_engine_fails_is_not_alive() {
         let mut deaf = well();
         deaf.age = FRESH;
         assert!(!judge(&deaf).alive);

@@ -100,13 +100,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_is_still_to_be_made_has_room_too() {
+    fn the_space_of_a_missing_folder_is_that_of_its_parent() {
         let folder = tempfile::tempdir().unwrap();
         assert!(free(&folder.path().join("not/yet")).is_some());
     }
 
     #[test]
-    fn a_disk_that_hangs_keeps_nobody_waiting() {
+    fn a_hanging_disk_blocks_no_one() {
         let (look, looks) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
         let monitor = DiskMonitor::by(move || {

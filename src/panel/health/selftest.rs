@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn of_failures_in_a_row_the_bot_is_told_the_first() {
+    fn only_the_first_of_consecutive_failures_is_reported() {
         let (control, commands) = channel();
         let (watch, _watcher) = StatusWatch::new(control);
         let selftest = SelfTest::default();

@@ -114,7 +114,7 @@ mod tests {
     use crate::archive::Database;
 
     #[tokio::test]
-    async fn who_leaves_while_the_archive_is_read_takes_no_second_thread() {
+    async fn a_cancelled_request_starts_no_second_archive_thread() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("games.db");
         drop(Database::open(&path, 1).unwrap());
@@ -143,7 +143,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn whoever_reads_gives_way_to_the_searches_of_games() {
+    async fn archive_reads_yield_to_the_searches_of_games() {
         fn niceness() -> i32 {
             let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
             let (_, fields) = stat.rsplit_once(") ").unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_archive_is_not_one_that_cannot_be_read() {
+    async fn no_archive_differs_from_an_unreadable_one() {
         let none = ArchiveAccess::new(None);
         let answer = none.ask(|reader| reader.ids_like("a")).await;
         assert_eq!(answer, Ok(None));

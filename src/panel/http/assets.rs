@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_imports_is_embedded_too() {
+    fn imported_files_are_embedded() {
         let known = |path: &str| {
             let (folder, name) = path.rsplit_once('/').unwrap_or_default();
             let folder = match folder {

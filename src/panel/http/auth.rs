@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_bearer_shows_a_password() {
+    fn only_a_bearer_header_carries_a_password() {
         let mut headers = HeaderMap::new();
         assert_eq!(bearer(&headers), None);
         for (value, shown) in [

@@ -339,7 +339,7 @@ mod tests {
     use crate::lichess::Status;
 
     #[test]
-    fn a_page_is_told_how_a_game_ended_for_us() {
+    fn the_page_shows_the_result_from_our_side() {
         let told = |status, winner| {
             let record = GameRecord {
                 us: Some(Side::Black),

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_goes_on_page_by_page_with_each_once() {
+    fn remembered_entries_are_paged_with_each_once() {
         let newest_first: Vec<Arc<(Millis, u32)>> = [(9, 5), (7, 4), (7, 3), (7, 2), (1, 1)]
             .map(Arc::new)
             .into();

@@ -252,7 +252,7 @@ mod tests {
     use crate::lichess::Side;
 
     #[test]
-    fn a_rating_that_comes_late_is_news_of_whichever_game_is_listed() {
+    fn a_late_rating_updates_the_listed_game() {
         let over = |id: &str, rating_diff| {
             Arc::new(GameRecord {
                 id: id.to_owned(),

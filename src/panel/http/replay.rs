@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_played_on_as_if_all_had_been_played_at_once() {
+    fn an_extended_replay_equals_a_full_one() {
         let begun = record(&["g1f3", "a7a6"]);
         let all = record(&["g1f3", "a7a6", "f3g5", "h7h6", "g5f7"]);
         let mut played = Replay::of(&begun);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_played_ends_it() {
+    fn an_illegal_move_ends_the_replay() {
         let broken = replay(&["e2e4", "e2e4", "e7e5"]);
         assert_eq!(broken.steps.len(), 1);
         assert!(replay(&["hello"]).steps.is_empty());

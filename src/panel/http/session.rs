@@ -202,7 +202,7 @@ mod tests {
     const WORD: &str = "correct-horse-battery";
 
     #[test]
-    fn only_the_password_opens_and_guessing_is_slow() {
+    fn only_the_password_opens_a_session_and_guessing_is_slow() {
         let key = Sessions::of(WORD).unwrap();
         let now = Instant::now();
         assert_eq!(key.try_password(WORD, now), LoginOutcome::Right);

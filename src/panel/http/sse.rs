@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_gets_what_it_wants() {
+    fn a_page_gets_the_topics_it_subscribed_to() {
         let wanted = |game: Option<&str>, brief: Option<&str>| Subscription {
             game: game.map(ToOwned::to_owned),
             brief: brief.map(ToOwned::to_owned),

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thought_is_a_small_piece_made_once_for_all_who_watch() {
+    fn search_info_is_serialized_once_for_all_viewers() {
         let mut builder = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
         let nobody = BTreeSet::new();
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_ends_is_sent_whole_and_no_thought_after_it() {
+    fn an_ended_game_is_sent_completely_and_no_search_info_after_it() {
         let mut builder = ViewBuilder::new(0, "http://there");
         let mut game = live(&["e2e4", "e7e5"]);
         game.search = Some(thinking(7));

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_ours() {
+    fn results_are_counted_from_our_side() {
         let mate = Some(Status::Mate);
         assert_eq!(result(&ending(mate, Some(Side::White))), "win");
         assert_eq!(result(&ending(mate, Some(Side::Black))), "loss");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_can_happen_stands_at_nought_before_it_does() {
+    fn every_counter_starts_at_zero() {
         let mut registry = Registry::default();
         let counted = Counters::register(&mut registry);
         let before = text(&registry);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_is_in_the_text() {
+    fn events_appear_in_the_metrics() {
         let mut registry = Registry::default();
         let counted = Counters::register(&mut registry);
         for _ in 0..2 {

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_scrape_of_a_bot_that_has_said_nothing_is_whole() {
+    async fn a_scrape_before_the_first_status_is_complete() {
         let (control, _commands) = channel();
         let (watch, _watcher) = StatusWatch::new(control);
         let text = metrics(watch).text().unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn how_things_are_is_in_the_text_once_each() {
+    async fn every_gauge_appears_once() {
         let (control, mut commands) = channel();
         let (watch, watcher) = StatusWatch::new(control);
         tokio::spawn(watcher.run());

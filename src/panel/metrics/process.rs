@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_where_linux_puts_them() {
+    fn process_figures_are_read_from_proc() {
         let status = "Name:\tx\nVmRSS:\t   2048 kB\nThreads:\t7\n";
         assert_eq!(number(status, "VmRSS:"), Some(2048.0));
         assert_eq!(number(status, "Threads:"), Some(7.0));

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn each_condition_keeps_out_and_what_it_asks_for_lets_in() {
+    fn each_condition_excludes_and_meeting_it_admits() {
         let teams = BTreeSet::from(["mine".to_owned(), "battle".to_owned()]);
         let who = Applicant {
             is_bot: true,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_in_before_says_no_password_again() {
+    fn a_returning_player_needs_no_password() {
         let teams = BTreeSet::new();
         let who = Applicant {
             is_bot: true,

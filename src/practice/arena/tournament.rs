@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_there_is_paired_and_who_has_not_said_so_is_not() {
+    fn present_players_are_paired_and_others_are_not() {
         let mut field = field(&["one", "two"]);
         field
             .join("three", false, &EntryRequest::default(), START)
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_believed_for_a_minute_that_somebody_is_there() {
+    fn a_player_counts_as_present_for_a_minute() {
         let mut late = field(&["one"]);
         assert!(pairs(&mut late, at(59)).is_empty(), "nobody else is there");
         late.join("two", false, &here(), at(59)).unwrap();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn opponents_change_where_they_can_and_those_who_live_here_never_meet() {
+    fn opponents_alternate_and_the_servers_bots_never_meet() {
         let mut field = field(&["one", "A", "B"]);
         let first = meets(&mut field, "one", at(2)).unwrap();
         let second = meets(&mut field, "one", at(4)).unwrap();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_a_running_arena_waits_before_it_comes_back() {
+    fn a_player_who_leaves_a_running_arena_waits_before_rejoining() {
         let mut field = field(&["one", "A"]);
         assert!(field.withdraw("one", at(1)));
         assert!(!field.withdraw("one", at(1)), "it has left already");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_begin_is_put_out_and_may_come_back() {
+    fn a_player_without_a_first_move_is_removed_and_may_rejoin() {
         let mut field = field(&["one", "A"]);
         let pair = pairs(&mut field, at(2)).remove(0);
         field.began(&pair, "game");
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn near_its_end_nobody_is_paired_and_then_it_is_over() {
+    fn near_its_end_no_one_is_paired_and_then_it_is_over() {
         let mut field = field(&["A"]);
         let late = at(3600 - 80);
         field.join("one", false, &here(), late).unwrap();

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_can_stand_in_a_file() {
+    fn every_kind_can_be_written_in_a_file() {
         for kind in kinds() {
             // A lost stream with its refusals is two faults in a file.
             if matches!(kind.name, "reopen-refused") {

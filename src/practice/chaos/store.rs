@@ -219,7 +219,7 @@ mod tests {
     use crate::practice::chaos::StreamFault;
 
     #[test]
-    fn a_strike_waits_for_its_phase_and_ply_and_is_used_up() {
+    fn a_fault_waits_for_its_phase_and_ply_and_fires_once() {
         let faults = Faults::default();
         let injection = Injection::Stream(Channel::Game, StreamFault::Break);
         let trigger = Trigger::at(GamePhase::OurTurn, injection.clone())
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_planned_for_a_game_goes_with_it() {
+    fn the_faults_of_a_game_are_removed_with_it() {
         let faults = Faults::default();
         faults.add_at("g", Endpoint::Move, Fault::LoseRequest);
         faults.forget("g");

@@ -140,7 +140,7 @@ mod tests {
     };
 
     #[test]
-    fn the_countdown_runs_in_steps_of_five_seconds_to_nought() {
+    fn the_countdown_runs_in_steps_of_five_seconds_to_zero() {
         let timing = Timing::default();
         let mut player = Presence::new(false, Millis(0));
         assert!(!player.arrive());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn who_returns_in_time_is_not_announced() {
+    fn a_player_who_returns_in_time_is_not_announced() {
         let timing = Timing::default();
         let mut player = Presence::new(false, Millis(0));
         assert!(player.notice(BLITZ, &timing, Millis(2_000)).is_some());
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn who_closes_the_page_has_ten_seconds_and_a_resident_never_leaves() {
+    fn a_visitor_who_closes_the_page_has_ten_seconds_and_a_server_bot_never_leaves() {
         let timing = Timing::default();
         let mut player = Presence::new(false, Millis(0));
         player.arrive();

@@ -186,7 +186,7 @@ fn a_claim_that_takes_its_time_is_still_made() {
 }
 
 #[test]
-fn between_people_three_times_goes_on_and_five_times_ends() {
+fn between_humans_a_third_repetition_plays_on_and_a_fifth_ends() {
     let mut game = humans();
     play(
         &mut game,
@@ -231,7 +231,7 @@ fn a_flag_costs_the_game_when_the_server_looks() {
 }
 
 #[test]
-fn a_move_after_the_flag_ends_the_game_and_is_answered_well() {
+fn a_move_after_the_flag_ends_the_game_and_gets_an_ok() {
     let mut game = bots();
     let now = play(&mut game, "e2e4 e7e5");
     let late = now + Duration::from_millis(180_001);
@@ -244,7 +244,7 @@ fn a_move_after_the_flag_ends_the_game_and_is_answered_well() {
 }
 
 #[test]
-fn who_has_a_bare_king_cannot_win_on_time() {
+fn a_bare_king_cannot_win_on_time() {
     let mut game = with_white_stripped();
     let now = at(3_000) + Duration::from_secs(200);
     game.tick(now);
@@ -417,7 +417,7 @@ fn a_long_absence_can_be_claimed_on_the_turn_of_the_absent() {
 }
 
 #[test]
-fn who_comes_back_after_too_long_is_announced() {
+fn a_late_return_is_announced() {
     let mut game = bots();
     game.arrive(White);
     let now = play(&mut game, "e2e4 e7e5 g1f3");
@@ -443,7 +443,7 @@ fn the_six_hundred_and_second_half_move_is_not_played() {
 }
 
 #[test]
-fn more_time_is_told_without_a_move() {
+fn given_time_is_announced_without_a_move() {
     let mut game = bots();
     let now = play(&mut game, "e2e4 e7e5");
     states(&mut game);

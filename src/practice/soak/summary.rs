@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn games_excused_by_the_machine_are_told_and_many_prove_nothing() {
+    fn games_excused_by_stalls_are_reported_and_too_many_prove_nothing() {
         for (good, excused, is_clean) in [
             (200, 0, true),
             (198, 2, true),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_grows_with_the_games_is_told() {
+    fn memory_growth_is_reported() {
         for (half, end, grows) in [
             (160, 140, false),
             (160, 160, false),

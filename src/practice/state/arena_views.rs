@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_written_as_the_calendar_has_it() {
+    fn a_time_is_written_as_an_iso_date() {
         let rows = [
             (0, "1970-01-01T00:00:00Z"),
             (951_825_600, "2000-02-29T12:00:00Z"),

@@ -110,7 +110,7 @@ fn an_aborted_game_counts_for_nothing() {
 }
 
 #[test]
-fn a_game_played_before_is_not_rated_again_where_the_house_says_so() {
+fn a_repeated_game_is_not_rated_if_the_server_says_so() {
     let strict = ServerRules {
         repeats_do_not_count: true,
         ..ServerRules::default()
@@ -130,7 +130,7 @@ fn a_game_played_before_is_not_rated_again_where_the_house_says_so() {
 }
 
 #[test]
-fn a_challenge_goes_offline_without_a_word_and_is_forgotten_in_the_end() {
+fn a_challenge_goes_offline_silently_and_is_forgotten_later() {
     let mut state = state(ServerRules::default());
     let id = state
         .challenge("one", "two", request(false), START)
@@ -149,7 +149,7 @@ fn a_challenge_goes_offline_without_a_word_and_is_forgotten_in_the_end() {
 }
 
 #[test]
-fn of_challenges_that_came_to_nothing_only_the_latest_are_kept() {
+fn only_the_latest_dead_challenges_are_kept() {
     let mut state = state(ServerRules::default());
     state
         .open_account("Three", AccountKind::Bot, START)
@@ -211,7 +211,7 @@ fn a_bot_is_online_while_its_stream_is_open_and_a_little_longer() {
 }
 
 #[test]
-fn flags_fall_by_the_house_s_own_clock() {
+fn flags_fall_by_the_servers_clock() {
     let mut state = state(ServerRules::default());
     let id = start(&mut state);
     play(&mut state, &id, "e2e4 e7e5");
@@ -238,7 +238,7 @@ fn only_so_many_finished_games_are_kept() {
 }
 
 #[test]
-fn names_that_lichess_would_not_take_are_refused() {
+fn invalid_account_names_are_rejected() {
     let mut state = state(ServerRules::default());
     for name in ["", "a", "with space", "ünï", &"x".repeat(31)] {
         assert_eq!(
@@ -250,7 +250,7 @@ fn names_that_lichess_would_not_take_are_refused() {
 }
 
 #[test]
-fn credits_are_spent_by_whoever_challenges_and_come_back_with_the_window() {
+fn challenges_spend_credits_that_return_with_the_window() {
     let rules = ServerRules {
         challenge_credits: Some([7, 10]),
         ..ServerRules::default()

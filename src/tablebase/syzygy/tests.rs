@@ -29,7 +29,7 @@ fn shared() -> Option<PathBuf> {
 }
 
 #[test]
-fn a_folder_must_be_there_and_hold_tables() {
+fn a_folder_must_exist_and_hold_tables() {
     let error = Syzygy::open(&["/no/such/folder"]).unwrap_err().to_string();
     assert!(error.starts_with("/no/such/folder: "), "{error}");
     let folder = tempfile::tempdir().unwrap();
@@ -42,7 +42,7 @@ fn a_folder_must_be_there_and_hold_tables() {
 }
 
 #[test]
-fn a_file_of_a_wrong_size_is_passed_over_and_named() {
+fn a_file_of_a_wrong_size_is_skipped_and_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("KQvK.atbw"), [0; 10]).unwrap();
     let syzygy = Syzygy::open(&[folder.path()]).unwrap();
@@ -57,7 +57,7 @@ fn a_file_of_a_wrong_size_is_passed_over_and_named() {
 }
 
 #[test]
-fn nonsense_is_asked_once_and_never_again() {
+fn a_faulty_table_is_probed_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("KQvK.atbw");
     fs::write(&path, [7; 64 + 16]).unwrap();
@@ -81,7 +81,7 @@ fn nonsense_is_asked_once_and_never_again() {
 }
 
 #[test]
-fn what_is_of_no_use_because_of_another_table_is_counted_too() {
+fn tables_made_useless_by_another_are_counted() {
     let Some(from) = shared() else { return };
     let folder = tempfile::tempdir().unwrap();
     for name in ["KPvK", "KQvK", "KRvK", "KBvK", "KNvK"] {
@@ -106,7 +106,7 @@ fn what_is_of_no_use_because_of_another_table_is_counted_too() {
 }
 
 #[test]
-fn distances_alone_are_of_no_use() {
+fn dtz_without_wdl_is_useless() {
     let Some(from) = shared() else { return };
     let folder = tempfile::tempdir().unwrap();
     fs::copy(from.join("KQvK.atbz"), folder.path().join("KQvK.atbz")).unwrap();
@@ -130,7 +130,7 @@ fn questions() -> Vec<Position> {
 }
 
 #[test]
-fn no_damage_to_a_file_is_more_than_a_missing_answer() {
+fn a_damaged_file_costs_no_more_than_an_answer() {
     let Some(from) = shared() else { return };
     let names = ["KQvK", "KPvK", "KQPvK", "KQvKP", "KQQvK", "KRPvK", "KQvKQ"];
     let mut rng = fastrand::Rng::with_seed(1);

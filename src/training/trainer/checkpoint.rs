@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn another_recipe_or_other_data_are_told() {
+    fn other_hyperparameters_or_data_are_reported() {
         let checkpoint = checkpoint();
         let Head {
             hyperparameters,

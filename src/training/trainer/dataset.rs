@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_takes_every_sample_once_in_an_order_of_its_own() {
+    fn an_epoch_uses_every_sample_once_in_its_own_order() {
         let dataset = dataset(&[(700, 1.0), (300, 1.0)]);
         let (first, second) = (dataset.order(1, 1), dataset.order(1, 2));
         assert_ne!(first, second);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_takes_a_part_of_a_file_or_all_of_it_again() {
+    fn a_weight_uses_a_part_of_a_file_or_repeats_it() {
         let dataset = dataset(&[(100, 0.25), (10, 2.5), (50, 0.0)]);
         assert_eq!(dataset.epoch_size(), 50);
         let order = dataset.order(3, 1);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_or_damaged_is_named_with_the_place() {
+    fn a_truncated_or_damaged_file_is_named_with_the_offset() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("some.samples");
         let samples = [false, true].map(|apart| sample(&Position::default(), 10, 2, apart));

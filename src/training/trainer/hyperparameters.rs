@@ -134,12 +134,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_recipe_makes_sense() {
+    fn the_default_hyperparameters_are_valid() {
         Hyperparameters::default().check().unwrap();
     }
 
     #[test]
-    fn a_choice_without_sense_is_named() {
+    fn an_invalid_choice_is_named() {
         let usual = Hyperparameters::default;
         let rows = [
             (
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_with_both_values() {
+    fn a_difference_shows_both_values() {
         let ours = Hyperparameters::default();
         assert_eq!(ours.difference(&ours.clone()), None);
         let theirs = Hyperparameters {

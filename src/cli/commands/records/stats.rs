@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_of_some_games_are_not_told_as_those_of_all() {
+    fn causes_of_some_games_are_not_shown_as_those_of_all() {
         let loss = TimeLoss {
             id: "abcdefgh".to_owned(),
             at: 5,

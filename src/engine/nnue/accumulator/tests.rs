@@ -54,7 +54,7 @@ fn walk(network: &Arc<Network>, seed: u64) {
 }
 
 #[test]
-fn units_made_step_by_step_are_those_made_from_scratch() {
+fn incremental_accumulators_equal_refreshed_ones() {
     for network in nets() {
         for seed in 0..6 {
             walk(&network, seed);
@@ -94,7 +94,7 @@ fn castling_promotion_en_passant_and_blasts_are_each_one_step() {
 }
 
 #[test]
-fn a_man_that_changed_sides_on_its_square_is_noticed() {
+fn a_piece_replaced_by_one_of_the_other_side_is_noticed() {
     let boards = [
         "4k3/8/8/8/8/8/8/R3K3 w - - 0 1",
         "4k3/8/8/8/8/8/8/r3K3 w - - 0 1",

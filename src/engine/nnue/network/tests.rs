@@ -53,7 +53,7 @@ fn the_header_is_where_the_format_says() {
 }
 
 #[test]
-fn what_is_no_net_or_a_damaged_one_is_refused_with_its_reason() {
+fn an_invalid_or_damaged_net_is_rejected_with_the_reason() {
     let good = Network::noise(SHAPE, 3).unwrap().to_bytes();
     refused(b"", "does not begin with MEGANET");
     refused(b"MEGAN", "does not begin with MEGANET");
@@ -124,7 +124,7 @@ fn numbers_that_could_overflow_are_refused() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named() {
     let error = Network::load(Path::new("no/such.net")).unwrap_err();
     assert!(error.to_string().contains("no/such.net"), "{error}");
     let folder = tempfile::tempdir().unwrap();

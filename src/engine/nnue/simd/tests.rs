@@ -40,7 +40,7 @@ fn every_kind_of_processor_gives_the_same_output() {
 }
 
 #[test]
-fn no_lane_overflows_even_with_everything_at_its_most() {
+fn no_lane_overflows_at_extreme_values() {
     for weight in [128, -128] {
         let (units, weights) = (cut(&[i16::MAX; 512]), cut(&[weight; 512]));
         let (units, weights) = ([&units[..]; 2], [&weights[..]; 2]);
@@ -52,7 +52,7 @@ fn no_lane_overflows_even_with_everything_at_its_most() {
 }
 
 #[test]
-fn every_kind_of_processor_makes_the_same_units() {
+fn every_kind_of_processor_computes_the_same_accumulator() {
     let mut rng = fastrand::Rng::with_seed(6);
     for count in 0..1000 {
         let lines = rng.usize(1..=16);

@@ -88,7 +88,7 @@ fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
 }
 
 #[test]
-fn a_loss_is_put_off_beyond_the_fifty_moves_and_else_left_to_the_search() {
+fn a_loss_is_delayed_beyond_the_fifty_moves_or_left_to_the_search() {
     let late = [
         Some((OutcomeTier::Loss, 40)),
         Some((OutcomeTier::LateLoss, 101)),

@@ -93,7 +93,7 @@ fn without_the_fifty_move_rule_a_cursed_win_is_one() {
 }
 
 #[test]
-fn a_bound_settles_only_a_window_that_it_lies_outside_of() {
+fn a_bound_cuts_off_only_outside_the_window() {
     let win = TbBound::by(Wdl::Win, 4, true);
     let value = table_win_in(4);
     assert_eq!(win.settles(-50, 50), Some((value, Bound::Lower)));
@@ -123,7 +123,7 @@ fn a_win_by_tables_is_below_every_mate_and_sooner_is_better() {
 }
 
 #[test]
-fn the_hash_table_keeps_the_way_to_a_table_win_from_its_own_position() {
+fn a_stored_tablebase_win_counts_from_its_own_position() {
     let entry = |value, ply| Entry {
         best: None,
         value: value_to_store(value, ply),
@@ -154,7 +154,7 @@ fn a_capture_into_a_won_table_is_a_win_that_is_not_yet_a_mate() {
 }
 
 #[test]
-fn an_answer_is_that_of_tables_where_they_know_the_root() {
+fn a_root_in_the_tables_is_answered_by_the_tables() {
     let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
     for wdl in [Wdl::Win, Wdl::Draw, Wdl::Loss] {
         let (result, _) = think(lone, 4, Some(saying(4, Some(wdl))));
@@ -169,7 +169,7 @@ fn an_answer_is_that_of_tables_where_they_know_the_root() {
 }
 
 #[test]
-fn draws_by_the_fifty_moves_are_draws_and_nearly_so() {
+fn cursed_wins_are_almost_draws() {
     let lone = "6k1/8/8/8/8/8/P6p/4K3 w - - 10 40";
     for (wdl, least) in [(Wdl::CursedWin, DRAW + 1), (Wdl::BlessedLoss, DRAW - 1)] {
         let (result, _) = think(lone, 4, Some(saying(4, Some(wdl))));
@@ -181,14 +181,14 @@ fn draws_by_the_fifty_moves_are_draws_and_nearly_so() {
 }
 
 #[test]
-fn the_end_of_the_game_is_not_put_off_where_only_outcomes_are_known() {
+fn with_wdl_only_the_end_of_the_game_is_not_delayed() {
     let (result, hits) = think(MATES, 4, Some(saying(4, Some(Wdl::Win))));
     assert!(hits > 0);
     assert_eq!(result.score, Score::Mate(1), "{result:?}");
 }
 
 #[test]
-fn tables_that_know_nothing_change_nothing() {
+fn empty_tables_change_nothing() {
     let (plain, hits) = think(TAKES, 7, None);
     assert_eq!(hits, 0);
     let silent = [
@@ -208,7 +208,7 @@ fn tables_that_know_nothing_change_nothing() {
 
 /// Its `wdl` complains about castling rights and too many pieces.
 #[test]
-fn nobody_asks_about_a_position_that_can_castle() {
+fn positions_with_castling_rights_are_not_probed() {
     let castles = "r3k3/8/8/3p4/4P3/8/8/R3K2R w KQq - 0 1";
     let (_, hits) = think(castles, 6, Some(saying(8, Some(Wdl::Draw))));
     assert!(hits > 0, "some lines lose every right");

@@ -74,7 +74,7 @@ fn mirrored(position: &Position) -> Position {
 }
 
 #[test]
-fn a_few_samples_are_learned_by_heart() {
+fn a_few_samples_are_overfitted() {
     let mut chance = fastrand::Rng::with_seed(2);
     let samples = positions(11, 48)
         .iter()
@@ -92,7 +92,7 @@ fn a_few_samples_are_learned_by_heart() {
 }
 
 #[test]
-fn a_position_and_its_image_are_judged_alike() {
+fn a_position_and_its_mirror_image_get_the_same_value() {
     for layout in Layout::ALL {
         let hyperparameters = Hyperparameters {
             layout: layout.number(),
@@ -114,7 +114,7 @@ fn a_position_and_its_image_are_judged_alike() {
 }
 
 #[test]
-fn whoever_has_more_men_stands_better_whoever_is_to_move() {
+fn more_pieces_mean_a_better_value_for_either_side() {
     let hyperparameters = Hyperparameters {
         epochs: 10,
         ..hyperparameters()
@@ -142,7 +142,7 @@ fn whoever_has_more_men_stands_better_whoever_is_to_move() {
 }
 
 #[test]
-fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
+fn a_won_sample_raises_the_value_and_a_lost_one_lowers_it() {
     let white = Position::from_fen("4k3/8/8/3n4/8/2B5/8/4K3 w - - 0 1").unwrap();
     let black = Position::from_fen("4k3/8/8/3n4/8/2B5/8/4K3 b - - 0 1").unwrap();
     // Labels from White's side, and the expected sign for the side to move.
@@ -175,7 +175,7 @@ fn a_won_sample_raises_the_judgement_and_a_lost_one_lowers_it() {
 }
 
 #[test]
-fn the_exported_net_judges_as_the_floats_do() {
+fn the_exported_net_agrees_with_the_floats() {
     let dataset = material_stock(8, 12_000);
     for layout in Layout::ALL {
         let hyperparameters = Hyperparameters {
@@ -265,7 +265,7 @@ fn the_same_seed_gives_the_same_net_and_another_seed_another() {
 }
 
 #[test]
-fn numbers_that_run_away_end_the_training() {
+fn diverging_numbers_end_the_training() {
     let mut trainer = Trainer::new(&hyperparameters(), 1).unwrap();
     trainer.model.output_biases[0].0 = [f32::NAN; 32];
     let error = trainer
