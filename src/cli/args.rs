@@ -121,8 +121,8 @@ impl Command {
             Self::Datagen(args) => datagen::execute(&args),
             Self::Data(args) => data::execute(&args),
             Self::Perft(args) => perft::execute(&args),
-            Self::Completions(args) => args.execute(),
-            Self::Man(args) => args.execute(),
+            Self::Completions(args) => args.execute(program()),
+            Self::Man(args) => args.execute(program()),
         }
     }
 }

@@ -11,6 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use super::params;
+
 /// How long a waiter sleeps at most before it looks at its stop flag by itself. Stops wake it, so
 /// this is a guard only.
 const NAP: Duration = Duration::from_millis(50);
@@ -270,6 +272,12 @@ impl Drop for CorePermit {
     fn drop(&mut self) {
         self.release();
     }
+}
+
+/// Lowers the priority of this thread below the rest of the program.
+pub(super) fn give_way() {
+    // On Linux this is the priority of the thread, not of the process. Failing is harmless.
+    let _ = rustix::process::nice(params::BACKGROUND_NICENESS);
 }
 
 #[cfg(test)]

@@ -12,13 +12,25 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use super::core_scheduler::CorePermits;
+use super::core_scheduler::{CorePermits, give_way};
 use super::params;
-use super::search::Searcher;
 use super::search_handle::SearchShared;
 
-/// What a helper does, until its stint is over.
-pub(super) type HelperWork = Box<dyn Fn(&mut Searcher, HelperRun) -> Unfinished + Send + Sync>;
+/// The search state of a helper thread, as far as this file needs it.
+pub(super) trait HelperState: Sized + 'static {
+    /// Waits for a request and a spare core; none once the helpers are closed.
+    fn take_spare(
+        &mut self,
+        pick: &dyn Fn() -> Option<HelperRun<Self>>,
+        is_closed: &dyn Fn() -> bool,
+    ) -> Option<HelperRun<Self>>;
+
+    /// Gives the core back.
+    fn release(&mut self);
+}
+
+/// What a helper does until its run is over.
+pub(super) type HelperWork<S> = Box<dyn Fn(&mut S, HelperRun<S>) -> Unfinished + Send + Sync>;
 
 /// What is left to do when a helper comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,61 +41,61 @@ pub(super) enum Unfinished {
     Nothing,
 }
 
-/// Makes the searcher of a helper.
-type SearcherFactory = Box<dyn Fn() -> Searcher + Send + Sync>;
+/// Makes the search state of a helper.
+type StateFactory<S> = Box<dyn Fn() -> S + Send + Sync>;
 
 /// The helpers of a pool. Their threads start with the first posting and end with this.
-pub(super) struct HelperThreads {
-    board: Arc<HelperBoard>,
-    hands: usize,
+pub(super) struct HelperThreads<S> {
+    board: Arc<HelperBoard<S>>,
+    threads: usize,
     in_background: bool,
     started: Once,
 }
 
 /// What the helpers share.
-struct HelperBoard {
+struct HelperBoard<S> {
     permits: Arc<CorePermits>,
-    hire: SearcherFactory,
-    postings: Mutex<Vec<Arc<HelpRequest>>>,
+    new_state: StateFactory<S>,
+    postings: Mutex<Vec<Arc<HelpRequest<S>>>>,
     is_closed: AtomicBool,
 }
 
 /// A search that can be helped.
-struct HelpRequest {
+struct HelpRequest<S> {
     search: Arc<SearchShared>,
     in_background: bool,
-    work: HelperWork,
+    work: HelperWork<S>,
     /// How many help; changes with the board locked only.
     helpers: AtomicUsize,
     /// Set once there is nothing left.
     is_done: AtomicBool,
 }
 
-impl fmt::Debug for HelperThreads {
+impl<S> fmt::Debug for HelperThreads<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew")
-            .field("hands", &self.hands)
+        f.debug_struct("HelperThreads")
+            .field("threads", &self.threads)
             .finish_non_exhaustive()
     }
 }
 
-impl HelperThreads {
-    /// A crew of `hands`, in wait at a gate; no thread of it runs yet.
+impl<S: HelperState> HelperThreads<S> {
+    /// A crew of `threads`, in wait at a gate; no thread of it runs yet.
     pub(super) fn new(
         permits: Arc<CorePermits>,
-        hands: usize,
+        threads: usize,
         in_background: bool,
-        hire: SearcherFactory,
-    ) -> HelperThreads {
+        new_state: StateFactory<S>,
+    ) -> Self {
         let board = HelperBoard {
             permits,
-            hire,
+            new_state,
             postings: Mutex::new(Vec::new()),
             is_closed: AtomicBool::new(false),
         };
         HelperThreads {
             board: Arc::new(board),
-            hands,
+            threads,
             in_background,
             started: Once::new(),
         }
@@ -94,8 +106,8 @@ impl HelperThreads {
         &self,
         search: Arc<SearchShared>,
         in_background: bool,
-        work: HelperWork,
-    ) -> PostedRequest {
+        work: HelperWork<S>,
+    ) -> PostedRequest<S> {
         self.started.call_once(|| self.start());
         let request = Arc::new(HelpRequest {
             search,
@@ -113,26 +125,26 @@ impl HelperThreads {
     }
 
     fn start(&self) {
-        for number in 0..self.hands {
+        for number in 0..self.threads {
             let (board, in_background) = (Arc::clone(&self.board), self.in_background);
             let started = thread::Builder::new()
                 .name("helper".to_owned())
                 .stack_size(params::STACK_BYTES)
                 .spawn(move || {
                     if in_background {
-                        super::pool::give_way();
+                        give_way();
                     }
                     help(&board, number);
                 });
             if started.is_err() {
-                // The system gives no more threads: fewer hands.
+                // The system gives no more threads: fewer threads.
                 return;
             }
         }
     }
 }
 
-impl Drop for HelperThreads {
+impl<S> Drop for HelperThreads<S> {
     fn drop(&mut self) {
         self.board.is_closed.store(true, Ordering::Release);
         self.board.permits.call_spare();
@@ -140,19 +152,19 @@ impl Drop for HelperThreads {
 }
 
 /// A posting on the board; dropping it takes it off.
-pub(super) struct PostedRequest {
-    board: Arc<HelperBoard>,
-    request: Arc<HelpRequest>,
+pub(super) struct PostedRequest<S> {
+    board: Arc<HelperBoard<S>>,
+    request: Arc<HelpRequest<S>>,
 }
 
-impl Drop for PostedRequest {
+impl<S> Drop for PostedRequest<S> {
     fn drop(&mut self) {
         let mut postings = self.board.lock();
         postings.retain(|request| !Arc::ptr_eq(request, &self.request));
     }
 }
 
-impl HelpRequest {
+impl<S> HelpRequest<S> {
     /// Whether the search it belongs to only uses what others leave.
     fn is_idle(&self) -> bool {
         self.in_background || self.search.is_pondering()
@@ -164,8 +176,8 @@ impl HelpRequest {
     }
 }
 
-impl HelperBoard {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HelpRequest>>> {
+impl<S> HelperBoard<S> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HelpRequest<S>>>> {
         self.postings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -174,7 +186,7 @@ impl HelperBoard {
     }
 
     /// Go to the posting with the best claim.
-    fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun> {
+    fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun<S>> {
         let postings = self.lock();
         let open = postings
             .iter()
@@ -191,15 +203,15 @@ impl HelperBoard {
 }
 
 /// A helper's time at a posting.
-pub(super) struct HelperRun {
-    board: Arc<HelperBoard>,
-    request: Arc<HelpRequest>,
+pub(super) struct HelperRun<S> {
+    board: Arc<HelperBoard<S>>,
+    request: Arc<HelpRequest<S>>,
     number: usize,
     /// When it last looked at what else there is to do.
     looked: Cell<Instant>,
 }
 
-impl HelperRun {
+impl<S> HelperRun<S> {
     /// Which of the crew this helper is.
     pub(super) const fn number(&self) -> usize {
         self.number
@@ -223,7 +235,7 @@ impl HelperRun {
     }
 }
 
-impl Drop for HelperRun {
+impl<S> Drop for HelperRun<S> {
     fn drop(&mut self) {
         let _postings = self.board.lock();
         self.request.helpers.fetch_sub(1, Ordering::Relaxed);
@@ -232,22 +244,22 @@ impl Drop for HelperRun {
 
 /// The life of a helper. What it learns stays with it from game to game: what is wrong in another
 /// game is soon unlearnt.
-fn help(board: &Arc<HelperBoard>, number: usize) {
-    let mut searcher = (board.hire)();
+fn help<S: HelperState>(board: &Arc<HelperBoard<S>>, number: usize) {
+    let mut state = (board.new_state)();
     let pick = || board.pick(number);
-    while let Some(run) = searcher.take_spare(&pick, &|| board.is_closed()) {
+    while let Some(run) = state.take_spare(&pick, &|| board.is_closed()) {
         let request = Arc::clone(&run.request);
-        let work = || (request.work)(&mut searcher, run);
+        let work = || (request.work)(&mut state, run);
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Unfinished::More) => {}
             Ok(Unfinished::Nothing) => request.is_done.store(true, Ordering::Relaxed),
             Err(_) => {
                 // It would fail again: this search has to do without.
                 request.is_done.store(true, Ordering::Relaxed);
-                searcher = (board.hire)();
+                state = (board.new_state)();
             }
         }
-        searcher.release();
+        state.release();
     }
 }
 
@@ -259,12 +271,13 @@ mod tests {
     use super::*;
     use crate::engine::core_scheduler::{CorePermit, CorePriority};
     use crate::engine::evaluator::Evaluator;
+    use crate::engine::search::Searcher;
     use crate::engine::tt::TranspositionTable;
 
     /// How long a test waits before it says that something hangs.
     const GUARD: Duration = Duration::from_secs(20);
 
-    fn helpers(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads) {
+    fn helpers(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads<Searcher>) {
         let permits = Arc::new(CorePermits::new(cores));
         let of_hands = Arc::clone(&permits);
         let hire = move || {
@@ -280,7 +293,7 @@ mod tests {
     }
 
     /// Work that says its name when it begins and lasts until it is called away.
-    fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> HelperWork {
+    fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> HelperWork<Searcher> {
         let begun = begun.clone();
         Box::new(move |_, run| {
             // The test may be over.
@@ -369,8 +382,9 @@ mod tests {
         }
     }
 
-    fn one_each(one: &PostedRequest, other: &PostedRequest) -> (usize, usize) {
-        let helpers = |request: &PostedRequest| request.request.helpers.load(Ordering::SeqCst);
+    fn one_each(one: &PostedRequest<Searcher>, other: &PostedRequest<Searcher>) -> (usize, usize) {
+        let helpers =
+            |request: &PostedRequest<Searcher>| request.request.helpers.load(Ordering::SeqCst);
         (helpers(one), helpers(other))
     }
 }

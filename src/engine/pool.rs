@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
 use std::thread::{self, Thread};
 
-use super::core_scheduler::CorePermits;
+use super::core_scheduler::{CorePermits, give_way};
 use super::evaluator::Evaluator;
 use super::helper_threads::HelperThreads;
 use super::limits::Limits;
@@ -18,7 +18,7 @@ use super::params;
 use super::score::Score;
 use super::search::{Searcher, Task, safe_move};
 use super::search_handle::{Search, SearchShared};
-use super::search_result::{Info, SearchResult, StopReason};
+use super::search_result::{Info, ReportSink, SearchResult, StopReason};
 use super::tablebase::Tablebases;
 use super::tt::TranspositionTable;
 use crate::rules::Game;
@@ -47,9 +47,6 @@ impl Default for EngineOptions {
     }
 }
 
-/// Where a search reports to.
-pub(super) type ReportSink = Box<dyn FnMut(&Info) + Send>;
-
 /// The cores and the memory of all games together. Clones are the same pool.
 #[derive(Clone, Debug)]
 pub struct Pool(Arc<Shared>);
@@ -60,7 +57,7 @@ struct Shared {
     permits: Arc<CorePermits>,
     evaluator: Evaluator,
     /// Where there is more than one core.
-    helpers: Option<Arc<HelperThreads>>,
+    helpers: Option<Arc<HelperThreads<Searcher>>>,
     tables: Option<Tablebases>,
     in_background: bool,
     searching: AtomicUsize,
@@ -251,12 +248,6 @@ impl Worker {
             thread: thread.thread().clone(),
         })
     }
-}
-
-/// Have this thread give way to the rest of the program.
-pub(super) fn give_way() {
-    // On Linux this is the priority of the thread, not of the process. Failing is harmless.
-    let _ = rustix::process::nice(params::BACKGROUND_NICENESS);
 }
 
 /// The life of a search thread. It ends when its lease is dropped.

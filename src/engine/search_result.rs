@@ -89,3 +89,6 @@ pub enum ScoreBound {
     Lower,
     Upper,
 }
+
+/// Receives the reports of a search.
+pub(super) type ReportSink = Box<dyn FnMut(&Info) + Send>;

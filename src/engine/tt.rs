@@ -8,15 +8,14 @@
 #[expect(unsafe_code, reason = "memory straight from the system")]
 mod memory;
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-use memory::Memory;
+use memory::{Cluster, ENTRIES, Memory};
 
 use super::params;
 use super::score::{MATE_BOUND, NO_VALUE, TABLE_BOUND, TABLE_WIN, Value, is_by_tables};
 use crate::rules::Move;
 
-const ENTRIES: usize = 3;
 /// Ages are counted modulo this.
 const AGES: u8 = 32;
 
@@ -162,9 +161,6 @@ impl Word {
         self.depth() - params::TT_AGE_WEIGHT * distance as i32
     }
 }
-
-#[repr(C, align(32))]
-struct Cluster([AtomicU64; ENTRIES + 1]);
 
 impl Cluster {
     fn word(&self, slot: usize) -> Word {

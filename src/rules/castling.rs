@@ -1,6 +1,6 @@
 //! Castling: who still may, and when the board lets him.
 
-use super::{Bitboard, Color, Move, Position, Role, Square, between, king_attacks};
+use super::{Bitboard, Color, Square};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CastlingSide {
@@ -108,41 +108,10 @@ impl CastlingSquares {
     }
 }
 
-impl Position {
-    /// The castling move on a wing, if it is legal now.
-    ///
-    /// Each square of the king's way must be free of attacks or next to the enemy king, judged with
-    /// the king off the board; on the goal square the rook stands on its new square already.
-    pub(crate) fn castling_move(&self, side: CastlingSide) -> Option<Move> {
-        let us = self.turn();
-        if !self.castling_rights().has(us, side) {
-            return None;
-        }
-        let squares = CastlingSquares::new(us, side);
-        let occupied = self.occupied();
-        if between(squares.king_from, squares.rook_from).intersects(occupied) {
-            return None;
-        }
-        let beside_king = self.king(!us).map_or(Bitboard::EMPTY, king_attacks);
-        let safe = |square, occupied| {
-            beside_king.contains(square)
-                || (self.attackers_to(square, occupied) & self.by_color(!us))
-                    .is_subset(self.by_role(Role::King))
-        };
-        let lifted = occupied ^ squares.king_from;
-        let goal_board = lifted ^ squares.rook_from ^ squares.rook_to;
-        let legal = safe(squares.king_from, lifted)
-            && between(squares.king_from, squares.king_to)
-                .into_iter()
-                .all(|sq| safe(sq, lifted))
-            && safe(squares.king_to, goal_board);
-        legal.then(|| Move::castling(squares.king_from, squares.king_to))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Position;
 
     #[track_caller]
     fn can_castle(fen: &str, uci: &str) -> bool {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap_complete::Shell;
 
 use crate::cli::failure::{Failure, OrFailure as _};
-use crate::cli::{args, output};
+use crate::cli::output;
 
 /// Print shell completions
 #[derive(Debug, clap::Args)]
@@ -37,21 +37,21 @@ pub(crate) struct Man {
 }
 
 impl Completions {
-    pub(crate) fn execute(&self) -> Result<(), Failure> {
+    pub(crate) fn execute(&self, mut program: clap::Command) -> Result<(), Failure> {
         let mut text = Vec::new();
-        let mut program = args::program();
         clap_complete::generate(self.shell, &mut program, "megaton", &mut text);
         Ok(io::stdout().lock().write_all(&text)?)
     }
 }
 
 impl Man {
-    pub(crate) fn execute(&self) -> Result<(), Failure> {
+    pub(crate) fn execute(&self, program: clap::Command) -> Result<(), Failure> {
+        let pages = pages(program);
         if let Some(folder) = &self.out {
-            let count = write_all(folder)?;
+            let count = write_all(pages, folder)?;
             return output::print(format!("{count} pages in {}", folder.display()));
         }
-        let mut page = &pages();
+        let mut page = &pages;
         for name in &self.command {
             page = page.find_subcommand(name).ok_or_else(|| {
                 let words = self.command.join(" ");
@@ -64,8 +64,8 @@ impl Man {
 }
 
 /// The definition of the command line, with every command named in full.
-fn pages() -> clap::Command {
-    let mut program = args::program().disable_help_subcommand(true);
+fn pages(program: clap::Command) -> clap::Command {
+    let mut program = program.disable_help_subcommand(true);
     program.build();
     program
 }
@@ -88,9 +88,9 @@ fn name_of(page: &clap::Command) -> String {
 }
 
 /// Writes every page, and returns how many there are.
-fn write_all(folder: &Path) -> Result<usize, Failure> {
+fn write_all(pages: clap::Command, folder: &Path) -> Result<usize, Failure> {
     fs::create_dir_all(folder).or_failed(folder.display())?;
-    let mut waiting = vec![pages()];
+    let mut waiting = vec![pages];
     let mut count = 0;
     // A page refers to the pages of its subcommands, so they must exist too.
     while let Some(page) = waiting.pop() {
@@ -105,12 +105,13 @@ fn write_all(folder: &Path) -> Result<usize, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::args::program;
 
     #[test]
     fn every_command_has_a_page_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        write_all(folder.path()).unwrap();
-        for command in args::program().get_subcommands() {
+        write_all(pages(program()), folder.path()).unwrap();
+        for command in program().get_subcommands() {
             let page = folder
                 .path()
                 .join(format!("megaton-{}.1", command.get_name()));
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn every_referenced_manual_page_exists() {
         let folder = tempfile::tempdir().unwrap();
-        let count = write_all(folder.path()).unwrap();
+        let count = write_all(pages(program()), folder.path()).unwrap();
         let pages: Vec<PathBuf> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().path())
@@ -152,7 +153,7 @@ mod tests {
     fn every_shell_completes_the_commands() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut args::program(), "megaton", &mut text);
+            clap_complete::generate(shell, &mut program(), "megaton", &mut text);
             let text = String::from_utf8(text).unwrap();
             for name in ["run", "explain-challenge", "resign"] {
                 assert!(text.contains(name), "{shell}: {name}");

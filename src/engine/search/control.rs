@@ -6,8 +6,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Searcher;
-use super::team::ThreadRole;
 use crate::engine::core_scheduler::CorePriority;
 use crate::engine::limits::Limits;
 use crate::engine::params;
@@ -19,14 +17,14 @@ use crate::engine::time::TimePlan;
 pub(super) struct Control {
     pub(super) search_shared: Arc<SearchShared>,
     plan: TimePlan,
-    deadline: Option<Instant>,
-    node_limit: u64,
+    pub(super) deadline: Option<Instant>,
+    pub(super) node_limit: u64,
     soft_nodes: u64,
-    next_check: u64,
+    pub(super) next_check: u64,
     on_clock: bool,
-    background: bool,
+    pub(super) background: bool,
     /// How long this search has waited for a core.
-    waited: Duration,
+    pub(super) waited: Duration,
     /// The soft end passed while pondering: answer as soon as the ponder move is played.
     pub(super) ends_on_hit: bool,
     /// Why the search must unwind now.
@@ -82,13 +80,13 @@ impl Control {
     }
 
     /// Whether it only uses what the other searches leave.
-    fn is_idle(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.background || self.search_shared.is_pondering()
     }
 
     /// The moment by which the search should have its answer: its urgency among others. Once its
     /// soft end has passed, it no longer presses the others by it.
-    fn need(&self, now: Instant) -> CorePriority {
+    pub(super) fn need(&self, now: Instant) -> CorePriority {
         let idle = self.is_idle();
         let due = if self.search_shared.is_pondering() {
             now + params::PONDER_PATIENCE
@@ -112,7 +110,7 @@ impl Control {
     }
 
     /// The end that may not be overstepped, once the clock runs.
-    fn hard_end(&self) -> Option<Instant> {
+    pub(super) fn hard_end(&self) -> Option<Instant> {
         let hard = if self.search_shared.is_pondering() {
             None
         } else {
@@ -138,7 +136,7 @@ impl Control {
     }
 
     /// What ends the search now, by the clock or by the handle.
-    fn verdict(&self, now: Instant) -> Option<StopReason> {
+    pub(super) fn verdict(&self, now: Instant) -> Option<StopReason> {
         if self.search_shared.is_stopped() {
             Some(StopReason::Stopped)
         } else if self.hard_end().is_some_and(|end| now >= end)
@@ -153,85 +151,5 @@ impl Control {
     /// Whether a thread that waits for a core should wait no longer.
     pub(super) fn is_over(&self) -> bool {
         self.verdict(Instant::now()).is_some()
-    }
-}
-
-impl Searcher {
-    /// Count a node; true if the search must unwind.
-    #[inline]
-    pub(super) fn enter_node(&mut self) -> bool {
-        if self.is_halted() {
-            return true;
-        }
-        self.nodes += 1;
-        if self.nodes >= self.control.next_check || self.control.search_shared.is_stopped() {
-            self.checkpoint();
-        }
-        self.is_halted()
-    }
-
-    /// Whether the search must unwind.
-    #[inline]
-    pub(super) fn is_halted(&self) -> bool {
-        self.control.halted.is_some()
-    }
-
-    /// Wait for a core before the first node.
-    pub(super) fn take_turn(&mut self) {
-        let control = &self.control;
-        let begun = Instant::now();
-        let need = || control.need(Instant::now());
-        // What is waited now does not count in the background: only the deadline ends such a wait.
-        let until = if control.background {
-            control.deadline
-        } else {
-            control.hard_end()
-        };
-        let late = || until.is_some_and(|until| Instant::now() >= until);
-        let gives_up = || {
-            if control.background {
-                control.search_shared.is_stopped() || late()
-            } else {
-                control.is_over()
-            }
-        };
-        let taken = self.turn.take(&need, until, &gives_up);
-        let now = Instant::now();
-        self.control.waited += now.saturating_duration_since(begun);
-        if !taken {
-            self.control.halted = self.control.verdict(now).or(Some(StopReason::Stopped));
-        }
-    }
-
-    #[cold]
-    fn checkpoint(&mut self) {
-        let now = Instant::now();
-        let nodes = self.nodes;
-        if let ThreadRole::Helping(part) = &mut self.role {
-            part.count(nodes);
-        }
-        let left = self.control.node_limit.saturating_sub(self.all_nodes());
-        self.control.next_check = nodes + left.min(params::CHECK_EVERY);
-        self.control.halted = if left == 0 {
-            Some(StopReason::Nodes)
-        } else {
-            self.control.verdict(now)
-        };
-        if self.control.halted.is_none() && self.is_turn_over(now) {
-            self.turn.release();
-            if matches!(self.role, ThreadRole::Helping(_)) {
-                self.control.halted = Some(StopReason::Stopped);
-            } else {
-                self.take_turn();
-            }
-        }
-    }
-
-    fn is_turn_over(&self, now: Instant) -> bool {
-        if let ThreadRole::Helping(part) = &self.role {
-            return part.is_over(now);
-        }
-        let idle = self.control.is_idle();
-        self.turn.is_over(now, params::TIME_SLICE, idle)
     }
 }

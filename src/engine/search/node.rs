@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use arrayvec::ArrayVec;
 
-use super::{Searcher, may_be_insufficient, winning_move};
+use super::searcher::{BEFORE_ROOT, Searcher, may_be_insufficient, winning_move};
 use crate::engine::eval::Attacks;
 use crate::engine::history::{self, Context, man_on_square};
 use crate::engine::lmr::MoveClass;
@@ -205,7 +205,7 @@ impl Searcher {
         let eval = self.corrected(position, raw_eval);
         let before = self.frames[ply].static_eval;
         self.frame(ply).static_eval = eval;
-        if let Some(frame) = self.frames.get_mut(super::BEFORE_ROOT + ply + 2) {
+        if let Some(frame) = self.frames.get_mut(BEFORE_ROOT + ply + 2) {
             frame.killer = None;
         }
         let theirs = attacks.by(!position.turn());

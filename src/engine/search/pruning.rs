@@ -3,8 +3,8 @@
 //! None of them trusts a static score in check or under a threatened explosion, and each returns
 //! the value to return, or nothing.
 
-use super::Searcher;
 use super::node::{Node, NodeKind};
+use super::searcher::Searcher;
 use crate::engine::history::NO_CONTEXT;
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::{MovePicker, Picked};

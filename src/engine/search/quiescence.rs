@@ -3,8 +3,8 @@
 //! In check there is no standing pat: every answer is tried. Otherwise only captures and
 //! promotions whose blast pays are.
 
-use super::Searcher;
 use super::node::{NodeKind, table_cutoff, table_key};
+use super::searcher::Searcher;
 use crate::engine::history::man_on_square;
 use crate::engine::movepick::{MovePicker, PickMode};
 use crate::engine::params;

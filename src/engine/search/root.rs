@@ -4,25 +4,27 @@
 //! already proved in the iteration it broke off.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use super::node::{NodeKind, table_key};
 use super::root_tablebase::RootVerdict;
-use super::team::{ThreadRole, ThreadVote};
+use super::searcher::{Searcher, Task, ThreadRole};
+use super::team::ThreadVote;
 use super::thread_evaluator::ThreadEvaluator;
-use super::{Searcher, Task};
 use crate::engine::history::man_on_square;
 use crate::engine::limits::Limits;
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::is_noisy;
 use crate::engine::params;
-use crate::engine::pool::ReportSink;
 use crate::engine::score::{
     INFINITE, MATE, MATE_BOUND, MAX_PLY, Score, Value, is_decisive, mate_in, mated_in,
 };
 use crate::engine::search_handle::SearchShared;
-use crate::engine::search_result::{Info, Ranked, ScoreBound, SearchResult, StopReason};
+use crate::engine::search_result::{
+    Info, Ranked, ReportSink, ScoreBound, SearchResult, StopReason,
+};
 use crate::engine::see;
 use crate::engine::time::{Progress, soft_factor};
 use crate::rules::{Move, Position};
@@ -55,6 +57,18 @@ struct Root<'a> {
     ranking: Vec<Ranked>,
     /// The last iteration finished.
     depth: i32,
+}
+
+impl Searcher {
+    /// Think. Blocks until the task's limits, or its flight, end it.
+    pub(in crate::engine) fn run(&mut self, task: Task) -> SearchResult {
+        self.begin(&task.keys, &task.limits, Arc::clone(&task.search_shared));
+        self.table.new_search();
+        let result = think(self, task);
+        self.turn.release();
+        self.role = ThreadRole::Answering;
+        result
+    }
 }
 
 /// Think about a task until something ends it.

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use super::Searcher;
+use super::searcher::Searcher;
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
 use crate::engine::tablebase::{Dtz, Tablebases, Wdl};
 use crate::rules::{CastlingRights, Draw, Move, Outcome, Position};

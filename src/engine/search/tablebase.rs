@@ -5,7 +5,7 @@
 
 use std::ops::ControlFlow;
 
-use super::Searcher;
+use super::searcher::Searcher;
 use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, NO_VALUE, Value, table_win_in};
 use crate::engine::tablebase::Wdl;

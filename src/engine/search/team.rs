@@ -5,24 +5,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
-use super::{Searcher, root};
-use crate::engine::helper_threads::{HelperRun, PostedRequest, Unfinished};
-use crate::engine::limits::Limits;
 use crate::engine::score::{MATE_BOUND, Value};
 use crate::engine::search_handle::SearchShared;
-use crate::engine::search_result::StopReason;
-use crate::rules::{Move, Position};
+use crate::rules::Move;
 
 /// The threads of one search.
 pub(super) struct Team {
     /// Stopped when the search is over.
-    search_shared: Arc<SearchShared>,
+    pub(super) search_shared: Arc<SearchShared>,
     /// Positions visited by the helpers.
-    nodes: AtomicU64,
+    pub(super) nodes: AtomicU64,
     /// The best that a helper has found.
-    vote: Mutex<Option<ThreadVote>>,
+    pub(super) vote: Mutex<Option<ThreadVote>>,
 }
 
 /// What a thread makes of the root.
@@ -43,54 +38,6 @@ impl ThreadVote {
     }
 }
 
-/// What is left to the thread that answers to say when its search ends.
-pub(super) struct Help {
-    team: Arc<Team>,
-    /// Off the board when this goes.
-    _posted: PostedRequest,
-}
-
-impl Drop for Help {
-    fn drop(&mut self) {
-        self.team.search_shared.stop();
-    }
-}
-
-/// A helper's part in a search.
-pub(super) struct HelperPart {
-    team: Arc<Team>,
-    run: HelperRun,
-    /// How many of its nodes the team has heard of.
-    told: u64,
-}
-
-impl HelperPart {
-    pub(super) fn is_over(&self, now: Instant) -> bool {
-        self.run.is_over(now)
-    }
-
-    /// Where its iterations begin: the threads should not walk in step.
-    pub(super) const fn first_depth(&self) -> i32 {
-        1 + (self.run.number() as i32 + 1) % 2
-    }
-
-    pub(super) fn count(&mut self, nodes: u64) {
-        self.team.nodes.fetch_add(nodes - self.told, Relaxed);
-        self.told = nodes;
-    }
-
-    /// An iteration is finished.
-    pub(super) fn say(&self, vote: ThreadVote) {
-        let mut best = self.team.lock();
-        if best
-            .as_ref()
-            .is_none_or(|best| vote.is_better_than(best.depth, best.value))
-        {
-            *best = Some(vote);
-        }
-    }
-}
-
 impl Team {
     /// Positions visited by the helpers so far.
     pub(super) fn nodes(&self) -> u64 {
@@ -102,85 +49,8 @@ impl Team {
         self.lock().clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<ThreadVote>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<ThreadVote>> {
         self.vote.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A thread's place in a search.
-pub(super) enum ThreadRole {
-    Answering,
-    /// It answers, and may have helpers.
-    Leading(Arc<Team>),
-    Helping(HelperPart),
-}
-
-impl Searcher {
-    /// Offer the search of a root to the crew, if there is one, for as long as the result lives.
-    pub(super) fn call_help(&mut self, root: &Position, limits: &Limits) -> Option<Help> {
-        let helpers = self.helpers.as_ref()?;
-        let team = Arc::new(Team {
-            search_shared: Arc::new(SearchShared::new(false, None)),
-            nodes: AtomicU64::new(0),
-            vote: Mutex::new(None),
-        });
-        self.role = ThreadRole::Leading(Arc::clone(&team));
-        let (root, keys) = (*root, self.keys.clone());
-        let limits = Limits {
-            searchmoves: limits.searchmoves.clone(),
-            multipv: limits.multipv,
-            ..Limits::default()
-        };
-        let (shared, search_shared) = (Arc::clone(&team), Arc::clone(&self.control.search_shared));
-        let work = move |searcher: &mut Searcher, run| {
-            let part = HelperPart {
-                team: Arc::clone(&shared),
-                run,
-                told: 0,
-            };
-            searcher.assist(&root, &keys, &limits, part)
-        };
-        let request = helpers.post(
-            search_shared,
-            self.control.is_in_background(),
-            Box::new(work),
-        );
-        Some(Help {
-            team,
-            _posted: request,
-        })
-    }
-
-    /// Help with a search until called away.
-    fn assist(
-        &mut self,
-        root: &Position,
-        keys: &[u64],
-        limits: &Limits,
-        part: HelperPart,
-    ) -> Unfinished {
-        self.begin(keys, limits, Arc::clone(&part.team.search_shared));
-        self.role = ThreadRole::Helping(part);
-        let ended = root::help(self, root, limits);
-        let nodes = self.nodes;
-        if let ThreadRole::Helping(part) = &mut self.role {
-            part.count(nodes);
-        }
-        // The stint ends with the role.
-        self.role = ThreadRole::Answering;
-        if ended == StopReason::Depth {
-            Unfinished::Nothing
-        } else {
-            Unfinished::More
-        }
-    }
-
-    /// Positions visited by all threads of the search.
-    pub(super) fn all_nodes(&self) -> u64 {
-        match &self.role {
-            ThreadRole::Leading(team) => self.nodes + team.nodes(),
-            ThreadRole::Answering | ThreadRole::Helping(_) => self.nodes,
-        }
     }
 }
 

@@ -4,11 +4,9 @@
 //! are looked up and fetched. However large, memory is had and given back at once.
 
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-
-use super::Cluster;
 
 /// A large page of the system. No cluster lies across two lines of the processor's cache either.
 const LARGE_PAGE: usize = 2 << 20;
@@ -16,6 +14,13 @@ const LARGE_PAGE: usize = 2 << 20;
 /// having the pages brought anew.
 #[cfg(target_os = "linux")]
 const CLEARED_BY_SYSTEM: usize = 32 << 20;
+
+/// Entries of a cluster.
+pub(super) const ENTRIES: usize = 3;
+
+/// The words of the entries, and a last one with their keys.
+#[repr(C, align(32))]
+pub(super) struct Cluster(pub(super) [AtomicU64; ENTRIES + 1]);
 
 /// An array of clusters.
 pub(super) struct Memory {

@@ -1,0 +1,82 @@
+//! How a search gets help from other threads, and how a helper gives it.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
+
+use super::root;
+use super::searcher::{Help, HelperPart, Searcher, ThreadRole};
+use super::team::Team;
+use crate::engine::helper_threads::Unfinished;
+use crate::engine::limits::Limits;
+use crate::engine::search_handle::SearchShared;
+use crate::engine::search_result::StopReason;
+use crate::rules::Position;
+
+impl Searcher {
+    /// Offers the search of a root to the helpers, if there are any, for as long as the result lives.
+    pub(super) fn call_help(&mut self, root: &Position, limits: &Limits) -> Option<Help> {
+        let helpers = self.helpers.as_ref()?;
+        let team = Arc::new(Team {
+            search_shared: Arc::new(SearchShared::new(false, None)),
+            nodes: AtomicU64::new(0),
+            vote: Mutex::new(None),
+        });
+        self.role = ThreadRole::Leading(Arc::clone(&team));
+        let (root, keys) = (*root, self.keys.clone());
+        let limits = Limits {
+            searchmoves: limits.searchmoves.clone(),
+            multipv: limits.multipv,
+            ..Limits::default()
+        };
+        let (shared, search_shared) = (Arc::clone(&team), Arc::clone(&self.control.search_shared));
+        let work = move |searcher: &mut Searcher, run| {
+            let part = HelperPart {
+                team: Arc::clone(&shared),
+                run,
+                reported: 0,
+            };
+            searcher.assist(&root, &keys, &limits, part)
+        };
+        let request = helpers.post(
+            search_shared,
+            self.control.is_in_background(),
+            Box::new(work),
+        );
+        Some(Help {
+            team,
+            _posted: request,
+        })
+    }
+
+    /// Helps with a search until called away.
+    fn assist(
+        &mut self,
+        root: &Position,
+        keys: &[u64],
+        limits: &Limits,
+        part: HelperPart,
+    ) -> Unfinished {
+        self.begin(keys, limits, Arc::clone(&part.team.search_shared));
+        self.role = ThreadRole::Helping(part);
+        let ended = root::help(self, root, limits);
+        let nodes = self.nodes;
+        if let ThreadRole::Helping(part) = &mut self.role {
+            part.count(nodes);
+        }
+        // The run ends with the role.
+        self.role = ThreadRole::Answering;
+        if ended == StopReason::Depth {
+            Unfinished::Nothing
+        } else {
+            Unfinished::More
+        }
+    }
+
+    /// Positions visited by all threads of the search.
+    pub(super) fn all_nodes(&self) -> u64 {
+        match &self.role {
+            ThreadRole::Leading(team) => self.nodes + team.nodes(),
+            ThreadRole::Answering | ThreadRole::Helping(_) => self.nodes,
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The state of one search thread, which outlives single searches.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use arrayvec::ArrayVec;
+
+use super::control::Control;
+use super::team::{Team, ThreadVote};
+use super::thread_evaluator::ThreadEvaluator;
+use crate::engine::core_scheduler::{CorePermit, CorePermits};
+use crate::engine::correction::Corrections;
+use crate::engine::evaluator::Evaluator;
+use crate::engine::helper_threads::{HelperRun, HelperState, HelperThreads, PostedRequest};
+use crate::engine::history::{Context, Histories, NO_CONTEXT, PieceSquare};
+use crate::engine::limits::Limits;
+use crate::engine::params;
+use crate::engine::score::{MAX_PLY, NO_VALUE, Value};
+use crate::engine::search_handle::SearchShared;
+use crate::engine::search_result::{ReportSink, StopReason};
+use crate::engine::see;
+use crate::engine::tablebase::Tablebases;
+use crate::engine::tt::TranspositionTable;
+use crate::rules::{Bitboard, Game, Move, Position};
+
+/// Frames before the root, so that "two plies before" always exists.
+pub(super) const BEFORE_ROOT: usize = 2;
+
+/// One search to do.
+pub(in crate::engine) struct Task {
+    pub(super) root: Position,
+    /// The keys of the game so far, the present position last.
+    pub(super) keys: Vec<u64>,
+    pub(super) limits: Limits,
+    pub(super) report: Option<ReportSink>,
+    pub(in crate::engine) search_shared: Arc<SearchShared>,
+}
+
+impl Task {
+    pub(in crate::engine) fn new(
+        game: &Game,
+        limits: Limits,
+        report: Option<ReportSink>,
+        search_shared: Arc<SearchShared>,
+    ) -> Task {
+        let root = *game.position();
+        let reach = root.halfmove_clock() as usize + 1;
+        let keys = game.keys();
+        let keys = keys[keys.len().saturating_sub(reach)..].to_vec();
+        Task {
+            root,
+            keys,
+            limits,
+            report,
+            search_shared,
+        }
+    }
+}
+
+/// What the search remembers of one ply of the line it is looking at.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    pub(super) static_eval: Value,
+    pub(super) killer: Option<Move>,
+    /// The piece moved from this ply and where to.
+    pub(super) moved: PieceSquare,
+    /// Plies since the last null move; repetitions reach back no further.
+    pub(super) since_null: u32,
+    pub(super) pv: ArrayVec<Move, MAX_PLY>,
+}
+
+impl Frame {
+    pub(super) const fn new() -> Frame {
+        Frame {
+            static_eval: NO_VALUE,
+            killer: None,
+            moved: NO_CONTEXT,
+            since_null: 0,
+            pv: ArrayVec::new_const(),
+        }
+    }
+}
+
+/// A thread's search state. The histories and the table outlive one search.
+pub(in crate::engine) struct Searcher {
+    pub(super) table: Arc<TranspositionTable>,
+    pub(super) turn: CorePermit,
+    pub(super) judge: ThreadEvaluator,
+    pub(super) histories: Histories,
+    pub(super) corrections: Corrections,
+    pub(super) frames: Vec<Frame>,
+    pub(super) keys: Vec<u64>,
+    pub(super) control: Control,
+    /// Whom to ask for help.
+    pub(super) helpers: Option<Arc<HelperThreads<Searcher>>>,
+    pub(super) role: ThreadRole,
+    pub(super) nodes: u64,
+    pub(super) seldepth: usize,
+    /// No null moves before this ply: a verification is under way.
+    pub(super) null_from: usize,
+    /// Endgame tables, if there are any.
+    pub(super) tables: Option<Tablebases>,
+    /// Positions of so many pieces are asked about in the search under way; 0 for none.
+    pub(super) table_men: usize,
+    /// Answers of tables in this search.
+    pub(super) table_hits: u64,
+}
+
+impl Searcher {
+    pub(in crate::engine) fn new(
+        table: Arc<TranspositionTable>,
+        permits: Arc<CorePermits>,
+        evaluator: &Evaluator,
+    ) -> Searcher {
+        Searcher {
+            table,
+            turn: CorePermit::new(permits),
+            judge: ThreadEvaluator::new(evaluator),
+            histories: Histories::new(),
+            corrections: Corrections::new(),
+            frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
+            keys: Vec::with_capacity(1024),
+            control: Control::idle(),
+            helpers: None,
+            role: ThreadRole::Answering,
+            nodes: 0,
+            seldepth: 0,
+            null_from: 0,
+            tables: None,
+            table_men: 0,
+            table_hits: 0,
+        }
+    }
+
+    /// One whose searches this crew helps with.
+    pub(in crate::engine) fn with_crew(
+        mut self,
+        helpers: Option<Arc<HelperThreads<Searcher>>>,
+    ) -> Searcher {
+        self.helpers = helpers;
+        self
+    }
+
+    /// With endgame tables to ask.
+    pub(in crate::engine) fn with_tables(mut self, tables: Option<Tablebases>) -> Searcher {
+        self.tables = tables;
+        self
+    }
+
+    /// Forget what was learnt about the last game.
+    pub(in crate::engine) fn forget(&mut self) {
+        self.histories.clear();
+        self.corrections.clear();
+    }
+
+    /// Forget the last search.
+    pub(super) fn begin(
+        &mut self,
+        keys: &[u64],
+        limits: &Limits,
+        search_shared: Arc<SearchShared>,
+    ) {
+        self.nodes = 0;
+        self.seldepth = 0;
+        self.null_from = 0;
+        for frame in &mut self.frames {
+            frame.killer = None;
+            frame.moved = NO_CONTEXT;
+            frame.static_eval = NO_VALUE;
+            frame.pv.clear();
+        }
+        self.keys.clear();
+        self.keys.extend_from_slice(keys);
+        self.frame(0).since_null = u32::MAX / 2;
+        self.control = Control::new(limits, search_shared);
+    }
+
+    #[inline]
+    pub(super) fn frame(&mut self, ply: usize) -> &mut Frame {
+        &mut self.frames[BEFORE_ROOT + ply]
+    }
+
+    /// The histories' view of a node.
+    #[inline]
+    pub(super) fn context(&self, position: &Position, attacked: Bitboard, ply: usize) -> Context {
+        let before = [
+            self.frames[BEFORE_ROOT + ply - 1].moved,
+            self.frames[ply].moved,
+        ];
+        Context {
+            turn: position.turn(),
+            attacked,
+            before,
+        }
+    }
+
+    /// Step to the child of a ply.
+    #[inline]
+    pub(super) fn descend(&mut self, child: &Position, moved: PieceSquare, ply: usize) {
+        #[cfg(feature = "self-check")]
+        assert_eq!(child.flaw(), None, "after a move to {}", child.fen());
+        let since_null = if moved == NO_CONTEXT {
+            0
+        } else {
+            self.frame(ply).since_null + 1
+        };
+        self.frame(ply).moved = moved;
+        self.frame(ply + 1).since_null = since_null;
+        self.keys.push(child.key());
+    }
+
+    #[inline]
+    pub(super) fn ascend(&mut self) {
+        self.keys.pop();
+    }
+
+    /// Extend the child's line by the move that leads to it.
+    pub(super) fn update_pv(&mut self, ply: usize, mv: Move) {
+        let (before, after) = self.frames.split_at_mut(BEFORE_ROOT + ply + 1);
+        let (Some(frame), Some(child)) = (before.last_mut(), after.first()) else {
+            return;
+        };
+        frame.pv.clear();
+        frame.pv.push(mv);
+        let room = frame.pv.remaining_capacity().min(child.pv.len());
+        frame.pv.extend(child.pv[..room].iter().copied());
+    }
+
+    /// Has the present position stood before, so that it counts as a draw: once within the tree, or
+    /// twice if before the root?
+    pub(super) fn is_repetition(&self, position: &Position, ply: usize) -> bool {
+        let since_null = self.frames[BEFORE_ROOT + ply].since_null;
+        let reach = position.halfmove_clock().min(since_null) as usize;
+        let (key, last) = (position.key(), self.keys.len() - 1);
+        let mut seen_before_root = false;
+        let mut back = 4;
+        while back <= reach && back <= last {
+            if self.keys[last - back] == key {
+                if back < ply || seen_before_root {
+                    return true;
+                }
+                seen_before_root = true;
+            }
+            back += 2;
+        }
+        false
+    }
+}
+
+/// What is left to the thread that answers to say when its search ends.
+pub(super) struct Help {
+    pub(super) team: Arc<Team>,
+    /// Off the board when this goes.
+    pub(super) _posted: PostedRequest<Searcher>,
+}
+
+impl Drop for Help {
+    fn drop(&mut self) {
+        self.team.search_shared.stop();
+    }
+}
+
+/// A helper's part in a search.
+pub(super) struct HelperPart {
+    pub(super) team: Arc<Team>,
+    pub(super) run: HelperRun<Searcher>,
+    /// Nodes added to the count of the team so far.
+    pub(super) reported: u64,
+}
+
+impl HelperPart {
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.run.is_over(now)
+    }
+
+    /// Where its iterations begin: the threads should not walk in step.
+    pub(super) const fn first_depth(&self) -> i32 {
+        1 + (self.run.number() as i32 + 1) % 2
+    }
+
+    pub(super) fn count(&mut self, nodes: u64) {
+        self.team.nodes.fetch_add(nodes - self.reported, Relaxed);
+        self.reported = nodes;
+    }
+
+    /// An iteration is finished.
+    pub(super) fn say(&self, vote: ThreadVote) {
+        let mut best = self.team.lock();
+        if best
+            .as_ref()
+            .is_none_or(|best| vote.is_better_than(best.depth, best.value))
+        {
+            *best = Some(vote);
+        }
+    }
+}
+
+/// A thread's place in a search.
+pub(super) enum ThreadRole {
+    Answering,
+    /// It answers, and may have helpers.
+    Leading(Arc<Team>),
+    Helping(HelperPart),
+}
+
+impl HelperState for Searcher {
+    fn take_spare(
+        &mut self,
+        pick: &dyn Fn() -> Option<HelperRun<Self>>,
+        is_closed: &dyn Fn() -> bool,
+    ) -> Option<HelperRun<Self>> {
+        self.turn.take_spare(pick, is_closed)
+    }
+
+    fn release(&mut self) {
+        self.turn.release();
+    }
+}
+
+/// Whether only kings, bishops and pawns, or very few pieces, are left: then the rules may call the
+/// position drawn by itself.
+#[inline]
+pub(super) fn may_be_insufficient(position: &Position) -> bool {
+    use crate::rules::Role::{Knight, Queen, Rook};
+    let heavy = position.by_role(Knight) | position.by_role(Rook) | position.by_role(Queen);
+    heavy.is_empty() || position.occupied().count() <= 4
+}
+
+/// A legal move that is sound at first sight: an explosion, else the best blast exchange.
+pub(in crate::engine) fn safe_move(position: &Position, searchmoves: &[Move]) -> Option<Move> {
+    position
+        .legal_moves()
+        .into_iter()
+        .filter(|mv| searchmoves.is_empty() || searchmoves.contains(mv))
+        .max_by_key(|&mv| see::exchange(position, mv))
+}
+
+/// A capture that explodes the enemy king.
+pub(super) fn winning_move(position: &Position) -> Option<Move> {
+    position
+        .legal_moves()
+        .into_iter()
+        .find(|&mv| position.explodes_king(mv))
+}
+
+// When to stop.
+
+impl Searcher {
+    /// Count a node; true if the search must unwind.
+    #[inline]
+    pub(super) fn enter_node(&mut self) -> bool {
+        if self.is_halted() {
+            return true;
+        }
+        self.nodes += 1;
+        if self.nodes >= self.control.next_check || self.control.search_shared.is_stopped() {
+            self.checkpoint();
+        }
+        self.is_halted()
+    }
+
+    /// Whether the search must unwind.
+    #[inline]
+    pub(super) fn is_halted(&self) -> bool {
+        self.control.halted.is_some()
+    }
+
+    /// Wait for a core before the first node.
+    pub(super) fn take_turn(&mut self) {
+        let control = &self.control;
+        let begun = Instant::now();
+        let need = || control.need(Instant::now());
+        // What is waited now does not count in the background: only the deadline ends such a wait.
+        let until = if control.background {
+            control.deadline
+        } else {
+            control.hard_end()
+        };
+        let late = || until.is_some_and(|until| Instant::now() >= until);
+        let gives_up = || {
+            if control.background {
+                control.search_shared.is_stopped() || late()
+            } else {
+                control.is_over()
+            }
+        };
+        let taken = self.turn.take(&need, until, &gives_up);
+        let now = Instant::now();
+        self.control.waited += now.saturating_duration_since(begun);
+        if !taken {
+            self.control.halted = self.control.verdict(now).or(Some(StopReason::Stopped));
+        }
+    }
+
+    #[cold]
+    fn checkpoint(&mut self) {
+        let now = Instant::now();
+        let nodes = self.nodes;
+        if let ThreadRole::Helping(part) = &mut self.role {
+            part.count(nodes);
+        }
+        let left = self.control.node_limit.saturating_sub(self.all_nodes());
+        self.control.next_check = nodes + left.min(params::CHECK_EVERY);
+        self.control.halted = if left == 0 {
+            Some(StopReason::Nodes)
+        } else {
+            self.control.verdict(now)
+        };
+        if self.control.halted.is_none() && self.is_turn_over(now) {
+            self.turn.release();
+            if matches!(self.role, ThreadRole::Helping(_)) {
+                self.control.halted = Some(StopReason::Stopped);
+            } else {
+                self.take_turn();
+            }
+        }
+    }
+
+    fn is_turn_over(&self, now: Instant) -> bool {
+        if let ThreadRole::Helping(part) = &self.role {
+            return part.is_over(now);
+        }
+        let idle = self.control.is_idle();
+        self.turn.is_over(now, params::TIME_SLICE, idle)
+    }
+}
