@@ -6,25 +6,15 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::chaos::{FaultPlan, Injection, OpponentBehavior, ServerFault};
+use super::chaos::{FaultPlan, Injection, OpponentBehavior, ScheduledInjection, ServerFault};
 use super::shared::SharedServer;
 use super::sparring_bot::{Invitation, Partner};
 
-/// From the announcement of a turn until the client is surely thinking.
-pub(super) const INTO_THOUGHT: Duration = Duration::from_millis(4);
 /// Lines of chat at a time, and the time between.
 const BURST: usize = 10;
 const BETWEEN_BURSTS: Duration = Duration::from_millis(10);
 /// Lichess seconds from the cancelling of a challenge to the game that comes of it all the same.
 const GHOST_AFTER: u64 = 3;
-
-/// An injection with its delay.
-#[derive(Debug)]
-pub(super) struct ScheduledInjection {
-    pub(super) game: String,
-    pub(super) injection: Injection,
-    pub(super) after: Duration,
-}
 
 /// Runs injections until the server ends.
 pub(super) async fn run_injections(

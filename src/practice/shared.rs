@@ -17,10 +17,9 @@ use crate::rules::Color;
 
 use super::api_error::ApiError;
 use super::attribution::{EndContext, attribution};
-use super::chaos::{Faults, GamePhase, Injection};
+use super::chaos::{Faults, GamePhase, INTO_THOUGHT, Injection, ScheduledInjection};
 use super::connection::ConnectionLimit;
 use super::event::Event;
-use super::injector::{INTO_THOUGHT, ScheduledInjection};
 use super::outbox::Outbox;
 use super::report::GameReport;
 use super::state::{GameProgress, OutgoingEvent, ServerState};

@@ -220,3 +220,13 @@ impl Trigger {
         self
     }
 }
+
+/// From the announcement of a turn until the client is surely thinking.
+pub(in crate::practice) const INTO_THOUGHT: Duration = Duration::from_millis(4);
+/// An injection with its delay.
+#[derive(Debug)]
+pub(in crate::practice) struct ScheduledInjection {
+    pub(in crate::practice) game: String,
+    pub(in crate::practice) injection: Injection,
+    pub(in crate::practice) after: Duration,
+}

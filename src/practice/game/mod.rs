@@ -5,7 +5,6 @@
 
 mod endings;
 mod first_move;
-mod offers;
 mod presence;
 mod record;
 mod referee;

@@ -6,20 +6,21 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 use crate::practice::api_error::ApiError;
 
-use super::App;
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
 use super::fault_middleware::{PendingStreamFault, stream_fault};
 use super::reply::done_or;
+use crate::practice::shared::SharedServer;
 
 pub(super) async fn account(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    let json = app.shared.with(|state, now| {
+    let json = shared.with(|state, now| {
         state.count_profile_call(&caller.user, now)?;
         let account = state
             .account(&caller.user)
@@ -37,28 +38,24 @@ pub(super) struct HowMany {
 }
 
 pub(super) async fn playing(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Query(query): Query<HowMany>,
 ) -> Response {
     let most = query.nb.unwrap_or(9).clamp(1, 50);
-    Json(
-        app.shared
-            .see(|state, now| state.now_playing(&caller.user, most, now)),
-    )
-    .into_response()
+    Json(shared.see(|state, now| state.now_playing(&caller.user, most, now))).into_response()
 }
 
 pub(super) async fn upgrade(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    done_or(app.shared.with(|state, _| state.upgrade(&caller.user)))
+    done_or(shared.with(|state, _| state.upgrade(&caller.user)))
 }
 
 /// Comma separated tokens in, what each of them is out.
-pub(super) async fn token_test(State(app): State<App>, body: String) -> Response {
-    let answer: Map<String, Value> = app.shared.see(|state, _| {
+pub(super) async fn token_test(State(shared): State<Arc<SharedServer>>, body: String) -> Response {
+    let answer: Map<String, Value> = shared.see(|state, _| {
         body.split(',')
             .map(str::trim)
             .filter(|token| !token.is_empty())
@@ -75,22 +72,22 @@ pub(super) async fn token_test(State(app): State<App>, body: String) -> Response
 }
 
 pub(super) async fn revoke(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
 ) -> Response {
-    app.shared.with(|state, _| state.revoke(&caller.token));
+    shared.with(|state, _| state.revoke(&caller.token));
     StatusCode::NO_CONTENT.into_response()
 }
 
 pub(super) async fn events(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
-    match app.shared.open_events(&caller.token, &caller.user) {
+    match shared.open_events(&caller.token, &caller.user) {
         Ok(outbox) => {
             let reader = StreamOwner::Events { user: caller.user };
-            stream_of(app.shared, outbox, reader, stream_fault(fault).as_ref())
+            stream_of(shared, outbox, reader, stream_fault(fault).as_ref())
         }
         Err(error) => error.into_response(),
     }

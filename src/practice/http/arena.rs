@@ -4,27 +4,28 @@ use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use std::sync::Arc;
 
 use crate::practice::api_error::ApiError;
 use crate::practice::arena::EntryRequest;
 use crate::practice::state::ServerState;
 
-use super::App;
 use super::auth::{Caller, caller_of};
 use super::fields::Fields;
 use super::reply::done_or;
+use crate::practice::shared::SharedServer;
 
-pub(super) async fn list(State(app): State<App>) -> Response {
-    Json(app.shared.see(ServerState::arena_list)).into_response()
+pub(super) async fn list(State(shared): State<Arc<SharedServer>>) -> Response {
+    Json(shared.see(ServerState::arena_list)).into_response()
 }
 
 /// Needs no token; with one, the reply also says whether the account may join.
 pub(super) async fn show(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let json = app.shared.see(|state, now| {
+    let json = shared.see(|state, now| {
         let caller = caller_of(state, &headers);
         state.shown_arena(&id, caller.as_ref().map(|it| it.user.as_str()), now)
     });
@@ -35,7 +36,7 @@ pub(super) async fn show(
 }
 
 pub(super) async fn join(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     fields: Fields,
@@ -45,41 +46,32 @@ pub(super) async fn join(
         team: fields.get("team").map(str::to_owned),
         pair_me: fields.is_true("pairMeAsap"),
     };
-    done_or(app.shared.with(|state, now| {
+    done_or(shared.with(|state, now| {
         state.count_join(&caller.user, now)?;
         state.join_arena(&caller.user, &id, &entrance, now)
     }))
 }
 
 pub(super) async fn withdraw(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    done_or(
-        app.shared
-            .with(|state, now| state.leave_arena(&caller.user, &id, now)),
-    )
+    done_or(shared.with(|state, now| state.leave_arena(&caller.user, &id, now)))
 }
 
 pub(super) async fn join_team(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(team): Path<String>,
 ) -> Response {
-    done_or(
-        app.shared
-            .with(|state, _| state.join_team(&caller.user, &team)),
-    )
+    done_or(shared.with(|state, _| state.join_team(&caller.user, &team)))
 }
 
 pub(super) async fn quit_team(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(team): Path<String>,
 ) -> Response {
-    done_or(
-        app.shared
-            .with(|state, _| state.quit_team(&caller.user, &team)),
-    )
+    done_or(shared.with(|state, _| state.quit_team(&caller.user, &team)))
 }

@@ -4,11 +4,11 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
 
 use crate::practice::api_error::ApiError;
+use crate::practice::shared::SharedServer;
 use crate::practice::state::ServerState;
-
-use super::App;
 
 /// The account behind a request.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(super) struct Caller {
 /// Requires one of these scopes; an empty list accepts any token.
 #[derive(Clone, Debug)]
 pub(super) struct ScopeGuard {
-    pub(super) app: App,
+    pub(super) shared: Arc<SharedServer>,
     pub(super) accepted: &'static [&'static str],
 }
 
@@ -32,7 +32,6 @@ pub(super) async fn authenticate(
     next: Next,
 ) -> Response {
     let known = gate
-        .app
         .shared
         .see(|state, _| identify(state, request.headers(), gate.accepted));
     let (caller, scopes) = match known {

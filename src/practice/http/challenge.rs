@@ -4,26 +4,27 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde_json::json;
+use std::sync::Arc;
 
 use crate::practice::api_error::ApiError;
 use crate::practice::challenge::{ChallengeRequest, Reason};
 use crate::practice::game_settings::{ColorWish, GameSettings, TimeControl};
 use crate::practice::wire::{Direction, Variant};
 
-use super::App;
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
 use super::fields::Fields;
 use super::reply::{done, done_or};
+use crate::practice::shared::SharedServer;
 
 pub(super) async fn create(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(dest): Path<String>,
     fields: Fields,
 ) -> Response {
     let created = read_wish(&fields).and_then(|request| {
-        app.shared.with(|state, now| {
+        shared.with(|state, now| {
             let id = state.challenge(&caller.user, &dest.to_lowercase(), request, now)?;
             let challenge = state.pending(&id).ok_or_else(ApiError::not_found)?;
             Ok((
@@ -35,8 +36,8 @@ pub(super) async fn create(
     match created {
         Ok((id, json)) if fields.is_true("keepAliveStream") => {
             let first = serde_json::to_string(&json).unwrap_or_default();
-            let outbox = app.shared.open_challenge(&id, first);
-            stream_of(app.shared, outbox, StreamOwner::Challenge { id }, None)
+            let outbox = shared.open_challenge(&id, first);
+            stream_of(shared, outbox, StreamOwner::Challenge { id }, None)
         }
         Ok((_, json)) => Json(json).into_response(),
         Err(error) => error.into_response(),
@@ -104,19 +105,20 @@ fn read_clock(limit: u32, increment: u32) -> Result<TimeControl, ApiError> {
         .ok_or_else(|| ApiError::form("clock.limit", "Invalid value"))
 }
 
-pub(super) async fn list(State(app): State<App>, Extension(caller): Extension<Caller>) -> Response {
-    let (to_us, from_us) = app
-        .shared
-        .see(|state, now| state.challenges_of(&caller.user, now));
+pub(super) async fn list(
+    State(shared): State<Arc<SharedServer>>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    let (to_us, from_us) = shared.see(|state, now| state.challenges_of(&caller.user, now));
     Json(json!({ "in": to_us, "out": from_us })).into_response()
 }
 
 pub(super) async fn show(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    let json = app.shared.see(|state, now| {
+    let json = shared.see(|state, now| {
         let challenge = state.pending(&id).filter(|it| it.concerns(&caller.user))?;
         let direction = if challenge.dest == caller.user {
             Direction::In
@@ -132,38 +134,29 @@ pub(super) async fn show(
 }
 
 pub(super) async fn accept(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    done_or(
-        app.shared
-            .with(|state, now| state.accept(&caller.user, &id, now)),
-    )
+    done_or(shared.with(|state, now| state.accept(&caller.user, &id, now)))
 }
 
 pub(super) async fn decline(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     fields: Fields,
 ) -> Response {
     let reason = Reason::of(fields.get("reason").unwrap_or("generic"));
-    done_or(
-        app.shared
-            .with(|state, now| state.decline(&caller.user, &id, reason, now)),
-    )
+    done_or(shared.with(|state, now| state.decline(&caller.user, &id, reason, now)))
 }
 
 pub(super) async fn cancel(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    match app
-        .shared
-        .with(|state, now| state.cancel(&caller.user, &id, now))
-    {
+    match shared.with(|state, now| state.cancel(&caller.user, &id, now)) {
         Ok(()) => done(),
         Err(error) => error.into_response(),
     }

@@ -5,9 +5,10 @@ use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use std::sync::Arc;
 
-use super::App;
 use super::reply::nothing_here;
+use crate::practice::shared::SharedServer;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Wanted {
@@ -16,7 +17,7 @@ pub(super) struct Wanted {
 
 /// PGN, unless JSON is asked for by name.
 pub(super) async fn one(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
     Query(wanted): Query<Wanted>,
     headers: HeaderMap,
@@ -26,7 +27,7 @@ pub(super) async fn one(
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("application/json"));
     let with_moves = !matches!(wanted.moves.as_deref(), Some("false" | "0" | "no"));
-    let answer = app.shared.see(|state, _| {
+    let answer = shared.see(|state, _| {
         if json {
             let game = state.export(&id, with_moves)?;
             return Some(Json(game).into_response());

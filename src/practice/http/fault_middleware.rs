@@ -7,13 +7,14 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
 
 use crate::practice::chaos::{Endpoint, Fault, FaultReply};
 use crate::practice::connection::ConnectionKiller;
 use crate::practice::traffic_log::CallRecord;
 
-use super::App;
 use super::auth::{Caller, caller_of};
+use crate::practice::shared::SharedServer;
 
 /// A fault left for the stream that the request opens.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub(super) fn stream_fault(left: Option<Extension<PendingStreamFault>>) -> Optio
 
 /// Stands before everything else.
 pub(super) async fn inject_faults(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     ConnectInfo(killer): ConnectInfo<ConnectionKiller>,
     request: Request,
     next: Next,
@@ -34,7 +35,6 @@ pub(super) async fn inject_faults(
     let Some(asked) = RequestTarget::of(request.method(), request.uri().path()) else {
         return next.run(request).await;
     };
-    let shared = &app.shared;
     let caller = shared.see(|state, _| caller_of(state, request.headers()));
     let call = asked.by(caller.as_ref());
     let game = call.game;

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 use crate::practice::account::Account;
 use crate::practice::api_error::ApiError;
@@ -14,12 +15,12 @@ use crate::practice::streams::GameStreamKey;
 use crate::practice::time::Millis;
 use crate::rules::Color;
 
-use super::App;
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
 use super::fault_middleware::{PendingStreamFault, stream_fault};
 use super::fields::Fields;
 use super::reply::{done_or, nothing_here};
+use crate::practice::shared::SharedServer;
 
 /// The guards before every call of the Bot API at a game.
 fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiError> {
@@ -40,24 +41,24 @@ fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiErr
 
 /// Passes the guards and does something at the board.
 fn act(
-    app: &App,
+    shared: &SharedServer,
     caller: &Caller,
     id: &str,
     action: impl FnOnce(&mut ServerGame, Color, Millis) -> Result<(), Refusal>,
 ) -> Result<(), ApiError> {
-    app.shared.with(|state, now| {
+    shared.with(|state, now| {
         guard(state, caller, id)?;
         state.act(&caller.user, id, now, |game, side| action(game, side, now))
     })
 }
 
 pub(super) async fn stream(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     fault: Option<Extension<PendingStreamFault>>,
 ) -> Response {
-    let side = match app.shared.see(|state, _| guard(state, &caller, &id)) {
+    let side = match shared.see(|state, _| guard(state, &caller, &id)) {
         Ok(side) => side,
         Err(error) => return error.into_response(),
     };
@@ -66,9 +67,9 @@ pub(super) async fn stream(
         side,
         agent: caller.agent,
     };
-    match app.shared.open_game(key) {
+    match shared.open_game(key) {
         Ok(outbox) => stream_of(
-            app.shared,
+            shared,
             outbox,
             StreamOwner::Game { id, side },
             stream_fault(fault).as_ref(),
@@ -84,13 +85,13 @@ pub(super) struct WithMove {
 }
 
 pub(super) async fn play(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path((id, uci)): Path<(String, String)>,
     Query(query): Query<WithMove>,
 ) -> Response {
     let offering = matches!(query.offering_draw.as_deref(), Some("true" | "yes" | "1"));
-    done_or(act(&app, &caller, &id, |game, side, now| {
+    done_or(act(&shared, &caller, &id, |game, side, now| {
         game.play(side, &uci, offering, now)
     }))
 }
@@ -99,28 +100,28 @@ pub(super) async fn play(
 macro_rules! command {
     ($name:ident, $game:ident, $side:ident, $now:ident => $action:expr) => {
         pub(super) async fn $name(
-            State(app): State<App>,
+            State(shared): State<Arc<SharedServer>>,
             Extension(caller): Extension<Caller>,
             Path(id): Path<String>,
         ) -> Response {
-            done_or(act(&app, &caller, &id, |$game, $side, $now| $action))
+            done_or(act(&shared, &caller, &id, |$game, $side, $now| $action))
         }
     };
     // A claim; when it is refused, that takes its time.
     (claim $name:ident, $game:ident, $side:ident, $now:ident => $action:expr) => {
         pub(super) async fn $name(
-            State(app): State<App>,
+            State(shared): State<Arc<SharedServer>>,
             Extension(caller): Extension<Caller>,
             Path(id): Path<String>,
         ) -> Response {
-            let outcome = act(&app, &caller, &id, |$game, $side, $now| $action);
-            after_a_while(&app, outcome).await
+            let outcome = act(&shared, &caller, &id, |$game, $side, $now| $action);
+            after_a_while(&shared, outcome).await
         }
     };
     // One that answers a question in the last part of its address.
     (answer $name:ident, $game:ident, $side:ident, $now:ident => $yes:expr, $no:expr) => {
         pub(super) async fn $name(
-            State(app): State<App>,
+            State(shared): State<Arc<SharedServer>>,
             Extension(caller): Extension<Caller>,
             Path((id, word)): Path<(String, String)>,
         ) -> Response {
@@ -129,7 +130,7 @@ macro_rules! command {
                 "no" | "false" => false,
                 _ => return nothing_here().await,
             };
-            done_or(act(&app, &caller, &id, |$game, $side, $now| {
+            done_or(act(&shared, &caller, &id, |$game, $side, $now| {
                 if yes {
                     $yes
                 } else {
@@ -150,9 +151,9 @@ command!(claim claim_victory, game, side, now => game.claim_victory(side, now));
 command!(claim claim_draw, game, side, now => game.claim_draw(side, now));
 
 /// A refused claim takes its time to be answered.
-async fn after_a_while(app: &App, outcome: Result<(), ApiError>) -> Response {
+async fn after_a_while(shared: &SharedServer, outcome: Result<(), ApiError>) -> Response {
     if outcome.as_ref().is_err_and(|error| error.status == 400) {
-        tokio::time::sleep(app.shared.timing.claim_refusal).await;
+        tokio::time::sleep(shared.timing.claim_refusal).await;
     }
     done_or(outcome)
 }
@@ -162,11 +163,11 @@ pub(super) async fn berserk() -> Response {
 }
 
 pub(super) async fn read_chat(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    let chat = app.shared.see(|state, _| {
+    let chat = shared.see(|state, _| {
         guard(state, &caller, &id)?;
         let entry = state.entry(&id).ok_or_else(ApiError::not_found)?;
         let lines = entry
@@ -181,7 +182,7 @@ pub(super) async fn read_chat(
 }
 
 pub(super) async fn write_chat(
-    State(app): State<App>,
+    State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     fields: Fields,
@@ -195,7 +196,7 @@ pub(super) async fn write_chat(
     let Some(text) = fields.get("text") else {
         return ApiError::form("text", "This field is required").into_response();
     };
-    done_or(app.shared.with(|state, _| {
+    done_or(shared.with(|state, _| {
         guard(state, &caller, &id)?;
         state.chat(&caller.user, &id, room, text)
     }))

@@ -16,4 +16,4 @@ mod router;
 mod stream_faults;
 mod users;
 
-pub(super) use router::{App, router};
+pub(super) use router::router;

@@ -13,18 +13,11 @@ use super::fault_middleware::inject_faults;
 use super::reply::nothing_here;
 use super::{account, arena, challenge, export, game, users};
 
-/// What every request shares.
-#[derive(Clone, Debug)]
-pub(in crate::practice) struct App {
-    pub(in crate::practice) shared: Arc<SharedServer>,
-}
-
 pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
-    let app = App { shared };
-    let gated = |routes: Router<App>, accepted| {
+    let gated = |routes: Router<Arc<SharedServer>>, accepted| {
         routes.route_layer(from_fn_with_state(
             ScopeGuard {
-                app: app.clone(),
+                shared: Arc::clone(&shared),
                 accepted,
             },
             authenticate,
@@ -43,18 +36,18 @@ pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
         .merge(for_everybody())
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
-        .layer(from_fn_with_state(app.clone(), inject_faults))
-        .with_state(app)
+        .layer(from_fn_with_state(Arc::clone(&shared), inject_faults))
+        .with_state(shared)
 }
 
-fn for_any_token() -> Router<App> {
+fn for_any_token() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/account", get(account::account))
         .route("/api/account/playing", get(account::playing))
         .route("/api/token", delete(account::revoke))
 }
 
-fn for_bots() -> Router<App> {
+fn for_bots() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/stream/event", get(account::events))
         .route("/api/bot/account/upgrade", post(account::upgrade))
@@ -76,7 +69,7 @@ fn for_bots() -> Router<App> {
         .route("/api/bot/game/{id}/berserk", post(game::berserk))
 }
 
-fn for_challengers() -> Router<App> {
+fn for_challengers() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/challenge/{user}", post(challenge::create))
         .route("/api/challenge/{id}/accept", post(challenge::accept))
@@ -84,25 +77,25 @@ fn for_challengers() -> Router<App> {
         .route("/api/challenge/{id}/cancel", post(challenge::cancel))
 }
 
-fn for_challenge_readers() -> Router<App> {
+fn for_challenge_readers() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/challenge", get(challenge::list))
         .route("/api/challenge/{id}/show", get(challenge::show))
 }
 
-fn for_arena_players() -> Router<App> {
+fn for_arena_players() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/tournament/{id}/join", post(arena::join))
         .route("/api/tournament/{id}/withdraw", post(arena::withdraw))
 }
 
-fn for_team_members() -> Router<App> {
+fn for_team_members() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/team/{id}/join", post(arena::join_team))
         .route("/team/{id}/quit", post(arena::quit_team))
 }
 
-fn for_everybody() -> Router<App> {
+fn for_everybody() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/token/test", post(account::token_test))
         .route("/api/bot/online", get(users::online_bots))

@@ -4,11 +4,12 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
+use std::sync::Arc;
 
 use crate::practice::api_error::ApiError;
 
-use super::App;
 use super::reply::lines;
+use crate::practice::shared::SharedServer;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
@@ -18,8 +19,11 @@ pub(super) struct Asked {
     with_game_ids: bool,
 }
 
-pub(super) async fn status(State(app): State<App>, Query(asked): Query<Asked>) -> Response {
-    let list: Vec<_> = app.shared.see(|state, now| {
+pub(super) async fn status(
+    State(shared): State<Arc<SharedServer>>,
+    Query(asked): Query<Asked>,
+) -> Response {
+    let list: Vec<_> = shared.see(|state, now| {
         asked
             .ids
             .split(',')
@@ -30,8 +34,8 @@ pub(super) async fn status(State(app): State<App>, Query(asked): Query<Asked>) -
     Json(list).into_response()
 }
 
-pub(super) async fn many(State(app): State<App>, body: String) -> Response {
-    let list: Vec<_> = app.shared.see(|state, now| {
+pub(super) async fn many(State(shared): State<Arc<SharedServer>>, body: String) -> Response {
+    let list: Vec<_> = shared.see(|state, now| {
         body.split(',')
             .take(300)
             .filter_map(|id| state.account(&id.trim().to_lowercase()))
@@ -41,8 +45,11 @@ pub(super) async fn many(State(app): State<App>, body: String) -> Response {
     Json(list).into_response()
 }
 
-pub(super) async fn one(State(app): State<App>, Path(name): Path<String>) -> Response {
-    let json = app.shared.see(|state, now| {
+pub(super) async fn one(
+    State(shared): State<Arc<SharedServer>>,
+    Path(name): Path<String>,
+) -> Response {
+    let json = shared.see(|state, now| {
         let account = state.account(&name.to_lowercase())?;
         Some(state.user_json(account, true, now))
     });
@@ -57,7 +64,10 @@ pub(super) struct HowMany {
     nb: Option<usize>,
 }
 
-pub(super) async fn online_bots(State(app): State<App>, Query(query): Query<HowMany>) -> Response {
+pub(super) async fn online_bots(
+    State(shared): State<Arc<SharedServer>>,
+    Query(query): Query<HowMany>,
+) -> Response {
     let most = query.nb.unwrap_or(100).clamp(1, 512);
-    lines(&app.shared.see(|state, now| state.online_bots(most, now)))
+    lines(&shared.see(|state, now| state.online_bots(most, now)))
 }

@@ -4,7 +4,6 @@
 //! is refused.
 
 mod assets;
-mod origin;
 mod routes;
 mod snapshot;
 mod sse;

@@ -3,23 +3,22 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::practice::api_error::ApiError;
-use crate::practice::game_settings::{ColorWish, TimeControl};
-use crate::practice::shared::SharedServer;
-
-use super::origin::refuse_strangers;
 use super::snapshot::WatchedGame;
 use super::visitor::{Visitor, Visitors, rematch};
 use super::{assets, sse};
+use crate::http_common::by_own_name;
+use crate::practice::api_error::ApiError;
+use crate::practice::game_settings::{ColorWish, TimeControl};
+use crate::practice::shared::SharedServer;
 
 /// What the page's requests share.
 #[derive(Clone, Debug)]
@@ -203,4 +202,17 @@ async fn simply(
         || (StatusCode::NOT_FOUND, "404 - Resource not found").into_response(),
         answer,
     )
+}
+
+// Who may use the page: browsers that were sent here by this server, under this machine's name.
+
+pub(super) async fn refuse_strangers(
+    State(page): State<Page>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match by_own_name(request.headers(), page.address, &[]) {
+        Ok(()) => next.run(request).await,
+        Err(stranger) => (StatusCode::FORBIDDEN, stranger.to_string()).into_response(),
+    }
 }

@@ -12,16 +12,7 @@ use crate::practice::wire::{EventLine, GameLine};
 use crate::rules::Color;
 
 use super::server_state::line;
-use super::{GameProgress, OutgoingEvent, ServerState};
-
-/// A game and its chat.
-#[derive(Debug)]
-pub(crate) struct GameEntry {
-    pub(crate) game: ServerGame,
-    /// The players' chat: author and text.
-    pub(crate) chat: Vec<(String, String)>,
-    told: usize,
-}
+use super::{GameEntry, GameProgress, OutgoingEvent, ServerState};
 
 /// A game that is to begin.
 #[derive(Debug)]
@@ -78,7 +69,7 @@ impl ServerState {
         let entry = GameEntry {
             game: ServerGame::new(setup, now),
             chat: Vec::new(),
-            told: 0,
+            sent: 0,
         };
         self.entries.insert(id.clone(), entry);
         for side in Color::ALL {
@@ -253,26 +244,26 @@ impl ServerState {
             return;
         };
         let game = &entry.game;
-        let told = entry.told.min(game.plies());
-        let news: Vec<Event> = game.record()[told..]
+        let sent = entry.sent.min(game.plies());
+        let news: Vec<Event> = game.record()[sent..]
             .iter()
             .enumerate()
             .map(|(at, played)| {
-                let side = if (told + at).is_multiple_of(2) {
+                let side = if (sent + at).is_multiple_of(2) {
                     Color::White
                 } else {
                     Color::Black
                 };
                 Event::Moved {
                     game: id.to_owned(),
-                    ply: told + at + 1,
+                    ply: sent + at + 1,
                     name: game.seat(side).name.clone(),
                     san: played.san.clone(),
                     left: game.clock().left(side, now),
                 }
             })
             .collect();
-        entry.told = entry.game.plies();
+        entry.sent = entry.game.plies();
         self.outbox
             .extend(news.into_iter().map(OutgoingEvent::News));
     }

@@ -16,6 +16,5 @@ mod views;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use games::GameEntry;
 pub use server_state::ServerRules;
-pub(crate) use server_state::{GameProgress, OutgoingEvent, ServerState};
+pub(crate) use server_state::{GameEntry, GameProgress, OutgoingEvent, ServerState};

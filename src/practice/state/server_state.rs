@@ -11,11 +11,10 @@ use crate::practice::arena::Tournament;
 use crate::practice::challenge::{ChallengeState, ServerChallenge};
 use crate::practice::chaos::GamePhase;
 use crate::practice::event::Event;
+use crate::practice::game::ServerGame;
 use crate::practice::time::{Millis, Timing, Window};
 use crate::practice::wire::EventLine;
 use crate::rules::Color;
-
-use super::GameEntry;
 
 /// Finished games and challenges kept for later requests.
 const KEPT: usize = 100;
@@ -53,6 +52,16 @@ pub(crate) enum OutgoingEvent {
         done: &'static str,
     },
     News(Event),
+}
+
+/// A game and its chat.
+#[derive(Debug)]
+pub(crate) struct GameEntry {
+    pub(crate) game: ServerGame,
+    /// The players' chat: author and text.
+    pub(crate) chat: Vec<(String, String)>,
+    /// Lines of the game already sent.
+    pub(super) sent: usize,
 }
 
 /// Where a game stands for the client that plays it.

@@ -4,8 +4,6 @@ use serde::Serialize;
 
 use crate::practice::game_settings::{Speed, Status};
 
-use super::Variant;
-
 /// One line of `/api/bot/game/stream/{id}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
@@ -129,4 +127,79 @@ pub(crate) struct Expiration {
 )]
 pub(super) fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+/// A variant of chess. `short` is left out of `gameStart` and `gameFinish`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Variant {
+    pub(crate) key: &'static str,
+    pub(crate) name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) short: Option<&'static str>,
+}
+
+impl Variant {
+    pub(crate) const ATOMIC: Self = Self {
+        key: "atomic",
+        name: "Atomic",
+        short: Some("Atom"),
+    };
+
+    const OTHERS: [Self; 8] = [
+        Self {
+            key: "standard",
+            name: "Standard",
+            short: Some("Std"),
+        },
+        Self {
+            key: "chess960",
+            name: "Chess960",
+            short: Some("960"),
+        },
+        Self {
+            key: "crazyhouse",
+            name: "Crazyhouse",
+            short: Some("Crazy"),
+        },
+        Self {
+            key: "antichess",
+            name: "Antichess",
+            short: Some("Anti"),
+        },
+        Self {
+            key: "horde",
+            name: "Horde",
+            short: Some("Horde"),
+        },
+        Self {
+            key: "kingOfTheHill",
+            name: "King of the Hill",
+            short: Some("KotH"),
+        },
+        Self {
+            key: "racingKings",
+            name: "Racing Kings",
+            short: Some("Racing"),
+        },
+        Self {
+            key: "threeCheck",
+            name: "Three-check",
+            short: Some("3check"),
+        },
+    ];
+
+    /// The variant of that key.
+    pub(crate) fn of(key: &str) -> Option<Self> {
+        std::iter::once(Self::ATOMIC)
+            .chain(Self::OTHERS)
+            .find(|variant| variant.key == key)
+    }
+
+    /// As game events write it.
+    pub(crate) fn without_short(self) -> Self {
+        Self {
+            short: None,
+            ..self
+        }
+    }
 }

@@ -14,10 +14,12 @@ pub(crate) use arena::{
     ArenaClock, ArenaFacts, ArenaList, EntryVerdict, EntryVerdicts, ListedArena, ListedPerf,
     RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle,
 };
-pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon, Variant};
+pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon};
 pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};
 pub(crate) use export::{
     ExportArena, ExportClock, ExportJson, ExportPlayer, ExportPlayers, ExportUser,
 };
-pub(crate) use game::{ClockJson, Expiration, GameFull, GameLine, GameState, PerfName, PlayerJson};
+pub(crate) use game::{
+    ClockJson, Expiration, GameFull, GameLine, GameState, PerfName, PlayerJson, Variant,
+};
 pub(crate) use user::{Counts, Perf, Perfs, UserJson, UserStatus};
