@@ -20,7 +20,6 @@ mod event;
 mod game;
 mod game_settings;
 mod http;
-mod injector;
 mod outbox;
 mod page;
 mod rating;
@@ -28,7 +27,6 @@ mod report;
 mod schedule;
 mod server;
 mod shared;
-mod soak;
 mod sparring_bot;
 mod stall_detector;
 mod state;
@@ -40,6 +38,7 @@ mod wire;
 pub use account::AccountKind;
 pub use arena::{ArenaPlan, ArenaPlayer, ArenaReport};
 pub use attribution::Attribution;
+pub use chaos::soak::{SoakError, SoakOptions, SoakReport, SoakTarget, resident_kilobytes, soak};
 pub use chaos::{
     Announcement, BodyShape, Channel, Endpoint, Fault, FaultMix, FaultPlan, FaultReply,
     FaultScript, Faults, GamePhase, Injection, KindEntry, OpponentBehavior, ScriptError,
@@ -51,7 +50,6 @@ pub use rating::Rating;
 pub use report::{GameReport, ScheduleReport};
 pub use schedule::Schedule;
 pub use server::{ALL_SCOPES, Options, Server, ServerHandle};
-pub use soak::{SoakError, SoakOptions, SoakReport, SoakTarget, resident_kilobytes, soak};
 pub use sparring_bot::Partner;
 pub use state::ServerRules;
 pub use time::{Millis, Timing};

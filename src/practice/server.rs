@@ -12,11 +12,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::account::AccountKind;
+use super::chaos::injector::run_injections;
 use super::chaos::{Faults, Injection};
 use super::connection::{Acceptor, ConnectionKiller};
 use super::event::Event;
 use super::http;
-use super::injector::run_injections;
 use super::page::{self, Page};
 use super::rating::Rating;
 use super::report::GameReport;

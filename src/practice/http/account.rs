@@ -12,8 +12,8 @@ use crate::practice::api_error::ApiError;
 
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
-use super::fault_middleware::{PendingStreamFault, stream_fault};
 use super::reply::done_or;
+use crate::practice::chaos::middleware::{PendingStreamFault, stream_fault};
 use crate::practice::shared::SharedServer;
 
 pub(super) async fn account(

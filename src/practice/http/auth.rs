@@ -12,8 +12,8 @@ use crate::practice::state::ServerState;
 
 /// The account behind a request.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
-    pub(super) user: String,
+pub(in crate::practice) struct Caller {
+    pub(in crate::practice) user: String,
     pub(super) token: String,
     pub(super) agent: String,
 }
@@ -52,7 +52,7 @@ pub(super) async fn authenticate(
 }
 
 /// The caller, for endpoints that need no token.
-pub(super) fn caller_of(state: &ServerState, headers: &HeaderMap) -> Option<Caller> {
+pub(in crate::practice) fn caller_of(state: &ServerState, headers: &HeaderMap) -> Option<Caller> {
     let (caller, _) = identify(state, headers, &[]).ok()?;
     Some(caller)
 }

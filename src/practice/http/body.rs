@@ -16,7 +16,7 @@ use crate::practice::outbox::{Outbox, OutboxItem, StreamEnd};
 use crate::practice::shared::SharedServer;
 use crate::rules::Color;
 
-use super::stream_faults::{OutgoingChunk, StreamSender};
+use crate::practice::chaos::stream_sender::{OutgoingChunk, StreamSender};
 
 /// From the last line to the break that a test asked for.
 const BEFORE_BREAKING: Duration = Duration::from_millis(5);

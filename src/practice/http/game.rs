@@ -17,9 +17,9 @@ use crate::rules::Color;
 
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
-use super::fault_middleware::{PendingStreamFault, stream_fault};
 use super::fields::Fields;
 use super::reply::{done_or, nothing_here};
+use crate::practice::chaos::middleware::{PendingStreamFault, stream_fault};
 use crate::practice::shared::SharedServer;
 
 /// The guards before every call of the Bot API at a game.

@@ -4,16 +4,14 @@
 
 mod account;
 mod arena;
-mod auth;
+pub(super) mod auth;
 mod body;
 mod challenge;
 mod export;
-mod fault_middleware;
 mod fields;
 mod game;
 mod reply;
 mod router;
-mod stream_faults;
 mod users;
 
 pub(super) use router::router;

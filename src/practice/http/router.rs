@@ -9,9 +9,9 @@ use axum::routing::{delete, get, post};
 use crate::practice::shared::SharedServer;
 
 use super::auth::{ScopeGuard, authenticate};
-use super::fault_middleware::inject_faults;
 use super::reply::nothing_here;
 use super::{account, arena, challenge, export, game, users};
+use crate::practice::chaos::middleware::inject_faults;
 
 pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
     let gated = |routes: Router<Arc<SharedServer>>, accepted| {

@@ -25,7 +25,7 @@ pub(super) struct NewGame {
 }
 
 impl ServerState {
-    pub(super) fn start_game(&mut self, challenge: &ServerChallenge, now: Millis) {
+    pub(in crate::practice) fn start_game(&mut self, challenge: &ServerChallenge, now: Millis) {
         let users = match challenge.color {
             Color::White => [&challenge.challenger, &challenge.dest],
             Color::Black => [&challenge.dest, &challenge.challenger],
@@ -155,7 +155,7 @@ impl ServerState {
     }
 
     /// Delivers the referee's output, and closes the game if it is over.
-    pub(super) fn settle(&mut self, id: &str, now: Millis) {
+    pub(in crate::practice) fn settle(&mut self, id: &str, now: Millis) {
         let Some(entry) = self.entries.get_mut(id) else {
             return;
         };

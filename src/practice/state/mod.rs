@@ -9,7 +9,6 @@ mod challenges;
 mod exports;
 mod games;
 mod limits;
-mod server_faults;
 mod server_state;
 mod views;
 

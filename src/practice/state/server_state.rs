@@ -87,16 +87,16 @@ pub(crate) struct ServerState {
     pub(super) url: String,
     pub(super) timing: Timing,
     pub(super) rules: ServerRules,
-    pub(super) random: fastrand::Rng,
+    pub(in crate::practice) random: fastrand::Rng,
     pub(super) accounts: HashMap<String, Account>,
     pub(super) tokens: HashMap<String, Grant>,
-    pub(super) challenges: BTreeMap<String, ServerChallenge>,
+    pub(in crate::practice) challenges: BTreeMap<String, ServerChallenge>,
     /// Ids of challenges declined or taken back, oldest first.
     pub(super) closed: VecDeque<String>,
-    pub(super) entries: HashMap<String, GameEntry>,
+    pub(in crate::practice) entries: HashMap<String, GameEntry>,
     pub(super) arenas: BTreeMap<String, Tournament>,
     /// Ids of finished games, oldest first.
-    pub(super) finished: Vec<String>,
+    pub(in crate::practice) finished: Vec<String>,
     pub(super) outbox: Vec<OutgoingEvent>,
 }
 
@@ -254,7 +254,7 @@ impl ServerState {
         Ok(())
     }
 
-    pub(super) fn tell(&mut self, user: &str, event: &EventLine) {
+    pub(in crate::practice) fn tell(&mut self, user: &str, event: &EventLine) {
         self.outbox.push(OutgoingEvent::Event {
             user: user.to_owned(),
             line: line(event),

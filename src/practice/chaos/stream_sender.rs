@@ -11,7 +11,7 @@ use crate::practice::chaos::StreamFault;
 
 /// What goes out next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum OutgoingChunk {
+pub(in crate::practice) enum OutgoingChunk {
     Bytes(Bytes),
     End,
     Break,
@@ -20,7 +20,7 @@ pub(super) enum OutgoingChunk {
 
 /// How a stream sends its lines.
 #[derive(Debug, Default)]
-pub(super) struct StreamSender {
+pub(in crate::practice) struct StreamSender {
     ready: VecDeque<OutgoingChunk>,
     chop: Option<usize>,
     cut: Option<(usize, OutgoingChunk)>,
@@ -35,7 +35,7 @@ pub(super) struct StreamSender {
 
 impl StreamSender {
     /// Something goes wrong here.
-    pub(super) fn stream_fault(&mut self, stream_fault: StreamFault) {
+    pub(in crate::practice) fn stream_fault(&mut self, stream_fault: StreamFault) {
         match stream_fault {
             StreamFault::End => self.ready.push_back(OutgoingChunk::End),
             StreamFault::Break => self.ready.push_back(OutgoingChunk::Break),
@@ -59,7 +59,7 @@ impl StreamSender {
     }
 
     /// A line is to be sent.
-    pub(super) fn line(&mut self, line: String) {
+    pub(in crate::practice) fn line(&mut self, line: String) {
         if self.skip > 0 {
             self.skip -= 1;
             return;
@@ -74,7 +74,7 @@ impl StreamSender {
     }
 
     /// Nothing came for a while: what was kept back goes out, or else an empty line.
-    pub(super) fn keep_alive(&mut self) {
+    pub(in crate::practice) fn keep_alive(&mut self) {
         if self.held.is_empty() {
             self.say(b"\n");
         } else {
@@ -83,17 +83,17 @@ impl StreamSender {
     }
 
     /// Whether lines are kept back.
-    pub(super) fn holds(&self) -> bool {
+    pub(in crate::practice) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
     /// Whether a line is still to be cut short.
-    pub(super) fn cuts(&self) -> bool {
+    pub(in crate::practice) fn cuts(&self) -> bool {
         self.cut.is_some()
     }
 
     /// What goes out next.
-    pub(super) fn next(&mut self) -> Option<OutgoingChunk> {
+    pub(in crate::practice) fn next(&mut self) -> Option<OutgoingChunk> {
         self.ready.pop_front()
     }
 

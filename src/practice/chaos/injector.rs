@@ -6,9 +6,11 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::chaos::{FaultPlan, Injection, OpponentBehavior, ScheduledInjection, ServerFault};
-use super::shared::SharedServer;
-use super::sparring_bot::{Invitation, Partner};
+use crate::practice::chaos::{
+    FaultPlan, Injection, OpponentBehavior, ScheduledInjection, ServerFault,
+};
+use crate::practice::shared::SharedServer;
+use crate::practice::sparring_bot::{Invitation, Partner};
 
 /// Lines of chat at a time, and the time between.
 const BURST: usize = 10;
@@ -17,7 +19,7 @@ const BETWEEN_BURSTS: Duration = Duration::from_millis(10);
 const GHOST_AFTER: u64 = 3;
 
 /// Runs injections until the server ends.
-pub(super) async fn run_injections(
+pub(in crate::practice) async fn run_injections(
     shared: Arc<SharedServer>,
     mut orders: UnboundedReceiver<ScheduledInjection>,
 ) {

@@ -10,7 +10,7 @@ use crate::practice::time::Millis;
 use crate::practice::wire::{Compat, EventLine, Variant};
 use crate::rules::Color;
 
-use super::ServerState;
+use crate::practice::state::ServerState;
 
 impl ServerState {
     /// Accounts of their own challenge `user` to games of another kind.

@@ -13,20 +13,22 @@ use crate::practice::chaos::{Endpoint, Fault, FaultReply};
 use crate::practice::connection::ConnectionKiller;
 use crate::practice::traffic_log::CallRecord;
 
-use super::auth::{Caller, caller_of};
+use crate::practice::http::auth::{Caller, caller_of};
 use crate::practice::shared::SharedServer;
 
 /// A fault left for the stream that the request opens.
 #[derive(Clone, Debug)]
-pub(super) struct PendingStreamFault(pub(super) Fault);
+pub(in crate::practice) struct PendingStreamFault(pub(in crate::practice) Fault);
 
 /// Takes the fault out of a request.
-pub(super) fn stream_fault(left: Option<Extension<PendingStreamFault>>) -> Option<Fault> {
+pub(in crate::practice) fn stream_fault(
+    left: Option<Extension<PendingStreamFault>>,
+) -> Option<Fault> {
     left.map(|Extension(PendingStreamFault(fault))| fault)
 }
 
 /// Stands before everything else.
-pub(super) async fn inject_faults(
+pub(in crate::practice) async fn inject_faults(
     State(shared): State<Arc<SharedServer>>,
     ConnectInfo(killer): ConnectInfo<ConnectionKiller>,
     request: Request,
