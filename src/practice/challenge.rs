@@ -50,7 +50,7 @@ pub(crate) struct ServerChallenge {
     pub(crate) request: ChallengeRequest,
     /// The challenger's colour, drawn if need be.
     pub(crate) color: Color,
-    pub(crate) standing: ChallengeState,
+    pub(crate) status: ChallengeState,
     pub(crate) created: Millis,
     /// When someone last kept it alive.
     pub(crate) seen: Millis,

@@ -5,7 +5,7 @@
 //! protocol is caught. It listens beyond the machine only if configured to.
 //!
 //! * `server`, `shared`, `streams`, `http`: sockets; `state`: the server as plain data; `game`: the referee
-//! * `chaos`, `injector`: faults; `attribution`, `traffic_log`: who caused a bad end; `soak`: many games
+//! * `chaos`: fault injection and soak tests; `attribution`, `traffic_log`: which side caused a bad end
 //! * `sparring_bot`: opponents; `page`: play in a browser; `arena`: tournaments; `wire`: JSON out
 
 mod account;

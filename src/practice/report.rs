@@ -53,7 +53,7 @@ impl GameReport {
         trace: &GameTrace,
     ) -> Self {
         let faulty = game.faulty(side);
-        let told = |lines: &GameTrace| -> Vec<String> {
+        let sent = |lines: &GameTrace| -> Vec<String> {
             let since = |at: super::time::Millis| (at - game.created).as_millis();
             let lines = lines.lines.iter();
             lines
@@ -64,7 +64,7 @@ impl GameReport {
             number: 0,
             id: game.setup.id.clone(),
             arena: game.setup.arena.clone(),
-            partner: game.seat(!side).name.clone(),
+            partner: game.player_side(!side).name.clone(),
             color: side,
             status: game.status(),
             winner: game.winner(),
@@ -73,7 +73,7 @@ impl GameReport {
             out_of_turn: faulty.out_of_turn,
             calls: trace.calls,
             trace: if attribution.is_ours() {
-                told(trace)
+                sent(trace)
             } else {
                 Vec::new()
             },

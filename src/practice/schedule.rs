@@ -10,7 +10,7 @@ use super::challenge::{ChallengeRequest, ChallengeState};
 use super::game_settings::{ColorWish, GameSettings, TimeControl};
 use super::report::{GameReport, ScheduleReport};
 use super::server::ServerHandle;
-use super::sparring_bot::{Invitation, Partner};
+use super::sparring_bot::{Partner, SparringBotSpec};
 use super::wire::Variant;
 
 /// A bot that is busy is asked again after this.
@@ -114,12 +114,12 @@ impl ServerHandle {
                 0 => name,
                 _ => format!("{name}-{}", lane + 1),
             };
-            let invitation = Invitation {
+            let invitation = SparringBotSpec {
                 kind,
                 pace: schedule.pace,
-                ..Invitation::new(&name, partner)
+                ..SparringBotSpec::new(&name, partner)
             };
-            self.shared.invite(&invitation);
+            self.shared.add_sparring_bot(&invitation);
             let color = if number.is_multiple_of(2) {
                 ColorWish::Black
             } else {
@@ -171,7 +171,7 @@ impl ServerHandle {
                 }
                 if self
                     .shared
-                    .see(|state, _| state.seat_at(&user, &id).is_ok())
+                    .see(|state, _| state.find_player(&user, &id).is_ok())
                 {
                     return Some(id);
                 }
@@ -199,8 +199,8 @@ impl ServerHandle {
         loop {
             changes.borrow_and_update();
             let standing = self.shared.see(|state, _| {
-                let begun = state.seat_at(user, id).is_ok();
-                let standing = state.pending(id).map(|challenge| challenge.standing);
+                let begun = state.find_player(user, id).is_ok();
+                let standing = state.pending(id).map(|challenge| challenge.status);
                 if begun {
                     Some(ChallengeState::Accepted)
                 } else {

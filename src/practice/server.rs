@@ -20,8 +20,8 @@ use super::http;
 use super::page::{self, Page};
 use super::rating::Rating;
 use super::report::GameReport;
-use super::shared::{SharedServer, keep_time};
-use super::sparring_bot::{Invitation, Partner};
+use super::shared::{SharedServer, run_timer};
+use super::sparring_bot::{Partner, SparringBotSpec};
 use super::stall_detector;
 use super::state::{ServerRules, ServerState};
 use super::time::Timing;
@@ -31,7 +31,7 @@ use super::traffic_log::Traffic;
 pub const ALL_SCOPES: [&str; 3] = ["bot:play", "challenge:read", "challenge:write"];
 
 /// How long open connections may take to end when the server does.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How to start a server.
 #[derive(Clone, Debug)]
@@ -71,9 +71,9 @@ impl Server {
         let state = ServerState::new(url.clone(), options.timing, options.rules, options.seed);
         let stop = CancellationToken::new();
         let (shared, orders) = SharedServer::new(state, stop.clone());
-        stall_detector::feel(Arc::downgrade(&shared))?;
+        stall_detector::start_stall_detector(Arc::downgrade(&shared))?;
         let mut tasks = JoinSet::new();
-        let time = keep_time(Arc::clone(&shared));
+        let time = run_timer(Arc::clone(&shared));
         let server_fault = run_injections(Arc::clone(&shared), orders);
         let quit = stop.clone();
         tasks.spawn(async move {
@@ -212,12 +212,12 @@ impl ServerHandle {
 
     /// Opens an account for a partner, which from then on accepts what it can play; gives back its
     /// name. A partner that is there already stays.
-    pub fn invite(&self, partner: Partner, pace: Duration) -> &'static str {
-        let invitation = Invitation {
+    pub fn add_sparring_bot(&self, partner: Partner, pace: Duration) -> &'static str {
+        let invitation = SparringBotSpec {
             pace,
-            ..Invitation::new(partner.name(), partner)
+            ..SparringBotSpec::new(partner.name(), partner)
         };
-        self.shared.invite(&invitation);
+        self.shared.add_sparring_bot(&invitation);
         partner.name()
     }
 
@@ -261,7 +261,7 @@ impl ServerHandle {
         self.shared.close_all();
         self.stop.cancel();
         let all = async { while self.tasks.join_next().await.is_some() {} };
-        if tokio::time::timeout(LAST_WORDS, all).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, all).await.is_err() {
             self.tasks.abort_all();
         }
     }

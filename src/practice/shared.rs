@@ -41,7 +41,7 @@ pub(crate) struct SharedServer {
     pub(super) gate: Arc<ConnectionLimit>,
     /// The end of everything that lives here.
     pub(super) stop: CancellationToken,
-    orders: UnboundedSender<ScheduledInjection>,
+    injection_sender: UnboundedSender<ScheduledInjection>,
     /// What came of the games with a client in them, until someone takes it.
     reports: Mutex<VecDeque<GameReport>>,
 }
@@ -64,13 +64,13 @@ impl SharedServer {
         let epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let (orders, carried_out) = mpsc::unbounded_channel();
+        let (injection_sender, injection_receiver) = mpsc::unbounded_channel();
         let shared = Arc::new(Self {
             timing: *state.timing(),
             log: TrafficLog::new(state.timing().seconds(1)),
             gate: Arc::default(),
             stop,
-            orders,
+            injection_sender,
             reports: Mutex::default(),
             inner: Mutex::new(Inner {
                 state,
@@ -81,7 +81,7 @@ impl SharedServer {
             due_changed: Notify::new(),
             faults: Faults::default(),
         });
-        (shared, carried_out)
+        (shared, injection_receiver)
     }
 
     pub(crate) fn now(&self) -> Millis {
@@ -97,7 +97,7 @@ impl SharedServer {
         let now = self.now();
         let mut inner = self.lock();
         let result = action(&mut inner.state, now);
-        self.hand_out(&mut inner, now);
+        self.deliver_outbox(&mut inner, now);
         drop(inner);
         self.due_changed.notify_one();
         result
@@ -137,13 +137,13 @@ impl SharedServer {
         let outbox = inner.streams.open_game(key, first);
         if playing {
             inner.state.arrive(&game, side, now);
-            self.hand_out(&mut inner, now);
+            self.deliver_outbox(&mut inner, now);
             if let Some(moment) = inner.state.moment(&game).filter(|moment| moment.ply < 2) {
                 let begin = GameProgress {
                     phase: GamePhase::Begin,
                     ..moment
                 };
-                self.bring_down(&mut inner, &game, begin);
+                self.inject_due(&mut inner, &game, begin);
             }
         } else {
             outbox.close();
@@ -164,7 +164,7 @@ impl SharedServer {
 
     /// The side of `user` in a game, if it may stream the game.
     pub(crate) fn side_at(&self, user: &str, game: &str) -> Result<Color, ApiError> {
-        self.see(|state, _| state.seat_at(user, game).map(|(_, side)| side))
+        self.see(|state, _| state.find_player(user, game).map(|(_, side)| side))
     }
 
     pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
@@ -192,11 +192,11 @@ impl SharedServer {
     }
 
     /// Something may be due that was not.
-    pub(super) fn look_at_the_clock(&self) {
+    pub(super) fn wake_timer(&self) {
         self.due_changed.notify_one();
     }
 
-    fn hand_out(&self, inner: &mut Inner, now: Millis) {
+    fn deliver_outbox(&self, inner: &mut Inner, now: Millis) {
         for delivery in inner.state.take_outbox() {
             match &delivery {
                 OutgoingEvent::News(Event::Started { game, .. }) => {
@@ -207,8 +207,8 @@ impl SharedServer {
                     id,
                     moment: Some(moment),
                     ..
-                } => self.bring_down(inner, id, *moment),
-                OutgoingEvent::GameOver { id } => self.write_down(inner, id, now),
+                } => self.inject_due(inner, id, *moment),
+                OutgoingEvent::GameOver { id } => self.file_report(inner, id, now),
                 _ => {}
             }
             inner.streams.deliver(&inner.state, delivery);
@@ -216,18 +216,18 @@ impl SharedServer {
     }
 
     /// Injects what is due in a game now, before anything else goes out.
-    fn bring_down(&self, inner: &mut Inner, game: &str, moment: GameProgress) {
+    fn inject_due(&self, inner: &mut Inner, game: &str, moment: GameProgress) {
         for injection in self.faults.due(game, moment.phase, moment.ply) {
-            self.strike_now(inner, game, injection);
+            self.inject(inner, game, injection);
         }
         if moment.phase == GamePhase::OurTurn {
             for injection in self.faults.due(game, GamePhase::Thinking, moment.ply) {
-                self.order(game, injection, INTO_THOUGHT);
+                self.schedule_injection(game, injection, INTO_THOUGHT);
             }
         }
     }
 
-    fn strike_now(&self, inner: &mut Inner, game: &str, injection: Injection) {
+    fn inject(&self, inner: &mut Inner, game: &str, injection: Injection) {
         self.log.tell(game, self.now(), injection.name());
         match injection {
             Injection::Call(place, fault) if place.is_of_a_game() => {
@@ -237,28 +237,30 @@ impl SharedServer {
             Injection::Stream(channel, stream_fault) => {
                 inner.streams.stream_fault(game, channel, &stream_fault);
             }
-            injection @ Injection::World(_) => self.order(game, injection, Duration::ZERO),
+            injection @ Injection::World(_) => {
+                self.schedule_injection(game, injection, Duration::ZERO)
+            }
         }
     }
 
     /// Injects a fault into a game.
     pub(super) fn trigger(&self, game: &str, injection: Injection) {
         let mut inner = self.lock();
-        self.strike_now(&mut inner, game, injection);
+        self.inject(&mut inner, game, injection);
     }
 
-    fn order(&self, game: &str, injection: Injection, after: Duration) {
-        let order = ScheduledInjection {
+    fn schedule_injection(&self, game: &str, injection: Injection, after: Duration) {
+        let schedule_injection = ScheduledInjection {
             game: game.to_owned(),
             injection,
             after,
         };
         // The server is ending, and no one carries anything out any more.
-        let _ = self.orders.send(order);
+        let _ = self.injection_sender.send(schedule_injection);
     }
 
     /// Injects what is due when a move arrives.
-    pub(super) fn move_came(&self, id: &str, uci: &str) {
+    pub(super) fn on_move(&self, id: &str, uci: &str) {
         let now = self.now();
         let mut inner = self.lock();
         let Some(entry) = inner.state.entry(id) else {
@@ -274,12 +276,12 @@ impl SharedServer {
             self.log.move_sent(id, game.spelled(), uci, now);
         }
         for injection in self.faults.due(id, GamePhase::Posting, ply) {
-            self.strike_now(&mut inner, id, injection);
+            self.inject(&mut inner, id, injection);
         }
     }
 
     /// The game is over: what came of it, and the end of its faults.
-    fn write_down(&self, inner: &Inner, game: &str, now: Millis) {
+    fn file_report(&self, inner: &Inner, game: &str, now: Millis) {
         let behavior = self.faults.behavior(game);
         self.faults.forget(game);
         let trace = self.log.close(game);
@@ -294,7 +296,7 @@ impl SharedServer {
         let around = EndContext {
             behavior,
             refused_throughout: self.log.refused_throughout(since, now),
-            stalled: self.log.stood_still(game.longest_absence(side), now),
+            stalled: self.log.longest_stall_over(game.longest_absence(side), now),
         };
         let attribution = attribution(game, side, &trace, around);
         let report = GameReport::of(game, side, attribution, &trace);
@@ -333,7 +335,7 @@ impl SharedServer {
 }
 
 /// Wakes the server state whenever something is due, for ever.
-pub(crate) async fn keep_time(shared: Arc<SharedServer>) {
+pub(crate) async fn run_timer(shared: Arc<SharedServer>) {
     loop {
         let wait = shared
             .next_due()

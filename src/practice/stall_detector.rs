@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use super::shared::SharedServer;
 
 /// How long it sleeps.
-const BEAT: Duration = Duration::from_millis(20);
+const HEARTBEAT: Duration = Duration::from_millis(20);
 
 /// Watches for stalls until the shared server is dropped or ends.
-pub(super) fn feel(shared: Weak<SharedServer>) -> std::io::Result<()> {
+pub(super) fn start_stall_detector(shared: Weak<SharedServer>) -> std::io::Result<()> {
     let watch = std::thread::Builder::new().name("practice-pulse".to_owned());
     watch.spawn(move || {
         let mut late = Duration::ZERO;
@@ -21,11 +21,11 @@ pub(super) fn feel(shared: Weak<SharedServer>) -> std::io::Result<()> {
             .filter(|shared| !shared.stop.is_cancelled())
         {
             let now = shared.now();
-            shared.log.beat(late, now + BEAT, now);
+            shared.log.heartbeat(late, now + HEARTBEAT, now);
             drop(shared);
             let asleep = Instant::now();
-            std::thread::sleep(BEAT);
-            late = asleep.elapsed().saturating_sub(BEAT);
+            std::thread::sleep(HEARTBEAT);
+            late = asleep.elapsed().saturating_sub(HEARTBEAT);
         }
     })?;
     Ok(())

@@ -126,7 +126,7 @@ impl Streams {
 
     pub(crate) fn deliver(&mut self, state: &ServerState, delivery: OutgoingEvent) {
         match delivery {
-            OutgoingEvent::Event { user, line } => self.tell_user(state, &user, &line),
+            OutgoingEvent::Event { user, line } => self.send_to_user(state, &user, &line),
             OutgoingEvent::Game { id, to, line, .. } => {
                 let readers = self
                     .games
@@ -138,7 +138,7 @@ impl Streams {
                 let over = self.games.iter().filter(|(key, _)| key.game == id);
                 over.for_each(|(_, outbox)| outbox.close());
             }
-            OutgoingEvent::Changed { id } => self.wake_watchers(&id),
+            OutgoingEvent::Changed { id } => self.notify_watchers(&id),
             OutgoingEvent::ChallengeDone { id, done } => {
                 if let Some(outbox) = self.challenges.remove(&id) {
                     outbox.push(format!("{{\"done\":\"{done}\"}}"));
@@ -152,7 +152,7 @@ impl Streams {
         }
     }
 
-    fn tell_user(&self, state: &ServerState, user: &str, line: &str) {
+    fn send_to_user(&self, state: &ServerState, user: &str, line: &str) {
         for (token, outbox) in &self.events {
             if state.owner(token) == Some(user) {
                 outbox.push(line.to_owned());
@@ -160,7 +160,7 @@ impl Streams {
         }
     }
 
-    fn wake_watchers(&mut self, id: &str) {
+    fn notify_watchers(&mut self, id: &str) {
         if let Some(watcher) = self.watchers.get(id) {
             watcher.send_modify(|version| *version += 1);
             if watcher.receiver_count() == 0 {

@@ -106,7 +106,7 @@ impl Timing {
     /// The same server, `factor` times as fast with the chess clocks too: a game of three minutes
     /// takes seconds. Partners are patient, for what they wait for takes its time on any clock.
     #[must_use]
-    pub fn in_a_hurry(factor: u32) -> Self {
+    pub fn fast(factor: u32) -> Self {
         let factor = factor.max(1);
         let usual = Self::default();
         Self {
@@ -170,7 +170,7 @@ impl Window {
     }
 
     /// Takes so many at once, or says how long until the window opens again.
-    pub(crate) fn take_many(&mut self, count: u32, now: Millis) -> Result<(), Duration> {
+    pub(crate) fn take_all(&mut self, count: u32, now: Millis) -> Result<(), Duration> {
         let left = self.left(now);
         if left.is_zero() && self.used + count <= self.most {
             self.used += count;

@@ -11,7 +11,7 @@ use super::chaos::Endpoint;
 use super::time::Millis;
 
 /// Lines kept of a game's trace: the last ones show how it ended.
-const STORY: usize = 120;
+const MAX_TRACE_LINES: usize = 120;
 /// Complaints kept about calls that came too soon.
 const COMPLAINTS: usize = 50;
 /// To wake too late by less than this is the usual course of things.
@@ -117,7 +117,7 @@ struct Inner {
     /// When the machine stood still, the last ones: until when, and for how long.
     stalls: VecDeque<(Millis, Duration)>,
     /// When the stall detector should have woken.
-    beat: Option<Millis>,
+    heartbeat: Option<Millis>,
 }
 
 impl TrafficLog {
@@ -222,9 +222,9 @@ impl TrafficLog {
             let kind = call.kind();
             // Who was kept waiting for so long may have given the call up, and be making the next.
             let came = inner.came.get(&kind).copied();
-            let told = came.filter(|&came| now - came >= self.spacing);
-            let told = told.unwrap_or(now);
-            inner.limited.insert(kind, (told, uci.map(str::to_owned)));
+            let sent = came.filter(|&came| now - came >= self.spacing);
+            let sent = sent.unwrap_or(now);
+            inner.limited.insert(kind, (sent, uci.map(str::to_owned)));
         }
         if let Some(game) = game
             && (status != 200 || endpoint == Endpoint::Move)
@@ -311,9 +311,9 @@ impl TrafficLog {
 
     /// Anyone who feels the pulse sleeps from now on and should wake at `due`; it woke so much too
     /// late.
-    pub(crate) fn beat(&self, late: Duration, due: Millis, now: Millis) {
+    pub(crate) fn heartbeat(&self, late: Duration, due: Millis, now: Millis) {
         let mut inner = self.lock();
-        inner.beat = Some(due);
+        inner.heartbeat = Some(due);
         if late < LATE {
             return;
         }
@@ -325,11 +325,11 @@ impl TrafficLog {
 
     /// Whether the machine stood still for longer than `margin`, and that less than `margin` ago:
     /// no one has had that much time since to make up for it.
-    pub(crate) fn stood_still(&self, margin: Duration, now: Millis) -> bool {
+    pub(crate) fn longest_stall_over(&self, margin: Duration, now: Millis) -> bool {
         let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
         let inner = self.lock();
         // Other tasks may wake from the stall before the detector does.
-        let still = inner.beat.is_some_and(|due| now - due > margin);
+        let still = inner.heartbeat.is_some_and(|due| now - due > margin);
         still || inner.stalls.iter().any(counts)
     }
 
@@ -345,7 +345,7 @@ impl TrafficLog {
 impl Inner {
     fn tell(&mut self, game: &str, now: Millis, line: String) {
         if let Some(trace) = self.games.get_mut(game) {
-            if trace.lines.len() >= STORY {
+            if trace.lines.len() >= MAX_TRACE_LINES {
                 trace.lines.pop_front();
             }
             trace.lines.push_back((now, line));
@@ -449,12 +449,15 @@ mod tests {
     fn a_stall_excuses_only_when_it_was_longer_than_the_margin_and_just_now() {
         let log = log();
         let margin = Duration::from_millis(160);
-        log.beat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
-        assert!(!log.stood_still(margin, Millis(1_001)), "too short");
-        assert!(log.stood_still(margin, Millis(1_181)), "it lasts");
-        log.beat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
-        assert!(log.stood_still(margin, Millis(2_100)));
-        assert!(!log.stood_still(margin, Millis(2_160)), "time enough since");
+        log.heartbeat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
+        assert!(!log.longest_stall_over(margin, Millis(1_001)), "too short");
+        assert!(log.longest_stall_over(margin, Millis(1_181)), "it lasts");
+        log.heartbeat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
+        assert!(log.longest_stall_over(margin, Millis(2_100)));
+        assert!(
+            !log.longest_stall_over(margin, Millis(2_160)),
+            "time enough since"
+        );
     }
 
     #[test]

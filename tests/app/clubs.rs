@@ -35,7 +35,7 @@ async fn end_of_game(news: &mut Receiver<Event>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_named_opponent_is_challenged() {
     let server = server().await;
-    let partner = server.invite(Partner::Random, Duration::ZERO);
+    let partner = server.add_sparring_bot(Partner::Random, Duration::ZERO);
     let bot = Running::start(&server, "").await;
     let mut news = server.events();
     let wish = ["challenge", partner, "3+2", "--casual", "--color", "white"];

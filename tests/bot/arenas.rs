@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn lichess() -> ServerHandle {
     let options = practice::Options {
-        timing: practice::Timing::in_a_hurry(FASTER),
+        timing: practice::Timing::fast(FASTER),
         seed: 7,
         ..practice::Options::default()
     };
@@ -322,7 +322,7 @@ async fn a_bot_removed_by_the_server_rejoins() {
             }
         })
         .await;
-        server.put_out(&id, BOT);
+        server.remove_player(&id, BOT);
         next(&mut news, |event| withdraws(event, &id)).await;
         next(&mut news, |event| enters(event, &id)).await;
     }
@@ -353,7 +353,7 @@ async fn on_leaving_it_withdraws_and_plays_its_game_to_the_end() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_opponent_who_never_begins_loses_and_nothing_is_aborted() {
     let server = lichess().await;
-    server.faults().moods(OpponentBehavior::NeverMoves);
+    server.faults().set_behavior(OpponentBehavior::NeverMoves);
     let id = open(&server, ArenaPlan::default());
     let bot = Bot::auto(&server);
     for game in games(&server, &id, 2).await {
@@ -416,7 +416,7 @@ async fn a_restart_during_an_arena_plays_on_in_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_one_is_challenged_while_an_arena_may_begin_a_game() {
     let server = lichess().await;
-    server.invite(Partner::Random, Duration::ZERO);
+    server.add_sparring_bot(Partner::Random, Duration::ZERO);
     let id = open(
         &server,
         ArenaPlan {

@@ -118,7 +118,7 @@ where
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_opponent_is_found_and_met_with_both_colours() {
     let server = lichess(practice::ServerRules::default()).await;
-    server.invite(Partner::Random, Duration::ZERO);
+    server.add_sparring_bot(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |_| {});
     let mut events = bot.event_bus.subscribe();
     let mut colors = Vec::new();
@@ -137,7 +137,7 @@ async fn an_opponent_is_found_and_met_with_both_colours() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_opponent_is_challenged_again_on_command() {
     let server = lichess(practice::ServerRules::default()).await;
-    server.invite(Partner::Random, Duration::ZERO);
+    server.add_sparring_bot(Partner::Random, Duration::ZERO);
     let bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.color_pairs = false;
     });
@@ -175,7 +175,7 @@ async fn a_failed_manual_challenge_is_logged_with_the_reason() {
     let event_log = bot.event_bus.event_log();
     let mut changes = event_log.changes();
     next(&mut events, |it| matches!(it, BotEvent::Online)).await;
-    let partner = server.invite(Partner::Random, Duration::ZERO);
+    let partner = server.add_sparring_bot(Partner::Random, Duration::ZERO);
     server
         .faults()
         .add(Endpoint::Create, Fault::Refuse { status: 400 });
@@ -260,7 +260,7 @@ async fn a_spent_daily_limit_stops_matchmaking() {
         ..practice::ServerRules::default()
     })
     .await;
-    server.invite(Partner::Random, Duration::ZERO);
+    server.add_sparring_bot(Partner::Random, Duration::ZERO);
     let mut news = server.events();
     let bot = Bot::seeking(&server, "Seeker", |_| {});
     next(&mut news, |it| matches!(it, Event::Ended { .. })).await;

@@ -126,7 +126,7 @@ async fn server_wide_faults_cost_no_arena_game() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_arena_opponent_can_break_the_bot() {
-    let moods = [
+    let set_behavior = [
         OpponentBehavior::Leaves,
         OpponentBehavior::Returns,
         OpponentBehavior::OffersDraws,
@@ -135,7 +135,7 @@ async fn no_arena_opponent_can_break_the_bot() {
         OpponentBehavior::Talks,
         OpponentBehavior::NeverMoves,
     ];
-    let cells = moods.map(|behavior| {
+    let cells = set_behavior.map(|behavior| {
         let mut cell = Cell::new(behavior.name()).games(2).in_arena();
         cell.behavior = Some(behavior);
         cell.unplayed = behavior == OpponentBehavior::NeverMoves;

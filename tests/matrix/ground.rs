@@ -150,7 +150,7 @@ impl Cell {
 
     /// How many faults the cell has for the calls at a place.
     fn refusals(&self, place: Endpoint) -> u32 {
-        let struck = self
+        let injected = self
             .triggers
             .iter()
             .map(|trigger| match &trigger.injection {
@@ -158,14 +158,14 @@ impl Cell {
                 _ => 0,
             });
         let first = self.calls.iter().map(|(at, _)| u32::from(*at == place));
-        struck.chain(first).sum()
+        injected.chain(first).sum()
     }
 }
 
 /// A server of its own.
 pub(crate) async fn server() -> ServerHandle {
     let options = Options {
-        timing: Timing::in_a_hurry(SPEED),
+        timing: Timing::fast(SPEED),
         ..Options::default()
     };
     Server::start(options).await.unwrap()
@@ -382,7 +382,7 @@ async fn cell(cell: Cell) -> Option<String> {
         server.faults().add(*place, fault.clone());
     }
     if let Some(behavior) = cell.behavior {
-        server.faults().moods(behavior);
+        server.faults().set_behavior(behavior);
     }
     let token = server.open_bot(BOT).unwrap();
     // It is there before the bot looks for one.
@@ -505,8 +505,8 @@ fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> St
         }
     }
     let planned: u32 = cell.triggers.iter().map(|trigger| trigger.times).sum();
-    let struck = planned - server.faults().strikes_left();
-    if (struck as usize) < cell.triggers.len() {
+    let injected = planned - server.faults().faults_left();
+    if (injected as usize) < cell.triggers.len() {
         wrong.push_str("it never struck; ");
     }
     let traffic = server.traffic();

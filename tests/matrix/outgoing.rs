@@ -85,7 +85,7 @@ async fn asks_through(fault: Fault) {
     let forbidden = forbids(&fault);
     let what = Injection::Call(Endpoint::Create, fault.clone()).name();
     let server = server().await;
-    server.invite(Partner::Random, Duration::ZERO);
+    server.add_sparring_bot(Partner::Random, Duration::ZERO);
     server.faults().add(Endpoint::Create, fault);
     let token = server.open_bot(BOT).unwrap();
     let mut news = server.events();

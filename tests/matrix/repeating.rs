@@ -31,7 +31,7 @@ async fn repeats(claim_after: Duration) -> (usize, Status) {
     let options = Options {
         timing: Timing {
             threefold_claim: claim_after,
-            ..Timing::in_a_hurry(SPEED)
+            ..Timing::fast(SPEED)
         },
         ..Options::default()
     };

@@ -127,7 +127,7 @@ async fn killed_at(phase: GamePhase) {
         .trigger(Trigger::at(phase, injection).from_ply(ply));
     let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
     let kill = async {
-        until(phase.name(), async || server.faults().strikes_left() == 0).await;
+        until(phase.name(), async || server.faults().faults_left() == 0).await;
         if phase == GamePhase::Thinking {
             // It is announced with the turn.
             tokio::time::sleep(Duration::from_millis(10)).await;

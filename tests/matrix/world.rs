@@ -82,7 +82,7 @@ async fn unrequested_games_are_played_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_opponent_can_break_the_bot() {
-    let moods = [
+    let set_behavior = [
         OpponentBehavior::Leaves,
         OpponentBehavior::Returns,
         OpponentBehavior::OffersDraws,
@@ -91,7 +91,7 @@ async fn no_opponent_can_break_the_bot() {
         OpponentBehavior::Talks,
         OpponentBehavior::NeverMoves,
     ];
-    let cells = moods.map(|behavior| {
+    let cells = set_behavior.map(|behavior| {
         let mut cell = Cell::new(behavior.name()).games(2);
         cell.behavior = Some(behavior);
         cell.unplayed = behavior == OpponentBehavior::NeverMoves;

@@ -13,7 +13,7 @@ use crate::client::{Bot, Read, http, server, start_game, two_bots};
 
 /// A game against a partner that answers at once, the bot with White.
 async fn game_with_partner(server: &ServerHandle, bot: &Bot) -> String {
-    let partner = server.invite(Partner::Random, Duration::ZERO);
+    let partner = server.add_sparring_bot(Partner::Random, Duration::ZERO);
     let form = [
         ("clock.limit", "180"),
         ("clock.increment", "2"),
@@ -50,8 +50,8 @@ async fn answers_come_in_every_shape_and_done_is_done() {
     let empty = white.play(&id, "e2e4").await;
     assert_eq!((empty.status, empty.text.as_str()), (503, ""));
     black.play(&id, "e7e5").await.ok();
-    let struck = server.faults().struck();
-    assert_eq!(struck["move: 429 with seconds"], 1, "{struck:?}");
+    let injected = server.faults().injected();
+    assert_eq!(injected["move: 429 with seconds"], 1, "{injected:?}");
     let traffic = server.traffic();
     assert_eq!((traffic.calls["move"], traffic.limited), (4, 1));
 }
@@ -107,7 +107,7 @@ async fn a_stream_fault_is_injected_at_its_phase() {
     assert_eq!(stream.next().await["moves"], "g1f3");
     // The line that says whose turn it is breaks off.
     stream.end_of_half_a_line(10).await;
-    assert_eq!(server.faults().strikes_left(), 0);
+    assert_eq!(server.faults().faults_left(), 0);
     assert_eq!(server.traffic().still_lost, 1);
     bot.game(&id).await;
     assert_eq!(server.traffic().recoveries["game: line cut short"].len(), 1);
@@ -258,8 +258,8 @@ async fn a_file_and_a_seed_determine_the_faults() {
     }
     let talks = server
         .faults()
-        .struck()
+        .injected()
         .get("an opponent who talks")
         .copied();
-    assert!(talks.is_some(), "{:?}", server.faults().struck());
+    assert!(talks.is_some(), "{:?}", server.faults().injected());
 }

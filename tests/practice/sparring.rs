@@ -111,7 +111,7 @@ async fn a_schedule_is_played_to_the_end_and_reported() {
 #[tokio::test]
 async fn sparring_bots_accept_what_a_client_requests() {
     let server = server().await;
-    let partner = server.invite(Partner::Greedy, Duration::ZERO);
+    let partner = server.add_sparring_bot(Partner::Greedy, Duration::ZERO);
     let bot = Bot::new(&server, "AskingBot");
     let form = [
         ("clock.limit", "60"),

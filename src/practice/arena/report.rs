@@ -6,7 +6,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::practice::report::GameReport;
 use crate::practice::server::ServerHandle;
-use crate::practice::sparring_bot::{Invitation, Partner};
+use crate::practice::sparring_bot::{Partner, SparringBotSpec};
 
 use super::{ArenaPlan, ArenaStage};
 
@@ -55,23 +55,23 @@ impl ServerHandle {
     /// Opens an account for a partner and lets it play in an arena to its end. Each name is another
     /// partner, which plays one game at a time.
     pub fn enter(&self, arena: &str, name: &str, partner: Partner, pace: Duration) {
-        let invitation = Invitation {
+        let invitation = SparringBotSpec {
             pace,
-            ..Invitation::new(name, partner)
+            ..SparringBotSpec::new(name, partner)
         };
-        self.shared.invite(&invitation);
+        self.shared.add_sparring_bot(&invitation);
         self.shared.with(|state, now| {
             let user = name.to_lowercase();
-            if let Err(error) = state.enter_resident(&user, arena, now) {
+            if let Err(error) = state.enter_server_bot(&user, arena, now) {
                 tracing::debug!(arena, name, ?error, "the partner is not let in");
             }
         });
     }
 
     /// Puts an account out of an arena; it may come back.
-    pub fn put_out(&self, arena: &str, name: &str) {
+    pub fn remove_player(&self, arena: &str, name: &str) {
         self.shared
-            .with(|state, _| state.put_out(&name.to_lowercase(), arena));
+            .with(|state, _| state.remove_player(&name.to_lowercase(), arena));
     }
 
     /// Makes an account a member of a team.

@@ -12,7 +12,7 @@ use crate::practice::time::{Millis, Timing};
 use super::{ArenaPlan, EntryRequest};
 
 /// So many seconds it is believed that a player is there.
-const HERE: u64 = 60;
+const PRESENT_SECONDS: u64 = 60;
 /// Players are paired so many seconds after someone can be.
 const PAIRING: u64 = 2;
 /// So many seconds a player who left must wait before it comes back, for each time that it left.
@@ -114,7 +114,7 @@ impl Tournament {
             return Err(ApiError::refused("This tournament is over"));
         }
         let started = self.stage == ArenaStage::Started;
-        let here_until = now + self.timing.seconds(HERE);
+        let here_until = now + self.timing.seconds(PRESENT_SECONDS);
         let player = self.players.entry(user.to_owned()).or_default();
         if player.pause_over.is_some_and(|over| now < over) {
             return Err(ApiError::refused("Your pause is not over yet"));
@@ -151,7 +151,7 @@ impl Tournament {
     }
 
     /// The server puts `user` out, who may come back at once.
-    pub(in crate::practice) fn put_out(&mut self, user: &str) {
+    pub(in crate::practice) fn remove_player(&mut self, user: &str) {
         if let Some(player) = self.players.get_mut(user) {
             player.out = true;
             player.here_until = None;
@@ -347,7 +347,7 @@ mod tests {
         let second = meets(&mut field, "one", at(4)).unwrap();
         assert_ne!(first, second);
         assert_eq!(field.players["one"].score, 4);
-        field.put_out("one");
+        field.remove_player("one");
         field.pair_soon(at(4));
         assert!(pairs(&mut field, at(6)).is_empty());
     }

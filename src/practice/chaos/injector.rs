@@ -10,7 +10,7 @@ use crate::practice::chaos::{
     FaultPlan, Injection, OpponentBehavior, ScheduledInjection, ServerFault,
 };
 use crate::practice::shared::SharedServer;
-use crate::practice::sparring_bot::{Invitation, Partner};
+use crate::practice::sparring_bot::{Partner, SparringBotSpec};
 
 /// Lines of chat at a time, and the time between.
 const BURST: usize = 10;
@@ -21,26 +21,26 @@ const GHOST_AFTER: u64 = 3;
 /// Runs injections until the server ends.
 pub(in crate::practice) async fn run_injections(
     shared: Arc<SharedServer>,
-    mut orders: UnboundedReceiver<ScheduledInjection>,
+    mut injections: UnboundedReceiver<ScheduledInjection>,
 ) {
-    let mut under_way = JoinSet::new();
+    let mut running = JoinSet::new();
     loop {
         tokio::select! {
-            order = orders.recv() => match order {
-                Some(order) => {
-                    under_way.spawn(run_effect(Arc::clone(&shared), order));
+            scheduled = injections.recv() => match scheduled {
+                Some(scheduled) => {
+                    running.spawn(run_effect(Arc::clone(&shared), scheduled));
                 }
                 None => return,
             },
-            Some(_) = under_way.join_next() => {}
+            Some(_) = running.join_next() => {}
         }
     }
 }
 
-async fn run_effect(shared: Arc<SharedServer>, order: ScheduledInjection) {
-    tokio::time::sleep(order.after).await;
-    let game = order.game;
-    let server_fault = match order.injection {
+async fn run_effect(shared: Arc<SharedServer>, scheduled: ScheduledInjection) {
+    tokio::time::sleep(scheduled.after).await;
+    let game = scheduled.game;
+    let server_fault = match scheduled.injection {
         Injection::World(server_fault) => server_fault,
         injection => return shared.trigger(&game, injection),
     };
@@ -74,7 +74,7 @@ fn no_shows(shared: &SharedServer, game: &str, challenges: usize) {
         let Some((user, _, settings)) = state.client_of(game) else {
             return;
         };
-        for id in state.challenged_by_many(&user, challenges, settings, now) {
+        for id in state.challenge_from_many(&user, challenges, settings, now) {
             let plan = FaultPlan {
                 behavior: OpponentBehavior::NeverMoves,
                 ..FaultPlan::default()
@@ -100,7 +100,7 @@ async fn restart(shared: &SharedServer, down: Duration, bonus: Duration) {
     shared.gate.close();
     tokio::time::sleep(down).await;
     shared.with(|state, now| {
-        state.come_back(bonus, now);
+        state.end_outage(bonus, now);
         for game in state.running() {
             let stream = format!("game {}", game.setup.id);
             shared.log.lost(&stream, "server restart", now);
@@ -108,7 +108,7 @@ async fn restart(shared: &SharedServer, down: Duration, bonus: Duration) {
     });
     shared.log.outage_over(shared.now());
     shared.gate.open();
-    shared.look_at_the_clock();
+    shared.wake_timer();
 }
 
 async fn revoke(shared: &SharedServer, game: &str, span: Duration) {
@@ -127,7 +127,7 @@ fn burst(shared: &Arc<SharedServer>, game: &str, games: usize) {
         return;
     };
     let name = "BurstPartner";
-    shared.invite(&Invitation::new(name, Partner::Random));
+    shared.add_sparring_bot(&SparringBotSpec::new(name, Partner::Random));
     shared.with(|state, now| {
         for _ in 0..games {
             state.begin_unasked(&name.to_lowercase(), &user, settings, now);
@@ -140,7 +140,7 @@ async fn ghost(shared: &Arc<SharedServer>, game: &str) {
         return;
     };
     let name = "GhostPartner";
-    shared.invite(&Invitation::new(name, Partner::Random));
+    shared.add_sparring_bot(&SparringBotSpec::new(name, Partner::Random));
     let begun = shared
         .with(|state, now| state.challenge_and_cancel(&name.to_lowercase(), &user, settings, now));
     if let Some(id) = begun {

@@ -42,7 +42,7 @@ pub(in crate::practice) async fn inject_faults(
     let game = call.game;
     shared.log.called(call, shared.now());
     if let (Some(game), Some(uci)) = (game, call.uci) {
-        shared.move_came(game, uci);
+        shared.on_move(game, uci);
     }
     let fault = shared.faults.take(call.endpoint, game);
     if let (Some(game), Some(fault)) = (game, &fault) {

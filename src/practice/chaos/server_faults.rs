@@ -23,7 +23,7 @@ impl ServerState {
     ) {
         let standard = Variant::of("standard").unwrap_or(Variant::ATOMIC);
         for number in 0..challenges {
-            self.one_of_many(
+            self.challenge_from(
                 &format!("Storm{number}"),
                 user,
                 request(settings, standard),
@@ -33,7 +33,7 @@ impl ServerState {
     }
 
     /// The same to games of atomic chess; the ids of the challenges.
-    pub(crate) fn challenged_by_many(
+    pub(crate) fn challenge_from_many(
         &mut self,
         user: &str,
         challenges: usize,
@@ -43,12 +43,12 @@ impl ServerState {
         let request = request(settings, Variant::ATOMIC);
         (0..challenges)
             .filter_map(|number| {
-                self.one_of_many(&format!("NoShow{number}"), user, request.clone(), now)
+                self.challenge_from(&format!("NoShow{number}"), user, request.clone(), now)
             })
             .collect()
     }
 
-    fn one_of_many(
+    fn challenge_from(
         &mut self,
         name: &str,
         user: &str,
@@ -87,14 +87,18 @@ impl ServerState {
     fn opponent_of_client(&self, game: &str) -> Option<String> {
         let game = &self.entry(game)?.game;
         let side = Self::client_side(game)?;
-        Some(game.seat(!side).user.clone())
+        Some(game.player_side(!side).user.clone())
     }
 
     /// The client in a game.
     pub(crate) fn client_of(&self, game: &str) -> Option<(String, Color, GameSettings)> {
         let game = &self.entry(game)?.game;
         let side = Self::client_side(game)?;
-        Some((game.seat(side).user.clone(), side, game.setup.settings))
+        Some((
+            game.player_side(side).user.clone(),
+            side,
+            game.setup.settings,
+        ))
     }
 
     /// Time for the client, or for both.
@@ -115,7 +119,7 @@ impl ServerState {
     }
 
     /// The server was away, and is back.
-    pub(crate) fn come_back(&mut self, bonus: Duration, now: Millis) {
+    pub(crate) fn end_outage(&mut self, bonus: Duration, now: Millis) {
         for entry in self.entries.values_mut() {
             entry.game.excuse(bonus, now);
         }
@@ -149,7 +153,7 @@ impl ServerState {
             }
         }
         let game = Box::new(info);
-        self.tell(&user, &EventLine::GameStart { game });
+        self.send_event(&user, &EventLine::GameStart { game });
     }
 
     /// Starts a game between `from` and `user` without a challenge.
@@ -170,7 +174,7 @@ impl ServerState {
                 Color::Black
             },
             request: request(settings, Variant::ATOMIC),
-            standing: ChallengeState::Accepted,
+            status: ChallengeState::Accepted,
             created: now,
             seen: now,
             keepers: 0,
@@ -198,7 +202,7 @@ impl ServerState {
     /// A challenge that was cancelled becomes a game all the same.
     pub(crate) fn begin_cancelled(&mut self, id: &str, now: Millis) {
         if let Some(challenge) = self.challenges.get_mut(id) {
-            challenge.standing = ChallengeState::Accepted;
+            challenge.status = ChallengeState::Accepted;
             let challenge = challenge.clone();
             self.start_game(&challenge, now);
         }

@@ -26,7 +26,7 @@ struct Inner {
     begun: u64,
     /// When a fault last affected all clients at once.
     wide: Option<Instant>,
-    struck: BTreeMap<String, u64>,
+    injected: BTreeMap<String, u64>,
 }
 
 impl Faults {
@@ -57,7 +57,7 @@ impl Faults {
     }
 
     /// How many triggers are left, not counting the plans of single games.
-    pub fn strikes_left(&self) -> u32 {
+    pub fn faults_left(&self) -> u32 {
         self.lock()
             .triggers
             .iter()
@@ -83,7 +83,7 @@ impl Faults {
     }
 
     /// Every opponent from now on behaves like this.
-    pub fn moods(&self, behavior: OpponentBehavior) {
+    pub fn set_behavior(&self, behavior: OpponentBehavior) {
         self.lock().mix = Some(FaultMix::of_behavior(behavior));
     }
 
@@ -93,8 +93,8 @@ impl Faults {
     }
 
     /// The faults injected so far, with their counts.
-    pub fn struck(&self) -> BTreeMap<String, u64> {
-        self.lock().struck.clone()
+    pub fn injected(&self) -> BTreeMap<String, u64> {
+        self.lock().injected.clone()
     }
 
     /// A game has begun.
@@ -153,7 +153,7 @@ impl Faults {
         }
         let spacing = inner.mix.as_ref().map_or(Duration::ZERO, FaultMix::spacing);
         for injection in planned {
-            if !is_wide(&injection) || inner.may_strike_all(spacing) {
+            if !is_wide(&injection) || inner.may_inject_wide(spacing) {
                 due.push(injection);
             }
         }
@@ -172,12 +172,12 @@ impl Inner {
     }
 
     fn count(&mut self, name: String) {
-        *self.struck.entry(name).or_default() += 1;
+        *self.injected.entry(name).or_default() += 1;
     }
 
     /// What strikes everyone is spaced, or the faults of many games would add up to a server that
     /// is never there.
-    fn may_strike_all(&mut self, spacing: Duration) -> bool {
+    fn may_inject_wide(&mut self, spacing: Duration) -> bool {
         let now = Instant::now();
         let may = self.wide.is_none_or(|last| now - last >= spacing);
         if may {
@@ -229,10 +229,10 @@ mod tests {
         assert!(faults.due("g", GamePhase::OurTurn, 3).is_empty());
         assert!(faults.due("g", GamePhase::TheirTurn, 5).is_empty());
         assert_eq!(faults.due("g", GamePhase::OurTurn, 4).len(), 1);
-        assert_eq!(faults.strikes_left(), 1);
+        assert_eq!(faults.faults_left(), 1);
         assert_eq!(faults.due("h", GamePhase::OurTurn, 9), [injection]);
         assert!(faults.due("g", GamePhase::OurTurn, 9).is_empty());
-        assert_eq!(faults.struck()["game: stream reset"], 2);
+        assert_eq!(faults.injected()["game: stream reset"], 2);
     }
 
     #[test]

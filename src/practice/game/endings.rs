@@ -141,8 +141,8 @@ impl ServerGame {
     }
 
     /// `side`, which lives inside the server, goes away.
-    pub(crate) fn desert(&mut self, side: Color, now: Millis) {
-        self.presence[side.index()].desert(now);
+    pub(crate) fn walk_away(&mut self, side: Color, now: Millis) {
+        self.presence[side.index()].walk_away(now);
     }
 
     /// The server was away: no one could be there, and both clocks have been given time.
@@ -159,7 +159,7 @@ impl ServerGame {
     pub(crate) fn jump_clocks(&mut self, by: Duration, now: Millis) {
         if self.is_playing() {
             self.clock.jump(by);
-            self.say_state(now);
+            self.send_state(now);
         }
     }
 
@@ -167,7 +167,7 @@ impl ServerGame {
     pub(crate) fn give_time(&mut self, side: Color, seconds: u32, now: Millis) {
         if self.is_playing() {
             self.clock.give(!side, seconds);
-            self.say_state(now);
+            self.send_state(now);
         }
     }
 

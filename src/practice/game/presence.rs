@@ -73,7 +73,7 @@ impl Presence {
     }
 
     /// Goes away although it lives inside the server.
-    pub(super) fn desert(&mut self, now: Millis) {
+    pub(super) fn walk_away(&mut self, now: Millis) {
         self.away_since = Some(now);
         self.left_the_page = true;
     }

@@ -39,7 +39,7 @@ impl PlayerSide {
 pub(crate) struct GameSpec {
     pub(crate) id: String,
     pub(crate) settings: GameSettings,
-    pub(crate) seats: [PlayerSide; 2],
+    pub(crate) players: [PlayerSide; 2],
     pub(crate) timing: Timing,
     /// The arena that it belongs to: no aborts, no takebacks, and a limit on first moves.
     pub(crate) arena: Option<String>,
@@ -91,7 +91,7 @@ pub(crate) struct ServerGame {
 
 impl ServerGame {
     pub(crate) fn new(setup: GameSpec, now: Millis) -> Self {
-        let presence = [0, 1].map(|side| Presence::new(setup.seats[side].task, now));
+        let presence = [0, 1].map(|side| Presence::new(setup.players[side].task, now));
         Self {
             clock: Clock::new(setup.settings.time, now).faster(setup.timing.clock_speed),
             created: now,
@@ -118,15 +118,15 @@ impl ServerGame {
         std::mem::take(&mut self.changes)
     }
 
-    pub(crate) fn seat(&self, side: Color) -> &PlayerSide {
-        &self.setup.seats[side.index()]
+    pub(crate) fn player_side(&self, side: Color) -> &PlayerSide {
+        &self.setup.players[side.index()]
     }
 
     /// The side that `user` plays.
     pub(crate) fn side_of(&self, user: &str) -> Option<Color> {
         Color::ALL
             .into_iter()
-            .find(|&side| self.seat(side).user == user)
+            .find(|&side| self.player_side(side).user == user)
     }
 
     pub(crate) fn status(&self) -> Status {
@@ -189,7 +189,7 @@ impl ServerGame {
     }
 
     pub(super) fn involves_a_bot(&self) -> bool {
-        self.setup.seats.iter().any(PlayerSide::is_bot)
+        self.setup.players.iter().any(PlayerSide::is_bot)
     }
 
     pub(super) fn has_bare_king(&self, side: Color) -> bool {
@@ -219,7 +219,7 @@ impl ServerGame {
         }
     }
 
-    pub(super) fn say_state(&mut self, now: Millis) {
+    pub(super) fn send_state(&mut self, now: Millis) {
         let state = self.state(now);
         self.changes.push(GameChange::State(state));
     }
@@ -309,7 +309,7 @@ impl ServerGame {
             self.finish(status, winner, now);
             return;
         }
-        self.say_state(now);
+        self.send_state(now);
         if self.game.repetitions() >= 3 && self.involves_a_bot() {
             self.claim_due = Some(now + self.setup.timing.threefold_claim);
             self.claim_if_due(now);
@@ -346,7 +346,7 @@ impl ServerGame {
         self.winner = winner;
         self.claim_due = None;
         self.offers.clear();
-        self.say_state(now);
+        self.send_state(now);
         self.changes.push(GameChange::Over);
     }
 }
@@ -459,7 +459,7 @@ impl ServerGame {
                 Color::White => "White offers draw",
                 Color::Black => "Black offers draw",
             }));
-            self.say_state(now);
+            self.send_state(now);
         }
     }
 
@@ -484,9 +484,9 @@ impl ServerGame {
     /// From now on both sides let each other take moves back.
     pub(crate) fn allow_takebacks(&mut self) {
         self.setup
-            .seats
+            .players
             .iter_mut()
-            .for_each(|seat| seat.takebacks = true);
+            .for_each(|player_side| player_side.takebacks = true);
     }
 
     /// `side` proposes to take moves back, or agrees to it.
@@ -499,12 +499,17 @@ impl ServerGame {
             return;
         }
         let arena = self.setup.arena.is_some();
-        let allowed = !arena && self.setup.seats.iter().all(|seat| seat.takebacks);
+        let allowed = !arena
+            && self
+                .setup
+                .players
+                .iter()
+                .all(|player_side| player_side.takebacks);
         let proposal = &mut self.offers.takeback[side.index()];
         if allowed && self.record.len() >= 2 && !proposal.pending && proposal.not_before <= now {
             proposal.pending = true;
             self.changes.push(GameChange::Remark("Takeback sent"));
-            self.say_state(now);
+            self.send_state(now);
         }
     }
 
@@ -520,10 +525,10 @@ impl ServerGame {
             let rest = 10 * u64::from(theirs.declined).pow(2);
             theirs.not_before = now + self.setup.timing.seconds(rest);
             self.changes.push(GameChange::Remark("Takeback declined"));
-            self.say_state(now);
+            self.send_state(now);
         } else if std::mem::take(&mut self.offers.takeback[side.index()].pending) {
             self.changes.push(GameChange::Remark("Takeback cancelled"));
-            self.say_state(now);
+            self.send_state(now);
         }
     }
 
@@ -544,6 +549,6 @@ impl ServerGame {
         self.clock.take_back(self.turn(), self.plies(), now);
         self.turn_since = now;
         self.changes.push(GameChange::Remark("Takeback accepted"));
-        self.say_state(now);
+        self.send_state(now);
     }
 }

@@ -13,7 +13,7 @@ use crate::rules::Color::{self, Black, White};
 
 const START: u64 = 1_000_000;
 
-fn seat(name: &str, title: Option<&'static str>) -> PlayerSide {
+fn player_side(name: &str, title: Option<&'static str>) -> PlayerSide {
     PlayerSide {
         user: name.to_owned(),
         name: name.to_owned(),
@@ -32,7 +32,7 @@ fn round_of(titles: [Option<&'static str>; 2], limit: u32, increment: u32) -> Se
             time: TimeControl::Clock { limit, increment },
             rated: false,
         },
-        seats: [seat("one", titles[0]), seat("two", titles[1])],
+        players: [player_side("one", titles[0]), player_side("two", titles[1])],
         timing: Timing::default(),
         arena: None,
     };
@@ -366,7 +366,7 @@ fn a_declined_takeback_must_wait() {
 #[test]
 fn nothing_is_taken_back_where_one_side_does_not_allow_it() {
     let mut game = humans();
-    game.setup.seats[1].takebacks = false;
+    game.setup.players[1].takebacks = false;
     let now = play(&mut game, "e2e4 e7e5");
     states(&mut game);
     game.takeback_yes(White, now);

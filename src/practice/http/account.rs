@@ -33,14 +33,14 @@ pub(super) async fn account(
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct HowMany {
+pub(super) struct CountQuery {
     nb: Option<usize>,
 }
 
 pub(super) async fn playing(
     State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
-    Query(query): Query<HowMany>,
+    Query(query): Query<CountQuery>,
 ) -> Response {
     let most = query.nb.unwrap_or(9).clamp(1, 50);
     Json(shared.see(|state, now| state.now_playing(&caller.user, most, now))).into_response()

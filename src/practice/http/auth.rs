@@ -27,13 +27,13 @@ pub(super) struct ScopeGuard {
 
 /// Lets the request through with its [`Caller`], or answers 401 or 403.
 pub(super) async fn authenticate(
-    State(gate): State<ScopeGuard>,
+    State(guard): State<ScopeGuard>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let known = gate
+    let known = guard
         .shared
-        .see(|state, _| identify(state, request.headers(), gate.accepted));
+        .see(|state, _| identify(state, request.headers(), guard.accepted));
     let (caller, scopes) = match known {
         Ok(known) => known,
         Err(error) => return error.into_response(),
@@ -42,7 +42,7 @@ pub(super) async fn authenticate(
     let mut response = next.run(request).await;
     for (name, value) in [
         ("x-oauth-scopes", scopes),
-        ("x-accepted-oauth-scopes", gate.accepted.join(", ")),
+        ("x-accepted-oauth-scopes", guard.accepted.join(", ")),
     ] {
         if let Ok(value) = HeaderValue::from_str(&value) {
             response.headers_mut().insert(name, value);

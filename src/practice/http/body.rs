@@ -60,7 +60,7 @@ impl Drop for OpenStream {
         self.shared.with(|state, now| match &self.reader {
             StreamOwner::Events { user } => state.close_event_stream(user, now),
             StreamOwner::Game { id, side } => state.leave(id, *side, false, now),
-            StreamOwner::Challenge { id } => state.let_go_of_challenge(id, now),
+            StreamOwner::Challenge { id } => state.release_challenge(id, now),
         });
     }
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use std::sync::Arc;
 
-use super::reply::nothing_here;
+use super::reply::unknown_path;
 use crate::practice::shared::SharedServer;
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +37,6 @@ pub(super) async fn one(
     });
     match answer {
         Some(answer) => answer,
-        None => nothing_here().await,
+        None => unknown_path().await,
     }
 }

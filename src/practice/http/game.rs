@@ -18,7 +18,7 @@ use crate::rules::Color;
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
 use super::fields::Fields;
-use super::reply::{done_or, nothing_here};
+use super::reply::{done_or, unknown_path};
 use crate::practice::chaos::middleware::{PendingStreamFault, stream_fault};
 use crate::practice::shared::SharedServer;
 
@@ -30,7 +30,7 @@ fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiErr
              See https://lichess.org/api#operation/botAccountUpgrade",
         ));
     }
-    let (game, side) = state.seat_at(&caller.user, id)?;
+    let (game, side) = state.find_player(&caller.user, id)?;
     if !ServerState::is_bot_compatible(game) {
         return Err(ApiError::refused(
             "This game cannot be played with the Bot API.",
@@ -128,7 +128,7 @@ macro_rules! command {
             let yes = match word.as_str() {
                 "yes" | "true" => true,
                 "no" | "false" => false,
-                _ => return nothing_here().await,
+                _ => return unknown_path().await,
             };
             done_or(act(&shared, &caller, &id, |$game, $side, $now| {
                 if yes {

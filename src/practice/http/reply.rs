@@ -35,6 +35,6 @@ pub(super) fn lines<T: Serialize>(values: &[T]) -> Response {
 }
 
 /// What an address that means nothing answers; a wrong method too.
-pub(super) async fn nothing_here() -> Response {
+pub(super) async fn unknown_path() -> Response {
     (StatusCode::NOT_FOUND, "404 - Resource not found").into_response()
 }

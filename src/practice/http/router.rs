@@ -9,7 +9,7 @@ use axum::routing::{delete, get, post};
 use crate::practice::shared::SharedServer;
 
 use super::auth::{ScopeGuard, authenticate};
-use super::reply::nothing_here;
+use super::reply::unknown_path;
 use super::{account, arena, challenge, export, game, users};
 use crate::practice::chaos::middleware::inject_faults;
 
@@ -24,30 +24,27 @@ pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
         ))
     };
     Router::new()
-        .merge(gated(for_any_token(), &[]))
-        .merge(gated(for_bots(), &["bot:play"]))
-        .merge(gated(for_challengers(), &["bot:play", "challenge:write"]))
-        .merge(gated(for_challenge_readers(), &["challenge:read"]))
-        .merge(gated(
-            for_arena_players(),
-            &["bot:play", "tournament:write"],
-        ))
-        .merge(gated(for_team_members(), &["team:write"]))
-        .merge(for_everybody())
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(nothing_here)
+        .merge(gated(any_token_routes(), &[]))
+        .merge(gated(bot_routes(), &["bot:play"]))
+        .merge(gated(challenger_routes(), &["bot:play", "challenge:write"]))
+        .merge(gated(challenge_reader_routes(), &["challenge:read"]))
+        .merge(gated(arena_routes(), &["bot:play", "tournament:write"]))
+        .merge(gated(team_routes(), &["team:write"]))
+        .merge(public_routes())
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(unknown_path)
         .layer(from_fn_with_state(Arc::clone(&shared), inject_faults))
         .with_state(shared)
 }
 
-fn for_any_token() -> Router<Arc<SharedServer>> {
+fn any_token_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/account", get(account::account))
         .route("/api/account/playing", get(account::playing))
         .route("/api/token", delete(account::revoke))
 }
 
-fn for_bots() -> Router<Arc<SharedServer>> {
+fn bot_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/stream/event", get(account::events))
         .route("/api/bot/account/upgrade", post(account::upgrade))
@@ -69,7 +66,7 @@ fn for_bots() -> Router<Arc<SharedServer>> {
         .route("/api/bot/game/{id}/berserk", post(game::berserk))
 }
 
-fn for_challengers() -> Router<Arc<SharedServer>> {
+fn challenger_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/challenge/{user}", post(challenge::create))
         .route("/api/challenge/{id}/accept", post(challenge::accept))
@@ -77,25 +74,25 @@ fn for_challengers() -> Router<Arc<SharedServer>> {
         .route("/api/challenge/{id}/cancel", post(challenge::cancel))
 }
 
-fn for_challenge_readers() -> Router<Arc<SharedServer>> {
+fn challenge_reader_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/challenge", get(challenge::list))
         .route("/api/challenge/{id}/show", get(challenge::show))
 }
 
-fn for_arena_players() -> Router<Arc<SharedServer>> {
+fn arena_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/tournament/{id}/join", post(arena::join))
         .route("/api/tournament/{id}/withdraw", post(arena::withdraw))
 }
 
-fn for_team_members() -> Router<Arc<SharedServer>> {
+fn team_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/team/{id}/join", post(arena::join_team))
         .route("/team/{id}/quit", post(arena::quit_team))
 }
 
-fn for_everybody() -> Router<Arc<SharedServer>> {
+fn public_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/token/test", post(account::token_test))
         .route("/api/bot/online", get(users::online_bots))

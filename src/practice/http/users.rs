@@ -60,13 +60,13 @@ pub(super) async fn one(
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct HowMany {
+pub(super) struct CountQuery {
     nb: Option<usize>,
 }
 
 pub(super) async fn online_bots(
     State(shared): State<Arc<SharedServer>>,
-    Query(query): Query<HowMany>,
+    Query(query): Query<CountQuery>,
 ) -> Response {
     let most = query.nb.unwrap_or(100).clamp(1, 512);
     lines(&shared.see(|state, now| state.online_bots(most, now)))

@@ -62,9 +62,9 @@ pub(in crate::practice) fn router(page: Page) -> Router {
         .route("/play/watch/{game}/events", get(watch))
         .route("/play/{ticket}/events", get(events))
         .route("/play/{ticket}/move/{uci}", post(play))
-        .route("/play/{ticket}/{verb}", post(simply))
+        .route("/play/{ticket}/{verb}", post(visitor_action))
         .route("/play/{ticket}/draw/{answer}", post(draw))
-        .route_layer(from_fn_with_state(page.clone(), refuse_strangers))
+        .route_layer(from_fn_with_state(page.clone(), check_origin))
         .with_state(page)
 }
 
@@ -77,7 +77,7 @@ fn answer(outcome: Result<(), ApiError>) -> Response {
 }
 
 #[derive(Debug, Deserialize)]
-struct Wishes {
+struct GameRequest {
     #[serde(default)]
     color: Option<String>,
     limit: u32,
@@ -99,7 +99,7 @@ async fn new_game(State(page): State<Page>, body: String) -> Response {
 }
 
 fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
-    let wishes: Wishes =
+    let wishes: GameRequest =
         serde_json::from_str(body).map_err(|_| ApiError::refused("that is no wish for a game"))?;
     let color = wishes.color.as_deref().unwrap_or("random");
     let color =
@@ -173,7 +173,7 @@ async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, Stri
 }
 
 /// Actions without a parameter.
-async fn simply(
+async fn visitor_action(
     State(page): State<Page>,
     Path((ticket, verb)): Path<(String, String)>,
 ) -> Response {
@@ -188,7 +188,7 @@ async fn simply(
             }),
         ),
         "abort" => Some(match state.pending(&visitor.current()) {
-            Some(challenge) if challenge.standing.is_pending() => {
+            Some(challenge) if challenge.status.is_pending() => {
                 state.cancel(&visitor.user, &visitor.current(), now)
             }
             _ => state.act(&visitor.user, &visitor.current(), now, |game, side| {
@@ -206,7 +206,7 @@ async fn simply(
 
 // Who may use the page: browsers that were sent here by this server, under this machine's name.
 
-pub(super) async fn refuse_strangers(
+pub(super) async fn check_origin(
     State(page): State<Page>,
     request: Request,
     next: Next,

@@ -92,8 +92,8 @@ impl WatchedGame {
     pub(super) fn of(game: &ServerGame) -> Self {
         Self {
             id: game.setup.id.clone(),
-            white: game.seat(Color::White).name.clone(),
-            black: game.seat(Color::Black).name.clone(),
+            white: game.player_side(Color::White).name.clone(),
+            black: game.player_side(Color::Black).name.clone(),
             fen: game.position().fen(),
             last_move: game.record().last().map(|played| played.uci.clone()),
             ply: game.plies(),
@@ -125,8 +125,8 @@ impl Snapshot {
             reason: None,
             game: Some(game.setup.id.clone()),
             color: color_name(side),
-            you: PlayerJson::at(game.seat(side)),
-            opponent: PlayerJson::at(game.seat(!side)),
+            you: PlayerJson::at(game.player_side(side)),
+            opponent: PlayerJson::at(game.player_side(!side)),
             fen: position.fen(),
             turn: color_name(game.turn()),
             ply: game.plies(),
@@ -138,7 +138,7 @@ impl Snapshot {
                 white: state.wtime,
                 black: state.btime,
                 running: game.clock().running().map(color_name),
-                ..ClockJson::standing(game.setup.settings.time)
+                ..ClockJson::status(game.setup.settings.time)
             },
             status: game.status(),
             winner: state.winner,
@@ -156,7 +156,7 @@ impl Snapshot {
     /// A challenge that is no game yet, or will never be one.
     pub(super) fn of_challenge(state: &ServerState, challenge: &ServerChallenge) -> Self {
         let start = Position::default();
-        let (phase, reason) = match challenge.standing {
+        let (phase, reason) = match challenge.status {
             ChallengeState::Declined(reason) => (PagePhase::Declined, Some(reason.text.to_owned())),
             ChallengeState::Canceled => (
                 PagePhase::Declined,
@@ -178,7 +178,7 @@ impl Snapshot {
             legal: BTreeMap::new(),
             promotions: Vec::new(),
             moves: Vec::new(),
-            clock: ClockJson::standing(challenge.request.settings.time),
+            clock: ClockJson::status(challenge.request.settings.time),
             status: Status::Started,
             winner: None,
             draw_offer: None,
@@ -188,11 +188,11 @@ impl Snapshot {
 }
 
 impl PlayerJson {
-    fn at(seat: &PlayerSide) -> Self {
+    fn at(player_side: &PlayerSide) -> Self {
         Self {
-            name: seat.name.clone(),
-            rating: seat.rating.shown(),
-            title: seat.title,
+            name: player_side.name.clone(),
+            rating: player_side.rating.shown(),
+            title: player_side.title,
         }
     }
 
@@ -219,7 +219,7 @@ impl MoveJson {
 
 impl ClockJson {
     /// The clock before it runs.
-    fn standing(time: TimeControl) -> Self {
+    fn status(time: TimeControl) -> Self {
         let (initial, increment) = match time {
             TimeControl::Clock { limit, increment } => {
                 (u64::from(limit) * 1000, u64::from(increment) * 1000)

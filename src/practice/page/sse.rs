@@ -84,7 +84,7 @@ impl OpenStream {
             self.changed().await?;
         }
         self.changes.borrow_and_update();
-        self.be_present();
+        self.mark_present();
         let snapshot = self.look()?;
         Event::default().event("snapshot").json_data(&snapshot).ok()
     }
@@ -106,12 +106,14 @@ impl OpenStream {
 
     fn look(&self) -> Option<Snapshot> {
         self.shared.see(|state, now| match &self.who {
-            PageOwner::Visitor { visitor, .. } => match state.seat_at(&visitor.user, &self.id) {
-                Ok((game, side)) => Some(Snapshot::of_game(game, side, true, now)),
-                Err(_) => state
-                    .pending(&self.id)
-                    .map(|challenge| Snapshot::of_challenge(state, challenge)),
-            },
+            PageOwner::Visitor { visitor, .. } => {
+                match state.find_player(&visitor.user, &self.id) {
+                    Ok((game, side)) => Some(Snapshot::of_game(game, side, true, now)),
+                    Err(_) => state
+                        .pending(&self.id)
+                        .map(|challenge| Snapshot::of_challenge(state, challenge)),
+                }
+            }
             PageOwner::Spectator => {
                 let game = &state.entry(&self.id)?.game;
                 Some(Snapshot::of_game(game, Color::White, false, now))
@@ -120,7 +122,7 @@ impl OpenStream {
     }
 
     /// Marks the visitor present at the shown game or challenge, and absent from the previous one.
-    fn be_present(&mut self) {
+    fn mark_present(&mut self) {
         let PageOwner::Visitor { visitor, .. } = &self.who else {
             return;
         };
@@ -143,7 +145,7 @@ impl OpenStream {
         if let Some(presence) = self.presence.take() {
             self.shared.with(|state, now| match presence {
                 HeldPresence::AtGame(id, side) => state.leave(&id, side, true, now),
-                HeldPresence::AtChallenge(id) => state.let_go_of_challenge(&id, now),
+                HeldPresence::AtChallenge(id) => state.release_challenge(&id, now),
             });
         }
     }

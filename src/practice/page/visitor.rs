@@ -110,12 +110,12 @@ pub(super) fn rematch(
     now: Millis,
 ) -> Result<(), ApiError> {
     let earlier = visitor.current();
-    let (game, side) = state.seat_at(&visitor.user, &earlier)?;
+    let (game, side) = state.find_player(&visitor.user, &earlier)?;
     if game.is_playing() {
         return Err(ApiError::refused("the game is still being played"));
     }
     let color = ColorWish::from(!side);
-    let opponent = game.seat(!side).user.clone();
+    let opponent = game.player_side(!side).user.clone();
     let request = request(color, game.setup.settings.time, Some(earlier));
     let id = state.challenge(&visitor.user, &opponent, request, now)?;
     visitor.current.send_replace(id);

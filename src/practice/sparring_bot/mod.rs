@@ -7,4 +7,4 @@ mod move_chooser;
 mod task;
 
 pub use kind::Partner;
-pub(super) use task::Invitation;
+pub(super) use task::SparringBotSpec;

@@ -29,7 +29,7 @@ const GIFT: u32 = 15;
 
 /// Name and strength of a partner to start.
 #[derive(Clone, Debug)]
-pub(in crate::practice) struct Invitation {
+pub(in crate::practice) struct SparringBotSpec {
     pub(in crate::practice) name: String,
     pub(in crate::practice) partner: Partner,
     /// A bot, or a person.
@@ -38,7 +38,7 @@ pub(in crate::practice) struct Invitation {
     pub(in crate::practice) pace: Duration,
 }
 
-impl Invitation {
+impl SparringBotSpec {
     pub(in crate::practice) fn new(name: &str, partner: Partner) -> Self {
         Self {
             name: name.to_owned(),
@@ -52,7 +52,7 @@ impl Invitation {
 impl SharedServer {
     /// Opens an account for a partner, which from then on accepts what it can play. A partner that
     /// is there already stays as it is.
-    pub(in crate::practice) fn invite(self: &Arc<Self>, invitation: &Invitation) {
+    pub(in crate::practice) fn add_sparring_bot(self: &Arc<Self>, invitation: &SparringBotSpec) {
         let newcomer = self.with(|state, now| {
             let user = state.open_account(&invitation.name, invitation.kind, now)?;
             let account = state.account_mut(&user)?;
@@ -92,7 +92,7 @@ impl SparringTask {
         let mut games = JoinSet::new();
         let mut at = HashSet::new();
         loop {
-            self.accept_everything();
+            self.accept_all();
             for id in self.new_games(&mut at) {
                 games.spawn(self.clone().play(id));
             }
@@ -117,11 +117,11 @@ impl SparringTask {
         }
     }
 
-    fn accept_everything(&self) {
+    fn accept_all(&self) {
         self.shared.with(|state, now| {
             for id in state.pending_for(&self.user) {
                 let playable = state.pending(&id).is_some_and(|challenge| {
-                    challenge.standing == ChallengeState::Created
+                    challenge.status == ChallengeState::Created
                         && challenge.request.settings.time.speed() != Speed::UltraBullet
                         && matches!(challenge.request.settings.time, TimeControl::Clock { .. })
                 });
@@ -154,10 +154,10 @@ impl SparringTask {
         loop {
             self.shared.gate.opened().await;
             changes.borrow_and_update();
-            let Some(duty) = self.duty(&id) else {
+            let Some(next_action) = self.next_action(&id) else {
                 return;
             };
-            match duty {
+            match next_action {
                 SparringAction::Claim => self.claim(&id),
                 SparringAction::Move(game) if !left && plays(behavior, &game) => {
                     tokio::time::sleep(self.pace).await;
@@ -185,9 +185,9 @@ impl SparringTask {
     }
 
     /// The next action in a game; `None` once it is over.
-    fn duty(&self, id: &str) -> Option<SparringAction> {
+    fn next_action(&self, id: &str) -> Option<SparringAction> {
         self.shared.see(|state, now| {
-            let (game, side) = state.seat_at(&self.user, id).ok()?;
+            let (game, side) = state.find_player(&self.user, id).ok()?;
             if !game.is_playing() {
                 return None;
             }
@@ -211,7 +211,7 @@ impl SparringTask {
             return false;
         }
         self.act(id, |game, side, now| {
-            game.desert(side, now);
+            game.walk_away(side, now);
             Ok(())
         });
         if behavior == OpponentBehavior::Leaves {

@@ -52,20 +52,20 @@ impl ServerState {
         if !was_in {
             self.spend_first_join(user, now)?;
         }
-        self.come_in(user, id, false, entrance, now)
+        self.enter_arena(user, id, false, entrance, now)
     }
 
     /// A partner comes in, whatever the conditions.
-    pub(crate) fn enter_resident(
+    pub(crate) fn enter_server_bot(
         &mut self,
         user: &str,
         id: &str,
         now: Millis,
     ) -> Result<(), ApiError> {
-        self.come_in(user, id, true, &EntryRequest::default(), now)
+        self.enter_arena(user, id, true, &EntryRequest::default(), now)
     }
 
-    fn come_in(
+    fn enter_arena(
         &mut self,
         user: &str,
         id: &str,
@@ -123,20 +123,20 @@ impl ServerState {
     ) -> Result<(), ApiError> {
         let field = self.arenas.get_mut(id).ok_or_else(ApiError::not_found)?;
         if field.withdraw(user, now) {
-            self.say_withdrawn(user, id);
+            self.announce_withdrawn(user, id);
         }
         Ok(())
     }
 
     /// The server puts `user` out of an arena.
-    pub(crate) fn put_out(&mut self, user: &str, id: &str) {
+    pub(crate) fn remove_player(&mut self, user: &str, id: &str) {
         if let Some(field) = self.arenas.get_mut(id) {
-            field.put_out(user);
-            self.say_withdrawn(user, id);
+            field.remove_player(user);
+            self.announce_withdrawn(user, id);
         }
     }
 
-    fn say_withdrawn(&mut self, user: &str, id: &str) {
+    fn announce_withdrawn(&mut self, user: &str, id: &str) {
         let name = self.name_of(user);
         self.news(Event::Withdrew {
             arena: id.to_owned(),
@@ -193,7 +193,7 @@ impl ServerState {
         };
         let no_start = game.status() == Status::NoStart;
         let absent = game.ended_by().filter(|_| no_start);
-        let absent = absent.map(|side| game.seat(side).user.as_str());
+        let absent = absent.map(|side| game.player_side(side).user.as_str());
         let points = |user: &str| {
             let side = game.side_of(user).unwrap_or(Color::White);
             match score(game, side) {
@@ -204,9 +204,9 @@ impl ServerState {
         };
         field.over(id, points, absent, now);
         let id = field.id.clone();
-        let put_out = absent.filter(|user| !field.has(user)).map(str::to_owned);
-        if let Some(user) = put_out {
-            self.say_withdrawn(&user, &id);
+        let remove_player = absent.filter(|user| !field.has(user)).map(str::to_owned);
+        if let Some(user) = remove_player {
+            self.announce_withdrawn(&user, &id);
         }
     }
 

@@ -33,7 +33,7 @@ impl ServerState {
             dest: dest.to_owned(),
             color: request.color.resolve(drawn),
             request,
-            standing: ChallengeState::Created,
+            status: ChallengeState::Created,
             created: now,
             seen: now,
             keepers: 0,
@@ -93,7 +93,7 @@ impl ServerState {
             .challenges
             .values()
             .filter(|challenge| challenge.challenger == challenger && challenge.dest == dest)
-            .filter(|challenge| challenge.standing.is_pending())
+            .filter(|challenge| challenge.status.is_pending())
             .map(|challenge| challenge.id.clone())
             .collect();
         for id in earlier {
@@ -111,8 +111,8 @@ impl ServerState {
             challenge: json,
             compat: Some(Compat { bot, board: true }),
         };
-        self.tell(&challenge.challenger, &event);
-        self.tell(&challenge.dest, &event);
+        self.send_event(&challenge.challenger, &event);
+        self.send_event(&challenge.dest, &event);
         self.changed(id);
         self.news(Event::Challenged {
             game: id.to_owned(),
@@ -134,7 +134,7 @@ impl ServerState {
         if challenge.dest != user {
             return Err(ApiError::refused("The challenge is not for you to accept."));
         }
-        match challenge.standing {
+        match challenge.status {
             ChallengeState::Canceled => Err(ApiError::refused("The challenge has been canceled.")),
             ChallengeState::Declined(_) => {
                 Err(ApiError::refused("The challenge has been declined."))
@@ -152,7 +152,7 @@ impl ServerState {
             }
             ChallengeState::Created | ChallengeState::Offline => {
                 self.check_bot_limit(user, &challenge.challenger, now)?;
-                self.set_standing(id, ChallengeState::Accepted);
+                self.set_status(id, ChallengeState::Accepted);
                 self.outbox.push(OutgoingEvent::ChallengeDone {
                     id: id.to_owned(),
                     done: "accepted",
@@ -173,7 +173,7 @@ impl ServerState {
         let pending = self
             .challenges
             .get(id)
-            .is_some_and(|challenge| challenge.dest == user && challenge.standing.is_pending());
+            .is_some_and(|challenge| challenge.dest == user && challenge.status.is_pending());
         if !pending {
             return Err(ApiError::not_found());
         }
@@ -187,7 +187,7 @@ impl ServerState {
             return Err(ApiError::not_found());
         };
         let own = challenge.challenger == user;
-        match challenge.standing {
+        match challenge.status {
             ChallengeState::Accepted => self.cancel_game(user, id, now),
             ChallengeState::Created | ChallengeState::Offline if own => {
                 self.close(id, ChallengeState::Canceled, now);
@@ -214,21 +214,21 @@ impl ServerState {
         Ok(())
     }
 
-    fn set_standing(&mut self, id: &str, standing: ChallengeState) {
+    fn set_status(&mut self, id: &str, status: ChallengeState) {
         if let Some(challenge) = self.challenges.get_mut(id) {
-            challenge.standing = standing;
+            challenge.status = status;
         }
         self.changed(id);
     }
 
     /// Ends a pending challenge and notifies both sides.
-    fn close(&mut self, id: &str, standing: ChallengeState, now: Millis) {
-        self.set_standing(id, standing);
+    fn close(&mut self, id: &str, status: ChallengeState, now: Millis) {
+        self.set_status(id, status);
         let Some(challenge) = self.challenges.get(id).cloned() else {
             return;
         };
         let json = Box::new(self.challenge_json(&challenge, None, now));
-        let (event, done) = if let ChallengeState::Declined(reason) = standing {
+        let (event, done) = if let ChallengeState::Declined(reason) = status {
             self.news(Event::Declined {
                 game: id.to_owned(),
                 reason: reason.key.to_owned(),
@@ -240,8 +240,8 @@ impl ServerState {
             });
             (EventLine::ChallengeCanceled { challenge: json }, "canceled")
         };
-        self.tell(&challenge.challenger, &event);
-        self.tell(&challenge.dest, &event);
+        self.send_event(&challenge.challenger, &event);
+        self.send_event(&challenge.dest, &event);
         self.outbox.push(OutgoingEvent::ChallengeDone {
             id: id.to_owned(),
             done,
@@ -262,7 +262,7 @@ impl ServerState {
     }
 
     /// A connection that kept the challenge alive has closed.
-    pub(crate) fn let_go_of_challenge(&mut self, id: &str, now: Millis) {
+    pub(crate) fn release_challenge(&mut self, id: &str, now: Millis) {
         if let Some(challenge) = self.challenges.get_mut(id) {
             challenge.keepers = challenge.keepers.saturating_sub(1);
             challenge.seen = now;
@@ -274,12 +274,12 @@ impl ServerState {
         let timing = self.timing;
         for challenge in self.challenges.values_mut() {
             let silent = now - challenge.seen >= timing.challenge_offline;
-            if challenge.standing == ChallengeState::Created && challenge.keepers == 0 && silent {
-                challenge.standing = ChallengeState::Offline;
+            if challenge.status == ChallengeState::Created && challenge.keepers == 0 && silent {
+                challenge.status = ChallengeState::Offline;
             }
         }
         self.challenges.retain(|_, challenge| {
-            challenge.standing == ChallengeState::Accepted
+            challenge.status == ChallengeState::Accepted
                 || now - challenge.created < timing.challenge_lifetime
         });
     }
@@ -292,7 +292,7 @@ impl ServerState {
     pub(crate) fn pending_for(&self, user: &str) -> Vec<String> {
         let waiting = self.challenges.values().filter(|it| it.dest == user);
         waiting
-            .filter(|it| it.standing.is_pending())
+            .filter(|it| it.status.is_pending())
             .map(|it| it.id.clone())
             .collect()
     }
@@ -310,7 +310,7 @@ impl ServerState {
                     Direction::In => challenge.dest == user,
                     Direction::Out => challenge.challenger == user,
                 })
-                .filter(|challenge| challenge.standing == ChallengeState::Created)
+                .filter(|challenge| challenge.status == ChallengeState::Created)
                 .map(|challenge| self.challenge_json(challenge, Some(direction), now))
                 .collect()
         };

@@ -80,8 +80,8 @@ impl ServerState {
         for (tag, text) in [
             ("Event", format!("{rated} atomic game")),
             ("Site", format!("{}/{id}", self.url)),
-            ("White", game.seat(Color::White).name.clone()),
-            ("Black", game.seat(Color::Black).name.clone()),
+            ("White", game.player_side(Color::White).name.clone()),
+            ("Black", game.player_side(Color::Black).name.clone()),
             ("Result", result.to_owned()),
             ("Variant", "Atomic".to_owned()),
         ] {
@@ -101,16 +101,16 @@ impl ServerState {
 }
 
 fn player(game: &ServerGame, side: Color) -> ExportPlayer {
-    let seat = game.seat(side);
+    let player_side = game.player_side(side);
     ExportPlayer {
         user: ExportUser {
-            name: seat.name.clone(),
-            title: seat.title,
-            id: seat.user.clone(),
+            name: player_side.name.clone(),
+            title: player_side.title,
+            id: player_side.user.clone(),
         },
-        rating: seat.rating.shown(),
+        rating: player_side.rating.shown(),
         rating_diff: game.rating_diffs.map(|diffs| diffs[side.index()]),
-        provisional: seat.rating.is_provisional(),
+        provisional: player_side.rating.is_provisional(),
     }
 }
 

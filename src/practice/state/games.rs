@@ -46,24 +46,24 @@ impl ServerState {
     }
 
     pub(super) fn begin_game(&mut self, opening: NewGame, now: Millis) {
-        let seats = opening.users.each_ref().map(|user| self.seat(user));
-        for seat in &seats {
-            if let Some(account) = self.accounts.get_mut(&seat.user) {
+        let players = opening.users.each_ref().map(|user| self.player_side(user));
+        for player_side in &players {
+            if let Some(account) = self.accounts.get_mut(&player_side.user) {
                 account.counts.playing += 1;
             }
         }
         let setup = GameSpec {
             id: opening.id,
             settings: opening.settings,
-            seats,
+            players,
             timing: self.timing,
             arena: opening.arena,
         };
         let id = setup.id.clone();
         self.news(Event::Started {
             game: id.clone(),
-            white: setup.seats[0].name.clone(),
-            black: setup.seats[1].name.clone(),
+            white: setup.players[0].name.clone(),
+            black: setup.players[1].name.clone(),
             time: setup.settings.time.show(),
         });
         let entry = GameEntry {
@@ -73,12 +73,12 @@ impl ServerState {
         };
         self.entries.insert(id.clone(), entry);
         for side in Color::ALL {
-            self.tell_game(&id, side, now);
+            self.send_to_game(&id, side, now);
         }
         self.changed(&id);
     }
 
-    fn seat(&mut self, user: &str) -> PlayerSide {
+    fn player_side(&mut self, user: &str) -> PlayerSide {
         let secret = self.letters(4);
         let account = &self.accounts[user];
         PlayerSide {
@@ -92,18 +92,18 @@ impl ServerState {
         }
     }
 
-    pub(super) fn tell_game(&mut self, id: &str, side: Color, now: Millis) {
+    pub(super) fn send_to_game(&mut self, id: &str, side: Color, now: Millis) {
         let Some(entry) = self.entries.get(id) else {
             return;
         };
-        let user = entry.game.seat(side).user.clone();
+        let user = entry.game.player_side(side).user.clone();
         let game = Box::new(self.game_info(&entry.game, side, now));
         let event = if entry.game.is_playing() {
             EventLine::GameStart { game }
         } else {
             EventLine::GameFinish { game }
         };
-        self.tell(&user, &event);
+        self.send_event(&user, &event);
     }
 
     pub(crate) fn entry(&self, id: &str) -> Option<&GameEntry> {
@@ -124,7 +124,11 @@ impl ServerState {
     }
 
     /// The game and the side of `user` in it, as the guards of the Bot API see it.
-    pub(crate) fn seat_at(&self, user: &str, id: &str) -> Result<(&ServerGame, Color), ApiError> {
+    pub(crate) fn find_player(
+        &self,
+        user: &str,
+        id: &str,
+    ) -> Result<(&ServerGame, Color), ApiError> {
         let entry = self
             .entries
             .get(id)
@@ -144,7 +148,7 @@ impl ServerState {
         now: Millis,
         action: impl FnOnce(&mut ServerGame, Color) -> Result<(), Refusal>,
     ) -> Result<(), ApiError> {
-        let (_, side) = self.seat_at(user, id)?;
+        let (_, side) = self.find_player(user, id)?;
         let entry = self.entries.get_mut(id).ok_or_else(ApiError::not_found)?;
         let outcome = action(&mut entry.game, side);
         self.settle(id, now);
@@ -165,12 +169,12 @@ impl ServerState {
         }
         self.report_moves(id, now);
         for change in changes {
-            self.hand_out(id, change, now);
+            self.deliver_outbox(id, change, now);
         }
         self.changed(id);
     }
 
-    fn hand_out(&mut self, id: &str, change: GameChange, now: Millis) {
+    fn deliver_outbox(&mut self, id: &str, change: GameChange, now: Millis) {
         match change {
             GameChange::State(state) => self.say(id, None, &GameLine::GameState(state)),
             GameChange::Remark(text) => self.remark(id, text),
@@ -184,7 +188,7 @@ impl ServerState {
             GameChange::Over => {
                 self.outbox
                     .push(OutgoingEvent::GameOver { id: id.to_owned() });
-                self.close_books(id, now);
+                self.finish_report(id, now);
             }
         }
     }
@@ -221,8 +225,8 @@ impl ServerState {
     /// The side of the client in a game: the bot that does not live here, failing that anyone who
     /// does not.
     pub(crate) fn client_side(game: &ServerGame) -> Option<Color> {
-        let visits = |side: &Color| !game.seat(*side).task;
-        let bot = |side: &Color| visits(side) && game.seat(*side).is_bot();
+        let visits = |side: &Color| !game.player_side(*side).task;
+        let bot = |side: &Color| visits(side) && game.player_side(*side).is_bot();
         let sides = || Color::ALL.into_iter();
         sides().find(bot).or_else(|| sides().find(visits))
     }
@@ -257,7 +261,7 @@ impl ServerState {
                 Event::Moved {
                     game: id.to_owned(),
                     ply: sent + at + 1,
-                    name: game.seat(side).name.clone(),
+                    name: game.player_side(side).name.clone(),
                     san: played.san.clone(),
                     left: game.clock().left(side, now),
                 }
@@ -268,13 +272,13 @@ impl ServerState {
             .extend(news.into_iter().map(OutgoingEvent::News));
     }
 
-    fn close_books(&mut self, id: &str, now: Millis) {
+    fn finish_report(&mut self, id: &str, now: Millis) {
         self.finished.push(id.to_owned());
         self.count_result(id);
         self.rate(id);
         self.count_in_arena(id, now);
         for side in Color::ALL {
-            self.tell_game(id, side, now);
+            self.send_to_game(id, side, now);
         }
         if let Some(entry) = self.entries.get(id) {
             let game = &entry.game;
@@ -282,7 +286,9 @@ impl ServerState {
                 game: id.to_owned(),
                 status: game.status(),
                 winner: game.winner(),
-                name: game.winner().map(|side| game.seat(side).name.clone()),
+                name: game
+                    .winner()
+                    .map(|side| game.player_side(side).name.clone()),
                 plies: game.plies(),
             }));
         }
@@ -295,7 +301,7 @@ impl ServerState {
         };
         let game = &entry.game;
         for side in Color::ALL {
-            let Some(account) = self.accounts.get_mut(&game.seat(side).user) else {
+            let Some(account) = self.accounts.get_mut(&game.player_side(side).user) else {
                 continue;
             };
             let counts = &mut account.counts;
@@ -323,7 +329,7 @@ impl ServerState {
         if !counted || (self.rules.repeats_do_not_count && self.repeats_another(id)) {
             return;
         }
-        let users = Color::ALL.map(|side| game.seat(side).user.clone());
+        let users = Color::ALL.map(|side| game.player_side(side).user.clone());
         let [Some(white), Some(black)] =
             [&users[0], &users[1]].map(|user| self.accounts.get(user).map(|it| it.rating))
         else {
@@ -348,7 +354,7 @@ impl ServerState {
         room: &'static str,
         text: &str,
     ) -> Result<(), ApiError> {
-        self.seat_at(user, id)?;
+        self.find_player(user, id)?;
         if text.chars().count() > 140 {
             return Err(ApiError::form("text", "Maximum length is 140"));
         }

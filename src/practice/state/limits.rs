@@ -62,7 +62,7 @@ impl ServerState {
         let account = self.accounts.get_mut(challenger);
         let windows = account.and_then(|account| account.credits.as_mut());
         for window in windows.into_iter().flatten() {
-            if window.take_many(price, now).is_err() {
+            if window.take_all(price, now).is_err() {
                 // The reply does not say how long.
                 return Err(ApiError::text(429, "Too many requests. Try again later."));
             }
@@ -98,12 +98,13 @@ impl ServerState {
             return false;
         };
         let pair = |game: &crate::practice::game::ServerGame| {
-            let mut users = Color::ALL.map(|side| game.seat(side).user.clone());
+            let mut users = Color::ALL.map(|side| game.player_side(side).user.clone());
             users.sort();
             users
         };
         let winner = |game: &crate::practice::game::ServerGame| {
-            game.winner().map(|side| game.seat(side).user.clone())
+            game.winner()
+                .map(|side| game.player_side(side).user.clone())
         };
         let opening = |game: &crate::practice::game::ServerGame| -> Vec<String> {
             game.record()

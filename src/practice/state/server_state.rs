@@ -254,7 +254,7 @@ impl ServerState {
         Ok(())
     }
 
-    pub(in crate::practice) fn tell(&mut self, user: &str, event: &EventLine) {
+    pub(in crate::practice) fn send_event(&mut self, user: &str, event: &EventLine) {
         self.outbox.push(OutgoingEvent::Event {
             user: user.to_owned(),
             line: line(event),
@@ -297,7 +297,7 @@ impl ServerState {
             .challenges
             .values()
             .filter(|challenge| {
-                challenge.standing == ChallengeState::Created && challenge.keepers == 0
+                challenge.status == ChallengeState::Created && challenge.keepers == 0
             })
             .map(|challenge| challenge.seen + self.timing.challenge_offline);
         let arenas = self.arenas.values().filter_map(Tournament::next_due);

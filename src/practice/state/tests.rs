@@ -139,10 +139,7 @@ fn a_challenge_goes_offline_silently_and_is_forgotten_later() {
     let timing = Timing::default();
     assert_eq!(state.next_due(), Some(START + timing.challenge_offline));
     state.tick(START + timing.challenge_offline);
-    assert_eq!(
-        state.pending(&id).unwrap().standing,
-        ChallengeState::Offline
-    );
+    assert_eq!(state.pending(&id).unwrap().status, ChallengeState::Offline);
     assert!(state.take_outbox().is_empty());
     state.tick(START + timing.challenge_lifetime);
     assert!(state.pending(&id).is_none());
@@ -167,11 +164,11 @@ fn only_the_latest_dead_challenges_are_kept() {
     }
     assert_eq!(state.challenges.len(), KEPT_CLOSED + 1);
     assert_eq!(
-        state.pending(&last).unwrap().standing,
+        state.pending(&last).unwrap().status,
         ChallengeState::Canceled
     );
     assert_eq!(
-        state.pending(&waiting).unwrap().standing,
+        state.pending(&waiting).unwrap().status,
         ChallengeState::Created
     );
 }
@@ -185,16 +182,10 @@ fn a_kept_challenge_stays_alive() {
     state.keep_challenge(&id);
     let later = START + Timing::default().challenge_offline * 3;
     state.tick(later);
-    assert_eq!(
-        state.pending(&id).unwrap().standing,
-        ChallengeState::Created
-    );
-    state.let_go_of_challenge(&id, later);
+    assert_eq!(state.pending(&id).unwrap().status, ChallengeState::Created);
+    state.release_challenge(&id, later);
     state.tick(later + Timing::default().challenge_offline);
-    assert_eq!(
-        state.pending(&id).unwrap().standing,
-        ChallengeState::Offline
-    );
+    assert_eq!(state.pending(&id).unwrap().status, ChallengeState::Offline);
 }
 
 #[test]

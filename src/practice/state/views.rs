@@ -36,7 +36,7 @@ impl ServerState {
             .challenges
             .values()
             .filter(|challenge| {
-                challenge.dest == user && challenge.standing == ChallengeState::Created
+                challenge.dest == user && challenge.status == ChallengeState::Created
             })
             .map(|challenge| EventLine::Challenge {
                 challenge: Box::new(self.challenge_json(challenge, None, now)),
@@ -51,7 +51,7 @@ impl ServerState {
         direction: Option<Direction>,
         now: Millis,
     ) -> ChallengeJson {
-        let declined = match challenge.standing {
+        let declined = match challenge.status {
             ChallengeState::Declined(reason) => Some(reason),
             _ => None,
         };
@@ -59,7 +59,7 @@ impl ServerState {
         ChallengeJson {
             id: challenge.id.clone(),
             url: format!("{}/{}", self.url, challenge.id),
-            status: challenge.standing.name(),
+            status: challenge.status.name(),
             challenger: self.challenge_user(&challenge.challenger, now),
             dest_user: self.challenge_user(&challenge.dest, now),
             variant: request.variant,
@@ -97,7 +97,7 @@ impl ServerState {
     pub(crate) fn game_info(&self, game: &ServerGame, side: Color, now: Millis) -> GameInfo {
         let mut info = self.playing_info(game, side, now);
         info.extra = Some(EventExtra {
-            rating: game.seat(side).rating.shown(),
+            rating: game.player_side(side).rating.shown(),
             compat: Compat {
                 bot: Self::is_bot_compatible(game),
                 board: true,
@@ -108,7 +108,7 @@ impl ServerState {
     }
 
     fn playing_info(&self, game: &ServerGame, side: Color, now: Millis) -> GameInfo {
-        let (me, other) = (game.seat(side), game.seat(!side));
+        let (me, other) = (game.player_side(side), game.player_side(!side));
         let diff = |side: Color| game.rating_diffs.map(|diffs| diffs[side.index()]);
         let timed = game.setup.settings.time != TimeControl::Unlimited;
         GameInfo {
@@ -167,13 +167,13 @@ impl ServerState {
 
     pub(crate) fn game_full(game: &ServerGame, now: Millis) -> GameFull {
         let player = |side: Color| {
-            let seat = game.seat(side);
+            let player_side = game.player_side(side);
             PlayerJson {
-                id: seat.user.clone(),
-                name: seat.name.clone(),
-                title: seat.title,
-                rating: seat.rating.shown(),
-                provisional: seat.rating.is_provisional(),
+                id: player_side.user.clone(),
+                name: player_side.name.clone(),
+                title: player_side.title,
+                rating: player_side.rating.shown(),
+                provisional: player_side.rating.is_provisional(),
             }
         };
         let state = game.state(now);

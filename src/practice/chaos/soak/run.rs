@@ -19,7 +19,7 @@ use super::summary::SoakReport;
 
 const BOT: &str = "Megaton";
 /// How often it is looked whether the machine stands still.
-const BEAT: Duration = Duration::from_millis(5);
+const HEARTBEAT: Duration = Duration::from_millis(5);
 /// The end of the bot after its last game takes at most so long.
 const DRAIN: Duration = Duration::from_secs(20);
 
@@ -96,7 +96,7 @@ where
     let mix = FaultMix::parse(&options.faults, options.seed, options.speed);
     let mix = mix.map_err(SoakError::Faults)?;
     let server = Server::start(Options {
-        timing: Timing::in_a_hurry(options.speed),
+        timing: Timing::fast(options.speed),
         seed: options.seed,
         ..Options::default()
     })
@@ -128,7 +128,7 @@ where
     report.rss.push(resident_kilobytes());
     report.others = server.take_reports();
     report.traffic = server.traffic();
-    report.struck = server.faults().struck();
+    report.injected = server.faults().injected();
     report.wall = begun.elapsed();
     report.longest_stall = stall.await.unwrap_or_default();
     server.shutdown().await;
@@ -141,8 +141,8 @@ async fn longest_stall(quit: CancellationToken) -> Duration {
     let mut longest = Duration::ZERO;
     while !quit.is_cancelled() {
         let asleep = Instant::now();
-        tokio::time::sleep(BEAT).await;
-        longest = longest.max(asleep.elapsed().saturating_sub(BEAT));
+        tokio::time::sleep(HEARTBEAT).await;
+        longest = longest.max(asleep.elapsed().saturating_sub(HEARTBEAT));
     }
     longest
 }

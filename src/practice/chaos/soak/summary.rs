@@ -25,7 +25,7 @@ pub struct SoakReport {
     /// What the client asked.
     pub traffic: Traffic,
     /// Injected faults, and how often each.
-    pub struck: BTreeMap<String, u64>,
+    pub injected: BTreeMap<String, u64>,
     /// Resident kilobytes: before the first game, after a quarter, after half, and at the end.
     pub rss: Vec<u64>,
     /// Whether the bot came to its end when its games were over.
@@ -43,7 +43,7 @@ impl SoakReport {
     }
 
     /// Games whose bad end is attributed to the client.
-    pub fn lost_through_us(&self) -> Vec<&GameReport> {
+    pub fn lost_by_bot_faults(&self) -> Vec<&GameReport> {
         self.games()
             .filter(|game| game.attribution.is_ours())
             .collect()
@@ -71,7 +71,7 @@ impl SoakReport {
     /// Everything that is wrong, one line each.
     pub fn complaints(&self) -> Vec<String> {
         let mut wrong = Vec::new();
-        let lost = self.lost_through_us().len();
+        let lost = self.lost_by_bot_faults().len();
         if lost > 0 {
             wrong.push(format!("{lost} games lost through us"));
         }
@@ -130,12 +130,12 @@ impl fmt::Display for SoakReport {
             self.wall.as_secs_f64(),
             self.longest_stall
         )?;
-        self.write_blame(out)?;
+        self.write_attribution(out)?;
         self.write_calls(out)?;
         self.write_recoveries(out)?;
-        let struck: u64 = self.struck.values().sum();
-        writeln!(out, "faults that struck: {struck}")?;
-        for (name, count) in &self.struck {
+        let injected: u64 = self.injected.values().sum();
+        writeln!(out, "faults that struck: {injected}")?;
+        for (name, count) in &self.injected {
             writeln!(out, "  {count:>6}  {name}")?;
         }
         let rss: Vec<String> = self
@@ -144,8 +144,8 @@ impl fmt::Display for SoakReport {
             .map(|kb| format!("{} MB", kb / 1024))
             .collect();
         writeln!(out, "memory: {}", rss.join(", "))?;
-        for game in self.lost_through_us() {
-            write_story(out, game)?;
+        for game in self.lost_by_bot_faults() {
+            write_trace(out, game)?;
         }
         for complaint in self.complaints() {
             writeln!(out, "WRONG: {complaint}")?;
@@ -155,7 +155,7 @@ impl fmt::Display for SoakReport {
 }
 
 impl SoakReport {
-    fn write_blame(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_attribution(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut by: BTreeMap<String, usize> = BTreeMap::new();
         for game in self
             .games()
@@ -163,7 +163,7 @@ impl SoakReport {
         {
             *by.entry(game.attribution.to_string()).or_default() += 1;
         }
-        writeln!(out, "lost through us: {}", self.lost_through_us().len())?;
+        writeln!(out, "lost through us: {}", self.lost_by_bot_faults().len())?;
         for (attribution, count) in by {
             writeln!(out, "  {count:>6}  {attribution}")?;
         }
@@ -226,7 +226,7 @@ impl SoakReport {
     }
 }
 
-fn write_story(out: &mut fmt::Formatter<'_>, game: &GameReport) -> fmt::Result {
+fn write_trace(out: &mut fmt::Formatter<'_>, game: &GameReport) -> fmt::Result {
     writeln!(
         out,
         "game {} ({} against {}): {} after {} plies; {}",
@@ -293,11 +293,11 @@ mod tests {
         ] {
             let report = report(good, excused);
             let text = report.to_string();
-            let told = format!("excused by a machine that stood still: {excused}\n");
-            assert!(text.contains(&told), "{text}");
+            let sent = format!("excused by a machine that stood still: {excused}\n");
+            assert!(text.contains(&sent), "{text}");
             assert_eq!(report.is_clean(), is_clean, "{text}");
             assert_eq!(text.contains("this proves nothing"), !is_clean, "{text}");
-            assert!(report.lost_through_us().is_empty(), "{text}");
+            assert!(report.lost_by_bot_faults().is_empty(), "{text}");
         }
     }
 
