@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use super::{EngineOptions, Evaluator, Limits, Pool};
 use crate::rules::{Game, Position};
 
-/// The depth searched when none is asked for.
+/// Default search depth.
 pub const DEFAULT_DEPTH: u32 = 10;
 
-/// The memory of the signature's table, in megabytes.
+/// Size of the transposition table, in megabytes; the signature depends on it.
 pub const HASH_MB: usize = 16;
 
 /// Openings, middlegames, touching kings, checks, threatened explosions, endings, promotions.
@@ -57,7 +57,7 @@ pub const POSITIONS: [&str; 40] = [
     "r2qkb1r/1pp2p1p/p2p2p1/4p3/4P3/2P2P2/PP1P2PP/RNBQ1K1R b kq - 1 9",
 ];
 
-/// The outcome of a bench.
+/// The result of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchReport {
     /// Positions visited: the signature.
@@ -72,8 +72,8 @@ impl BenchReport {
     }
 }
 
-/// Search every bench position to `depth` with an empty table and fresh histories, on one thread:
-/// the count is the signature.
+/// Searches every bench position to `depth` on one thread, with an empty transposition table and
+/// fresh histories. The node count is the signature.
 pub fn bench(evaluator: &Evaluator, depth: Option<u32>) -> BenchReport {
     let options = EngineOptions {
         hash_mb: HASH_MB,
@@ -83,8 +83,8 @@ pub fn bench(evaluator: &Evaluator, depth: Option<u32>) -> BenchReport {
     bench_with(&options, depth)
 }
 
-/// As [`bench()`], with so much memory and so many threads: how fast a depth is reached. The count
-/// of more than one thread is another each time.
+/// As [`bench()`] with this table size and thread count, to measure time to depth. With several
+/// threads the node count varies from run to run.
 pub fn bench_with(options: &EngineOptions, depth: Option<u32>) -> BenchReport {
     let pool = Pool::new(options);
     let engine = pool.lease();

@@ -1,10 +1,10 @@
-//! The gate to the cores: a semaphore with one permit a core, the most urgent waiter first, among
-//! equally urgent ones the one that has waited longest.
+//! Schedules the cores: a semaphore with one permit per core. The most urgent waiter is served
+//! first; among equally urgent ones, the one that has waited longest.
 //!
-//! Every search thread passes it before it computes and hands its permit on every few milliseconds
-//! while others wait. Anyone who computes for want of something better (on the opponent's time, or
-//! without a clock) hands it on at once. It never holds up a search that was told to stop. Helpers
-//! of a search come last: they never queue, and take a permit only while no one else wants one.
+//! Every search thread takes a permit before it computes and hands it on every few milliseconds
+//! while others wait. A search that runs on the opponent's time or without a clock hands it on at
+//! once. The scheduler never delays a search that was stopped. Helper threads come last: they never
+//! queue, and take a permit only while no search wants one.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,27 +13,27 @@ use std::time::{Duration, Instant};
 
 use super::params;
 
-/// How long a waiter sleeps at most before it looks at its stop flag by itself. Stops wake it, so
-/// this is a guard only.
+/// Longest sleep of a waiter before it checks its stop flag. A stop wakes it, so this is only a
+/// guard.
 const NAP: Duration = Duration::from_millis(50);
 
-/// How much a search needs a core.
+/// How urgently a search needs a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CorePriority {
-    /// When it should have its answer.
+    /// When its answer is due.
     pub(super) due: Instant,
-    /// Whether it only uses what no one else needs.
+    /// Whether it uses only cores that no other search needs.
     pub(super) idle: bool,
 }
 
-/// The permits and the queue for them.
+/// The permits and their queue.
 #[derive(Debug)]
 pub(super) struct CorePermits {
     state: Mutex<State>,
     waiting: AtomicUsize,
-    /// Those of them that do not just use what is left.
+    /// Permits held by searches that are not idle.
     pressing: AtomicUsize,
-    /// Told when a permit is left over, and when there is something to do with one.
+    /// Notified when a permit is spare, and when a helper has something to do with one.
     spare: Condvar,
 }
 
@@ -49,7 +49,7 @@ struct Waiter {
     call: Arc<Wakeup>,
 }
 
-/// How a waiter is called in.
+/// How a waiter is woken.
 #[derive(Debug)]
 struct Wakeup {
     granted: AtomicBool,
@@ -70,20 +70,21 @@ impl CorePermits {
         }
     }
 
-    /// Does anyone wait? One relaxed load: cheap enough for the inner search.
+    /// Whether any search waits. One relaxed load: cheap enough for the inner search.
     #[inline]
     pub(super) fn is_contended(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Does anyone wait whose clock runs?
+    /// Whether a search with a running clock waits.
     #[inline]
     fn is_pressed(&self) -> bool {
         self.pressing.load(Ordering::Relaxed) > 0
     }
 
-    /// Wait for a permit; whose `need` is due first is served first. Both closures are asked
-    /// whenever the thread is unparked, and at `until`; giving up means: no permit taken.
+    /// Waits for a permit; the waiter whose `need` is due first is served first. Both closures are
+    /// called whenever the thread is unparked, and at `until`. A waiter that gives up takes no
+    /// permit.
     fn enter(
         &self,
         need: &dyn Fn() -> CorePriority,
@@ -114,7 +115,7 @@ impl CorePermits {
             }
             let now = need();
             if now.idle != asked.idle {
-                // The move pondered on was played: from here on a clock runs.
+                // The ponder move was played: from now on a clock runs.
                 asked = now;
                 self.ask_again(&call, now);
             }
@@ -132,7 +133,7 @@ impl CorePermits {
         }
     }
 
-    /// Take the waiter out of the queue; false if it was granted a permit in the meantime.
+    /// Removes the waiter from the queue; false if it was granted a permit in the meantime.
     fn withdraw(&self, call: &Arc<Wakeup>) -> bool {
         let mut state = self.lock();
         let place = state.place_of(call);
@@ -160,8 +161,8 @@ impl CorePermits {
         }
     }
 
-    /// Wait for a permit that no one wants and something to do with it, which `pick` finds; `None`
-    /// once `is_closed`. Both are asked after [`CorePermits::call_spare`], the gate being locked.
+    /// Waits for a spare permit and for work, which `pick` finds; `None` once `is_closed`. Both
+    /// closures are called after [`CorePermits::call_spare`], under the lock.
     fn enter_spare<T>(
         &self,
         pick: &dyn Fn() -> Option<T>,
@@ -181,14 +182,14 @@ impl CorePermits {
         None
     }
 
-    /// There is something to do with a spare permit, or nothing any more.
+    /// Wakes the helpers: there is work for a spare permit, or no more work at all.
     pub(super) fn call_spare(&self) {
-        // Anyone who looked before the change waits by the time the lock is free.
+        // A helper that looked before the change is waiting by the time the lock is free.
         drop(self.lock());
         self.spare.notify_all();
     }
 
-    /// Says aloud how many wait.
+    /// Publishes the number of waiters.
     fn count(&self, state: &State) {
         let pressing = state.queue.iter().filter(|waiter| !waiter.need.idle);
         self.pressing.store(pressing.count(), Ordering::Relaxed);
@@ -207,7 +208,7 @@ impl State {
     }
 }
 
-/// One thread's place at the gate: holds a permit or not, and gives it back when dropped.
+/// A thread's permit, or its claim to one. Gives the permit back when dropped.
 #[derive(Debug)]
 pub(super) struct CorePermit {
     permits: Arc<CorePermits>,
@@ -224,7 +225,7 @@ impl CorePermit {
         }
     }
 
-    /// Wait for a permit; false if `gives_up`, asked at `until` at the latest, came first.
+    /// Waits for a permit; false if `gives_up`, called at `until` at the latest, came first.
     pub(super) fn take(
         &mut self,
         need: &dyn Fn() -> CorePriority,
@@ -238,7 +239,7 @@ impl CorePermit {
         self.held
     }
 
-    /// Wait for a permit that no one else wants, see [`CorePermits::enter_spare`].
+    /// Waits for a permit that no search wants, see [`CorePermits::enter_spare`].
     pub(super) fn take_spare<T>(
         &mut self,
         pick: &dyn Fn() -> Option<T>,
@@ -250,8 +251,8 @@ impl CorePermit {
         Some(found)
     }
 
-    /// Is it another's turn? After a whole `slice` while anyone waits; for one that is `idle`,
-    /// as soon as someone waits whose clock runs.
+    /// Whether another thread should have the permit: after a whole `slice` while any search waits;
+    /// for an `idle` search, as soon as one with a running clock waits.
     #[inline]
     pub(super) fn is_over(&self, now: Instant, slice: Duration, idle: bool) -> bool {
         let sliced =
@@ -259,7 +260,7 @@ impl CorePermit {
         (idle && self.permits.is_pressed()) || sliced()
     }
 
-    /// Give the permit back.
+    /// Gives the permit back.
     pub(super) fn release(&mut self) {
         if self.held {
             self.held = false;

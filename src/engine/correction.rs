@@ -1,16 +1,16 @@
-//! Correction history: how far the static evaluation of positions like this one was off before.
+//! Correction history: how far the static evaluation of similar positions was off.
 //!
-//! Four tables, each by what part of the board it looks at: the pawns, the pieces of either side, and
-//! the surroundings of both kings, which decide most atomic games. An entry moves towards what the
-//! search found less what the evaluation said. Nothing is learnt here that outlasts a game.
+//! Four tables, each indexed by one part of the board: the pawns, the pieces of either side, and
+//! the surroundings of both kings, which decide most atomic games. An entry moves towards the
+//! difference between the search result and the evaluation. It is cleared for each new game.
 
 use super::params;
 use super::score::Value;
 use crate::rules::{Color, Position, Role, king_attacks};
 
-/// Views of the board.
+/// Parts of the board.
 const VIEWS: usize = 4;
-/// Entries of a view and a side to move.
+/// Entries per part and side to move.
 const ENTRIES: usize = 1 << 14;
 /// Spreads bits over the whole word; any odd number with its bits well mixed.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -28,14 +28,14 @@ impl Corrections {
         self.0.fill(0);
     }
 
-    /// What to add to the static evaluation, in centipawns.
+    /// The correction of the static evaluation, in centipawns.
     #[inline]
     pub(super) fn of(&self, position: &Position) -> Value {
         let known = places(position).map(|place| Value::from(self.0[place]));
         known.iter().sum::<Value>() / params::CORRECTION_DIVISOR
     }
 
-    /// The search, so many plies deep, found `difference` more than the evaluation.
+    /// Records that a search to this depth found `difference` more than the evaluation.
     pub(super) fn learn(&mut self, position: &Position, difference: Value, depth: i32) {
         let most = params::CORRECTION_MOST;
         let bonus = (difference * depth / params::CORRECTION_DEPTH).clamp(-most / 4, most / 4);
@@ -46,7 +46,7 @@ impl Corrections {
     }
 }
 
-/// Where the corrections of a position stand, view by view.
+/// The table indices of a position, one per part.
 #[inline]
 fn places(position: &Position) -> [usize; VIEWS] {
     let kings =
@@ -61,7 +61,7 @@ fn places(position: &Position) -> [usize; VIEWS] {
     std::array::from_fn(|view| (view * 2 + side) * ENTRIES + views[view] as usize % ENTRIES)
 }
 
-/// A key of a king's place and of who stands beside it: whose, and whether a pawn.
+/// A key of a king's square and of the pieces beside it: colour, and whether a pawn.
 #[inline]
 fn surroundings(position: &Position, color: Color) -> u64 {
     position.king(color).map_or(0, |king| {

@@ -1,8 +1,8 @@
-//! The classical evaluation: material, squares, mobility, pawns, kings and blasts.
+//! The classical evaluation: material, piece squares, mobility, pawns, kings and blasts.
 //!
-//! Small on purpose, and linear in its terms: it is the stepping stone to a learned one. It judges
-//! quiet positions with both kings on the board; what a capture wins at once is the search's work.
-//! Weights are start values in centipawns, middlegame and endgame, unless said otherwise.
+//! Small and linear in its terms. It evaluates quiet positions with both kings on the board; the
+//! search resolves captures. Weights are untuned start values in centipawns, middlegame and
+//! endgame, unless stated otherwise.
 
 use std::ops::{AddAssign, Mul, Neg, Sub};
 
@@ -56,10 +56,10 @@ const MATERIAL: [Tapered; 6] = [
     Tapered(610, 820),
     Tapered(0, 0),
 ];
-/// A piece's share in the phase of the game, by role.
+/// A piece's contribution to the game phase, by role.
 const PHASE: [i32; 6] = [0, 1, 1, 2, 4, 0];
 const PHASE_MOST: i32 = 24;
-/// For every rank a piece has advanced: pieces in front defend themselves by their blast.
+/// Per rank a piece has advanced: pieces in front defend themselves by their blast.
 const ADVANCE: [Tapered; 6] = [
     Tapered(7, 12),
     Tapered(11, 4),
@@ -68,7 +68,7 @@ const ADVANCE: [Tapered; 6] = [
     Tapered(9, 5),
     Tapered(-22, 6),
 ];
-/// For every step nearer to the middle files and ranks.
+/// Per step nearer to the middle files and ranks.
 const CENTRE: [Tapered; 6] = [
     Tapered(3, 0),
     Tapered(5, 4),
@@ -77,7 +77,7 @@ const CENTRE: [Tapered; 6] = [
     Tapered(2, 4),
     Tapered(-9, 7),
 ];
-/// For every square attacked beyond the usual number.
+/// Per square attacked beyond the usual number.
 const MOBILITY: [Tapered; 6] = [
     Tapered(0, 0),
     Tapered(5, 5),
@@ -98,28 +98,30 @@ const PASSED: [Tapered; 8] = [
     Tapered(130, 240),
     Tapered(0, 0),
 ];
-/// Each own piece beside the king that is no pawn, and each that is one: fuses.
+/// Each own piece beside the king that is not a pawn, and each pawn: capturing it explodes the
+/// king.
 const CONFINED_PIECE: Tapered = Tapered(-16, -6);
 const CONFINED_PAWN: Tapered = Tapered(-7, -2);
-/// The opponent threatens to blow up the king of the side to move; once, and for each more fuse.
+/// The opponent threatens to explode the king of the side to move; once, and for each further
+/// target.
 const EXPLOSION_THREAT: Tapered = Tapered(-90, -90);
 const MORE_FUSES: Tapered = Tapered(-40, -40);
-/// A fuse that an enemy slider reaches through one piece.
+/// A target that an enemy slider reaches through one piece.
 const VEILED_FUSE: Tapered = Tapered(-18, -8);
-/// What the best blast the side to move (it waits for the other) has is worth, in 1/256.
+/// Weight of the best available blast of the side to move (and of the other side), in 1/256.
 const BLAST_SHARE_TO_MOVE: i32 = 110;
 const BLAST_SHARE_WAITING: i32 = 40;
 /// The right to move.
 const TEMPO: i32 = 22;
-/// King danger is counted in points: so many for each attacked square of the ring, shared by the
-/// squares the king can flee to, and so many for each fuse under attack.
+/// King danger is counted in points: for each attacked square of the king ring, divided by the
+/// squares the king can flee to, and for each attacked target.
 const DANGER_ATTACK: i32 = 20;
 const DANGER_FUSE: i32 = 40;
-/// Points turn into centipawns as `points * (100 + points) / DANGER_DIVISOR`, up to a limit.
+/// Points become centipawns as `points * (100 + points) / DANGER_DIVISOR`, up to a limit.
 const DANGER_DIVISOR: i32 = 260;
 const DANGER_MOST: i32 = 260;
 
-/// What the pieces of both sides attack, kings left out, with the mobility that comes of it.
+/// The squares that the pieces of both sides attack, without the kings, and the mobility term.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attacks {
     by: [Bitboard; 2],
@@ -138,7 +140,7 @@ impl Attacks {
         }
     }
 
-    /// The squares alone: no good for this evaluation, quicker for others.
+    /// The attacked squares alone, without mobility: faster, for evaluations that need no more.
     #[inline]
     pub(super) fn squares(position: &Position) -> Attacks {
         let occupied = position.occupied();
@@ -207,7 +209,7 @@ fn phase(position: &Position) -> i32 {
         .min(PHASE_MOST)
 }
 
-/// Everything of one side that needs no knowledge of whose turn it is.
+/// All terms of one side that do not depend on the side to move.
 fn side(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
     let mut total = attacks.mobility[color.index()];
     for role in Role::ALL {
@@ -262,7 +264,7 @@ fn pawns(position: &Position, color: Color) -> Tapered {
     total
 }
 
-/// The squares before a pawn on its own and the neighbouring files.
+/// The squares in front of a pawn on its own and the neighbouring files.
 static FRONT: [[Bitboard; 64]; 2] = front();
 
 const fn front() -> [[Bitboard; 64]; 2] {
@@ -294,7 +296,7 @@ const fn front() -> [[Bitboard; 64]; 2] {
     table
 }
 
-/// How safe a side's king is: fuses beside it, attacks on its ring, ways out.
+/// King safety of a side: targets beside the king, attacks on its ring, flight squares.
 fn king(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
     let (Some(king), Some(enemy_king)) = (position.king(color), position.king(!color)) else {
         return Tapered::default();
@@ -320,7 +322,7 @@ fn king(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
     total
 }
 
-/// How many of the fuses a slider of `attacker` reaches through exactly one piece.
+/// How many of the targets a slider of `attacker` reaches through exactly one piece.
 fn veiled(position: &Position, fuses: Bitboard, attacker: Color) -> i32 {
     let occupied = position.occupied();
     let men = position.by_color(attacker);
@@ -336,7 +338,8 @@ fn veiled(position: &Position, fuses: Bitboard, attacker: Color) -> i32 {
     fuses.into_iter().filter(through).count() as i32
 }
 
-/// The best balance of a blast a side can make now, not counting the capturer; never negative.
+/// The best balance of a blast available to a side, not counting the capturing piece; never
+/// negative.
 fn best_blast(position: &Position, attacks: &Attacks, color: Color) -> Value {
     let Some(own_king) = position.king(color) else {
         return 0;
@@ -350,7 +353,7 @@ fn best_blast(position: &Position, attacks: &Attacks, color: Color) -> Value {
         .map_or(0, |best| best.max(0))
 }
 
-/// Nearer to a draw as the fifty moves run out and where nothing is left to win with.
+/// Scaled towards a draw as the fifty-move count grows and where little material is left.
 fn damped(position: &Position, value: Value) -> Value {
     let stronger = if value > 0 {
         position.turn()

@@ -1,7 +1,7 @@
-//! Which evaluation judges positions: the classical one, or a net.
+//! The choice of evaluation: classical or a net.
 //!
-//! A cheap handle, made once and given to every search. The net in the binary, when there is one, is
-//! the default.
+//! A cheap handle, made once and passed to every search. The embedded net is the default if there
+//! is one.
 
 use std::fmt;
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::nnue::{NetError, Network, Simd};
 use super::score::{MATE_BOUND, Value};
 use crate::rules::Position;
 
-/// The net in the binary: the bytes of its file; `None` for a program without one.
+/// The embedded net file; `None` for a program built without one.
 const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net2.net"));
 
-/// What the classical evaluation is called.
+/// The name of the classical evaluation.
 pub const CLASSICAL: &str = "classical";
 
-/// An evaluation to judge positions with. Clones are the same.
+/// An evaluation. Clones share it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Evaluator(Option<Arc<Network>>);
 
@@ -36,7 +36,8 @@ impl Evaluator {
         Ok(Evaluator(Some(Arc::new(Network::load(path)?))))
     }
 
-    /// What a setting names: nothing the default, `classical` the classical one, all else a file.
+    /// The evaluation that a setting names: empty is the default, `classical` the classical one,
+    /// anything else a file.
     pub fn named(name: &Path) -> Result<Evaluator, NetError> {
         if name.as_os_str().is_empty() {
             Ok(Evaluator::default())
@@ -47,14 +48,14 @@ impl Evaluator {
         }
     }
 
-    /// The same, computed with these instructions; without a net nothing changes.
+    /// The same evaluation with these SIMD instructions; without a net nothing changes.
     #[must_use]
     pub fn with_simd(&self, simd: Simd) -> Evaluator {
         let network = self.0.as_deref();
         Evaluator(network.map(|network| Arc::new(network.clone().with_simd(simd))))
     }
 
-    /// A name for people: `classical`, or measures and hash of the net.
+    /// A name to display: `classical`, or the net's shape and hash.
     pub fn id(&self) -> String {
         match &self.0 {
             None => CLASSICAL.to_owned(),
@@ -83,7 +84,7 @@ impl Evaluator {
 }
 
 impl Default for Evaluator {
-    /// The net in the binary, or the classical evaluation where there is none.
+    /// The embedded net, or the classical evaluation without one.
     fn default() -> Evaluator {
         static NETWORK: OnceLock<Option<Arc<Network>>> = OnceLock::new();
         let network = NETWORK.get_or_init(|| {
@@ -160,13 +161,14 @@ mod tests {
 
     #[test]
     fn an_output_is_scaled_as_the_trainer_means_it() {
-        // One unit of the side to move is on in full: 1 * 0.5 * 400 centipawns, and a bias of 0.25.
+        // One hidden unit of the side to move is fully on: 1 * 0.5 * 400 centipawns, and a bias of
+        // 0.25.
         let mut parts = flat();
         parts.feature_biases[0] = QA as i16;
         parts.output_weights[0] = QB as i16 / 2;
         parts.output_biases[0] = QA * QB / 4;
         assert_eq!(of(&parts).evaluate(&Position::default()), Some(300));
-        // What is negative counts for nothing, what is above 1 for 1.
+        // Activations are clipped to 0..1.
         parts.feature_biases[0] = -5;
         assert_eq!(of(&parts).evaluate(&Position::default()), Some(100));
         parts.feature_biases[0] = 9999;
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn pieces_are_seen_from_the_side_to_move() {
-        // A queen of the own side switches one unit on.
+        // An own queen turns one unit on.
         let mut parts = flat();
         for square in 0..64 {
             parts.feature_weights[(4 * 64 + square) * 32] = QA as i16;

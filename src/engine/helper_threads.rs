@@ -1,8 +1,8 @@
-//! The crew: threads that help other threads' searches with cores that no one else wants.
+//! Helper threads: they join other threads' searches on cores that no search needs.
 //!
-//! A search posts what can be helped with. Anyone who of the crew finds a spare core takes it to the
-//! posting with the best claim, and leaves at once when a search waits for a core. Nothing here
-//! holds a search up: no one waits for a helper, and one that fails is missed by no one.
+//! A search posts a request for help. A helper that finds a spare core takes the request with the
+//! highest claim, and leaves at once when a search waits for a core. No search ever waits for a
+//! helper, and a failing helper costs nothing.
 
 use std::cell::Cell;
 use std::fmt;
@@ -32,19 +32,19 @@ pub(super) trait HelperState: Sized + 'static {
 /// What a helper does until its run is over.
 pub(super) type HelperWork<S> = Box<dyn Fn(&mut S, HelperRun<S>) -> Unfinished + Send + Sync>;
 
-/// What is left to do when a helper comes back.
+/// What is left of a request when a helper returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfinished {
-    /// It was called away.
+    /// The helper was called away.
     More,
-    /// There is nothing left to help with.
+    /// Nothing is left to help with.
     Nothing,
 }
 
 /// Makes the search state of a helper.
 type StateFactory<S> = Box<dyn Fn() -> S + Send + Sync>;
 
-/// The helpers of a pool. Their threads start with the first posting and end with this.
+/// The helpers of a pool. Their threads start with the first request and end when this is dropped.
 pub(super) struct HelperThreads<S> {
     board: Arc<HelperBoard<S>>,
     threads: usize,
@@ -52,7 +52,7 @@ pub(super) struct HelperThreads<S> {
     started: Once,
 }
 
-/// What the helpers share.
+/// Shared by the helpers.
 struct HelperBoard<S> {
     permits: Arc<CorePermits>,
     new_state: StateFactory<S>,
@@ -65,9 +65,9 @@ struct HelpRequest<S> {
     search: Arc<SearchShared>,
     in_background: bool,
     work: HelperWork<S>,
-    /// How many help; changes with the board locked only.
+    /// Number of helpers on it; changed only under the board's lock.
     helpers: AtomicUsize,
-    /// Set once there is nothing left.
+    /// Set once nothing is left to do.
     is_done: AtomicBool,
 }
 
@@ -80,7 +80,7 @@ impl<S> fmt::Debug for HelperThreads<S> {
 }
 
 impl<S: HelperState> HelperThreads<S> {
-    /// A crew of `threads`, in wait at a gate; no thread of it runs yet.
+    /// Helpers with this many threads; none of them runs yet.
     pub(super) fn new(
         permits: Arc<CorePermits>,
         threads: usize,
@@ -101,7 +101,7 @@ impl<S: HelperState> HelperThreads<S> {
         }
     }
 
-    /// Offer work on a search for as long as the result lives.
+    /// Posts a request for as long as the returned value lives.
     pub(super) fn post(
         &self,
         search: Arc<SearchShared>,
@@ -137,7 +137,7 @@ impl<S: HelperState> HelperThreads<S> {
                     help(&board, number);
                 });
             if started.is_err() {
-                // The system gives no more threads: fewer threads.
+                // The system allows no more threads: continue with fewer.
                 return;
             }
         }
@@ -151,7 +151,7 @@ impl<S> Drop for HelperThreads<S> {
     }
 }
 
-/// A posting on the board; dropping it takes it off.
+/// A posted request; dropping it withdraws it.
 pub(super) struct PostedRequest<S> {
     board: Arc<HelperBoard<S>>,
     request: Arc<HelpRequest<S>>,
@@ -165,12 +165,13 @@ impl<S> Drop for PostedRequest<S> {
 }
 
 impl<S> HelpRequest<S> {
-    /// Whether the search it belongs to only uses what others leave.
+    /// Whether the search uses only what other searches leave.
     fn is_idle(&self) -> bool {
         self.in_background || self.search.is_pondering()
     }
 
-    /// Smaller is better: clocks first, then anyone who has fewest helpers.
+    /// The smaller claim wins: searches with a running clock first, then those with the fewest
+    /// helpers.
     fn claim(&self) -> (bool, usize) {
         (self.is_idle(), self.helpers.load(Ordering::Relaxed))
     }
@@ -185,7 +186,7 @@ impl<S> HelperBoard<S> {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Go to the posting with the best claim.
+    /// Joins the request with the best claim.
     fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun<S>> {
         let postings = self.lock();
         let open = postings
@@ -202,22 +203,23 @@ impl<S> HelperBoard<S> {
     }
 }
 
-/// A helper's time at a posting.
+/// A helper's run on one request.
 pub(super) struct HelperRun<S> {
     board: Arc<HelperBoard<S>>,
     request: Arc<HelpRequest<S>>,
     number: usize,
-    /// When it last looked at what else there is to do.
+    /// When it last compared the other requests.
     looked: Cell<Instant>,
 }
 
 impl<S> HelperRun<S> {
-    /// Which of the crew this helper is.
+    /// The number of this helper.
     pub(super) const fn number(&self) -> usize {
         self.number
     }
 
-    /// Should the helper go: because a search waits for a core, or needs it more than this one?
+    /// Whether the helper should leave: a search waits for a core, or another request has the
+    /// better claim.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         if self.board.permits.is_contended() {
             return true;
@@ -242,8 +244,8 @@ impl<S> Drop for HelperRun<S> {
     }
 }
 
-/// The life of a helper. What it learns stays with it from game to game: what is wrong in another
-/// game is soon unlearnt.
+/// The main loop of a helper. Its histories stay from game to game; wrong ones are soon
+/// overwritten.
 fn help<S: HelperState>(board: &Arc<HelperBoard<S>>, number: usize) {
     let mut state = (board.new_state)();
     let pick = || board.pick(number);
@@ -254,7 +256,7 @@ fn help<S: HelperState>(board: &Arc<HelperBoard<S>>, number: usize) {
             Ok(Unfinished::More) => {}
             Ok(Unfinished::Nothing) => request.is_done.store(true, Ordering::Relaxed),
             Err(_) => {
-                // It would fail again: this search has to do without.
+                // It would fail again: this search continues without helpers.
                 request.is_done.store(true, Ordering::Relaxed);
                 state = (board.new_state)();
             }
@@ -274,7 +276,7 @@ mod tests {
     use crate::engine::search::Searcher;
     use crate::engine::tt::TranspositionTable;
 
-    /// How long a test waits before it says that something hangs.
+    /// Hang guard of the tests.
     const GUARD: Duration = Duration::from_secs(20);
 
     fn helpers(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads<Searcher>) {
@@ -292,7 +294,7 @@ mod tests {
         Arc::new(SearchShared::new(is_pondering, None))
     }
 
-    /// Work that says its name when it begins and lasts until it is called away.
+    /// Work that sends its name when it begins and lasts until it is called away.
     fn patient(name: &'static str, begun: &mpsc::Sender<&'static str>) -> HelperWork<Searcher> {
         let begun = begun.clone();
         Box::new(move |_, run| {

@@ -1,12 +1,12 @@
-//! What earlier cutoffs taught: how well a move did, by square, by piece and by what came before.
+//! Move histories: how often a move caused a cutoff, by square, by piece and by the moves before.
 //!
-//! All entries move towards their bonus with gravity and stay within ±`HISTORY_MOST`. The tables
-//! come zeroed from the system and are touched only where something was learnt.
+//! Entries move towards their bonus with gravity and stay within ±`HISTORY_MOST`. The tables start
+//! zeroed and use memory only where something was recorded.
 
 use super::params;
 use crate::rules::{Bitboard, Color, Move, Piece, Position, Role};
 
-/// A piece on a square: the index of the continuation tables.
+/// A piece on a square: an index of the continuation tables.
 pub(super) type PieceSquare = usize;
 
 const MEN: usize = 12;
@@ -28,7 +28,7 @@ pub(super) struct Histories {
     is_fresh: bool,
 }
 
-/// Which piece stands where after a move, seen before it.
+/// The piece on its target square, determined before the move is made.
 #[inline]
 pub(super) fn man_on_square(position: &Position, mv: Move) -> PieceSquare {
     position.piece_at(mv.from()).map_or(NO_CONTEXT, |piece| {
@@ -41,13 +41,13 @@ fn man_index(piece: Piece) -> usize {
     piece.color.index() * 6 + piece.role.index()
 }
 
-/// What decides which quiet histories a move reads and writes.
+/// What determines the quiet histories that a move reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context {
     pub(super) turn: Color,
     /// Squares the opponent's pieces attack.
     pub(super) attacked: Bitboard,
-    /// What was played one and two plies before.
+    /// The moves one and two plies before.
     pub(super) before: [PieceSquare; 2],
 }
 
@@ -141,7 +141,7 @@ pub(super) fn bonus(depth: i32) -> i32 {
     (params::BONUS_SLOPE * depth - params::BONUS_OFFSET).min(params::BONUS_MOST)
 }
 
-/// Move an entry towards the bonus, the less the nearer it is to its limit.
+/// Moves an entry towards the bonus, by less the nearer it is to its limit.
 #[inline]
 fn apply(entry: &mut i16, bonus: i32) {
     let old = i32::from(*entry);

@@ -1,40 +1,40 @@
-//! What is asked of a search: how long, how deep, over which moves.
+//! The limits of a search: time, depth, nodes, moves.
 //!
-//! Plain data; `time` turns it into deadlines. Nothing set means: search until stopped or until
-//! the greatest depth.
+//! Plain data; `time` turns it into deadlines. Without limits a search runs until stopped or until
+//! the maximum depth.
 
 use std::time::{Duration, Instant};
 
 use crate::rules::Move;
 
-/// The limits of one search; the first one met ends it. `Default` sets none.
+/// The limits of one search; the first one reached ends it. `Default` sets none.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// Finish this many iterations.
     pub depth: Option<u32>,
     /// Visit about this many positions.
     pub nodes: Option<u64>,
-    /// Start no further iteration once so many positions are visited.
+    /// Start no further iteration after this many positions.
     pub soft_nodes: Option<u64>,
     /// Think exactly this long.
     pub movetime: Option<Duration>,
-    /// Play on this clock: the engine divides the time itself.
+    /// Play on this clock: the engine allots the time.
     pub clock: Option<Clock>,
-    /// Answer by this moment whatever else is asked.
+    /// Answer by this time, whatever the other limits.
     pub hard_deadline: Option<Instant>,
-    /// Consider these moves only; empty means all.
+    /// Search these moves only; empty means all.
     pub searchmoves: Vec<Move>,
     /// Report this many lines; 0 means 1.
     pub multipv: usize,
-    /// Stop once a win in so many moves is proved.
+    /// Stop once a win in this many moves is proved.
     pub mate: Option<u32>,
     /// Give no answer before being stopped.
     pub infinite: bool,
-    /// Think on the opponent's time: no clock runs, and no answer is given, before
+    /// Search on the opponent's time: no clock runs and no answer is given before
     /// [`Search::ponderhit`](super::Search::ponderhit) or a stop.
     pub ponder: bool,
-    /// Use only what other searches leave: served after them, and waiting for a core does not
-    /// count as thinking. The deadline counts all the same.
+    /// Use only what other searches leave: served after them, and waiting for a core does not count
+    /// as thinking time. The deadline still holds.
     pub background: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Clock {
     pub increment: Duration,
     /// Moves until the next time control, where there is one.
     pub moves_to_go: Option<u32>,
-    /// What is lost between the answer and the clock that counts.
+    /// Time lost between the answer and the server's clock.
     pub overhead: Duration,
 }
 

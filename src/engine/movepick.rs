@@ -1,7 +1,7 @@
-//! The order in which moves are tried: table move, good captures, killer, quiets, bad captures.
+//! Move ordering: hash move, good captures, killer, quiets, bad captures.
 //!
-//! Each stage is generated only when reached, and the best of what is left is picked each time. Of
-//! the four promotions by one capture, which lead to one position, only the queen is tried.
+//! Each stage is generated only when reached; the best remaining move is selected each time. Of the
+//! four promotions by one capture, which lead to the same position, only the queen is tried.
 
 use arrayvec::ArrayVec;
 
@@ -12,15 +12,15 @@ use super::score::Value;
 use super::see;
 use crate::rules::{Bitboard, Move, MoveList, Position, Role, king_attacks, role_attacks};
 
-/// A move as it comes out of the picker.
+/// A move from the picker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Picked {
     pub(super) mv: Move,
     pub(super) class: MoveClass,
-    /// For captures the blast balance, for quiet moves the history they were ordered by.
+    /// For captures the blast balance, for quiet moves the history score.
     pub(super) worth: Value,
     pub(super) is_killer: bool,
-    /// Creates a threat to explode the enemy king.
+    /// Whether it threatens to explode the enemy king.
     pub(super) threatens: bool,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum PickMode {
     Noisy,
 }
 
-/// Hands out the legal moves of one position, likely best first.
+/// Yields the legal moves of one position, likely best first.
 #[derive(Debug)]
 pub(super) struct MovePicker {
     stage: Stage,
@@ -92,7 +92,7 @@ impl MovePicker {
         }
     }
 
-    /// From now on quiet moves are left out.
+    /// Skips quiet moves from now on.
     pub(super) fn skip_quiets(&mut self) {
         self.skips_quiets = true;
     }
@@ -117,7 +117,8 @@ impl MovePicker {
                 }
                 Stage::GoodNoisy => match self.take_best() {
                     Some(candidate) if candidate.worth < params::GOOD_CAPTURE => {
-                        // More than 64 bad captures do not occur; one too many is only left out.
+                        // More than 64 bad captures do not occur in practice; further ones are
+                        // skipped.
                         let _ = self.bad.try_push(candidate);
                     }
                     Some(candidate) => return Some(candidate.picked(MoveClass::Noisy)),
@@ -198,11 +199,11 @@ impl MovePicker {
         }
     }
 
-    /// The best candidate left, moved to the front.
+    /// The best remaining candidate, moved to the front.
     #[inline]
     fn take_best(&mut self) -> Option<Candidate> {
         let rest = self.candidates.get_mut(self.next..)?;
-        // In two passes: the first needs no jump that depends on the order.
+        // In two passes: the first compiles without branches that depend on the order.
         let most = rest.iter().map(|candidate| candidate.order).max()?;
         let best = rest.iter().position(|candidate| candidate.order == most)?;
         rest.swap(0, best);
@@ -266,7 +267,7 @@ impl ThreatTargets {
         ThreatTargets(position.fuses(position.turn()))
     }
 
-    /// Whether a quiet move attacks one of them that it did not attack before.
+    /// Whether a quiet move newly attacks one of them.
     #[inline]
     fn threatens(&self, position: &Position, mv: Move) -> bool {
         let (from, to, us) = (mv.from(), mv.to(), position.turn());
@@ -284,7 +285,7 @@ impl ThreatTargets {
     }
 }
 
-/// What speaks for or against a quiet move besides its history.
+/// Bonuses and penalties of a quiet move besides its history.
 #[inline]
 fn tactical_bonus(position: &Position, context: &Context, mv: Move, threatens: bool) -> i32 {
     let (from, to) = (mv.from(), mv.to());

@@ -1,8 +1,8 @@
-//! The pool: the owner of the cores and of the one table, and the lease each game holds on it.
+//! The pool: owns the cores and the transposition table, and leases them to games.
 //!
-//! A lease has one thread of its own, started when first needed and parked between searches, so
-//! that a move costs no thread start and no large allocation. However many leases there are, no
-//! more than `threads` of them compute at once; what they leave over is the helpers' (`helpers`).
+//! A lease has one thread, started when first needed and parked between searches, so that a move
+//! costs no thread start and no large allocation. However many leases there are, at most `threads`
+//! of them compute at once; helper threads use what they leave (`helper_threads`).
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,13 +23,13 @@ use super::tablebase::Tablebases;
 use super::tt::TranspositionTable;
 use crate::rules::Game;
 
-/// What a pool is given.
+/// Options of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// The memory of the one table, in megabytes.
+    /// Size of the transposition table, in megabytes.
     pub hash_mb: usize,
-    /// How many threads may compute at once. A search alone uses all of them; with one the same
-    /// search gives the same answer each time, with more it does not.
+    /// Maximum threads that compute at once. A single search uses all of them. With one thread the
+    /// same search always gives the same answer, with several it does not.
     pub threads: usize,
     pub evaluator: Evaluator,
     /// Endgame tables to ask.
@@ -47,7 +47,7 @@ impl Default for EngineOptions {
     }
 }
 
-/// The cores and the memory of all games together. Clones are the same pool.
+/// The cores and the memory of all games. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Pool(Arc<Shared>);
 
@@ -56,7 +56,7 @@ struct Shared {
     table: Arc<TranspositionTable>,
     permits: Arc<CorePermits>,
     evaluator: Evaluator,
-    /// Where there is more than one core.
+    /// Present with more than one thread.
     helpers: Option<Arc<HelperThreads<Searcher>>>,
     tables: Option<Tablebases>,
     in_background: bool,
@@ -69,7 +69,7 @@ impl Pool {
         Pool::build(options, false)
     }
 
-    /// A pool whose threads give way to the rest of the program.
+    /// A pool whose threads run at background priority.
     pub fn in_background(options: &EngineOptions) -> Pool {
         Pool::build(options, true)
     }
@@ -113,7 +113,7 @@ impl Pool {
         self.0.tables.as_ref()
     }
 
-    /// A game's right to think.
+    /// A game's lease.
     pub fn lease(&self) -> Engine {
         Engine {
             pool: self.clone(),
@@ -122,17 +122,17 @@ impl Pool {
         }
     }
 
-    /// Thousandths of the table that the latest search has written.
+    /// How much of the table the latest search has filled, in permille.
     pub fn table_fill(&self) -> u32 {
         self.0.table.fullness()
     }
 
-    /// How many searches are under way, those that wait for a core among them.
+    /// Number of searches in progress, including those that wait for a core.
     pub fn searching(&self) -> usize {
         self.0.searching.load(Ordering::Relaxed)
     }
 
-    /// Forget every position stored, of all games.
+    /// Clears the transposition table for all games.
     pub fn clear_hash(&self) {
         self.0.table.clear();
     }
@@ -170,17 +170,17 @@ impl Engine {
         &self.pool
     }
 
-    /// A new game begins: forget what was learnt in the last one. The thread is ready afterwards.
+    /// Starts a new game: clears the histories of the last one. The thread is ready afterwards.
     pub fn new_game(&self) {
         self.send(Job::NewGame);
     }
 
-    /// Start to think about the present position of `game`; a search still running is stopped.
+    /// Starts a search of the current position of `game`; stops one still running.
     pub fn think(&self, game: &Game, limits: Limits) -> Search {
         self.start(game, limits, None)
     }
 
-    /// As [`Engine::think`], with reports on the way; they come from the search thread.
+    /// As [`Engine::think`], with reports from the search thread on the way.
     pub fn think_with(
         &self,
         game: &Game,
@@ -205,7 +205,7 @@ impl Engine {
         search
     }
 
-    /// False if there is no thread to take the job.
+    /// False if there is no thread for the job.
     fn send(&self, job: Job) -> bool {
         let mut slot = lock(&self.worker);
         if slot.is_none() {
@@ -234,7 +234,7 @@ impl Drop for Engine {
 }
 
 impl Worker {
-    /// `None` if the system gives no thread.
+    /// `None` if the system allows no more threads.
     fn start(shared: &Arc<Shared>) -> Option<Worker> {
         let (jobs, inbox) = mpsc::channel();
         let shared = Arc::clone(shared);
@@ -250,7 +250,7 @@ impl Worker {
     }
 }
 
-/// The life of a search thread. It ends when its lease is dropped.
+/// The main loop of a search thread. It ends when its lease is dropped.
 fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
     if shared.in_background {
         give_way();
@@ -281,7 +281,7 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
     }
 }
 
-/// The answer of a search that failed: the best known so far, or the safe move it began with.
+/// The answer of a failed search: the best move so far, or the safe move it began with.
 fn land_safely(search_shared: &SearchShared) {
     let best = search_shared.best();
     search_shared.land(SearchResult {

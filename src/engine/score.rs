@@ -1,7 +1,7 @@
-//! Scores: centipawns or a mate, and the search's own integers behind them.
+//! Scores: centipawns or a mate, and the search's internal integers.
 //!
-//! The search counts in [`Value`]s, where a mate is worth `MATE` less one for every ply until it.
-//! Everything outside sees [`Score`] only. No position is judged here.
+//! The search uses [`Value`]s, where a mate is worth `MATE` minus one per ply until it. All other
+//! code sees only [`Score`].
 
 use std::fmt;
 
@@ -12,13 +12,13 @@ pub(super) type Value = i32;
 pub(super) const INFINITE: Value = 32_500;
 /// The value of having mated already.
 pub(super) const MATE: Value = 32_000;
-/// The deepest ply the search reaches.
+/// The maximum ply of the search.
 pub(super) const MAX_PLY: usize = 128;
-/// At or above this a value tells of a mate within [`MAX_PLY`] plies.
+/// Values from here on are a mate within [`MAX_PLY`] plies.
 pub(super) const MATE_BOUND: Value = MATE - MAX_PLY as Value;
-/// A win that endgame tables prove, at the root: far above every evaluation, below every mate.
+/// A win that endgame tables prove, at the root: above every evaluation, below every mate.
 pub(super) const TABLE_WIN: Value = 30_000;
-/// From here to [`TABLE_WIN`] a value tells of a position won by tables within [`MAX_PLY`] plies.
+/// From here to [`TABLE_WIN`] a value is a position won by tables within [`MAX_PLY`] plies.
 pub(super) const TABLE_BOUND: Value = TABLE_WIN - MAX_PLY as Value;
 pub(super) const DRAW: Value = 0;
 /// "No value known", fits the sixteen bits of the table.
@@ -60,13 +60,13 @@ pub(super) const fn is_lost(value: Value) -> bool {
     value < 0 && is_decisive(value)
 }
 
-/// What a position is worth to the side to move.
+/// The score of a position for the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Score {
-    /// Hundredths of a pawn; about ±30,000 where endgame tables know who wins.
+    /// Hundredths of a pawn; about ±30,000 if endgame tables know the winner.
     Cp(i32),
-    /// The game is decided in so many moves of the side to move: positive, it wins (by mate or by
-    /// blowing up the king); zero or negative, it loses.
+    /// The game is decided in this many moves of the side to move: positive, it wins (by mate or by
+    /// exploding the king); zero or negative, it loses.
     Mate(i32),
 }
 
@@ -90,12 +90,12 @@ impl Score {
         }
     }
 
-    /// Does the side to move win by force?
+    /// Whether the side to move wins by force.
     pub const fn is_win(self) -> bool {
         matches!(self, Score::Mate(moves) if moves > 0)
     }
 
-    /// Does the side to move lose by force?
+    /// Whether the side to move loses by force.
     pub const fn is_loss(self) -> bool {
         matches!(self, Score::Mate(moves) if moves <= 0)
     }

@@ -1,6 +1,6 @@
-//! A search under way: the handle outside, and what it shares with the thread that thinks.
+//! A search in progress: its handle, and what it shares with the search thread.
 //!
-//! Everything here may be called from any thread at any moment and returns at once, but `wait`.
+//! Everything here may be called from any thread at any time and returns at once, except `wait`.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::search_result::SearchResult;
 use crate::rules::Move;
 
-/// Called with the answer, on the search thread (or at once, if the answer is there already).
+/// Called with the answer, on the search thread (or at once, if the answer exists already).
 pub type OnDone = Box<dyn FnOnce(SearchResult) + Send>;
 
 /// A running search. Dropping it stops the search.
@@ -24,32 +24,32 @@ impl Search {
         Search(search_shared)
     }
 
-    /// Ask for the answer now. It comes within a few milliseconds by the ordinary way.
+    /// Requests the answer now. It arrives within a few milliseconds in the usual way.
     pub fn stop(&self) {
         self.0.stop();
     }
 
-    /// The opponent has played the move pondered on: from now on the clock runs.
+    /// The opponent played the ponder move: from now on the clock runs.
     pub fn ponderhit(&self) {
         self.0.ponderhit();
     }
 
-    /// The best move known at this moment; `None` only where no move is legal.
+    /// The best move so far; `None` only if no move is legal.
     pub fn best(&self) -> Option<Move> {
         self.0.best()
     }
 
-    /// Whether the answer is there.
+    /// Whether the answer exists.
     pub fn is_done(&self) -> bool {
         matches!(*self.0.outcome(), SearchState::Done(_))
     }
 
-    /// Have `callback` called with the answer. A second callback replaces the first.
+    /// Sets the callback for the answer. A second callback replaces the first.
     pub fn on_done(&self, callback: OnDone) {
         self.0.on_done(callback);
     }
 
-    /// Wait for the answer. Blocks: never to be called by an asynchronous task.
+    /// Waits for the answer. Blocks: never call it in an asynchronous task.
     pub fn wait(&self) -> SearchResult {
         self.0.wait()
     }
@@ -61,7 +61,7 @@ impl Drop for Search {
     }
 }
 
-/// What a handle and a search thread share.
+/// Shared by a handle and a search thread.
 pub(super) struct SearchShared {
     pub(super) started: Instant,
     stopped: AtomicBool,
@@ -70,7 +70,7 @@ pub(super) struct SearchShared {
     ponder_hit: AtomicU64,
     /// The bits of the best move; 0 is no move.
     best: AtomicU16,
-    /// To be woken by a stop while it waits for its turn.
+    /// The thread to wake on a stop while it waits for a core.
     thread: OnceLock<Thread>,
     outcome: Mutex<SearchState>,
     landed: Condvar,
@@ -152,7 +152,7 @@ impl SearchShared {
         self.best.store(best.bits(), Ordering::Relaxed);
     }
 
-    /// Hand in the answer. A callback that panics harms no one.
+    /// Delivers the answer. A panicking callback does no harm.
     pub(super) fn land(&self, result: SearchResult) {
         let mut outcome = self.outcome();
         let before = std::mem::replace(&mut *outcome, SearchState::Done(result.clone()));

@@ -1,8 +1,8 @@
 //! Blast exchange: what a move wins or loses at once.
 //!
-//! The capturing piece is gone, so there is no recapture and no swap list: a capture is one sum over
-//! its blast; a quiet move is judged by the best capture it allows on the square it lands on. Pins
-//! and checks are not looked at.
+//! The capturing piece is removed, so there is no recapture and no swap list: a capture is one sum
+//! over its blast; a quiet move is evaluated by the best capture it allows on its target square.
+//! Pins and checks are ignored.
 
 use super::params::{SEE_KING, SEE_VALUES};
 use super::score::Value;
@@ -32,7 +32,7 @@ pub(super) fn capture(position: &Position, mv: Move) -> Value {
     balance(position, position.blast(mv))
 }
 
-/// Enemy pieces less own pieces in a set, an enemy king counting as a win.
+/// Enemy pieces minus own pieces in a set; an enemy king counts as a win.
 #[inline]
 fn balance(position: &Position, gone: Bitboard) -> Value {
     if (gone & position.them()).intersects(position.by_role(Role::King)) {
@@ -41,7 +41,7 @@ fn balance(position: &Position, gone: Bitboard) -> Value {
     worth(position, gone & position.them()) - worth(position, gone & position.us())
 }
 
-/// What `color` gains by blowing up `target`, the capturing piece not counted.
+/// What `color` gains by exploding `target`, without the capturing piece.
 #[inline]
 pub(super) fn blast_balance(position: &Position, target: Square, color: Color) -> Value {
     let gone = (king_attacks(target) - position.by_role(Role::Pawn)) | target;
@@ -58,8 +58,8 @@ fn worth(position: &Position, men: Bitboard) -> Value {
         .sum()
 }
 
-/// What the opponent can make of a quiet move by capturing the piece that moved: never positive,
-/// but for promotions, which add what the pawn has become.
+/// What the opponent gains by capturing the piece after a quiet move: never positive, except for
+/// promotions, which add the value of the new piece.
 pub(super) fn quiet(position: &Position, mv: Move) -> Value {
     let (from, to) = (mv.from(), mv.to());
     let Some(role) = position.role_at(from) else {
@@ -73,8 +73,8 @@ pub(super) fn quiet(position: &Position, mv: Move) -> Value {
     promoted + exposure(position, from, to, landed).min(0)
 }
 
-/// Minus the opponent's best gain by capturing our piece of value `landed` on `to`, where it has
-/// come from `from`; zero if he cannot take it.
+/// Minus the opponent's best gain by capturing our piece of value `landed` on `to`, which came from
+/// `from`; zero if the opponent cannot capture it.
 fn exposure(position: &Position, from: Square, to: Square, landed: Value) -> Value {
     let (us, them) = (position.turn(), !position.turn());
     let kings = position.by_role(Role::King);
@@ -98,7 +98,7 @@ fn touches(position: &Position, ring: Bitboard, color: Color) -> bool {
     position.king(color).is_some_and(|king| ring.contains(king))
 }
 
-/// What the cheapest of the takers costs over what the blast takes anyway.
+/// The cost of the cheapest capturing piece beyond what the blast removes anyway.
 #[inline]
 fn cheapest(position: &Position, takers: Bitboard, caught: Bitboard) -> Value {
     if takers.intersects(caught) {

@@ -1,7 +1,7 @@
-//! One searcher on the calling thread, with a table of its own: for self-play and matches.
+//! A searcher on the calling thread with its own table: for self-play and matches.
 //!
-//! No pool and no queue for the cores: anyone who wants more runs more of these. It never touches the
-//! table of a pool. The same game and limits after [`SingleThread::new_game`] give the same thought.
+//! It uses no pool and no core queue; callers that want several threads run several of these. The
+//! same game and limits after [`SingleThread::new_game`] give the same result.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::search_result::SearchResult;
 use super::tt::TranspositionTable;
 use crate::rules::Game;
 
-/// A searcher that thinks where it is called. [`EngineOptions::threads`] is ignored: it has one.
+/// A searcher that blocks its caller. [`EngineOptions::threads`] is ignored: it has one.
 pub struct SingleThread {
     table: Arc<TranspositionTable>,
     searcher: Searcher,
@@ -30,7 +30,7 @@ impl fmt::Debug for SingleThread {
 }
 
 impl SingleThread {
-    /// A searcher that knows nothing yet.
+    /// A searcher with an empty table.
     pub fn new(options: &EngineOptions) -> SingleThread {
         let table = Arc::new(TranspositionTable::new(options.hash_mb));
         let permits = Arc::new(CorePermits::new(1));
@@ -39,14 +39,14 @@ impl SingleThread {
         SingleThread { table, searcher }
     }
 
-    /// Forget everything: table and histories.
+    /// Clears table and histories.
     pub fn new_game(&mut self) {
         self.table.clear();
         self.searcher.forget();
     }
 
-    /// Think about the present position of `game` until a limit is met. Limits that wait for a
-    /// word from outside (`infinite`, `ponder`) would never end here and are ignored.
+    /// Searches the current position of `game` until a limit is reached. Limits that wait for a
+    /// command (`infinite`, `ponder`) would never end here and are ignored.
     pub fn think(&mut self, game: &Game, limits: &Limits) -> SearchResult {
         let limits = Limits {
             infinite: false,

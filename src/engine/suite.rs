@@ -1,7 +1,7 @@
-//! Tactical suites: positions with one right move, searched with a cold table.
+//! Tactical suites: positions with one correct move, searched with an empty table.
 //!
-//! Reads EPD lines with the opcodes `c0` (the right move in UCI) or `bm` (in SAN), `id` and `dm` (win in so many
-//! moves). What a solver's share means is said beside the suite, not here.
+//! Reads EPD lines with the opcodes `c0` (the correct move in UCI) or `bm` (in SAN), `id` and `dm`
+//! (win in this many moves).
 
 use std::io::{self, Write};
 
@@ -13,16 +13,16 @@ use crate::rules::{FenError, Game, Position};
 pub struct Puzzle {
     pub id: String,
     pub position: Position,
-    /// The right move, in UCI.
+    /// The correct move, in UCI.
     pub answer: String,
     /// The win's length in moves, if the suite says so.
     pub mate_in: Option<u32>,
 }
 
-/// A line that is no puzzle.
+/// An invalid line of a suite.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuiteError {
-    /// The position is no good.
+    /// The position is invalid.
     #[error("line {line}: {error}")]
     Fen { line: usize, error: FenError },
     /// No opcode `c0`, and no `bm` that is a legal move.
@@ -30,11 +30,11 @@ pub enum SuiteError {
     NoAnswer { line: usize },
 }
 
-/// How a suite went.
+/// The result of a suite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SuiteReport {
     pub total: usize,
-    /// Positions whose final best move is the right one.
+    /// Positions whose final best move is correct.
     pub solved: usize,
     /// The names of the others.
     pub missed: Vec<String>,
@@ -47,7 +47,7 @@ impl SuiteReport {
     }
 }
 
-/// Read a suite; blank lines and lines starting with `#` are skipped.
+/// Reads a suite; skips blank lines and lines starting with `#`.
 pub fn parse(text: &str) -> Result<Vec<Puzzle>, SuiteError> {
     text.lines()
         .enumerate()
@@ -83,8 +83,8 @@ fn puzzle(line: usize, text: &str) -> Result<Puzzle, SuiteError> {
     })
 }
 
-/// Search every puzzle for `nodes` nodes, each with an empty table, and write a line for each one
-/// missed and for the whole.
+/// Searches every puzzle for `nodes` nodes, each with an empty table, and writes a line for each
+/// one missed and a summary.
 pub fn run(
     evaluator: &Evaluator,
     puzzles: &[Puzzle],

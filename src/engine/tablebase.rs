@@ -1,7 +1,6 @@
-//! Endgame tables as the engine asks them: the trait, its answers, and how far they are used.
+//! Endgame tables as the engine probes them: the trait, its answers, and the probe limits.
 //!
-//! Who reads the files is not known here. A table that is missing or broken is an answer of
-//! `None`, never a failure.
+//! Independent of the file format. A missing or broken table answers `None` and never fails.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +8,8 @@ use std::sync::Arc;
 use super::params;
 use crate::rules::Position;
 
-/// How a position ends under best play, seen from the side to move, if the fifty-move count has
-/// just restarted.
+/// How a position ends under best play, for the side to move, if the fifty-move count has just
+/// restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wdl {
     Loss = -2,
@@ -22,40 +21,40 @@ pub enum Wdl {
     Win = 2,
 }
 
-/// How far the next capture or pawn move, or the mate, is under best play: positive where the side
-/// to move wins, negative where it loses, 0 in a draw; beyond ±100 the fifty moves run out first.
+/// Plies to the next capture or pawn move, or mate, under best play: positive if the side to move
+/// wins, negative if it loses, 0 in a draw; beyond ±100 the fifty moves run out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dtz {
-    /// Plies, the fifty-move count taken as restarted.
+    /// Plies, with the fifty-move count restarted.
     pub plies: i32,
-    /// The table keeps rounded numbers: it may be one ply more.
+    /// The table stores rounded numbers: it may be one ply more.
     pub is_rounded: bool,
 }
 
-/// How tables are, for people.
+/// The state of the tables, for display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TablebaseState {
     /// Files of outcomes (WDL).
     pub outcomes: usize,
     /// Files of distances (DTZ).
     pub distances: usize,
-    /// The pieces, kings included, of the largest.
+    /// Pieces of the largest table, kings included.
     pub most_men: usize,
-    /// Files that cannot be used, with those of no use because of another one.
+    /// Unusable files, including those made useless by another one.
     pub faulty: usize,
-    /// Files that are bad themselves, each with the reason.
+    /// Broken files with reasons.
     pub faults: Vec<String>,
 }
 
-/// Endgame tables: from a position to its value, if they know it.
+/// Endgame tables.
 pub trait TablebaseProbe: fmt::Debug + Send + Sync {
-    /// The pieces, kings included, of the largest table there is; 0 if there is none.
+    /// Pieces of the largest table, kings included; 0 without tables.
     fn most_men(&self) -> usize;
-    /// The value of a position without castling rights, the fifty-move count left out of account.
+    /// The value of a position without castling rights, ignoring the fifty-move count.
     fn wdl(&self, position: &Position) -> Option<Wdl>;
     /// The distance to the next zeroing move in such a position.
     fn dtz(&self, position: &Position) -> Option<Dtz>;
-    /// How they are, for people.
+    /// Their state, for display.
     fn state(&self) -> TablebaseState {
         TablebaseState {
             most_men: self.most_men(),
@@ -68,16 +67,16 @@ pub trait TablebaseProbe: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Tablebases {
     probe: Arc<dyn TablebaseProbe>,
-    /// Least depth left at a node that the largest tables are asked about.
+    /// Minimum remaining depth at which the largest tables are probed.
     depth: i32,
-    /// Positions of more pieces are not asked about.
+    /// Maximum pieces of a probed position.
     limit: usize,
     /// Whether fifty moves without progress are a draw.
     fifty_moves: bool,
 }
 
 impl Tablebases {
-    /// Use all of them, under the fifty-move rule.
+    /// Uses all of them, under the fifty-move rule.
     pub fn new(probe: Arc<dyn TablebaseProbe>) -> Tablebases {
         Tablebases {
             probe,
@@ -87,14 +86,14 @@ impl Tablebases {
         }
     }
 
-    /// Ask the largest tables only with so many plies left to search.
+    /// Probes the largest tables only with this many plies left to search.
     #[must_use]
     pub fn with_depth(mut self, depth: u32) -> Tablebases {
         self.depth = depth.min(100) as i32;
         self
     }
 
-    /// Ask only about positions of so many pieces, kings included; 0 asks nothing.
+    /// Probes only positions with at most this many pieces, kings included; 0 probes nothing.
     #[must_use]
     pub fn with_limit(mut self, men: usize) -> Tablebases {
         self.limit = men;
@@ -108,12 +107,12 @@ impl Tablebases {
         self
     }
 
-    /// How they are, for people.
+    /// Their state, for display.
     pub fn state(&self) -> TablebaseState {
         self.probe.state()
     }
 
-    /// The pieces of the largest positions asked about.
+    /// Pieces of the largest probed positions.
     pub(super) fn most_men(&self) -> usize {
         self.probe.most_men().min(self.limit)
     }
@@ -135,7 +134,7 @@ impl Tablebases {
     }
 }
 
-/// The same tables, used the same way.
+/// The same tables with the same settings.
 impl PartialEq for Tablebases {
     fn eq(&self, other: &Tablebases) -> bool {
         Arc::ptr_eq(&self.probe, &other.probe)

@@ -1,6 +1,7 @@
-//! Time: from limits to a soft end (start no further iteration) and a hard one (answer now).
+//! Time management: from limits to a soft end (start no further iteration) and a hard end (answer
+//! now).
 //!
-//! Pure arithmetic on durations handed in; nothing here looks at a clock.
+//! Pure arithmetic on durations; it reads no clock.
 
 use std::time::Duration;
 
@@ -10,9 +11,9 @@ use super::params;
 /// The two ends of a search, from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TimePlan {
-    /// What the move deserves; stretched and shrunk by [`soft_factor`].
+    /// The allotted time; scaled by [`soft_factor`].
     pub(super) soft: Option<Duration>,
-    /// What it may never exceed.
+    /// The maximum time.
     pub(super) hard: Option<Duration>,
 }
 
@@ -37,11 +38,12 @@ impl TimePlan {
         let moves = clock.moves_to_go.map_or(params::MOVES_AHEAD, |moves| {
             f64::from(moves.max(1)).min(params::MOVES_AHEAD)
         });
-        // Near the bottom of the clock more of it is kept: a machine that pauses costs no game.
+        // Near the bottom of the clock keep more of it: a machine that pauses must not lose on
+        // time.
         let filled = usable.div_duration_f64(params::SHORT_CLOCK).min(1.0);
         let increment = clock.increment.mul_f64(params::INCREMENT_SHARE * filled);
         let thrift = params::SHORT_SHARE + (1.0 - params::SHORT_SHARE) * filled;
-        // The last move before a time control may use nearly all there is.
+        // The last move before a time control may use nearly all of it.
         let share = if moves < params::LAST_MOVES {
             params::LAST_SHARE
         } else {
@@ -63,7 +65,7 @@ impl TimePlan {
     }
 }
 
-/// What the finished iterations say about the need for more time.
+/// What the finished iterations say about the time needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     /// Share of all nodes spent on the best move, 0 to 1.

@@ -1,9 +1,9 @@
-//! The transposition table: one memory for all games and threads, without locks.
+//! The transposition table: one for all games and threads, without locks.
 //!
 //! A cluster is 32 bytes: three entries of one 64-bit word each and a fourth word with their three
-//! 16-bit keys. Words are read and written with relaxed atomics, so that a torn cluster can at
-//! worst yield an entry of another position: anyone who uses a move from here validates it first.
-//! The memory comes zeroed from the system and is touched only where something is stored.
+//! 16-bit keys. Words are read and written with relaxed atomics, so a torn cluster can at worst
+//! yield an entry of another position: every move from here is validated before use. The memory
+//! comes zeroed from the system and is touched only where something is stored.
 
 #[expect(unsafe_code, reason = "memory straight from the system")]
 mod memory;
@@ -38,7 +38,7 @@ impl Bound {
         }
     }
 
-    /// Does a true score bounded like this lie outside the window, or is it known exactly?
+    /// Whether such a bound causes a cutoff in this window, or is exact.
     #[inline]
     pub(super) const fn settles(self, value: Value, alpha: Value, beta: Value) -> bool {
         match self {
@@ -50,14 +50,14 @@ impl Bound {
     }
 }
 
-/// What the table knows of a position.
+/// A stored entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Not validated: may belong to another position.
     pub(super) best: Option<Move>,
     /// Mate distances count from this position, see [`Entry::value_at`].
     pub(super) value: Value,
-    /// The static evaluation, [`NO_VALUE`] if none was made.
+    /// The static evaluation; [`NO_VALUE`] if there is none.
     pub(super) eval: Value,
     pub(super) depth: i32,
     pub(super) bound: Bound,
@@ -65,7 +65,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// The score as seen from the root, for a node `ply` below it. A mate that the fifty-move count
-    /// makes unprovable is read as a plain good score.
+    /// makes unprovable becomes a plain good score.
     #[inline]
     pub(super) fn value_at(&self, ply: usize, halfmove_clock: u32) -> Value {
         let (value, ply) = (self.value, ply as Value);
@@ -155,7 +155,7 @@ impl Word {
         self.0 == 0
     }
 
-    /// What it is worth to keep: depth, less so with every search that has passed since.
+    /// Its value for replacement: depth, minus a penalty for age.
     const fn worth(self, age: u8) -> i32 {
         let distance = (AGES + age - self.age()) % AGES;
         self.depth() - params::TT_AGE_WEIGHT * distance as i32
@@ -196,7 +196,7 @@ impl std::fmt::Debug for TranspositionTable {
 }
 
 impl TranspositionTable {
-    /// A table of `megabytes` (at least one, and no more than there are), untouched until used.
+    /// A table of `megabytes` (at least one, and no more than available), untouched until used.
     pub(super) fn new(megabytes: usize) -> TranspositionTable {
         let memory = Memory::new((megabytes.max(1) << 20) / size_of::<Cluster>());
         TranspositionTable {
@@ -205,14 +205,14 @@ impl TranspositionTable {
         }
     }
 
-    /// Forget everything, at once however large the table is. What a search that still runs stores
+    /// Clears the table, at once however large it is. Entries that a running search stores
     /// meanwhile may stay.
     pub(super) fn clear(&self) {
         self.memory.clear();
         self.age.store(0, Relaxed);
     }
 
-    /// A new search begins: what is stored from now on is younger.
+    /// Starts a new search: entries stored from now on are younger.
     pub(super) fn new_search(&self) {
         self.age.store((self.age.load(Relaxed) + 1) % AGES, Relaxed);
     }
@@ -224,7 +224,7 @@ impl TranspositionTable {
             .map(|slot| cluster.word(slot).entry())
     }
 
-    /// Remember `entry`; a missing move keeps the one known before.
+    /// Stores `entry`; a missing move keeps the known one.
     pub(super) fn store(&self, key: u64, mut entry: Entry) {
         let (cluster, age) = (self.cluster(key), self.age.load(Relaxed));
         let own = (0..ENTRIES).find(|&slot| cluster.key(slot) == key as u16);
@@ -244,7 +244,7 @@ impl TranspositionTable {
         cluster.set(slot, key as u16, Word::new(&entry, age));
     }
 
-    /// Ask the processor to fetch what [`TranspositionTable::probe`] will read.
+    /// Prefetches what [`TranspositionTable::probe`] will read.
     #[inline]
     #[expect(unsafe_code, reason = "a prefetch is an intrinsic")]
     pub(super) fn prefetch(&self, key: u64) {
@@ -259,7 +259,7 @@ impl TranspositionTable {
         let _ = key;
     }
 
-    /// Thousandths of a sample that were written by the present search.
+    /// Permille of a sample that the current search has written.
     pub(super) fn fullness(&self) -> u32 {
         let age = self.age.load(Relaxed);
         let sample = &self.memory.clusters()[..self.memory.clusters().len().min(1000)];

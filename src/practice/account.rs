@@ -1,4 +1,4 @@
-//! Accounts, and the tokens that speak for them.
+//! Accounts and their tokens.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::rating::Rating;
 use super::time::{Millis, Timing, Window};
 use super::wire::Counts;
 
-/// What an account is.
+/// The kind of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountKind {
     Bot,
@@ -27,26 +27,26 @@ pub(crate) struct Account {
     pub(crate) rating: Rating,
     pub(crate) created: Millis,
     pub(crate) counts: Counts,
-    /// Whether it lets its opponents take moves back.
+    /// Whether opponents may take moves back.
     pub(crate) takebacks: bool,
-    /// Closed, by itself or by the moderators.
+    /// Closed, by its owner or by moderators.
     pub(crate) closed: bool,
-    /// Marked for breaking the terms of service.
+    /// Flagged for a terms of service violation.
     pub(crate) marked: bool,
-    /// Lives inside the server, so it is always there.
+    /// Runs inside the server, so it is always present.
     pub(crate) task: bool,
     /// The teams that it is a member of.
     pub(crate) teams: BTreeSet<String>,
     pub(super) event_streams: u32,
     pub(super) seen: Millis,
     pub(super) profile_calls: Window,
-    /// Games against other bots in a day, where the server counts them.
+    /// Games against other bots in a day, if the server limits them.
     pub(super) bot_games: Option<Window>,
-    /// Credits for challenges, of the minute and of the day, where the server counts them.
+    /// Challenge credits per minute and per day, if the server limits them.
     pub(super) credits: Option<[Window; 2]>,
     /// Calls that join an arena.
     pub(super) joins: Window,
-    /// Arenas joined that it was not in, of the hour and of the day.
+    /// New arenas joined per hour and per day.
     pub(super) first_joins: [Window; 2],
 }
 
@@ -91,7 +91,7 @@ impl Account {
         )
     }
 
-    /// Whether it is there now, or was within `grace`.
+    /// Whether it is online now, or was within `grace`.
     pub(crate) fn is_online(&self, grace: Duration, now: Millis) -> bool {
         self.task || self.event_streams > 0 || (self.seen.0 > 0 && now - self.seen < grace)
     }
@@ -114,7 +114,7 @@ pub(crate) struct Grant {
     pub(crate) user: String,
     pub(crate) scopes: Vec<String>,
     pub(super) stream_openings: Window,
-    /// Not known for a while.
+    /// Temporarily unknown to the server.
     pub(super) suspended: bool,
 }
 
@@ -137,7 +137,7 @@ impl Grant {
     }
 }
 
-/// Whether Lichess would take this for the name of an account.
+/// Whether Lichess accepts this as an account name.
 pub(crate) fn is_name(name: &str) -> bool {
     (2..=30).contains(&name.len())
         && name

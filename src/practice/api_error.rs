@@ -26,13 +26,13 @@ impl ApiError {
         Self::text(404, "Not found")
     }
 
-    /// A field that does not hold what it must: `error` is an object, and repeated at the top.
+    /// An invalid field: `error` is an object, and repeated at the top level.
     pub(crate) fn form(field: &str, complaint: &str) -> Self {
         let body = json!({ field: [complaint], "error": { field: [complaint] } });
         Self { status: 400, body }
     }
 
-    /// A limit that says how long it lasts.
+    /// A rate limit that states how long it lasts.
     pub(crate) fn limit(status: u16, text: &str, key: &str, wait: Duration) -> Self {
         let ratelimit = json!({ "key": key, "seconds": wait.as_secs().max(1) });
         Self {

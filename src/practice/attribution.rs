@@ -1,5 +1,5 @@
-//! Whose fault the end of a game was. Strict on purpose: whatever goes wrong is the client's
-//! doing, unless the server served no one for all of the time that was left.
+//! Which side caused a bad end of a game. Strict on purpose: it is the client's fault unless the
+//! server refused all service during the whole remaining time.
 
 use std::fmt;
 
@@ -13,21 +13,21 @@ use super::traffic_log::GameTrace;
 /// The cause of a bad end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Attribution {
-    /// No one: it was played to its end.
+    /// No bad end: it was played to its end.
     #[default]
     Nobody,
     /// The opponent did not play.
     Opponent,
-    /// The server served no one for all of the time that was left.
+    /// The server refused all service during the whole remaining time.
     Server(&'static str),
-    /// The machine stood still for longer than the client may be away, until just before the end:
-    /// measured by a thread of its own, counted apart, and asked for nowhere else than here.
+    /// The machine stalled for longer than the client may be away, until just before the end. A
+    /// separate thread measures stalls, and only this attribution uses them.
     Machine(&'static str),
     Client(&'static str),
 }
 
 impl Attribution {
-    /// Whether the client did something wrong.
+    /// Whether the client is at fault.
     pub fn is_ours(&self) -> bool {
         matches!(self, Self::Client(_))
     }
@@ -49,10 +49,10 @@ impl fmt::Display for Attribution {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndContext {
     pub(crate) behavior: OpponentBehavior,
-    /// The server served no one from the beginning of the last turn to the end.
+    /// The server refused all service from the beginning of the last turn to the end.
     pub(crate) refused_throughout: bool,
-    /// The machine stood still for all of the time that the client may be away, and after that the
-    /// client did not have as much again.
+    /// The machine stalled for the whole time that the client may be away, and the client did not
+    /// have as much time again afterwards.
     pub(crate) stalled: bool,
 }
 

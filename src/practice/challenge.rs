@@ -1,11 +1,11 @@
-//! A challenge and the ways it can go; and the reasons for which one is declined.
+//! A challenge, its states, and the reasons for declining one.
 
 use super::game_settings::{ColorWish, GameSettings};
 use super::time::Millis;
 use super::wire::Variant;
 use crate::rules::Color;
 
-/// What a challenger asks for, already checked.
+/// The terms of a challenge, already checked.
 #[derive(Clone, Debug)]
 pub(crate) struct ChallengeRequest {
     pub(crate) settings: GameSettings,
@@ -15,11 +15,11 @@ pub(crate) struct ChallengeRequest {
     pub(crate) rematch_of: Option<String>,
 }
 
-/// How a challenge stands.
+/// The state of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChallengeState {
     Created,
-    /// No one keeps it alive; it can still be accepted.
+    /// No stream keeps it alive; it can still be accepted.
     Offline,
     Canceled,
     Declined(Reason),
@@ -48,11 +48,11 @@ pub(crate) struct ServerChallenge {
     pub(crate) challenger: String,
     pub(crate) dest: String,
     pub(crate) request: ChallengeRequest,
-    /// The challenger's colour, drawn if need be.
+    /// The challenger's colour, drawn at random if requested.
     pub(crate) color: Color,
     pub(crate) status: ChallengeState,
     pub(crate) created: Millis,
-    /// When someone last kept it alive.
+    /// When it was last kept alive.
     pub(crate) seen: Millis,
     /// Streams that keep it alive now.
     pub(crate) keepers: u32,
@@ -70,7 +70,7 @@ impl ServerChallenge {
 pub(crate) struct Reason {
     /// The key in lower case, as the other side receives it.
     pub(crate) key: &'static str,
-    /// What it says to people.
+    /// Its text for people.
     pub(crate) text: &'static str,
 }
 
@@ -122,7 +122,7 @@ const REASONS: [Reason; 11] = [
 ];
 
 impl Reason {
-    /// The reason of that key in any letter case; unknown keys are generic.
+    /// The reason with that key in any letter case; unknown keys are generic.
     pub(crate) fn of(key: &str) -> Self {
         let key = key.to_lowercase();
         REASONS

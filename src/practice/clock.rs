@@ -1,6 +1,6 @@
 //! The chess clock: pure, every call passes the time.
 //!
-//! It never decides the result: it computes how much is left and when a flag falls.
+//! It computes the remaining time and when a flag falls; it never decides the result.
 
 use std::time::Duration;
 
@@ -18,15 +18,16 @@ const DAY: i64 = 86_400_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
     time: TimeControl,
-    /// How many times as fast as real seconds its seconds are.
+    /// Speed of the clock relative to real time.
     speed: i64,
-    /// Milliseconds left at the moment the running side's clock was started.
+    /// Milliseconds left when the running side's clock was started.
     left: [i64; 2],
     running: Option<(Color, Millis)>,
 }
 
 impl Clock {
-    /// A clock that stands until both sides have moved. A correspondence clock runs from the start.
+    /// A clock that stands still until both sides have moved. A correspondence clock runs from the
+    /// start.
     pub(crate) fn new(time: TimeControl, now: Millis) -> Self {
         let start = match time {
             TimeControl::Clock {
@@ -47,7 +48,7 @@ impl Clock {
         }
     }
 
-    /// A clock of which a second takes less than one: for games in a hurry, from their start.
+    /// A clock that runs this many times as fast from the start.
     pub(crate) fn faster(mut self, speed: u32) -> Self {
         self.speed = i64::from(speed.max(1));
         if matches!(self.time, TimeControl::Clock { .. }) {
@@ -80,7 +81,7 @@ impl Clock {
         Some(Millis(since.0.saturating_add(left)))
     }
 
-    /// The side whose time is used up.
+    /// The side without time left.
     pub(crate) fn flagged(&self, now: Millis) -> Option<Color> {
         let (side, _) = self.running?;
         (self.balance(side, now) <= 0).then_some(side)
@@ -104,7 +105,7 @@ impl Clock {
         }
     }
 
-    /// A takeback gives the move to `side`; no one gets time back.
+    /// A takeback returns the move to `side`; no time is returned.
     pub(crate) fn take_back(&mut self, side: Color, plies: usize, now: Millis) {
         for color in Color::ALL {
             self.left[color.index()] = self.balance(color, now);
@@ -117,7 +118,7 @@ impl Clock {
         self.running = runs.then_some((side, now));
     }
 
-    /// Stops for good with the time left now.
+    /// Stops for good with the current time left.
     pub(crate) fn stop(&mut self, now: Millis) {
         for color in Color::ALL {
             self.left[color.index()] = self.balance(color, now).max(0);
@@ -132,7 +133,7 @@ impl Clock {
         }
     }
 
-    /// Gives both sides more, as the server does when it was away.
+    /// Gives both sides more time, as the server does after an outage.
     pub(crate) fn jump(&mut self, by: Duration) {
         if matches!(self.time, TimeControl::Clock { .. }) {
             self.left = self.left.map(|left| left + by.as_millis() as i64);

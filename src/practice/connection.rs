@@ -1,6 +1,5 @@
-//! Accepted connections that can be cut: what the server has not yet written is lost, and the
-//! client sees a reset. A closed gate cuts all of them and lets no one in. Cutting exists for the
-//! faults alone.
+//! Accepted connections that faults can cut: unwritten data is lost, and the client sees a reset.
+//! While closed, the limit cuts all connections and accepts none.
 
 use std::io;
 use std::net::SocketAddr;
@@ -35,7 +34,7 @@ impl Listener for Acceptor {
                     let _ = stream.set_zero_linger();
                 }
                 Ok((stream, address)) => {
-                    // A move is one small packet; waiting for more would cost it 40 ms.
+                    // A move is one small packet; waiting for more data would cost it 40 ms.
                     let _ = stream.set_nodelay(true);
                     let killer = self.gate.enter();
                     return (Connection { stream, killer }, address);
@@ -78,7 +77,7 @@ impl ConnectionLimit {
         killer
     }
 
-    /// Cuts every connection and lets no one in.
+    /// Cuts every connection and accepts no new ones.
     pub(super) fn close(&self) {
         self.closed.send_replace(true);
         let inside =
@@ -88,7 +87,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// Lets everyone in again.
+    /// Accepts connections again.
     pub(super) fn open(&self) {
         self.closed.send_replace(false);
     }
@@ -97,9 +96,9 @@ impl ConnectionLimit {
         *self.closed.borrow()
     }
 
-    /// Until someone is let in again.
+    /// Waits until connections are accepted again.
     pub(super) async fn opened(&self) {
-        // The sender lives as long as this is asked.
+        // The sender lives as long as the receiver is used.
         let _ = self.closed.subscribe().wait_for(|closed| !closed).await;
     }
 }

@@ -10,7 +10,7 @@ use super::game_settings::Status;
 pub enum Event {
     /// A challenge was sent.
     Challenged {
-        /// The id of the challenge, and of the game if it comes to one.
+        /// The id of the challenge, and of the game it may become.
         game: String,
         by: String,
         to: String,
@@ -22,7 +22,7 @@ pub enum Event {
         /// The key of the reason.
         reason: String,
     },
-    /// A challenge was taken back.
+    /// A challenge was withdrawn.
     Canceled {
         /// The id of the challenge.
         game: String,
@@ -34,13 +34,13 @@ pub enum Event {
         black: String,
         time: String,
     },
-    /// Someone came into an arena.
+    /// An account joined an arena.
     Entered {
         /// The id of the arena.
         arena: String,
         name: String,
     },
-    /// Someone left an arena, or was put out.
+    /// An account left an arena, or was removed.
     Withdrew {
         /// The id of the arena.
         arena: String,

@@ -1,5 +1,5 @@
-//! On what terms a game is played: time control, speed, rated or not, and the names Lichess gives
-//! to the ways a game can stand or end.
+//! The terms of a game: time control, speed, rated or casual, and the names Lichess gives to game
+//! states.
 
 use serde::{Serialize, Serializer};
 
@@ -8,14 +8,14 @@ use crate::rules::Color;
 /// How time is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeControl {
-    /// A clock for the game: seconds to start with and seconds added for each move.
+    /// A clock: initial seconds and increment.
     Clock {
         /// Seconds at the start.
         limit: u32,
         /// Seconds added after a move.
         increment: u32,
     },
-    /// So many days for each move.
+    /// Days per move.
     Correspondence {
         /// Days for each move.
         days: u32,
@@ -28,13 +28,13 @@ pub enum TimeControl {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Speed {
-    /// Under 30 s: not for bots.
+    /// Under 30 s: closed to bots.
     UltraBullet,
     Bullet,
     Blitz,
     Rapid,
     Classical,
-    /// Anything longer, and whatever has no clock.
+    /// Longer, or without a clock.
     Correspondence,
 }
 
@@ -49,7 +49,7 @@ impl TimeControl {
         control.is_offered().then_some(control)
     }
 
-    /// Whether a challenge may ask for it.
+    /// Whether a challenge may request it.
     pub fn is_offered(self) -> bool {
         match self {
             Self::Clock { limit, increment } => {
@@ -89,7 +89,7 @@ impl TimeControl {
         }
     }
 
-    /// How the website writes it, "3+2".
+    /// As the website writes it, "3+2".
     pub fn show(self) -> String {
         match self {
             Self::Clock { limit, increment } => format!("{}+{increment}", minutes(limit)),
@@ -109,17 +109,17 @@ fn minutes(limit: u32) -> String {
     }
 }
 
-/// What becomes of a wish for a rated game.
+/// What becomes of a request for a rated game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RatedCheck {
     Yes,
-    /// It becomes casual and no one says so.
+    /// It silently becomes casual.
     SilentlyCasual,
     /// The challenge is refused.
     Refused,
 }
 
-/// What two players agreed on.
+/// The terms of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameSettings {
     /// How time is kept.
@@ -139,7 +139,7 @@ pub enum ColorWish {
 }
 
 impl ColorWish {
-    /// Reads the word of the API.
+    /// Parses the word of the API.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "white" => Some(Self::White),
@@ -149,7 +149,7 @@ impl ColorWish {
         }
     }
 
-    /// The colour wished for, or the one drawn.
+    /// The requested colour, or the one drawn.
     pub fn resolve(self, drawn: Color) -> Color {
         match self {
             Self::White => Color::White,
@@ -168,11 +168,11 @@ impl From<Color> for ColorWish {
     }
 }
 
-/// How a game stands. Everything but [`Status::Started`] is an end.
+/// The state of a game. Everything but [`Status::Started`] is an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Status {
     Started,
-    /// Given up before both had moved; counts for nothing.
+    /// Aborted before both had moved; counts for nothing.
     Aborted,
     Mate,
     Resign,
@@ -180,10 +180,10 @@ pub enum Status {
     Stalemate,
     /// A player left and the other claimed.
     Timeout,
-    /// Agreed, repeated, fifty moves, dead position or too long.
+    /// Agreement, repetition, fifty moves, dead position or ply cap.
     Draw,
     Outoftime,
-    /// A first move that an arena waits for did not come in time.
+    /// A first move in an arena did not come in time.
     NoStart,
     /// A draw was offered to a bare king.
     InsufficientMaterialClaim,

@@ -1,5 +1,5 @@
-//! What one open stream still has to send: a short queue that drops its oldest line when the reader
-//! is slow, as Lichess does without a word.
+//! The lines that an open stream still has to send: a short queue that drops its oldest line when
+//! the reader is slow, silently, as Lichess does.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,17 +32,17 @@ pub(crate) enum OutboxItem {
     Mess(StreamFault),
 }
 
-/// How a stream comes to its end.
+/// How a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
-    /// Cleanly, after the items already queued.
+    /// Cleanly, after the queued items.
     Closed,
-    /// At once, as when a connection breaks.
+    /// At once, like a broken connection.
     Broken,
 }
 
 impl Outbox {
-    /// An outbox that already holds `lines`: only the last of them, if there are too many.
+    /// An outbox with these lines: only the last of them, if there are too many.
     pub(crate) fn holding(mut lines: Vec<String>) -> Self {
         lines.drain(..lines.len().saturating_sub(ROOM));
         let queue = OutboxQueue {
@@ -63,7 +63,7 @@ impl Outbox {
         self.post(OutboxItem::Line(line));
     }
 
-    /// Something goes wrong after what lies in it.
+    /// Queues a fault.
     pub(crate) fn stream_fault(&self, stream_fault: StreamFault) {
         self.post(OutboxItem::Mess(stream_fault));
     }
@@ -81,19 +81,19 @@ impl Outbox {
         self.news.notify_one();
     }
 
-    /// Nothing comes after what lies in it.
+    /// Ends the stream after the queued items.
     pub(crate) fn close(&self) {
         self.lock().end.get_or_insert(StreamEnd::Closed);
         self.news.notify_one();
     }
 
-    /// The connection is to break.
+    /// Breaks the connection.
     pub(crate) fn break_off(&self) {
         self.lock().end = Some(StreamEnd::Broken);
         self.news.notify_one();
     }
 
-    /// The next thing in it, or how the stream ends. Has one reader.
+    /// The next item, or how the stream ends. Has one reader.
     pub(crate) async fn next(&self) -> Result<OutboxItem, StreamEnd> {
         loop {
             {

@@ -1,6 +1,6 @@
-//! Ratings after Glicko: a number, how sure it is, and what one game changes.
+//! Ratings by Glicko: number, deviation, and the change by one game.
 
-/// What the server knows of an account's strength.
+/// An account's rating.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
     value: f64,
@@ -9,7 +9,7 @@ pub struct Rating {
     progress: i32,
 }
 
-/// What came of a game for one side.
+/// The result of a game for one side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Score {
     Win,
@@ -19,7 +19,7 @@ pub(crate) enum Score {
 
 const MOST_DEVIATION: f64 = 350.0;
 const LEAST_DEVIATION: f64 = 45.0;
-/// A rating less sure than this is provisional.
+/// A rating with a larger deviation is provisional.
 const PROVISIONAL: f64 = 110.0;
 
 impl Default for Rating {
@@ -34,7 +34,7 @@ impl Default for Rating {
 }
 
 impl Rating {
-    /// A rating that is already known well.
+    /// An established rating.
     pub fn settled(value: u32) -> Self {
         Self {
             value: f64::from(value),
@@ -48,27 +48,27 @@ impl Rating {
         self.value.round() as i32
     }
 
-    /// How unsure it is, in points.
+    /// Its deviation, in points.
     pub fn deviation(&self) -> u32 {
         self.deviation.round() as u32
     }
 
-    /// Rated games behind it.
+    /// Number of rated games.
     pub fn games(&self) -> u32 {
         self.games
     }
 
-    /// What the last rated game changed.
+    /// The change by the last rated game.
     pub fn progress(&self) -> i32 {
         self.progress
     }
 
-    /// Whether it is still a guess.
+    /// Whether it is provisional.
     pub fn is_provisional(&self) -> bool {
         self.deviation > PROVISIONAL
     }
 
-    /// The rating after one game against `other`; the difference is of the numbers shown.
+    /// The rating after one game against `other`; the difference is of the displayed numbers.
     pub(crate) fn after(&self, other: &Self, score: Score) -> (Self, i32) {
         let scale = std::f64::consts::LN_10 / 400.0;
         let damp = |deviation: f64| {

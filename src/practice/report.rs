@@ -1,4 +1,4 @@
-//! What came of a schedule, and whether the bot behaved.
+//! The result of a schedule, and whether the bot made mistakes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,13 +10,13 @@ use super::game::ServerGame;
 use super::game_settings::Status;
 use super::traffic_log::GameTrace;
 
-/// One game, seen from the bot.
+/// One game, from the bot's side.
 #[derive(Clone, Debug)]
 pub struct GameReport {
     /// The index in the schedule, from zero.
     pub number: usize,
     pub id: String,
-    /// The arena that it belonged to.
+    /// The arena of the game.
     pub arena: Option<String>,
     /// The opponent of the bot.
     pub partner: String,
@@ -26,26 +26,26 @@ pub struct GameReport {
     pub plies: usize,
     /// Illegal moves that the bot posted.
     pub illegal: u32,
-    /// Moves that the bot posted when it was not its turn, or that stood on the board already.
+    /// Moves that the bot posted out of turn, or that were on the board already.
     pub out_of_turn: u32,
     /// Requests of the bot that belong to this game.
     pub calls: u32,
-    /// Whose fault the end was.
+    /// Which side caused the end.
     pub attribution: Attribution,
-    /// The trace, if the bot is at fault: one line for each event, milliseconds first.
+    /// The trace, if the bot is at fault: one line per event, milliseconds first.
     pub trace: Vec<String>,
 }
 
 /// All games of a schedule.
 #[derive(Clone, Debug, Default)]
 pub struct ScheduleReport {
-    /// How many were to be played.
+    /// Number of games scheduled.
     pub asked: usize,
     pub games: Vec<GameReport>,
 }
 
 impl GameReport {
-    /// What came of a game with the bot on `side`.
+    /// The report of a game with the bot on `side`.
     pub(super) fn of(
         game: &ServerGame,
         side: Color,
@@ -85,7 +85,7 @@ impl GameReport {
         self.winner == Some(!self.color)
     }
 
-    /// Whether the bot played it to an end by its own moves.
+    /// Whether the bot played it to a regular end.
     pub fn is_clean(&self) -> bool {
         self.attribution == Attribution::Nobody
     }
@@ -106,12 +106,12 @@ impl ScheduleReport {
         self.count(GameReport::is_lost)
     }
 
-    /// Games without a winner that were played.
+    /// Games played without a winner.
     pub fn drawn(&self) -> usize {
         self.count(|game| game.winner.is_none() && game.status != Status::Aborted)
     }
 
-    /// Whether every game was played, and to its end: nothing illegal, lost on time or abandoned.
+    /// Whether every game was played to its end: no illegal move, no loss on time, none abandoned.
     pub fn is_clean(&self) -> bool {
         self.games.len() == self.asked && self.games.iter().all(GameReport::is_clean)
     }

@@ -1,4 +1,5 @@
-//! Games arranged between the bot and the partners: so many, so many at a time, each to its end.
+//! Schedules games between the bot and sparring bots: how many, how many at a time, each to its
+//! end.
 
 use std::time::Duration;
 
@@ -13,10 +14,10 @@ use super::server::ServerHandle;
 use super::sparring_bot::{Partner, SparringBotSpec};
 use super::wire::Variant;
 
-/// A bot that is busy is asked again after this.
+/// Pause before challenging a busy bot again.
 const ASK_AGAIN: Duration = Duration::from_millis(200);
 
-/// A bot that neither accepts nor declines is given up after this, and so is one that stays away.
+/// Time after which a bot that does not answer, or stays offline, is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A schedule of games.
@@ -25,15 +26,15 @@ pub struct Schedule {
     pub games: usize,
     /// How many at a time.
     pub concurrency: usize,
-    /// The partners, in turn.
+    /// The sparring bots, in turn.
     pub partners: Vec<Partner>,
-    /// Whether they play under accounts of people.
+    /// Whether they play under human accounts.
     pub people: bool,
     pub time: TimeControl,
     pub rated: bool,
     /// From the end of a game to the next one.
     pub pause: Duration,
-    /// How long a partner waits before each move.
+    /// Delay of a sparring bot before each move.
     pub pace: Duration,
 }
 
@@ -56,8 +57,8 @@ impl Default for Schedule {
 }
 
 impl ServerHandle {
-    /// Plays a schedule against the account `bot`, which must be connected soon; comes back when
-    /// all is played, or when `stop` is cancelled and the games under way are over.
+    /// Plays a schedule against the account `bot`, which must connect soon. Returns when all games
+    /// are played, or when `stop` is cancelled and the games in progress are over.
     pub async fn play(
         &self,
         bot: &str,
@@ -142,7 +143,7 @@ impl ServerHandle {
         played
     }
 
-    /// One game, from the challenge to its end; nothing when the bot did not take it.
+    /// One game, from the challenge to its end; none if the bot did not accept.
     async fn one_game(
         &self,
         bot: &str,
@@ -158,7 +159,7 @@ impl ServerHandle {
                     .shared
                     .with(|state, now| state.challenge(&user, bot, request.clone(), now))
                     .ok()?;
-                // Without an answer the partner cancels and challenges again, as people do.
+                // Without an answer the sparring bot cancels and challenges again, as people do.
                 let answer = self.is_accepted(&user, &id);
                 let patience = self.shared.timing.challenge_offline;
                 match tokio::time::timeout(patience, answer).await {
@@ -193,7 +194,7 @@ impl ServerHandle {
         }
     }
 
-    /// Whether the challenge became a game; nothing when the server has ended.
+    /// Whether the challenge became a game; `None` if the server has ended.
     async fn is_accepted(&self, user: &str, id: &str) -> Option<bool> {
         let mut changes = self.shared.watch(id);
         loop {

@@ -1,4 +1,4 @@
-//! The server as a whole: started with options, held by a handle.
+//! The server: started with options, controlled by a handle.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,23 +27,23 @@ use super::state::{ServerRules, ServerState};
 use super::time::Timing;
 use super::traffic_log::Traffic;
 
-/// The scopes of a token that is to do all that a bot can do.
+/// The scopes of a token with all rights of a bot.
 pub const ALL_SCOPES: [&str; 3] = ["bot:play", "challenge:read", "challenge:write"];
 
-/// How long open connections may take to end when the server does.
+/// How long open connections may take to close at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How to start a server.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The address to listen on: the loopback by default; port 0 takes a free one.
+    /// The address to listen on: the loopback by default; port 0 takes a free port.
     pub listen: SocketAddr,
     pub timing: Timing,
-    /// Limits that a practice ground may do without.
+    /// Limits that a practice server may switch off.
     pub rules: ServerRules,
-    /// The account that visitors of the page play.
+    /// The account that visitors of the page play against.
     pub bot: Option<String>,
-    /// Where chance starts: colours, ids, partners.
+    /// Random seed: colours, ids, sparring bots.
     pub seed: u64,
 }
 
@@ -119,26 +119,26 @@ impl ServerHandle {
         self.address
     }
 
-    /// Where a client finds it.
+    /// The URL of the server.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Opens a bot account and gives back a token for it with every scope.
+    /// Opens a bot account and returns a token for it with every scope.
     ///
-    /// Nothing comes back for a name that Lichess would not allow.
+    /// `None` if Lichess would not allow the name.
     pub fn open_bot(&self, name: &str) -> Option<String> {
         self.open(name, AccountKind::Bot, &ALL_SCOPES)
     }
 
-    /// Opens an account of any kind and gives back a token for it with these scopes.
+    /// Opens an account of any kind and returns a token for it with these scopes.
     pub fn open(&self, name: &str, kind: AccountKind, scopes: &[&str]) -> Option<String> {
         let token = self.shared.with(|state, _| state.new_token());
         self.open_with_token(name, kind, scopes, &token)?;
         Some(token)
     }
 
-    /// Opens an account that a fixed token speaks for.
+    /// Opens an account with a given token.
     pub fn open_with_token(
         &self,
         name: &str,
@@ -162,7 +162,7 @@ impl ServerHandle {
         });
     }
 
-    /// Closes an account, or opens it again.
+    /// Closes or reopens an account.
     pub fn close_account(&self, name: &str, closed: bool) {
         self.shared.with(|state, _| {
             if let Some(account) = state.account_mut(&name.to_lowercase()) {
@@ -171,7 +171,7 @@ impl ServerHandle {
         });
     }
 
-    /// Marks an account for breaking the terms of service, or takes the mark away.
+    /// Flags an account for a terms of service violation, or removes the flag.
     pub fn mark_account(&self, name: &str, marked: bool) {
         self.shared.with(|state, _| {
             if let Some(account) = state.account_mut(&name.to_lowercase()) {
@@ -180,14 +180,13 @@ impl ServerHandle {
         });
     }
 
-    /// Makes a game of a challenge that was cancelled, as when its acceptance and its cancellation
-    /// cross.
+    /// Starts the game of a cancelled challenge, as when acceptance and cancellation cross.
     pub fn begin_cancelled(&self, challenge: &str) {
         self.shared
             .with(|state, now| state.begin_cancelled(challenge, now));
     }
 
-    /// Lets an account allow its opponents to take moves back, or not.
+    /// Sets whether an account lets its opponents take moves back.
     pub fn allow_takebacks(&self, name: &str, allowed: bool) {
         self.shared.with(|state, _| {
             if let Some(account) = state.account_mut(&name.to_lowercase()) {
@@ -196,7 +195,7 @@ impl ServerHandle {
         });
     }
 
-    /// Gives the opponent of `name` more time in a game, as a player on the website may.
+    /// Gives the opponent of `name` more time, as a player on the website can.
     pub fn give_time(&self, name: &str, game: &str, seconds: u32) {
         self.shared.with(|state, now| {
             let user = name.to_lowercase();
@@ -210,8 +209,8 @@ impl ServerHandle {
         });
     }
 
-    /// Opens an account for a partner, which from then on accepts what it can play; gives back its
-    /// name. A partner that is there already stays.
+    /// Opens an account for a sparring bot, which then accepts what it can play; returns its name.
+    /// An existing one stays.
     pub fn add_sparring_bot(&self, partner: Partner, pace: Duration) -> &'static str {
         let invitation = SparringBotSpec {
             pace,
@@ -241,22 +240,22 @@ impl ServerHandle {
         self.shared.trigger(game, injection);
     }
 
-    /// What the client asked so far, and how long it was without its streams.
+    /// The client's calls so far, and how long it was without its streams.
     pub fn traffic(&self) -> Traffic {
         self.shared.log.traffic()
     }
 
-    /// The reports of games that are over and that no schedule has taken, each given once.
+    /// Reports of finished games that no schedule has taken, each returned once.
     pub fn take_reports(&self) -> Vec<GameReport> {
         self.shared.take_reports()
     }
 
-    /// What happens from now on.
+    /// All later events.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.shared.news()
     }
 
-    /// Ends every stream, stops listening, and comes back when nothing runs any more.
+    /// Ends every stream, stops listening, and returns when nothing runs any more.
     pub async fn shutdown(mut self) {
         self.shared.close_all();
         self.stop.cancel();

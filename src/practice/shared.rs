@@ -1,8 +1,8 @@
-//! The server state with its open streams behind one lock, a watch on the wall, and the task that does
-//! what is due.
+//! The server state with its open streams behind one lock, the server's clock, and the task that
+//! runs its timers.
 //!
-//! The lock is never held across an await; whatever is done under it goes out in the same order to
-//! everyone.
+//! The lock is never held across an await; everything done under it reaches all readers in the same
+//! order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ use super::time::{Millis, Timing};
 use super::traffic_log::TrafficLog;
 use super::wire::GameLine;
 
-/// What all requests and partners share.
+/// Shared by all requests and sparring bots.
 #[derive(Debug)]
 pub(crate) struct SharedServer {
     inner: Mutex<Inner>,
@@ -39,10 +39,10 @@ pub(crate) struct SharedServer {
     pub(crate) faults: Faults,
     pub(crate) log: TrafficLog,
     pub(super) gate: Arc<ConnectionLimit>,
-    /// The end of everything that lives here.
+    /// Cancelled when the server ends.
     pub(super) stop: CancellationToken,
     injection_sender: UnboundedSender<ScheduledInjection>,
-    /// What came of the games with a client in them, until someone takes it.
+    /// Reports of games with a client, until a caller takes them.
     reports: Mutex<VecDeque<GameReport>>,
 }
 
@@ -92,7 +92,7 @@ impl SharedServer {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something in the server state and hands out what came of it.
+    /// Changes the server state and delivers the resulting events.
     pub(crate) fn with<T>(&self, action: impl FnOnce(&mut ServerState, Millis) -> T) -> T {
         let now = self.now();
         let mut inner = self.lock();
@@ -103,7 +103,7 @@ impl SharedServer {
         result
     }
 
-    /// Looks at the server state without changing it.
+    /// Reads the server state.
     pub(crate) fn see<T>(&self, look: impl FnOnce(&ServerState, Millis) -> T) -> T {
         look(&self.lock().state, self.now())
     }
@@ -122,7 +122,7 @@ impl SharedServer {
         Ok(inner.streams.open_events(token, lines))
     }
 
-    /// Opens the stream of a game; a finished game is told whole and ends at once.
+    /// Opens the stream of a game; that of a finished game states it completely and ends at once.
     pub(crate) fn open_game(&self, key: GameStreamKey) -> Result<Arc<Outbox>, ApiError> {
         let now = self.now();
         let mut inner = self.lock();
@@ -151,7 +151,7 @@ impl SharedServer {
         Ok(outbox)
     }
 
-    /// Keeps a challenge alive while the stream that this opens is read.
+    /// Keeps a challenge alive while this stream is read.
     pub(crate) fn open_challenge(&self, id: &str, first: String) -> Arc<Outbox> {
         let mut inner = self.lock();
         inner.state.keep_challenge(id);
@@ -183,7 +183,7 @@ impl SharedServer {
         self.lock().streams.break_all();
     }
 
-    /// When something is due; nothing is while the server is away.
+    /// When the next timer is due; `None` while the server is down.
     fn next_due(&self) -> Option<Millis> {
         if self.gate.is_closed() {
             return None;
@@ -191,7 +191,7 @@ impl SharedServer {
         self.lock().state.next_due()
     }
 
-    /// Something may be due that was not.
+    /// Wakes the timer task: a timer may be due earlier.
     pub(super) fn wake_timer(&self) {
         self.due_changed.notify_one();
     }
@@ -215,7 +215,7 @@ impl SharedServer {
         }
     }
 
-    /// Injects what is due in a game now, before anything else goes out.
+    /// Injects the faults that are due in a game, before anything else goes out.
     fn inject_due(&self, inner: &mut Inner, game: &str, moment: GameProgress) {
         for injection in self.faults.due(game, moment.phase, moment.ply) {
             self.inject(inner, game, injection);
@@ -238,7 +238,7 @@ impl SharedServer {
                 inner.streams.stream_fault(game, channel, &stream_fault);
             }
             injection @ Injection::World(_) => {
-                self.schedule_injection(game, injection, Duration::ZERO)
+                self.schedule_injection(game, injection, Duration::ZERO);
             }
         }
     }
@@ -255,7 +255,7 @@ impl SharedServer {
             injection,
             after,
         };
-        // The server is ending, and no one carries anything out any more.
+        // If the server is ending, nothing runs injections any more.
         let _ = self.injection_sender.send(schedule_injection);
     }
 
@@ -268,7 +268,7 @@ impl SharedServer {
         };
         let game = &entry.game;
         let ply = game.plies();
-        // Its last move again is what a client sends that never heard of its arrival.
+        // A client that never got a reply repeats its last move.
         let again = game.record().iter().rev().nth(1);
         let again = again.is_some_and(|played| played.uci == uci || played.stream_uci == uci);
         let turn = ServerState::client_side(game) == Some(game.turn());
@@ -280,7 +280,7 @@ impl SharedServer {
         }
     }
 
-    /// The game is over: what came of it, and the end of its faults.
+    /// The game is over: files its report and ends its faults.
     fn file_report(&self, inner: &Inner, game: &str, now: Millis) {
         let behavior = self.faults.behavior(game);
         self.faults.forget(game);
@@ -311,12 +311,12 @@ impl SharedServer {
         self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The reports of finished games since the last time someone took them.
+    /// The reports of games that finished since the last call.
     pub(super) fn take_reports(&self) -> Vec<GameReport> {
         self.lock_reports().drain(..).collect()
     }
 
-    /// The same, of the games of one arena; the others stay.
+    /// The same for the games of one arena; the others stay.
     pub(super) fn take_reports_of(&self, arena: &str) -> Vec<GameReport> {
         let mut reports = self.lock_reports();
         let all = std::mem::take(&mut *reports);
@@ -334,7 +334,7 @@ impl SharedServer {
     }
 }
 
-/// Wakes the server state whenever something is due, for ever.
+/// Runs the timers of the server state, for ever.
 pub(crate) async fn run_timer(shared: Arc<SharedServer>) {
     loop {
         let wait = shared

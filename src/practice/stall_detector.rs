@@ -1,7 +1,7 @@
-//! Whether the machine stands still: a thread that sleeps and looks how much too late it wakes.
+//! Detects stalls of the machine: a thread sleeps and measures how late it wakes.
 //!
-//! A thread of its own, so that a runtime which the program itself holds up is not mistaken for a
-//! machine that stands still. It changes nothing and blames no one; it writes down what it sees.
+//! It is a thread of its own, so that a runtime blocked by the program itself does not count as a
+//! stalled machine. It only records stalls.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};

@@ -12,7 +12,7 @@ use super::event::Event;
 use super::outbox::Outbox;
 use super::state::{OutgoingEvent, ServerState};
 
-/// Which game stream replaces which: same game, same side, same program.
+/// The key by which a game stream replaces an earlier one: game, side and program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct GameStreamKey {
     pub(crate) game: String,
@@ -26,7 +26,7 @@ pub(crate) struct Streams {
     games: HashMap<GameStreamKey, Arc<Outbox>>,
     /// Connections that keep a challenge alive, by its id.
     challenges: HashMap<String, Arc<Outbox>>,
-    /// Watchers inside the server of each change of a game or challenge.
+    /// Watchers inside the server of changes of a game or challenge.
     watchers: HashMap<String, watch::Sender<u64>>,
     news: broadcast::Sender<Event>,
 }
@@ -42,7 +42,7 @@ impl Streams {
         }
     }
 
-    /// Opens the event stream of a token; the one before it ends.
+    /// Opens the event stream of a token; ends the one before it.
     pub(crate) fn open_events(&mut self, token: &str, lines: Vec<String>) -> Arc<Outbox> {
         let outbox = Arc::new(Outbox::holding(lines));
         if let Some(older) = self.events.insert(token.to_owned(), Arc::clone(&outbox)) {
@@ -51,7 +51,7 @@ impl Streams {
         outbox
     }
 
-    /// Opens a game stream; the one before it of the same key ends.
+    /// Opens a game stream; ends the one with the same key.
     pub(crate) fn open_game(&mut self, key: GameStreamKey, first: String) -> Arc<Outbox> {
         let outbox = Arc::new(Outbox::holding(vec![first]));
         if let Some(older) = self.games.insert(key, Arc::clone(&outbox)) {
@@ -66,14 +66,14 @@ impl Streams {
         outbox
     }
 
-    /// Forgets a stream whose reader has gone.
+    /// Removes a stream whose reader has gone.
     pub(crate) fn forget(&mut self, outbox: &Arc<Outbox>) {
         self.events.retain(|_, it| !Arc::ptr_eq(it, outbox));
         self.games.retain(|_, it| !Arc::ptr_eq(it, outbox));
         self.challenges.retain(|_, it| !Arc::ptr_eq(it, outbox));
     }
 
-    /// Changes whenever the game or challenge of this id does.
+    /// Changes whenever the game or challenge with this id does.
     pub(crate) fn watch(&mut self, id: &str) -> watch::Receiver<u64> {
         self.watchers
             .entry(id.to_owned())
@@ -105,7 +105,7 @@ impl Streams {
         open.for_each(|outbox| outbox.break_off());
     }
 
-    /// Does something to the stream of a game, or to every event stream.
+    /// Injects a fault into the stream of a game, or into every event stream.
     pub(crate) fn stream_fault(
         &mut self,
         game: &str,
@@ -146,7 +146,7 @@ impl Streams {
                 }
             }
             OutgoingEvent::News(event) => {
-                // No one listening is no loss.
+                // No receiver is no error.
                 let _ = self.news.send(event);
             }
         }

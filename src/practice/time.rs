@@ -1,13 +1,13 @@
-//! Time as the practice server counts it: whole milliseconds on one line, handed in as data.
+//! Time in the practice server: whole milliseconds on one axis, passed in as data.
 //!
-//! The pure parts (clock, referee, challenges) never look at a watch: the shell tells them what time
-//! it is. All durations of the server are in one [`Timing`], so that a test can run keep-alives of
-//! 70 ms instead of 7 s.
+//! The pure parts (clock, referee, challenges) never read a clock. All durations of the server are
+//! in one [`Timing`], so that a test can run keep-alives of 70 ms instead of 7 s.
 
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// A moment, in milliseconds since the Unix epoch; it never runs backwards within one server.
+/// A point in time, in milliseconds since the Unix epoch; it never goes backwards within one
+/// server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
@@ -22,38 +22,38 @@ impl Add<Duration> for Millis {
 impl Sub for Millis {
     type Output = Duration;
 
-    /// How long after `earlier` this is; zero when it is not after it.
+    /// The time since `earlier`; zero if that is later.
     fn sub(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// Every duration of the server. The default is what Lichess does.
+/// Every duration of the server. The defaults are those of Lichess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// An empty line goes out on a stream after this much silence.
+    /// A stream gets an empty line after this much silence.
     pub keep_alive: Duration,
-    /// A challenge no one keeps alive is marked offline after this.
+    /// A challenge without a keep-alive goes offline after this.
     pub challenge_offline: Duration,
     /// A pending real-time challenge can be accepted for this long.
     pub challenge_lifetime: Duration,
     /// A closed game stream makes its player absent after this.
     pub absence_grace: Duration,
-    /// Intervals between the notices to the absent player's opponent.
+    /// Intervals between the notices about an absent opponent.
     pub absence_notice: Duration,
-    /// How many times as fast as Lichess everything is that is counted in whole seconds.
+    /// Speed factor of everything that is counted in whole seconds.
     pub speed: u32,
-    /// How many times as fast the chess clocks run.
+    /// Speed factor of the chess clocks.
     pub clock_speed: u32,
-    /// How many times as fast as on Lichess a first move must come in an arena.
+    /// Speed factor of the limit on first moves in arenas.
     pub first_move_speed: u32,
-    /// From the fall of a flag to the moment the server looks at it by itself.
+    /// From the fall of a flag until the server notices it by itself.
     pub flag_grace: Duration,
     /// From the third occurrence of a position, shown as `started`, to the claim for the bot.
     pub threefold_claim: Duration,
-    /// A refused claim of victory is answered after this.
+    /// Delay of the reply to a refused claim of victory.
     pub claim_refusal: Duration,
-    /// A partner aborts a game in which no one moves for this long.
+    /// A sparring bot aborts a game in which no one moves for this long.
     pub first_move: Duration,
     /// A bot counts as online for this long after its event stream closed.
     pub online_grace: Duration,
@@ -80,8 +80,8 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// The same server, `factor` times as fast; the chess clocks are not, nor is the patience of
-    /// partners.
+    /// The same server, `factor` times as fast, except for the chess clocks and the patience of
+    /// sparring bots.
     #[must_use]
     pub fn scaled(factor: u32) -> Self {
         let usual = Self::default();
@@ -103,15 +103,15 @@ impl Timing {
         }
     }
 
-    /// The same server, `factor` times as fast with the chess clocks too: a game of three minutes
-    /// takes seconds. Partners are patient, for what they wait for takes its time on any clock.
+    /// The same server, `factor` times as fast including the chess clocks: a game of three minutes
+    /// takes seconds. The patience of sparring bots stays, as calls take real time.
     #[must_use]
     pub fn fast(factor: u32) -> Self {
         let factor = factor.max(1);
         let usual = Self::default();
         Self {
             clock_speed: factor,
-            // A call takes its time on any clock, and here a single one may decide the game.
+            // A call takes real time, and at this speed a single one may decide the game.
             first_move_speed: (factor / 4).max(1),
             flag_grace: (usual.flag_grace / factor).max(Duration::from_millis(5)),
             first_move: usual.first_move * 4 / factor,
@@ -119,28 +119,28 @@ impl Timing {
         }
     }
 
-    /// Milliseconds that so many seconds of a chess clock take.
+    /// Milliseconds of this many seconds of a chess clock.
     pub(crate) fn clock_ms(&self, seconds: u32) -> u64 {
         u64::from(seconds) * 1000 / u64::from(self.clock_speed.max(1))
     }
 
-    /// So many seconds that a first move may take in an arena.
+    /// The limit on a first move in an arena, from its seconds.
     pub(crate) fn first_move_seconds(&self, seconds: u64) -> Duration {
         Duration::from_secs(seconds) / self.first_move_speed.max(1)
     }
 
-    /// How many seconds of Lichess a span is, in whole ones.
+    /// A duration in whole seconds of Lichess.
     pub(crate) fn count(&self, span: Duration) -> u64 {
         (span * self.speed.max(1)).as_secs()
     }
 
-    /// So many seconds of Lichess.
+    /// This many seconds of Lichess.
     pub(crate) fn seconds(&self, seconds: u64) -> Duration {
         Duration::from_secs(seconds) / self.speed.max(1)
     }
 }
 
-/// A fixed window: at most so many events in a span that starts with the first.
+/// A fixed window: at most this many events in a span that starts with the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     most: u32,
@@ -159,7 +159,7 @@ impl Window {
         }
     }
 
-    /// Takes one, or says how long until there is one again.
+    /// Takes one, or returns how long until one is available.
     pub(crate) fn take(&mut self, now: Millis) -> Result<(), Duration> {
         let left = self.left(now);
         if left.is_zero() {
@@ -169,7 +169,7 @@ impl Window {
         Err(left)
     }
 
-    /// Takes so many at once, or says how long until the window opens again.
+    /// Takes this many at once, or returns how long until the window opens again.
     pub(crate) fn take_all(&mut self, count: u32, now: Millis) -> Result<(), Duration> {
         let left = self.left(now);
         if left.is_zero() && self.used + count <= self.most {
@@ -179,7 +179,7 @@ impl Window {
         Err(self.span.saturating_sub(now - self.opened.unwrap_or(now)))
     }
 
-    /// How long until one can be taken; zero when one can be taken now.
+    /// How long until one is available; zero if one is available now.
     pub(crate) fn left(&mut self, now: Millis) -> Duration {
         let opened = *self.opened.get_or_insert(now);
         if now - opened >= self.span {

@@ -1,5 +1,5 @@
-//! What the server and the client did to each other: calls by kind, pauses after refusals, streams
-//! lost and found again, and the story of each running game.
+//! Records the traffic: calls by endpoint, pauses after 429s, streams lost and reopened, and the
+//! trace of each running game.
 //!
 //! Records only; `attribution` decides what the records mean for a game.
 
@@ -14,47 +14,47 @@ use super::time::Millis;
 const MAX_TRACE_LINES: usize = 120;
 /// Complaints kept about calls that came too soon.
 const COMPLAINTS: usize = 50;
-/// To wake too late by less than this is the usual course of things.
+/// Waking up late by less than this is normal.
 const LATE: Duration = Duration::from_millis(30);
-/// Times kept at which the machine stood still.
+/// Stalls kept.
 const STALLS: usize = 64;
-/// A call of another game or challenge may have been under way when an answer told to wait.
+/// A call of another game or challenge may have been in flight when a 429 was sent.
 const UNDER_WAY: Duration = Duration::from_millis(15);
-/// Lichess seconds between two calls that meet a limit.
+/// Minimum Lichess seconds between two calls that meet a limit.
 const SPACING: u64 = 2;
-/// Moments are whole milliseconds: what was written as 33 apart may have been nearly 34.
+/// Times are whole milliseconds: a recorded difference of 33 may be nearly 34.
 const GRAIN: Duration = Duration::from_millis(1);
 /// Lichess seconds over which openings of event streams are counted.
 const OPENING_WINDOW: u64 = 600;
 
-/// What the client asked, and how long it was without its streams.
+/// The client's calls, and how long it was without its streams.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
     pub calls: BTreeMap<&'static str, u64>,
     /// Answers of status 429.
     pub limited: u64,
-    /// The shortest time from such an answer to the account's next call of the kind, of the same game
-    /// where it belongs to one.
+    /// The shortest time from a 429 to the account's next call of the class, of the same game if it
+    /// belongs to one.
     pub least_gap: Option<Duration>,
-    /// The calls that came sooner than two seconds of Lichess after such an answer.
+    /// Calls that came sooner than two Lichess seconds after a 429.
     pub too_soon: Vec<String>,
-    /// The most openings of the event stream within ten minutes of Lichess.
+    /// The most openings of the event stream within ten Lichess minutes.
     pub most_openings: usize,
-    /// From the loss of a stream to its next opening, by what was lost how.
+    /// From the loss of a stream to its next opening, by kind of loss.
     pub recoveries: BTreeMap<String, Vec<Duration>>,
-    /// Streams that were lost and not opened again.
+    /// Streams that were lost and not reopened.
     pub still_lost: usize,
 }
 
 /// A call of the Bot API.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallRecord<'a> {
-    /// The account, where the token is known.
+    /// The account, if the token is known.
     pub(crate) who: Option<&'a str>,
     pub(crate) endpoint: Endpoint,
-    /// The game that it belongs to.
+    /// The game it belongs to.
     pub(crate) game: Option<&'a str>,
-    /// The move that it makes.
+    /// The move it makes.
     pub(crate) uci: Option<&'a str>,
 }
 
@@ -81,12 +81,12 @@ struct LimitKey {
 pub(crate) struct GameTrace {
     pub(crate) lines: VecDeque<(Millis, String)>,
     pub(crate) calls: u32,
-    /// Moves sent for a ply after another, without a refusal between.
+    /// Changed moves: another move for a ply without a refusal in between.
     pub(crate) second_thoughts: u32,
     sent: Option<FirstSend>,
 }
 
-/// The first move that was sent for a list of moves.
+/// The first move that was sent for each move list.
 #[derive(Clone, Debug)]
 struct FirstSend {
     after: String,
@@ -94,7 +94,7 @@ struct FirstSend {
     refused: bool,
 }
 
-/// The book of the server.
+/// The traffic log of the server.
 #[derive(Debug)]
 pub(crate) struct TrafficLog {
     spacing: Duration,
@@ -107,14 +107,14 @@ struct Inner {
     traffic: Traffic,
     games: HashMap<String, GameTrace>,
     openings: VecDeque<Millis>,
-    /// When the last call of a kind came in.
+    /// When the last call of a class came in.
     came: HashMap<LimitKey, Millis>,
-    /// Calls answered with a wait: when, and the move if it was one.
+    /// 429s: when, and the move if the call was one.
     limited: HashMap<LimitKey, (Millis, Option<String>)>,
     lost: HashMap<String, (&'static str, Millis)>,
-    /// When no one was let in, or the token not known: from, and until.
+    /// Outages, when no one was admitted or the token was unknown: from, and until.
     outages: Vec<(Millis, Option<Millis>)>,
-    /// When the machine stood still, the last ones: until when, and for how long.
+    /// The last stalls: until when, and for how long.
     stalls: VecDeque<(Millis, Duration)>,
     /// When the stall detector should have woken.
     heartbeat: Option<Millis>,
@@ -133,7 +133,7 @@ impl TrafficLog {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was asked so far.
+    /// The traffic so far.
     pub(crate) fn traffic(&self) -> Traffic {
         let inner = self.lock();
         Traffic {
@@ -163,7 +163,7 @@ impl TrafficLog {
         self.lock().tell(game, now, line.into());
     }
 
-    /// A call came in; another move than the one that was limited is not its repetition.
+    /// A call came in; a different move than the limited one is not its repetition.
     pub(crate) fn called(&self, call: CallRecord<'_>, now: Millis) {
         let CallRecord {
             endpoint,
@@ -220,7 +220,7 @@ impl TrafficLog {
         if status == 429 {
             inner.traffic.limited += 1;
             let kind = call.kind();
-            // Who was kept waiting for so long may have given the call up, and be making the next.
+            // A client kept waiting this long may have given the call up and made the next one.
             let came = inner.came.get(&kind).copied();
             let sent = came.filter(|&came| now - came >= self.spacing);
             let sent = sent.unwrap_or(now);
@@ -258,7 +258,7 @@ impl TrafficLog {
         }
     }
 
-    /// The move under way was definitely refused.
+    /// The pending move was definitely refused.
     pub(crate) fn move_refused(&self, game: &str) {
         let mut inner = self.lock();
         if let Some(sent) = inner
@@ -270,7 +270,7 @@ impl TrafficLog {
         }
     }
 
-    /// A stream is of no use from now on.
+    /// A stream is unusable from now on.
     pub(crate) fn lost(&self, stream: &str, how: &'static str, now: Millis) {
         let mut inner = self.lock();
         inner.lost.entry(stream.to_owned()).or_insert((how, now));
@@ -296,12 +296,12 @@ impl TrafficLog {
         }
     }
 
-    /// From now on the server serves no one.
+    /// An outage begins: the server serves no one.
     pub(crate) fn outage(&self, now: Millis) {
         self.lock().outages.push((now, None));
     }
 
-    /// The oldest outage that lasts is over.
+    /// The oldest outage in progress is over.
     pub(crate) fn outage_over(&self, now: Millis) {
         let mut inner = self.lock();
         if let Some((_, until)) = inner.outages.iter_mut().find(|(_, until)| until.is_none()) {
@@ -309,7 +309,7 @@ impl TrafficLog {
         }
     }
 
-    /// Anyone who feels the pulse sleeps from now on and should wake at `due`; it woke so much too
+    /// The stall detector goes to sleep and should wake at `due`; last time it woke this much too
     /// late.
     pub(crate) fn heartbeat(&self, late: Duration, due: Millis, now: Millis) {
         let mut inner = self.lock();
@@ -323,8 +323,8 @@ impl TrafficLog {
         inner.stalls.push_back((now, late));
     }
 
-    /// Whether the machine stood still for longer than `margin`, and that less than `margin` ago:
-    /// no one has had that much time since to make up for it.
+    /// Whether the machine stalled for longer than `margin`, less than `margin` ago: a client has
+    /// not had that much time since to make up for it.
     pub(crate) fn longest_stall_over(&self, margin: Duration, now: Millis) -> bool {
         let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
         let inner = self.lock();
@@ -333,7 +333,7 @@ impl TrafficLog {
         still || inner.stalls.iter().any(counts)
     }
 
-    /// Whether no one was served all the time from one moment to another.
+    /// Whether the server served no one during the whole span.
     pub(crate) fn refused_throughout(&self, from: Millis, to: Millis) -> bool {
         let covers = |&(since, until): &(Millis, Option<Millis>)| {
             since <= from && until.is_none_or(|until| until >= to)

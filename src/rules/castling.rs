@@ -1,4 +1,4 @@
-//! Castling: who still may, and when the board lets him.
+//! Castling rights and squares.
 
 use super::{Bitboard, Color, Square};
 
@@ -34,7 +34,7 @@ impl CastlingSide {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct CastlingRights(u8);
 
-/// What is left of the rights when something happens on a square.
+/// The rights left when a piece on a square moves or is removed.
 const KEPT: [u8; 64] = {
     let mut kept = [15; 64];
     kept[Square::E1.index()] = 0b1100;
@@ -78,7 +78,7 @@ impl CastlingRights {
         self.0 |= Self::bit(color, side);
     }
 
-    /// Drops what depends on a piece on this square.
+    /// Drops the rights that depend on a piece on this square.
     #[inline]
     pub(crate) const fn touch(&mut self, square: Square) {
         self.0 &= KEPT[square.index()];

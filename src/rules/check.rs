@@ -113,7 +113,7 @@ mod tests {
     fn a_blast_can_open_a_line_but_the_capturer_checks_no_more() {
         // The blast on d5 removes the knight e4 that shielded the black king from the rook e1.
         assert!(gives_check("4k3/8/8/3p4/4n3/8/8/K2QR3 w - - 0 1", "d1d5"));
-        // A queen that takes within reach of the king has gone up in smoke.
+        // A queen that captures within reach of the king has exploded.
         assert!(!gives_check("4k3/8/8/4p3/8/8/8/K3Q3 w - - 0 1", "e1e5"));
     }
 

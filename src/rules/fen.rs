@@ -1,8 +1,8 @@
-//! FEN in and out.
+//! Parses and writes FEN.
 //!
-//! Reading is lenient exactly where Lichess is: rights without king and rook on their squares and
-//! en-passant squares without a legal capture are dropped, missing clocks read as 0 and 1, a
-//! half-move clock above 100 is cut. Everything else that is wrong is refused by name. Castling is
+//! Parsing is lenient exactly where Lichess is: castling rights without king and rook on their
+//! squares and en-passant squares without a legal capture are dropped, missing clocks read as 0 and
+//! 1, a half-move clock above 100 is cut. Every other error is reported with its field. Castling is
 //! the king's from the e-file with a rook from the corner: games on Lichess start nowhere else.
 
 use std::fmt;
@@ -39,11 +39,11 @@ impl fmt::Display for FenField {
     }
 }
 
-/// Why a FEN is refused: which field, what is wrong, what would be right.
+/// Why a FEN is rejected: which field, what is wrong, what would be right.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("fen, {field}: {reason}")]
 pub struct FenError {
-    /// Where it went wrong.
+    /// The wrong field.
     pub field: FenField,
     /// What is wrong and what would be right.
     pub reason: String,
@@ -205,7 +205,7 @@ impl Position {
                 format!("{color} has {officers} men beside king and pawns; at most 15 are right");
             return refuse(FenField::Board, reason);
         }
-        // Pawn counts are not looked at; these limits keep every move list within its bounds.
+        // Pawn counts are not checked; these limits keep every move list within its bounds.
         for (role, name, most) in [
             (Role::Queen, "queens", 9),
             (Role::Rook, "rooks", 10),
@@ -258,7 +258,7 @@ impl Position {
         Ok(rights)
     }
 
-    /// Whether the board allows that a pawn of the side that waits has just passed this square.
+    /// Whether a pawn of the side not to move can have just passed this square.
     fn was_passed(&self, square: Square) -> bool {
         let (rank, victim_rank, start_rank) = match self.turn {
             Color::White => (5, 4, 6),
@@ -433,7 +433,7 @@ mod tests {
     fn the_side_not_to_move_may_not_be_in_check() {
         let reason = "white is to move but black is in check";
         refused("k7/8/8/8/8/8/8/R6K w - - 0 1", FenField::Turn, reason);
-        // Kings that touch are never in check, and a finished game has no one to check.
+        // Kings that touch are never in check, and a finished game has no king to check.
         assert!(Position::from_fen("k7/1K6/8/8/8/8/8/R7 w - - 0 1").is_ok());
         assert!(Position::from_fen("k7/8/8/8/8/8/8/R7 w - - 0 1").is_ok());
     }

@@ -1,4 +1,4 @@
-//! A game: a start position, the moves played, and what only the history can tell.
+//! A game: start position, moves, and what depends on the history.
 
 use super::{Draw, Move, Outcome, Position, UciError};
 
@@ -18,9 +18,9 @@ pub enum RepetitionRule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("half-move {} is no good: {error}", ply + 1)]
 pub struct GameError {
-    /// How many half-moves had been read before.
+    /// Number of half-moves read before the error.
     pub ply: usize,
-    /// The word that failed.
+    /// The invalid word.
     pub token: String,
     pub error: UciError,
 }
@@ -48,14 +48,14 @@ impl Game {
         }
     }
 
-    /// A game from the start position by moves in UCI, parted by blanks.
+    /// A game from the start position by moves in UCI, separated by blanks.
     pub fn from_uci_moves(moves: &str) -> Result<Self, GameError> {
         let mut game = Self::new();
         game.push_uci_moves(moves)?;
         Ok(game)
     }
 
-    /// Plays moves in UCI, parted by blanks; on an error those before it have been played.
+    /// Plays moves in UCI, separated by blanks; on an error those before it have been played.
     pub fn push_uci_moves(&mut self, moves: &str) -> Result<(), GameError> {
         for token in moves.split_ascii_whitespace() {
             let ply = self.ply();
@@ -83,7 +83,7 @@ impl Game {
         self.moves.push(mv);
     }
 
-    /// Takes half-moves back, as many as asked or as there are.
+    /// Takes back this many half-moves, or all there are.
     pub fn takeback(&mut self, plies: usize) {
         let left = self.moves.len().saturating_sub(plies);
         self.moves.truncate(left);
@@ -114,7 +114,7 @@ impl Game {
         self.moves.len()
     }
 
-    /// How often the present position has stood, this time included.
+    /// How often the current position has occurred, this time included.
     pub fn repetitions(&self) -> usize {
         let key = self.position().key();
         let reach = self.position().halfmove_clock() as usize + 1;
@@ -127,7 +127,7 @@ impl Game {
             .count()
     }
 
-    /// The end of the game, if it has ended by itself.
+    /// The end of the game, if it has ended without a claim or resignation.
     pub fn outcome(&self, rule: RepetitionRule) -> Option<Outcome> {
         let needed = match rule {
             RepetitionRule::Threefold => (3, Draw::Threefold),
@@ -200,7 +200,7 @@ mod tests {
             game.push_uci_moves(tour).unwrap();
         }
         assert_eq!(game.ply(), 600);
-        // Fifty moves and repetition go first.
+        // Fifty moves and repetition come first.
         assert_eq!(
             game.outcome(RepetitionRule::Fivefold),
             Some(Outcome::Draw(Draw::FiftyMoves))

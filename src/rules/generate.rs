@@ -1,8 +1,8 @@
 //! Generation of the legal moves.
 //!
-//! One generator feeds any [`Sink`]: a list of moves or a bare count. It only ever yields legal
-//! moves: what can be decided for a whole set of squares is decided with sets, the rest goes
-//! through the general test of `legality` move by move.
+//! One generator feeds any [`Sink`]: a move list or a counter. It yields only legal moves: what can
+//! be decided for a whole set of squares is decided with sets, the rest by the general test of
+//! `legality` per move.
 
 use super::castling::CastlingSquares;
 use super::legality::{push, third_rank};
@@ -31,7 +31,7 @@ impl Stage {
     }
 }
 
-/// Takes the moves as they are found, whole sets at a time.
+/// Receives the moves as they are generated, whole sets at a time.
 pub(crate) trait Sink {
     /// Moves of one piece, not a pawn, to each of the squares.
     fn man(&mut self, from: Square, targets: Bitboard);
@@ -105,18 +105,18 @@ impl Sink for Count {
     }
 }
 
-/// What the whole generation shares.
+/// State shared by the whole generation.
 struct Frame {
     us: Color,
     king: Square,
     enemy_king: Square,
     /// Enemy pieces that may be captured at all: not next to our king, not their king.
     prey: Bitboard,
-    /// Prey that any piece off the danger lines may take.
+    /// Targets that any piece off the danger lines may capture.
     free_prey: Bitboard,
-    /// Prey next to the enemy king: anyone who takes it wins.
+    /// Targets next to the enemy king: any capture of them wins.
     winning_prey: Bitboard,
-    /// Where a quiet move may land: anywhere empty, or on the way of a lone checker.
+    /// Target squares of quiet moves: all empty squares, or the way of a lone checker.
     landing: Bitboard,
     occupied: Bitboard,
 }
@@ -207,7 +207,7 @@ impl Position {
         legal
     }
 
-    /// Where one piece, not a pawn, may go.
+    /// Target squares of one piece, not a pawn.
     #[inline]
     fn targets_of(
         &self,

@@ -1,4 +1,4 @@
-//! Whether a move is legal: the one general test, and the judgement of any sixteen bits.
+//! Whether a move is legal: the general test, and validation of arbitrary bits.
 
 use super::castling::CastlingSquares;
 use super::moves::MoveKind;
@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Position {
-    /// Whether a move is legal here; any sixteen bits may be asked about.
+    /// Whether a move is legal here; accepts arbitrary bits.
     ///
     /// True exactly for the moves that `legal_moves` lists.
     pub fn is_legal(&self, mv: Move) -> bool {

@@ -1,8 +1,8 @@
 //! Attacks of bishops and rooks by magic multiplication.
 //!
-//! The table is worked out by the compiler, so a start costs nothing. The multipliers came from a
-//! random search for sparse numbers that map every occupancy of a square's lines without a clash;
-//! a test at the foot proves that they do.
+//! The compiler computes the table, so start-up costs nothing. The multipliers came from a random
+//! search for sparse numbers that map every occupancy of a square's lines without a collision; a
+//! test below proves that they do.
 
 use super::{Bitboard, Square};
 

@@ -1,4 +1,4 @@
-//! Playing a move: the child position is a changed copy of its parent.
+//! Making a move: the child position is a changed copy of its parent.
 
 use super::castling::{CastlingSquares, RIGHTS_SQUARES};
 use super::moves::MoveKind;
@@ -8,7 +8,7 @@ use super::{Bitboard, Move, Piece, Position, Role, Square, king_attacks, pawn_at
 impl Position {
     /// The position after a legal move.
     ///
-    /// The move must be legal here: another one gives a position without meaning (but no panic).
+    /// An illegal move gives a meaningless position (but no panic).
     #[must_use]
     #[inline]
     pub fn play(&self, mv: Move) -> Self {
@@ -155,7 +155,7 @@ impl Position {
         self.key ^= side_key();
     }
 
-    /// Notes the en-passant square if some capture on it is legal for the side to move.
+    /// Sets the en-passant square if some capture on it is legal for the side to move.
     #[inline]
     pub(crate) fn offer_ep(&mut self, square: Square) {
         let takers = pawn_attacks(!self.turn, square) & self.by_piece(self.turn, Role::Pawn);

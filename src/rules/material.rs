@@ -4,7 +4,8 @@ use super::legality::push;
 use super::{Bitboard, Color, Position, Role, Square, king_attacks, pawn_attacks};
 
 impl Position {
-    /// Whether Lichess calls this position a draw for want of material or because it is closed.
+    /// Whether Lichess calls this position a draw for insufficient material or because it is
+    /// closed.
     ///
     /// False once a king is missing.
     pub fn insufficient_material(&self) -> bool {
@@ -78,7 +79,7 @@ impl Position {
         })
     }
 
-    /// A pawn that gives check counts as able to take the king, as it does on Lichess.
+    /// A pawn that gives check counts as able to capture the king, as on Lichess.
     fn pawn_can_capture(&self, from: Square) -> bool {
         let Some(king) = self.king(self.turn()) else {
             return false;

@@ -1,8 +1,8 @@
 //! A move in sixteen bits.
 //!
-//! Bits 0-5 are the start square, 6-11 the landing square, 12-15 the kind. There is exactly one
-//! value for each move, so moves can be compared as numbers; a value from a hash table may be any
-//! nonsense and is judged by `Position::is_legal` before use.
+//! Bits 0-5 are the origin square, 6-11 the target square, 12-15 the kind. There is exactly one
+//! value per move, so moves can be compared as numbers; a value from a hash table may be garbage
+//! and must pass `Position::is_legal` before use.
 
 use std::fmt;
 
@@ -154,7 +154,7 @@ impl Move {
         })
     }
 
-    /// The move in UCI, castling spelt as asked.
+    /// The move in UCI, with castling in the requested spelling.
     pub const fn uci(self, style: UciStyle) -> Uci {
         Uci { mv: self, style }
     }

@@ -1,4 +1,4 @@
-//! How a game ends, as far as one position can tell.
+//! How a game ends, as far as one position shows.
 
 use super::{Color, Position};
 
@@ -18,7 +18,7 @@ pub enum Win {
     Mate,
 }
 
-/// How a game is drawn by itself.
+/// How a game is drawn without an agreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Draw {
     /// The side to move is not in check and has no legal move.
@@ -27,9 +27,9 @@ pub enum Draw {
     Insufficient,
     /// A hundred half-moves without a pawn move or a capture.
     FiftyMoves,
-    /// The position stands for the third time.
+    /// The position has occurred three times.
     Threefold,
-    /// The position stands for the fifth time.
+    /// The position has occurred five times.
     Fivefold,
     /// Lichess plays no game beyond 600 half-moves.
     PlyCap,
@@ -55,7 +55,8 @@ impl Outcome {
 }
 
 impl Position {
-    /// The end of the game if this position is one; repetition and game length are not seen here.
+    /// The result if this position ends the game; repetition and game length are not considered
+    /// here.
     ///
     /// If several apply, the order is win, stalemate, insufficient material, fifty moves.
     pub fn outcome(&self) -> Option<Outcome> {

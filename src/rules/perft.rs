@@ -1,4 +1,4 @@
-//! Counting the leaves of the move tree: the proof and the measure of move generation.
+//! Counts the leaves of the move tree: the test and the benchmark of move generation.
 
 use super::{Move, Position};
 

@@ -1,7 +1,7 @@
-//! A position: who stands where, whose turn it is, and what follows from that at a glance.
+//! A position: pieces, side to move, and what follows from them.
 //!
-//! Small enough to be copied for every move. All fields are kept in step by `make` and `fen`;
-//! nothing else may write them.
+//! Small enough to be copied for every move. `make` and `fen` keep all fields consistent; nothing
+//! else may write them.
 
 use super::attacks::{bishop_rays, rook_rays};
 use super::zobrist::{castling_key, code_key, ep_key, side_key};
@@ -103,7 +103,7 @@ impl Position {
         self.by_color(self.turn)
     }
 
-    /// The pieces of the side that waits.
+    /// The pieces of the side not to move.
     #[inline]
     pub const fn them(&self) -> Bitboard {
         self.by_color(self.turn.other())
@@ -121,7 +121,7 @@ impl Position {
         self.piece_at(square).map(|piece| piece.role)
     }
 
-    /// Where a side's king stands; `None` once it has exploded.
+    /// A side's king; `None` once it has exploded.
     #[inline]
     pub const fn king(&self, color: Color) -> Option<Square> {
         self.kings[color.index()]
@@ -139,7 +139,7 @@ impl Position {
         self.ep
     }
 
-    /// The identity that counts for repetition: board, side, rights, file of a legal ep capture.
+    /// The key for repetition: board, side, rights, file of a legal ep capture.
     #[inline]
     pub const fn key(&self) -> u64 {
         self.key
@@ -169,7 +169,7 @@ impl Position {
         self.checkers.any()
     }
 
-    /// Own pieces that alone shield the king to move from a line of attack.
+    /// Own pieces that alone shield the king of the side to move from a line of attack.
     #[inline]
     pub const fn pinned(&self) -> Bitboard {
         self.pinned
@@ -221,7 +221,7 @@ impl Position {
             })
     }
 
-    /// The squares a side could capture on or guards: attacks of all its pieces but the king.
+    /// The squares a side attacks or defends: attacks of all its pieces but the king.
     #[inline]
     pub fn attacks_by(&self, color: Color, occupied: Bitboard) -> Bitboard {
         let men = self.by_color(color);
@@ -276,11 +276,11 @@ impl Position {
         }
     }
 
-    /// Works out checkers, pins and danger lines for the side to move.
+    /// Computes checkers, pins and danger lines for the side to move.
     ///
     /// `danger` holds the squares between our king and every enemy slider aligned with it, however
-    /// many pieces stand there, since one blast can remove several. All are empty while the kings
-    /// touch: nothing can endanger a touching king but its own move.
+    /// many pieces are there, since one blast can remove several. All are empty while the kings
+    /// touch: only its own move can endanger a touching king.
     #[inline]
     pub(crate) fn refresh(&mut self) {
         self.checkers = Bitboard::EMPTY;
@@ -310,7 +310,7 @@ impl Position {
         }
     }
 
-    /// The key worked out anew; `key` must always equal it.
+    /// The key computed from scratch; `key` must always equal it.
     pub fn recomputed_key(&self) -> u64 {
         let men = self.occupied().into_iter().fold(0, |key, square| {
             key ^ code_key(self.board[square.index()], square)
@@ -330,5 +330,5 @@ impl Default for Position {
     }
 }
 
-// Copied for every move, so a new field has to earn its room.
+// Copied for every move, so a new field must be worth its size.
 const _: () = assert!(size_of::<Position>() <= 200);

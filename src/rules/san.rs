@@ -1,4 +1,5 @@
-//! SAN in and out: as in chess, the blast unmentioned, `#` for mate and for an exploded king.
+//! Parses and writes SAN: as in chess, without a mark for the blast, `#` for mate and for an
+//! exploded king.
 
 use std::fmt::Write as _;
 
@@ -116,7 +117,7 @@ impl Position {
 
     /// The legal move that a SAN text means.
     ///
-    /// Check signs, `!`, `?` and a missing or superfluous `x` or origin are forgiven; ambiguity and
+    /// Check signs, `!`, `?` and a missing or superfluous `x` or origin are accepted; ambiguity and
     /// a missing promotion are not.
     pub fn parse_san(&self, text: &str) -> Result<Move, SanError> {
         let shown = || text.chars().take(20).collect::<String>();

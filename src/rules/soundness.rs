@@ -1,4 +1,4 @@
-//! Whether a position agrees with itself: everything kept in step by `make`, worked out anew.
+//! Consistency check of a position: everything that `make` maintains, computed from scratch.
 //!
 //! Slow; for tests and for the self-check build of the search.
 
@@ -7,7 +7,7 @@ use super::zobrist::code_key;
 use super::{Bitboard, Color, Piece, Position, Role, Square};
 
 impl Position {
-    /// What is out of step in this position, if anything is.
+    /// The first inconsistency of this position, if any.
     pub fn flaw(&self) -> Option<&'static str> {
         let flaws = [
             (self.board_differs(), "the board is not what the sets say"),

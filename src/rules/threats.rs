@@ -1,9 +1,9 @@
-//! Explosions to come: who can blow up whose king with the next move.
+//! Threatened explosions: which side can explode the enemy king with the next move.
 
 use super::{Bitboard, Color, Move, Position, Role, king_attacks};
 
 impl Position {
-    /// Whether a move takes a piece, en passant included.
+    /// Whether a move captures, en passant included.
     #[inline]
     pub fn is_capture(&self, mv: Move) -> bool {
         mv.is_en_passant() || self.them().contains(mv.to())
@@ -18,9 +18,9 @@ impl Position {
                 .is_some_and(|king| king_attacks(king).contains(mv.to()))
     }
 
-    /// The pieces of `color`'s enemy that `color` wins by taking: next to their king, not to its own.
+    /// The enemy pieces whose capture by `color` wins: next to their king, not to its own.
     ///
-    /// Anyone who attacks one of them wins with that capture, pinned or in check or not.
+    /// Any piece that attacks one of them wins with that capture, even if pinned or in check.
     #[inline]
     pub fn fuses(&self, color: Color) -> Bitboard {
         match (self.king(color), self.king(!color)) {
@@ -36,18 +36,18 @@ impl Position {
         self.reaches_fuse(self.turn()) || self.ep_explodes()
     }
 
-    /// As `can_explode`, when the squares our pieces other than the king attack are known already.
+    /// As `can_explode`, with the squares that our pieces other than the king attack.
     #[inline]
     pub fn can_explode_with(&self, attacked: Bitboard) -> bool {
         self.fuses(self.turn()).intersects(attacked) || self.ep_explodes()
     }
 
-    /// Whether the opponent could explode our king if it were his turn.
+    /// Whether the opponent could explode our king if it were the opponent's turn.
     pub fn is_threatened(&self) -> bool {
         self.reaches_fuse(!self.turn())
     }
 
-    /// As `is_threatened`, when the squares his pieces other than the king attack are known already.
+    /// As `is_threatened`, with the squares that the opponent's pieces other than the king attack.
     #[inline]
     pub fn is_threatened_with(&self, attacked: Bitboard) -> bool {
         self.fuses(!self.turn()).intersects(attacked)

@@ -1,4 +1,4 @@
-//! Reading moves in UCI, both castling spellings.
+//! Parses moves in UCI, with both spellings of castling.
 
 use super::{CastlingSide, Color, Move, Position, Role, Square};
 
@@ -33,7 +33,7 @@ impl Position {
         Err(UciError::Illegal(text.to_owned()))
     }
 
-    /// The move two squares and a letter mean here, legal or not.
+    /// The move that two squares and a letter mean here, legal or not.
     fn interpret(&self, from: Square, to: Square, promotion: Option<Role>) -> Move {
         if let Some(role) = promotion {
             return Move::promoting(from, to, role);

@@ -1,4 +1,4 @@
-//! Random numbers for position keys: fixed, so that keys are the same in every build.
+//! Random numbers for position keys: constants, so that keys are the same in every build.
 
 use super::{CastlingRights, Piece, Square};
 

@@ -711,7 +711,7 @@ impl GameMachine {
     pub(in crate::bot::game) fn asked(&mut self, request: GameRequest, answer: &CallOutcome) {
         match request {
             GameRequest::Abort if self.policies.refuses() => {
-                self.unsupported_abort_answered(answer)
+                self.unsupported_abort_answered(answer);
             }
             GameRequest::Abort => self.abort_answered(answer),
             GameRequest::Resign => self.resign_answered(answer),

@@ -371,7 +371,7 @@ impl GameMachine {
                     uci: uci(),
                     status: *status,
                     text: text.clone(),
-                }))
+                }));
             }
             CallOutcome::Limited { .. } => {
                 self.out

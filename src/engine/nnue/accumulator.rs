@@ -1,10 +1,10 @@
-//! The hidden units of the positions a search looks at, each made from another's.
+//! Incremental accumulators of the positions in a search.
 //!
-//! One place for each ply. Each remembers the pieces it was computed for, so that any of them is a
-//! sound beginning for any position: the pieces that differ are added and taken away, whatever moves
-//! lie between: a step, a castling, a blast, a null move, or several plies that never were judged.
-//! Nothing is computed before a value is asked for, and nothing need be undone. Where a king has
-//! crossed into another view, a cache with one place for each view is the beginning.
+//! One per ply. Each records the pieces it was computed for, so any of them is a valid start for
+//! any position: the pieces that differ are added and subtracted, whatever moves lie between (a
+//! step, castling, a blast, a null move, or several plies without an evaluation). Nothing is
+//! computed before a value is requested, and nothing is undone. When a king has changed its bucket
+//! or mirroring, a cache with one entry per view is the start.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,24 +13,23 @@ use arrayvec::ArrayVec;
 
 use super::Network;
 use super::features::{INPUTS, View, output_bucket};
-use super::lines::Line;
-use super::simd::FeatureDelta;
+use super::lines::{FeatureDelta, Line};
 use crate::rules::{Bitboard, Color, Position, Role, Square};
 
-/// As many pieces as there can be.
+/// Maximum pieces on a board.
 const MOST_MEN: usize = 32;
-/// So many pieces that differ are no more than one move makes, nearly always.
+/// One move nearly always changes at most this many pieces.
 const A_MOVE: usize = 5;
 const NONE: u8 = u8::MAX;
 
-/// The pieces that hidden units were computed for.
+/// The pieces for which an accumulator was computed.
 #[derive(Clone, Copy)]
 struct CachedBoard {
     roles: [Bitboard; 6],
     colors: [Bitboard; 2],
 }
 
-/// Pieces that one board has and another has not, or the inputs they are in a view.
+/// Pieces on one board only, or their inputs in a view.
 #[derive(Default)]
 struct Difference {
     more: PieceList,
@@ -54,15 +53,15 @@ impl CachedBoard {
         }
     }
 
-    /// How many pieces differ, as far as kinds tell: no fewer than that.
+    /// A lower bound of the number of pieces that differ.
     #[inline]
     fn distance(&self, other: &CachedBoard) -> usize {
         let pairs = self.roles.iter().zip(other.roles);
         pairs.map(|(&one, other)| (one ^ other).count()).sum()
     }
 
-    /// What makes this board of another, put where it is wanted: a copy would have to wait for what
-    /// has just been written.
+    /// The difference to another board, written in place: a copy would have to wait for what has
+    /// just been written.
     #[inline]
     fn difference(&self, from: &CachedBoard, difference: &mut Difference) {
         let pairs = self.roles.iter().zip(from.roles);
@@ -72,7 +71,7 @@ impl CachedBoard {
         from.men(changed, &mut difference.fewer);
     }
 
-    /// The pieces on some squares. Without a branch for each kind, which no one could foresee.
+    /// The pieces on some squares, without unpredictable branches per kind of piece.
     #[inline]
     fn men(&self, squares: Bitboard, men: &mut PieceList) {
         let [_, knights, bishops, rooks, queens, kings] = self.roles;
@@ -93,7 +92,7 @@ impl Difference {
         self.more.is_empty() && self.fewer.is_empty()
     }
 
-    /// The same in inputs of a view.
+    /// The same as inputs of a view.
     #[inline]
     fn seen(&self, view: View, inputs: &mut Difference) {
         let pairs = [
@@ -107,7 +106,7 @@ impl Difference {
     }
 }
 
-/// What the units of both sides at a ply were computed for.
+/// What both sides' accumulators at a ply were computed for.
 #[derive(Clone, Copy)]
 struct PlyState {
     board: CachedBoard,
@@ -118,15 +117,15 @@ struct PlyState {
 pub struct Accumulators {
     network: Arc<Network>,
     places: Vec<PlyState>,
-    /// For each ply White's units, then Black's.
+    /// For each ply White's accumulator, then Black's.
     units: Vec<Line>,
-    /// For each side and view, the board its units were last computed for.
+    /// For each side and view, the board of its last accumulator.
     cache: Vec<CachedBoard>,
     cached: Vec<Line>,
 }
 
 impl Accumulators {
-    /// Room for plies up to `plies` less one.
+    /// Room for plies below `plies`.
     pub fn new(network: &Arc<Network>, plies: usize) -> Accumulators {
         let views = 2 * View::count(network.shape().layout);
         let place = PlyState {
@@ -142,14 +141,14 @@ impl Accumulators {
         }
     }
 
-    /// The value for the side to move of a position; `None` once a king is gone.
+    /// The value of a position for the side to move; `None` once a king is gone.
     ///
-    /// Cheap where the position is a close relative of those last judged at this ply and the two
-    /// before, right wherever it comes from.
+    /// Fast if the position is close to those last evaluated at this ply and the two before,
+    /// correct in any case.
     ///
     /// # Panics
     ///
-    /// If there is no room for so many plies.
+    /// If `ply` is out of range.
     pub fn evaluate(&mut self, position: &Position, ply: usize) -> Option<i32> {
         let layout = self.network.shape.layout;
         let white = layout.view_of(position, Color::White)?;
@@ -179,7 +178,7 @@ impl Accumulators {
         Some(value)
     }
 
-    /// Makes the units at a ply those of a board.
+    /// Computes the accumulators at a ply for a board.
     fn bring(&mut self, board: &CachedBoard, views: [View; 2], ply: usize) {
         let source = self.source(board, ply);
         let mut difference = Difference::default();
@@ -198,8 +197,8 @@ impl Accumulators {
         };
     }
 
-    /// The ply whose board is a good beginning: nearly always the one before, else the nearest of
-    /// the close relatives.
+    /// The ply with the closest board: nearly always the one before, else the nearest of its
+    /// neighbours.
     #[inline]
     fn source(&self, board: &CachedBoard, ply: usize) -> usize {
         let distance = |&ply: &usize| self.places[ply].board.distance(board);
@@ -211,7 +210,7 @@ impl Accumulators {
         relatives.into_iter().min_by_key(distance).unwrap_or(parent)
     }
 
-    /// One side's units at a ply from those at another.
+    /// One side's accumulator at a ply from that at another.
     #[inline]
     fn derive(&mut self, from: usize, to: usize, view: View, difference: &Difference) {
         let lines = self.network.lines();
@@ -236,7 +235,7 @@ impl Accumulators {
         }
     }
 
-    /// One side's units at a ply from the last ones computed for its view.
+    /// One side's accumulator at a ply from the last one of its view.
     #[cold]
     fn refresh(&mut self, board: &CachedBoard, view: View, ply: usize) {
         let (lines, side) = (self.network.lines(), view.side().index());
@@ -253,7 +252,7 @@ impl Accumulators {
 }
 
 impl Network {
-    /// Inputs turned on and off, with the weights they stand for.
+    /// Inputs turned on and off, with their weights.
     #[inline]
     fn delta<'a>(&'a self, inputs: &'a Difference) -> FeatureDelta<'a> {
         FeatureDelta {

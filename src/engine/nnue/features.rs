@@ -1,26 +1,26 @@
-//! Which inputs of the net a position turns on: the one index function of trainer and engine.
+//! The inputs that a position turns on: the only index function, shared by trainer and engine.
 //!
-//! Each side sees the board its own way: its own pieces first, its own back rank at the bottom, its own
-//! king on the files a to d. A layout may split the inputs by where the own king stands.
+//! Each side sees the board from its own view: own pieces first, own back rank at the bottom, own
+//! king on files a to d. A layout may split the inputs into buckets by the own king's square.
 
 use crate::rules::{Color, Position, Role, Square, king_attacks};
 
 /// The inputs of one king bucket: two sides, six kinds of pieces, 64 squares.
 pub const INPUTS: usize = 768;
 
-/// What turns a square upside down.
+/// Flips a square vertically.
 const UPSIDE_DOWN: u16 = 56;
-/// What turns a square left side right.
+/// Flips a square horizontally.
 const MIRRORED: u16 = 7;
 /// The inputs of one side's pieces.
 const HALF: u16 = INPUTS as u16 / 2;
 
-/// How the inputs are split by the own king's place. The numbers are those of the file.
+/// How the inputs are split by the own king's square. The numbers are those of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     Plain = 0,
-    /// In four: in the corner of the back rank (a or b after mirroring), in its middle (c or d), off
-    /// the back rank, and beside the enemy king wherever that is.
+    /// Four buckets: corner of the back rank (a or b after mirroring), its middle (c or d), off the
+    /// back rank, and beside the enemy king wherever that is.
     Kings = 1,
 }
 
@@ -28,7 +28,7 @@ impl Layout {
     /// Every layout there is.
     pub const ALL: [Layout; 2] = [Layout::Plain, Layout::Kings];
 
-    /// The layout of a number in a file.
+    /// The layout with a number of the file format.
     pub fn from_number(number: u32) -> Option<Layout> {
         Layout::ALL
             .into_iter()
@@ -40,7 +40,7 @@ impl Layout {
         self as u32
     }
 
-    /// Into how many parts the inputs are split.
+    /// Number of king buckets.
     pub const fn king_buckets(self) -> usize {
         match self {
             Layout::Plain => 1,
@@ -48,12 +48,12 @@ impl Layout {
         }
     }
 
-    /// How many inputs one side's view has.
+    /// Number of inputs of one side's view.
     pub const fn inputs(self) -> usize {
         INPUTS * self.king_buckets()
     }
 
-    /// How a side sees the board whose own king, and whose enemy's, stand there.
+    /// The view of a side, from the squares of its own king and of the enemy's.
     #[inline]
     pub fn view(self, side: Color, own_king: Square, enemy_king: Square) -> View {
         let is_mirrored = own_king.file() >= 4;
@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// How a side sees a position; `None` once a king is gone.
+    /// The view of a side; `None` once a king is gone.
     #[inline]
     pub fn view_of(self, position: &Position, side: Color) -> Option<View> {
         Some(self.view(side, position.king(side)?, position.king(!side)?))
@@ -102,7 +102,7 @@ impl View {
         2 * layout.king_buckets()
     }
 
-    /// Whose view it is.
+    /// The side of the view.
     #[inline]
     pub const fn side(self) -> Color {
         self.side
@@ -120,7 +120,7 @@ impl View {
         usize::from(self.input(number(color, role, square)))
     }
 
-    /// The input that a piece turns on who has this [`number`].
+    /// The input of the piece with this [`number`].
     #[inline]
     pub(super) fn input(self, number: u16) -> u16 {
         let number = match self.side {
@@ -140,13 +140,13 @@ impl View {
     }
 }
 
-/// A piece on a square as a number: the input that he turns on for White with the king on the a-file.
+/// A piece on a square as a number: its input for White with the king on the a-file.
 #[inline]
 pub(super) const fn number(color: Color, role: Role, square: Square) -> u16 {
     (color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
 }
 
-/// Which of `buckets` outputs judges a position with so many pieces.
+/// The output bucket, of `buckets`, for this many pieces.
 #[inline]
 pub const fn output_bucket(men: usize, buckets: usize) -> usize {
     men.saturating_sub(1) * buckets / 32

@@ -1,4 +1,4 @@
-//! An evaluation from scratch: slow, plain, and the measure of everything faster.
+//! Evaluation from scratch: slow and simple, the reference for the faster paths.
 
 use super::Network;
 use super::features::output_bucket;
@@ -9,7 +9,7 @@ use crate::rules::{Color, Position};
 impl Network {
     /// The value of a position in centipawns for the side to move; `None` once a king is gone.
     ///
-    /// It computes everything anew: meant for tests and for single positions.
+    /// Computes everything from scratch: for tests and single positions.
     pub fn evaluate(&self, position: &Position) -> Option<i32> {
         let side = position.turn();
         let hidden = [self.hidden(position, side)?, self.hidden(position, !side)?];
@@ -26,7 +26,7 @@ impl Network {
         Some(self.centipawns(bucket, sum))
     }
 
-    /// The hidden units of one side's view.
+    /// The accumulator of one side's view.
     fn hidden(&self, position: &Position, side: Color) -> Option<Vec<i16>> {
         let view = self.shape.layout.view_of(position, side)?;
         let mut units: Vec<i16> = numbers(self.biases()).collect();

@@ -1,6 +1,6 @@
-//! Numbers in memory as the wide registers like them: in lines of 64 bytes.
+//! Numbers in lines of 64 bytes, as SIMD registers need them.
 
-/// How many numbers a line holds.
+/// Numbers per line.
 pub(super) const LINE: usize = 32;
 
 /// One line of the processor's cache.
@@ -8,7 +8,7 @@ pub(super) const LINE: usize = 32;
 #[repr(C, align(64))]
 pub(super) struct Line(pub(super) [i16; LINE]);
 
-/// Numbers cut into lines; there must be a whole number of them.
+/// Numbers cut into lines; their count must be a multiple of a line.
 pub(super) fn cut(numbers: &[i16]) -> Vec<Line> {
     let (lines, rest) = numbers.as_chunks::<LINE>();
     debug_assert!(rest.is_empty(), "rows are whole lines");
@@ -18,4 +18,21 @@ pub(super) fn cut(numbers: &[i16]) -> Vec<Line> {
 /// The numbers of lines, one by one.
 pub(super) fn numbers(lines: &[Line]) -> impl Iterator<Item = i16> {
     lines.iter().flat_map(|line| line.0)
+}
+
+/// Inputs of one side's view that were turned on and off.
+#[derive(Clone, Copy)]
+pub(super) struct FeatureDelta<'a> {
+    /// The weights of all inputs, row by row.
+    pub(super) weights: &'a [Line],
+    pub(super) on: &'a [u16],
+    pub(super) off: &'a [u16],
+}
+
+impl<'a> FeatureDelta<'a> {
+    /// `wanted` lines from `start` on of an input's row, which has `count`.
+    #[inline]
+    pub(super) fn lines(self, input: u16, start: usize, count: usize, wanted: usize) -> &'a [Line] {
+        &self.weights[usize::from(input) * count + start..][..wanted]
+    }
 }

@@ -1,10 +1,9 @@
-//! A net: its file and its numbers.
+//! A net: its file format and parameters.
 //!
-//! Little endian. 64 bytes of header: magic and version, layout, hidden units, output buckets, QA,
-//! QB, scale, hash of the body, zeroes. Then the body: feature weights i16 [inputs][hidden], feature
-//! biases i16 [hidden], output weights i16 [buckets][2 * hidden] (the side to move first), output
-//! biases i32 [buckets]. A net is checked once, when it is made: nothing that is computed with it
-//! afterwards can overflow.
+//! Little endian. Header of 64 bytes: magic and version, layout, hidden units, output buckets, QA,
+//! QB, scale, hash of the body, zeroes. Body: feature weights i16 [inputs][hidden], feature biases
+//! i16 [hidden], output weights i16 [buckets][2 * hidden] (the side to move first), output biases
+//! i32 [buckets]. A net is checked once, when it is created: no later computation can overflow.
 
 use std::fmt;
 use std::fs;
@@ -16,38 +15,38 @@ use super::features::{INPUTS, Layout};
 use super::lines::{LINE, Line, cut, numbers};
 use super::simd::{Kernels, Simd};
 
-/// What 1 is in the hidden layer.
+/// The quantised 1 of the hidden layer.
 pub const QA: i32 = 255;
-/// What 1 is among the output weights.
+/// The quantised 1 of the output weights.
 pub const QB: i32 = 64;
-/// What an output of 1 is in centipawns, unless a net says otherwise.
+/// The default value of an output of 1, in centipawns.
 pub const SCALE: u32 = 400;
-/// The most hidden units.
+/// Maximum hidden units.
 pub const MOST_HIDDEN: usize = 512;
-/// The most output buckets: one a number of pieces.
+/// Maximum output buckets: one per number of pieces.
 pub const MOST_BUCKETS: usize = 32;
 
 const MAGIC: &[u8; 7] = b"MEGANET";
 const VERSION: u8 = b'1';
 const HEADER: usize = 64;
 const MOST_SCALE: u32 = 10_000;
-/// The most pieces on a board, and so the most inputs that are on.
+/// Maximum pieces on a board, and so active inputs.
 const MOST_MEN: usize = 32;
-/// Larger ones, times an activation of up to [`QA`], would leave 16 bits.
+/// Larger ones times an activation of up to [`QA`] would exceed 16 bits.
 const LARGEST_OUTPUT_WEIGHT: i16 = (i16::MAX as i32 / QA) as i16;
 
-// The products are summed in eight 32-bit lanes or more.
+// The products are summed in at least eight 32-bit lanes.
 const _: () = {
     let a_lane = 2 * MOST_HIDDEN as i64 / 8;
     let most = LARGEST_OUTPUT_WEIGHT as i64 * (QA * QA) as i64;
     assert!(a_lane * most <= i32::MAX as i64);
 };
 
-/// The measures of a net.
+/// The shape of a net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     pub layout: Layout,
-    /// Hidden units for each side's view: a multiple of 32, up to [`MOST_HIDDEN`].
+    /// Hidden units per view: a multiple of 32, up to [`MOST_HIDDEN`].
     pub hidden: usize,
     /// Output buckets, up to [`MOST_BUCKETS`].
     pub buckets: usize,
@@ -90,21 +89,21 @@ impl fmt::Display for Shape {
     }
 }
 
-/// The numbers of a net, quantised, in the order of the file.
+/// The quantised parameters of a net, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// For every input, one for each hidden unit; in units of 1 / [`QA`].
+    /// For every input, one weight per hidden unit; in units of 1 / [`QA`].
     pub feature_weights: Vec<i16>,
-    /// One for each hidden unit; in units of 1 / [`QA`].
+    /// One per hidden unit; in units of 1 / [`QA`].
     pub feature_biases: Vec<i16>,
-    /// For every output bucket, one for each hidden unit of the side to move and then one for each
-    /// of the other; in units of 1 / [`QB`].
+    /// For every output bucket, one per hidden unit of the side to move and then of the other; in
+    /// units of 1 / [`QB`].
     pub output_weights: Vec<i16>,
-    /// One for each output bucket; in units of 1 / ([`QA`] * [`QB`]).
+    /// One per output bucket; in units of 1 / ([`QA`] * [`QB`]).
     pub output_biases: Vec<i32>,
 }
 
-/// A net, checked and ready to compute with.
+/// A net, checked and ready to use.
 #[derive(Clone)]
 pub struct Network {
     pub(super) shape: Shape,
@@ -122,38 +121,38 @@ pub enum NetError {
     /// The file cannot be read.
     #[error("cannot read the net {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// The file holds no net that can be used.
+    /// The file holds no usable net.
     #[error("{}: {fault}", path.display())]
     Refused {
         path: PathBuf,
         /// What is wrong with it.
         fault: Box<NetError>,
     },
-    /// It does not begin as a net does.
+    /// The magic bytes are wrong.
     #[error("this is no net: it does not begin with MEGANET and a version")]
     Magic,
-    /// A net of another time.
+    /// Another version of the format.
     #[error("a net of version {:?}; this program reads version {:?}", char::from(*.0), char::from(VERSION))]
     Version(u8),
-    /// Not as long as its header says.
+    /// The length differs from that in the header.
     #[error("a net of this shape has {expected} bytes, not {found}: cut off or added to")]
     Length { expected: usize, found: usize },
-    /// A layout that this program does not know.
+    /// An unknown layout.
     #[error("unknown input layout {0}")]
     Layout(u32),
-    /// Too many hidden units, or not whole lines of them.
+    /// Too many hidden units, or not a multiple of a line.
     #[error("{0} hidden units; it takes a multiple of {LINE} from {LINE} to {MOST_HIDDEN}")]
     Hidden(usize),
     /// Too many output buckets, or none.
     #[error("{0} output buckets; it takes 1 to {MOST_BUCKETS}")]
     Buckets(usize),
-    /// A scale without sense.
+    /// An invalid scale.
     #[error("a scale of {0}; it takes 1 to {MOST_SCALE}")]
     Scale(u32),
-    /// Other units than this program computes in.
+    /// Other quantisation than this program uses.
     #[error("units QA {0} and QB {1}; this program computes with {QA} and {QB}")]
     Units(u16, u16),
-    /// Not what was written.
+    /// The hash of the body is wrong.
     #[error("damaged: the hash of the numbers is {found:016x}, the header says {expected:016x}")]
     Hash { expected: u64, found: u64 },
     /// A part of the wrong length.
@@ -176,7 +175,7 @@ pub enum NetError {
 }
 
 impl Network {
-    /// A net of these numbers.
+    /// A net with these parameters.
     pub fn from_parts(shape: Shape, parts: &Parts) -> Result<Network, NetError> {
         let shape = shape.check()?;
         let lengths = [
@@ -215,7 +214,7 @@ impl Network {
         })
     }
 
-    /// Reads a file's bytes.
+    /// Parses a file's bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Network, NetError> {
         let (shape, expected) = read_header(bytes)?;
         let (whole, found) = (HEADER + shape.body(), bytes.len());
@@ -258,7 +257,7 @@ impl Network {
         })
     }
 
-    /// What its file holds.
+    /// The bytes of its file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Shape {
             layout,
@@ -282,7 +281,7 @@ impl Network {
         bytes
     }
 
-    /// Its numbers, in the order of the file.
+    /// Its parameters in the order of the file.
     pub fn parts(&self) -> Parts {
         Parts {
             feature_weights: numbers(&self.feature_weights).collect(),
@@ -296,24 +295,24 @@ impl Network {
         self.shape
     }
 
-    /// What tells it from other nets: the hash of its numbers.
+    /// Identifies the net: the hash of its parameters.
     pub const fn hash(&self) -> u64 {
         self.hash
     }
 
-    /// A name for people: measures and the beginning of the hash, `768x64x8-1f2e3d4c`.
+    /// A name to display: shape and start of the hash, `768x64x8-1f2e3d4c`.
     pub fn id(&self) -> String {
         format!("{}-{:08x}", self.shape, self.hash >> 32)
     }
 
-    /// The same net, computed with these instructions, or in plain code where they are missing.
+    /// The same net with these instructions, or without SIMD if they are missing.
     #[must_use]
     pub fn with_simd(mut self, simd: Simd) -> Network {
         self.kernels = Kernels::new(simd);
         self
     }
 
-    /// The instructions it is computed with.
+    /// The instructions in use.
     pub const fn simd(&self) -> Simd {
         self.kernels.simd()
     }
@@ -323,19 +322,19 @@ impl Network {
         self.kernels
     }
 
-    /// How many lines one side's hidden units take.
+    /// Lines per accumulator of one side.
     #[inline]
     pub(super) const fn lines(&self) -> usize {
         self.shape.hidden / LINE
     }
 
-    /// What the inputs add to the hidden units, row by row.
+    /// The feature weights, row by row.
     #[inline]
     pub(super) fn weights(&self) -> &[Line] {
         &self.feature_weights
     }
 
-    /// What an input adds to every hidden unit.
+    /// The row of an input.
     #[inline]
     pub(super) fn row(&self, input: usize) -> &[Line] {
         let lines = self.lines();
@@ -347,7 +346,7 @@ impl Network {
         &self.feature_biases
     }
 
-    /// What an output bucket makes of the hidden units: first those of the side to move.
+    /// The weights of an output bucket: first those of the side to move.
     #[inline]
     pub(super) fn output(&self, bucket: usize) -> [&[Line]; 2] {
         let lines = self.lines();
@@ -378,7 +377,7 @@ impl PartialEq for Network {
 
 impl Eq for Network {}
 
-/// The shape, and the hash that the body should have.
+/// The shape, and the expected hash of the body.
 fn read_header(bytes: &[u8]) -> Result<(Shape, u64), NetError> {
     if !bytes.starts_with(MAGIC) {
         return Err(NetError::Magic);
@@ -424,7 +423,7 @@ fn body(parts: &Parts) -> Vec<u8> {
     shorts.chain(longs).collect()
 }
 
-/// FNV-1a in 64 bits: enough to notice damage, and to tell nets apart.
+/// FNV-1a in 64 bits: enough to detect damage and to tell nets apart.
 fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = fnv::FnvHasher::default();
     hasher.write(bytes);
@@ -439,8 +438,8 @@ fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {
     }
 }
 
-/// No board may drive a hidden unit out of 16 bits: not even its bias with its largest weights, one
-/// for every piece there can be.
+/// No board may drive a hidden unit out of 16 bits: not even its bias plus its largest weights, one
+/// for every possible piece.
 fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
     let mut column = [0; INPUTS];
     for bucket in parts.feature_weights.chunks_exact(INPUTS * shape.hidden) {

@@ -1,14 +1,14 @@
-//! Nets that know nothing: numbers drawn by chance, for tests and for measurements of speed.
+//! Random nets, for tests and speed measurements.
 
 use super::{Network, Parts, QA, QB, Shape};
 
-/// The largest feature weight and output weight drawn, either way. Evaluations stay within a few
-/// pawns then, as those of a trained net do.
+/// Maximum absolute feature weight and output weight. Evaluations stay within a few pawns, like
+/// those of a trained net.
 const FEATURE_WEIGHT: i16 = 40;
 const OUTPUT_WEIGHT: i16 = 24;
 
 impl Network {
-    /// A net of noise; the same seed gives the same net. `None` if there is no net of this shape.
+    /// A random net; the same seed gives the same net. `None` if there is no net of this shape.
     pub fn noise(shape: Shape, seed: u64) -> Option<Network> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut draw = |count: usize, most: i16| -> Vec<i16> {

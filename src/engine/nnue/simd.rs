@@ -1,7 +1,7 @@
-//! The two loops that every evaluation runs through, once for each kind of processor.
+//! The two loops of every evaluation, once per instruction set.
 //!
-//! All of them compute the same numbers exactly: which one is used is a matter of speed alone. The
-//! plain ones are the measure; the others are chosen once, after a look at the processor.
+//! All variants compute exactly the same numbers; the choice affects only speed. The plain ones are
+//! the reference; the others are selected once, by a look at the processor.
 
 mod plain;
 #[cfg(target_arch = "x86_64")]
@@ -11,12 +11,12 @@ mod wide;
 use std::fmt;
 use std::str::FromStr;
 
-use super::lines::Line;
+use super::lines::{FeatureDelta, Line};
 
-/// A set of instructions to evaluate with.
+/// An instruction set for evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Simd {
-    /// What every processor has.
+    /// Available on every processor.
     Plain,
     /// Registers of 32 bytes.
     Avx2,
@@ -25,15 +25,15 @@ pub enum Simd {
 }
 
 impl Simd {
-    /// Every one there is, the fastest last.
+    /// Every instruction set, the fastest last.
     pub const ALL: [Simd; 3] = [Simd::Plain, Simd::Avx2, Simd::Avx512];
 
-    /// Those that this processor has.
+    /// Those of this processor.
     pub fn available() -> impl DoubleEndedIterator<Item = Simd> {
         Simd::ALL.into_iter().filter(|simd| simd.is_available())
     }
 
-    /// The fastest that this processor has.
+    /// The fastest of this processor.
     pub fn best() -> Simd {
         Simd::available().next_back().unwrap_or(Simd::Plain)
     }
@@ -80,29 +80,12 @@ impl FromStr for Simd {
     }
 }
 
-/// A choice of [`Simd`] that this processor is known to have.
+/// An instruction set that this processor is known to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kernels(Simd);
 
-/// Inputs of one side's view that were turned on and off.
-#[derive(Clone, Copy)]
-pub(super) struct FeatureDelta<'a> {
-    /// The weights of all inputs, row by row.
-    pub(super) weights: &'a [Line],
-    pub(super) on: &'a [u16],
-    pub(super) off: &'a [u16],
-}
-
-impl<'a> FeatureDelta<'a> {
-    /// `wanted` lines from `start` on of an input's row, which has `count`.
-    #[inline]
-    fn lines(self, input: u16, start: usize, count: usize, wanted: usize) -> &'a [Line] {
-        &self.weights[usize::from(input) * count + start..][..wanted]
-    }
-}
-
 impl Kernels {
-    /// The plain ones, if the processor lacks what is asked for.
+    /// The plain ones, if the processor lacks the requested ones.
     pub(super) fn new(simd: Simd) -> Kernels {
         Kernels(if simd.is_available() {
             simd
@@ -115,7 +98,7 @@ impl Kernels {
         self.0
     }
 
-    /// Hidden units from others of which some inputs differ.
+    /// An accumulator from another one with some inputs changed.
     #[inline]
     #[expect(unsafe_code, reason = "code for a processor that has been asked")]
     pub(super) fn update(self, source: &[Line], target: &mut [Line], delta: FeatureDelta<'_>) {
@@ -130,7 +113,7 @@ impl Kernels {
         }
     }
 
-    /// As [`Kernels::update`], on the spot.
+    /// As [`Kernels::update`], in place.
     #[inline]
     #[expect(unsafe_code, reason = "code for a processor that has been asked")]
     pub(super) fn update_in_place(self, target: &mut [Line], delta: FeatureDelta<'_>) {

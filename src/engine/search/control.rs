@@ -1,7 +1,7 @@
-//! When to stop: nodes, clock, deadline, or the handle's word.
+//! When to stop: nodes, clock, deadline, or the handle.
 //!
-//! The inner search asks once a node; a look at the clock, and at who waits for the core, comes
-//! every few hundred nodes only.
+//! The search asks once per node; it checks the clock and the core queue only every few hundred
+//! nodes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::StopReason;
 use crate::engine::time::TimePlan;
 
-/// The limits of the search under way, ready to be checked.
+/// The limits of the search in progress.
 pub(super) struct Control {
     pub(super) search_shared: Arc<SearchShared>,
     plan: TimePlan,
@@ -52,12 +52,12 @@ impl Control {
         }
     }
 
-    /// Whether the engine divides its own time, so that an early answer saves some.
+    /// Whether the engine allots its own time, so that an early answer saves some.
     pub(super) fn plays_on_clock(&self) -> bool {
         self.on_clock && !self.search_shared.is_pondering()
     }
 
-    /// The soft end, stretched; `None` if there is none.
+    /// Whether the soft end, scaled by this factor, has passed.
     pub(super) fn is_past_soft(&self, factor: f64) -> bool {
         let elapsed = self.search_shared.started.elapsed();
         self.plan
@@ -65,7 +65,7 @@ impl Control {
             .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
     }
 
-    /// Whether so many nodes are more than an iteration should begin with.
+    /// Whether this many nodes are too many to start another iteration.
     pub(super) fn is_past_soft_nodes(&self, nodes: u64) -> bool {
         nodes >= self.soft_nodes
     }
@@ -74,18 +74,18 @@ impl Control {
         self.plan.hard.map_or(soft, |hard| soft.min(hard))
     }
 
-    /// Whether it was asked to use only what the others leave.
+    /// Whether it was requested to use only what other searches leave.
     pub(super) fn is_in_background(&self) -> bool {
         self.background
     }
 
-    /// Whether it only uses what the other searches leave.
+    /// Whether it currently uses only what other searches leave.
     pub(super) fn is_idle(&self) -> bool {
         self.background || self.search_shared.is_pondering()
     }
 
-    /// The moment by which the search should have its answer: its urgency among others. Once its
-    /// soft end has passed, it no longer presses the others by it.
+    /// When the answer is due: the search's priority among others. After its soft end it is no
+    /// longer urgent.
     pub(super) fn need(&self, now: Instant) -> CorePriority {
         let idle = self.is_idle();
         let due = if self.search_shared.is_pondering() {
@@ -109,7 +109,7 @@ impl Control {
         due.into_iter().flatten().min().unwrap_or(now)
     }
 
-    /// The end that may not be overstepped, once the clock runs.
+    /// The end that may not be exceeded, once the clock runs.
     pub(super) fn hard_end(&self) -> Option<Instant> {
         let hard = if self.search_shared.is_pondering() {
             None
@@ -120,7 +120,7 @@ impl Control {
         [hard, self.deadline].into_iter().flatten().min()
     }
 
-    /// The part of the time gone by that does not count as thinking.
+    /// The elapsed time that does not count as thinking.
     fn uncounted(&self) -> Duration {
         if self.background {
             self.waited
@@ -129,13 +129,13 @@ impl Control {
         }
     }
 
-    /// How long it is to the deadline; `None` if there is none.
+    /// Time left to the deadline; `None` if there is none.
     pub(super) fn time_to_deadline(&self) -> Option<Duration> {
         self.deadline
             .map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    /// What ends the search now, by the clock or by the handle.
+    /// Why the search ends now, by the clock or by the handle.
     pub(super) fn verdict(&self, now: Instant) -> Option<StopReason> {
         if self.search_shared.is_stopped() {
             Some(StopReason::Stopped)
@@ -148,7 +148,7 @@ impl Control {
         }
     }
 
-    /// Whether a thread that waits for a core should wait no longer.
+    /// Whether a thread that waits for a core should stop waiting.
     pub(super) fn is_over(&self) -> bool {
         self.verdict(Instant::now()).is_some()
     }

@@ -1,7 +1,7 @@
 //! One node of the principal variation search.
 //!
-//! `search` is the list of its steps; the techniques themselves are in `pruning` and `lmr`.
-//! Scores are fail-soft and seen from the side to move.
+//! `search` is the list of its steps; the techniques themselves are in `pruning` and `lmr`. Scores
+//! are fail-soft, from the side to move.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ use crate::engine::score::{
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::rules::{Move, Position};
 
-/// Where a node lies: on the principal variation, or off it with an expectation.
+/// The kind of a node: on the principal variation, or off it with an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeKind {
     Pv,
@@ -45,9 +45,9 @@ pub(super) struct Node<'a> {
     pub(super) beta: Value,
     pub(super) depth: i32,
     pub(super) ply: usize,
-    /// The static evaluation as it was made; `NO_VALUE` in check.
+    /// The raw static evaluation; `NO_VALUE` in check.
     raw_eval: Value,
-    /// The same with all that is known besides: corrections and the table's bound.
+    /// The evaluation with corrections and the transposition table's bound.
     pub(super) eval: Value,
     pub(super) in_check: bool,
     /// The opponent could explode our king now.
@@ -58,7 +58,7 @@ pub(super) struct Node<'a> {
     pub(super) context: Context,
 }
 
-/// How the move loop of a node ended.
+/// The result of a node's move loop.
 struct LoopEnd {
     value: Value,
     best: Option<Move>,
@@ -136,7 +136,7 @@ impl Searcher {
         verdict.value
     }
 
-    /// Drawn by the rules, as far as the search looks at them before searching.
+    /// Drawn by the rules, as far as the search checks them before searching.
     #[inline]
     pub(super) fn is_draw(&self, position: &Position, ply: usize) -> bool {
         let clock = position.halfmove_clock();
@@ -226,7 +226,7 @@ impl Searcher {
         }
     }
 
-    /// The static evaluation with what earlier errors teach.
+    /// The static evaluation with the correction history.
     #[inline]
     pub(super) fn corrected(&self, position: &Position, eval: Value) -> Value {
         if eval == NO_VALUE {
@@ -235,9 +235,9 @@ impl Searcher {
         (eval + self.corrections.of(position)).clamp(1 - MATE_BOUND, MATE_BOUND - 1)
     }
 
-    /// Learn from the error of the static evaluation, where the search has shown one: not where the
-    /// best move is a blast, which no static evaluation foresees, and not from a bound that says
-    /// nothing against it.
+    /// Updates the correction history where the search has shown an error: not if the best move is
+    /// a blast, which no static evaluation foresees, and not from a bound that does not contradict
+    /// it.
     fn correct(&mut self, node: &Node<'_>, verdict: &LoopEnd) {
         if node.in_check || is_decisive(verdict.value) {
             return;
@@ -288,13 +288,13 @@ impl Searcher {
                     alpha = value;
                 }
             }
-            // The sixty-fifth move without a cutoff goes unpunished.
+            // A sixty-fifth move without a cutoff gets no penalty.
             let _ = tried.try_push((picked.mv, picked.class));
         }
         verdict
     }
 
-    /// Search one move: in full, or reduced first and in full only if it surprises.
+    /// Searches one move: in full, or reduced first and in full only if it fails high.
     fn try_move(&mut self, node: &Node<'_>, picked: &Picked, alpha: Value, count: usize) -> Value {
         let (ply, mv) = (node.ply, picked.mv);
         let child = node.position.play(mv);
@@ -332,7 +332,7 @@ impl Searcher {
         value
     }
 
-    /// A move refuted the node: raise its histories, lower those of the moves tried before it.
+    /// A move caused a cutoff: raises its histories and lowers those of the moves tried before it.
     fn learn(&mut self, node: &Node<'_>, picked: &Picked, tried: &[(Move, MoveClass)]) {
         let bonus = history::bonus(node.depth);
         let position = node.position;
@@ -371,14 +371,14 @@ impl Searcher {
     }
 }
 
-/// The key of a position in the table: near the fifty-move draw the count matters.
+/// The table key of a position: near the fifty-move draw it depends on the count.
 #[inline]
 pub(super) fn table_key(position: &Position) -> u64 {
     let stage = u64::from(position.halfmove_clock() / params::TT_CLOCK_STEP);
     position.key() ^ stage.wrapping_mul(params::TT_CLOCK_KEY)
 }
 
-/// The stored value, if it settles a node off the principal variation.
+/// The stored value, if it causes a cutoff off the principal variation.
 #[inline]
 pub(super) fn table_cutoff(
     entry: &Entry,
@@ -399,7 +399,7 @@ pub(super) fn table_cutoff(
     settles.then_some(value)
 }
 
-/// The evaluation, corrected by what the table has proved.
+/// The evaluation, improved by what the table has proved.
 #[inline]
 fn bounded_eval(eval: Value, entry: Option<Entry>, position: &Position, ply: usize) -> Value {
     let Some(entry) = entry.filter(|_| eval != NO_VALUE) else {

@@ -1,7 +1,7 @@
-//! The techniques that cut a node or a move short, one function each.
+//! The techniques that prune a node or a move, one function each.
 //!
-//! None of them trusts a static score in check or under a threatened explosion, and each returns
-//! the value to return, or nothing.
+//! None trusts a static score in check or under a threatened explosion. Each returns the value to
+//! return, or none.
 
 use super::node::{Node, NodeKind};
 use super::searcher::Searcher;
@@ -14,13 +14,13 @@ use crate::engine::see;
 use crate::rules::Role;
 
 impl Node<'_> {
-    /// Neither in check nor about to be blown up: the static evaluation means something.
+    /// Neither in check nor about to be exploded: the static evaluation is reliable.
     #[inline]
     fn is_calm(&self) -> bool {
         !self.in_check && !self.is_threatened
     }
 
-    /// Far enough above beta that no reply is expected to bring it down.
+    /// Reverse futility: far enough above beta that no reply is expected to lower it.
     #[inline]
     pub(super) fn reverse_futility(&self) -> Option<Value> {
         let depth = self.depth - params::RFP_IMPROVING * i32::from(self.is_improving);
@@ -33,7 +33,7 @@ impl Node<'_> {
         holds.then(|| i32::midpoint(self.eval, self.beta))
     }
 
-    /// Without a table move a deep search is not worth its price yet.
+    /// Internal iterative reduction: without a hash move a deep search is not worth its price.
     #[inline]
     pub(super) fn internal_reduction(&self) -> i32 {
         let reduces = self.table_move.is_none()
@@ -42,14 +42,14 @@ impl Node<'_> {
         i32::from(reduces)
     }
 
-    /// Answers to a check are forced: look one ply further.
+    /// Check extension: answers to a check are forced.
     #[inline]
     pub(super) fn extension(&self) -> i32 {
         i32::from(self.in_check && self.ply < 2 * MAX_PLY / 3)
     }
 
-    /// Leave this move out, once a move that does not lose at once is known? May also end all quiet
-    /// moves.
+    /// Whether to skip this move, once a move that does not lose at once is known. May also skip
+    /// all quiet moves.
     #[inline]
     pub(super) fn skips(&self, picked: &Picked, count: usize, moves: &mut MovePicker) -> bool {
         if self.in_check || count == 0 {
@@ -94,7 +94,7 @@ impl Node<'_> {
             && see::quiet(self.position, picked.mv) < -params::SEE_QUIET_MARGIN * self.depth
     }
 
-    /// The depth a late move is searched to at first.
+    /// The depth of a late move's first search.
     pub(super) fn reduced_depth(
         &self,
         picked: &Picked,
@@ -121,8 +121,8 @@ impl Node<'_> {
 }
 
 impl Searcher {
-    /// If passing is good enough, some move will be too. Not with few pieces, where having to move can
-    /// be a misfortune.
+    /// Null move: if passing is good enough, some move will be too. Not with few pieces, where
+    /// zugzwang is likely.
     pub(super) fn null_move(&mut self, node: &Node<'_>) -> Option<Value> {
         let position = node.position;
         let simple = position.by_role(Role::King) | position.by_role(Role::Pawn);
@@ -157,7 +157,7 @@ impl Searcher {
         self.verify_null(node, depth).then_some(value)
     }
 
-    /// Whether a real search, reduced as the null move was, still reaches beta.
+    /// Whether a search with the same reduction still reaches beta.
     fn verify_null(&mut self, node: &Node<'_>, depth: i32) -> bool {
         let before = self.null_from;
         self.null_from = node.ply + (depth.max(0) as usize) * 3 / 4 + 1;

@@ -1,7 +1,7 @@
-//! Quiescence: play out the blasts until the static evaluation can be trusted.
+//! Quiescence: resolves blasts until the static evaluation is reliable.
 //!
-//! In check there is no standing pat: every answer is tried. Otherwise only captures and
-//! promotions whose blast pays are.
+//! In check there is no standing pat: every move is tried. Otherwise only captures and promotions
+//! with a good blast balance.
 
 use super::node::{NodeKind, table_cutoff, table_key};
 use super::searcher::Searcher;
@@ -13,7 +13,7 @@ use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::rules::{Move, Position};
 
 impl Searcher {
-    /// The value of a position once its captures are played out.
+    /// The value of a position once its captures are resolved.
     pub(super) fn quiescence(
         &mut self,
         position: &Position,

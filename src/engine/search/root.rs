@@ -1,7 +1,7 @@
 //! The root: iterative deepening, aspiration windows, and the answer.
 //!
-//! Whatever ends the search, the answer is the best move of the last iteration, or a better one
-//! already proved in the iteration it broke off.
+//! Whatever ends the search, the answer is the best move of the last finished iteration, or a
+//! better one already proved in the interrupted one.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -29,13 +29,13 @@ use crate::engine::see;
 use crate::engine::time::{Progress, soft_factor};
 use crate::rules::{Move, Position};
 
-/// How long a search with nothing left to do sleeps before it looks around again. A stop and a
-/// ponder hit wake it, so this is a guard only.
+/// How long a search with nothing left to do sleeps before it checks again. A stop and a ponder hit
+/// wake it, so this is only a guard.
 const NAP: Duration = Duration::from_millis(50);
-/// The last iteration there is.
+/// The maximum iteration.
 const MOST_DEPTH: i32 = MAX_PLY as i32 - 1;
 
-/// A move of the root position and what is known of it.
+/// A root move and what is known of it.
 #[derive(Clone, Debug)]
 struct RootMove {
     mv: Move,
@@ -49,18 +49,18 @@ struct Root<'a> {
     searcher: &'a mut Searcher,
     position: Position,
     moves: Vec<RootMove>,
-    /// What endgame tables say of the root.
+    /// What endgame tables say about the root.
     verdict: Option<RootVerdict>,
     report: Option<ReportSink>,
     lines: usize,
-    /// The lines of the last iteration finished, where there are several.
+    /// The lines of the last finished iteration, with several lines.
     ranking: Vec<Ranked>,
-    /// The last iteration finished.
+    /// The last finished iteration.
     depth: i32,
 }
 
 impl Searcher {
-    /// Think. Blocks until the task's limits, or its flight, end it.
+    /// Searches. Blocks until the task's limits or a stop end it.
     pub(in crate::engine) fn run(&mut self, task: Task) -> SearchResult {
         self.begin(&task.keys, &task.limits, Arc::clone(&task.search_shared));
         self.table.new_search();
@@ -71,7 +71,7 @@ impl Searcher {
     }
 }
 
-/// Think about a task until something ends it.
+/// Searches a task until something ends it.
 pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     let Task {
         root: position,
@@ -112,8 +112,8 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     root.answer(held_back.or(ended).unwrap_or(StopReason::Depth))
 }
 
-/// Search what another thread searches, for the table's sake, until there is nothing left to find
-/// or the stint is over.
+/// Searches what another thread searches, to fill the table, until nothing is left to find or the
+/// run is over.
 pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> StopReason {
     let mut moves = ranked_moves(searcher, position, &limits.searchmoves);
     let verdict = keep_the_best(searcher, position, &mut moves);
@@ -138,7 +138,7 @@ pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits
     root.deepen(first..=MOST_DEPTH, None)
 }
 
-/// The legal moves asked for, the table's move first, then as a look one ply ahead ranks them.
+/// The requested legal moves: the hash move first, then ordered by a one-ply search.
 fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -> Vec<RootMove> {
     let table_move = searcher
         .table
@@ -169,7 +169,7 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
     moves.into_iter().map(|(_, root_move)| root_move).collect()
 }
 
-/// Leave out the moves that are worse than others by what endgame tables know.
+/// Removes moves that are worse than others by the endgame tables.
 fn keep_the_best(
     searcher: &mut Searcher,
     position: &Position,
@@ -181,7 +181,7 @@ fn keep_the_best(
     Some(verdict)
 }
 
-/// What a move seems to be worth at first sight.
+/// The estimated value of a move before searching.
 fn first_glance(judge: &mut ThreadEvaluator, position: &Position, mv: Move) -> Value {
     if position.explodes_king(mv) {
         return MATE;
@@ -221,7 +221,7 @@ fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchR
 }
 
 impl Root<'_> {
-    /// What needs no search: an explosion, or on a clock the only move.
+    /// Answers that need no search: an explosion, or on a clock the only move.
     fn at_once(&mut self) -> Option<StopReason> {
         if self.lines > 1 {
             return None;
@@ -283,7 +283,7 @@ impl Root<'_> {
         StopReason::Depth
     }
 
-    /// A helper says what it makes of an iteration.
+    /// A helper reports its result of an iteration.
     fn tell_team(&self) {
         if let ThreadRole::Helping(part) = &self.searcher.role {
             let best = &self.moves[0];
@@ -295,8 +295,8 @@ impl Root<'_> {
         }
     }
 
-    /// The threads' vote: play what a helper found if it knows better. No look is reported as
-    /// deeper than `most`.
+    /// The threads' vote: adopts a helper's move if it was searched deeper or wins. No depth above
+    /// `most` is reported.
     fn hear_helpers(&mut self, most: i32) {
         let ThreadRole::Leading(team) = &self.searcher.role else {
             return;
@@ -306,7 +306,7 @@ impl Root<'_> {
             return;
         };
         let place = self.moves.iter().position(|it| it.mv == vote.line[0]);
-        // Several lines are compared by one thread alone.
+        // With several lines only one thread compares them.
         if let Some(place) = place.filter(|_| self.lines == 1) {
             self.moves.swap(0, place);
             self.depth = vote.depth.min(most);
@@ -319,7 +319,7 @@ impl Root<'_> {
         }
     }
 
-    /// Notes what an iteration makes of its lines: the next one overwrites it step by step.
+    /// Stores an iteration's lines: the next one overwrites them step by step.
     fn rank(&mut self) {
         if self.lines < 2 {
             return;
@@ -332,7 +332,7 @@ impl Root<'_> {
         }));
     }
 
-    /// Between two iterations: is there reason to stop?
+    /// Between two iterations: whether there is a reason to stop.
     fn is_enough(
         &mut self,
         mate: Option<u32>,
@@ -369,7 +369,7 @@ impl Root<'_> {
         None
     }
 
-    /// Search one line to a depth, in a window around its last value at first.
+    /// Searches one line to a depth, in a window around its last value at first.
     fn aspire(&mut self, depth: i32, line: usize) {
         let last = self.moves[line].value;
         let (mut alpha, mut beta) = (-INFINITE, INFINITE);
@@ -452,7 +452,7 @@ impl Root<'_> {
     ) -> Value {
         let (mv, searcher) = (self.moves[index].mv, &mut *self.searcher);
         if self.position.explodes_king(mv) {
-            // There is no game after it that could be searched.
+            // Past the end of the game nothing can be searched.
             searcher.frame(1).pv.clear();
             return mate_in(1);
         }
@@ -494,7 +494,7 @@ impl Root<'_> {
         });
     }
 
-    /// With no right to answer yet, sleep until there is one.
+    /// An answer is not allowed yet: sleep until it is.
     fn hold_back(&self, is_infinite: bool) -> Option<StopReason> {
         let search_shared = &self.searcher.control.search_shared;
         let mut held_back = None;
@@ -538,12 +538,12 @@ impl Root<'_> {
     }
 }
 
-/// The score of a root move: what the tables know, else what the search has found.
+/// The score of a root move: the tables' if they know it, else the search's.
 fn told(verdict: Option<&RootVerdict>, found: Value) -> Score {
     Score::from_value(verdict.map_or(found, |verdict| verdict.value(found)))
 }
 
-/// The value of a position no one has searched.
+/// The value of an unsearched position.
 fn first_value(judge: &mut ThreadEvaluator, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);

@@ -1,8 +1,8 @@
-//! Endgame tables at the root: which moves keep the best that the position holds.
+//! Endgame tables at the root: which moves keep the best result.
 //!
-//! A win is kept within the fifty-move rule and made progress in: of the winning moves those are
-//! kept that are nearest to the next capture, pawn move or mate. A draw is not lost; the search
-//! chooses among what is kept.
+//! A win is kept within the fifty-move rule and makes progress: of the winning moves those nearest
+//! to the next capture, pawn move or mate are kept. A draw is not lost. The search chooses among
+//! the moves that are kept.
 
 use std::cell::Cell;
 
@@ -31,17 +31,17 @@ enum OutcomeTier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MoveOutcome {
     outcome_tier: OutcomeTier,
-    /// Plies to the next zeroing move, this one counted; 0 where not known or of no account.
+    /// Plies to the next zeroing move, this one included; 0 if unknown or irrelevant.
     plies: i32,
 }
 
-/// What the tables say of the root.
+/// What the tables say about the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RootVerdict {
     kept: Vec<Move>,
-    /// The value of the root; `None` where some moves are unknown.
+    /// The value of the root; `None` if some moves are unknown.
     value: Option<Value>,
-    /// Whether tables are of use in the tree below.
+    /// Whether tables are useful in the tree below.
     asks_below: bool,
 }
 
@@ -51,12 +51,12 @@ impl RootVerdict {
         self.kept.contains(&mv)
     }
 
-    /// The value to tell where the search has found another.
+    /// The value to report if the search has found another.
     pub(super) fn value(&self, found: Value) -> Value {
         self.tb_bound(found).unwrap_or(found)
     }
 
-    /// The value that the tables prove, unless the search knows better: a mate that fits.
+    /// The value that the tables prove, unless the search has a matching mate.
     pub(super) fn tb_bound(&self, found: Value) -> Option<Value> {
         let is_mate = |tb_bound: Value| found.abs() >= MATE_BOUND && (found > 0) == (tb_bound > 0);
         self.value.filter(|&tb_bound| !is_mate(tb_bound))
@@ -64,7 +64,7 @@ impl RootVerdict {
 }
 
 impl Searcher {
-    /// Ask the tables about the root moves, and settle whether they are asked below.
+    /// Probes the root moves, and decides whether the tree below is probed.
     pub(super) fn ask_tables_at_root(
         &mut self,
         position: &Position,
@@ -94,7 +94,7 @@ impl Searcher {
     }
 }
 
-/// One root and what its moves are judged with.
+/// One root and its context.
 struct RootQuery<'a> {
     tables: &'a Tablebases,
     position: &'a Position,
@@ -115,7 +115,7 @@ impl RootQuery<'_> {
         judged(moves, &fates, Precision::Outcome)
     }
 
-    /// The fate of a move by the tables of distances.
+    /// The result of a move by the DTZ tables.
     fn by_distance(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
         if let Some(outcome) = self.by_rule(&child) {
@@ -131,7 +131,7 @@ impl RootQuery<'_> {
         Some(outcome(distance, clock, self.tables.fifty_moves()))
     }
 
-    /// The fate of a move by the tables of outcomes alone.
+    /// The result of a move by the WDL tables alone.
     fn by_outcome(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
         if let Some(outcome) = self.by_rule(&child) {
@@ -150,7 +150,7 @@ impl RootQuery<'_> {
         })
     }
 
-    /// What needs no table: the end of the game, and a position that stands for the third time.
+    /// Results that need no table: the end of the game, and a third repetition.
     fn by_rule(&self, child: &Position) -> Option<MoveOutcome> {
         let draw = MoveOutcome {
             outcome_tier: OutcomeTier::Draw,
@@ -172,14 +172,14 @@ impl RootQuery<'_> {
     }
 }
 
-/// How much is known of the fates.
+/// How much is known of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
     Distance,
     Outcome,
 }
 
-/// A capture or pawn move with this outcome, as a distance seen from the side that makes it.
+/// A capture or pawn move with this outcome, as a distance for the side that makes it.
 const fn after_zeroing(wdl: Wdl) -> Dtz {
     let plies = match wdl {
         Wdl::Win => 1,
@@ -194,7 +194,7 @@ const fn after_zeroing(wdl: Wdl) -> Dtz {
     }
 }
 
-/// The distance of the position before a quiet move, from that of the one after it.
+/// The distance before a quiet move, from that after it.
 const fn after_quiet(child: Dtz) -> Dtz {
     Dtz {
         plies: -child.plies - child.plies.signum(),
@@ -202,7 +202,7 @@ const fn after_quiet(child: Dtz) -> Dtz {
     }
 }
 
-/// What a distance means with so many half-moves on the fifty-move count.
+/// What a distance means with this many half-moves on the fifty-move count.
 fn outcome(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
     let Dtz { plies, is_rounded } = distance;
     let end = plies.abs() + clock;
@@ -221,8 +221,8 @@ fn outcome(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
     }
 }
 
-/// Keep the moves of the best fate. Moves of unknown fate are kept beside them, but not beside a
-/// sure win.
+/// Keeps the moves with the best result. Moves with an unknown result are kept beside them, but not
+/// beside a certain win.
 fn judged(
     moves: &[Move],
     fates: &[Option<MoveOutcome>],

@@ -27,10 +27,10 @@ use crate::rules::{Bitboard, Game, Move, Position};
 /// Frames before the root, so that "two plies before" always exists.
 pub(super) const BEFORE_ROOT: usize = 2;
 
-/// One search to do.
+/// A search to do.
 pub(in crate::engine) struct Task {
     pub(super) root: Position,
-    /// The keys of the game so far, the present position last.
+    /// The keys of the game so far, the current position last.
     pub(super) keys: Vec<u64>,
     pub(super) limits: Limits,
     pub(super) report: Option<ReportSink>,
@@ -58,12 +58,12 @@ impl Task {
     }
 }
 
-/// What the search remembers of one ply of the line it is looking at.
+/// The search's state of one ply.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) static_eval: Value,
     pub(super) killer: Option<Move>,
-    /// The piece moved from this ply and where to.
+    /// The piece moved from this ply and its target square.
     pub(super) moved: PieceSquare,
     /// Plies since the last null move; repetitions reach back no further.
     pub(super) since_null: u32,
@@ -82,7 +82,7 @@ impl Frame {
     }
 }
 
-/// A thread's search state. The histories and the table outlive one search.
+/// A thread's search state. The histories outlive single searches.
 pub(in crate::engine) struct Searcher {
     pub(super) table: Arc<TranspositionTable>,
     pub(super) turn: CorePermit,
@@ -92,18 +92,18 @@ pub(in crate::engine) struct Searcher {
     pub(super) frames: Vec<Frame>,
     pub(super) keys: Vec<u64>,
     pub(super) control: Control,
-    /// Whom to ask for help.
+    /// Helper threads to ask.
     pub(super) helpers: Option<Arc<HelperThreads<Searcher>>>,
     pub(super) role: ThreadRole,
     pub(super) nodes: u64,
     pub(super) seldepth: usize,
-    /// No null moves before this ply: a verification is under way.
+    /// No null moves before this ply: a verification search is in progress.
     pub(super) null_from: usize,
     /// Endgame tables, if there are any.
     pub(super) tables: Option<Tablebases>,
-    /// Positions of so many pieces are asked about in the search under way; 0 for none.
+    /// Positions with at most this many pieces are probed in this search; 0 for none.
     pub(super) table_men: usize,
-    /// Answers of tables in this search.
+    /// Tablebase hits of this search.
     pub(super) table_hits: u64,
 }
 
@@ -133,7 +133,7 @@ impl Searcher {
         }
     }
 
-    /// One whose searches this crew helps with.
+    /// A searcher whose searches these helpers join.
     pub(in crate::engine) fn with_crew(
         mut self,
         helpers: Option<Arc<HelperThreads<Searcher>>>,
@@ -142,19 +142,19 @@ impl Searcher {
         self
     }
 
-    /// With endgame tables to ask.
+    /// A searcher with endgame tables.
     pub(in crate::engine) fn with_tables(mut self, tables: Option<Tablebases>) -> Searcher {
         self.tables = tables;
         self
     }
 
-    /// Forget what was learnt about the last game.
+    /// Clears what was learnt about the last game.
     pub(in crate::engine) fn forget(&mut self) {
         self.histories.clear();
         self.corrections.clear();
     }
 
-    /// Forget the last search.
+    /// Resets the state of the last search.
     pub(super) fn begin(
         &mut self,
         keys: &[u64],
@@ -195,7 +195,7 @@ impl Searcher {
         }
     }
 
-    /// Step to the child of a ply.
+    /// Steps to the child of a ply.
     #[inline]
     pub(super) fn descend(&mut self, child: &Position, moved: PieceSquare, ply: usize) {
         #[cfg(feature = "self-check")]
@@ -215,7 +215,7 @@ impl Searcher {
         self.keys.pop();
     }
 
-    /// Extend the child's line by the move that leads to it.
+    /// Prepends the move to the child's principal variation.
     pub(super) fn update_pv(&mut self, ply: usize, mv: Move) {
         let (before, after) = self.frames.split_at_mut(BEFORE_ROOT + ply + 1);
         let (Some(frame), Some(child)) = (before.last_mut(), after.first()) else {
@@ -227,8 +227,8 @@ impl Searcher {
         frame.pv.extend(child.pv[..room].iter().copied());
     }
 
-    /// Has the present position stood before, so that it counts as a draw: once within the tree, or
-    /// twice if before the root?
+    /// Whether the current position repeats an earlier one so that it counts as a draw: once within
+    /// the tree, or twice before the root.
     pub(super) fn is_repetition(&self, position: &Position, ply: usize) -> bool {
         let since_null = self.frames[BEFORE_ROOT + ply].since_null;
         let reach = position.halfmove_clock().min(since_null) as usize;
@@ -248,10 +248,10 @@ impl Searcher {
     }
 }
 
-/// What is left to the thread that answers to say when its search ends.
+/// Ends the help for a search when dropped.
 pub(super) struct Help {
     pub(super) team: Arc<Team>,
-    /// Off the board when this goes.
+    /// Withdrawn when dropped.
     pub(super) _posted: PostedRequest<Searcher>,
 }
 
@@ -274,7 +274,7 @@ impl HelperPart {
         self.run.is_over(now)
     }
 
-    /// Where its iterations begin: the threads should not walk in step.
+    /// Depth of its first iteration: threads should differ.
     pub(super) const fn first_depth(&self) -> i32 {
         1 + (self.run.number() as i32 + 1) % 2
     }
@@ -284,7 +284,7 @@ impl HelperPart {
         self.reported = nodes;
     }
 
-    /// An iteration is finished.
+    /// Reports a finished iteration.
     pub(super) fn say(&self, vote: ThreadVote) {
         let mut best = self.team.lock();
         if best
@@ -296,7 +296,7 @@ impl HelperPart {
     }
 }
 
-/// A thread's place in a search.
+/// A thread's role in a search.
 pub(super) enum ThreadRole {
     Answering,
     /// It answers, and may have helpers.
@@ -318,8 +318,8 @@ impl HelperState for Searcher {
     }
 }
 
-/// Whether only kings, bishops and pawns, or very few pieces, are left: then the rules may call the
-/// position drawn by itself.
+/// Whether only kings, bishops and pawns, or very few pieces, are left: then the position may be
+/// drawn by insufficient material.
 #[inline]
 pub(super) fn may_be_insufficient(position: &Position) -> bool {
     use crate::rules::Role::{Knight, Queen, Rook};
@@ -327,7 +327,7 @@ pub(super) fn may_be_insufficient(position: &Position) -> bool {
     heavy.is_empty() || position.occupied().count() <= 4
 }
 
-/// A legal move that is sound at first sight: an explosion, else the best blast exchange.
+/// A legal move that looks sound: an explosion, else the best blast exchange.
 pub(in crate::engine) fn safe_move(position: &Position, searchmoves: &[Move]) -> Option<Move> {
     position
         .legal_moves()
@@ -344,10 +344,10 @@ pub(super) fn winning_move(position: &Position) -> Option<Move> {
         .find(|&mv| position.explodes_king(mv))
 }
 
-// When to stop.
+// Checks of the limits.
 
 impl Searcher {
-    /// Count a node; true if the search must unwind.
+    /// Counts a node; true if the search must unwind.
     #[inline]
     pub(super) fn enter_node(&mut self) -> bool {
         if self.is_halted() {
@@ -366,12 +366,12 @@ impl Searcher {
         self.control.halted.is_some()
     }
 
-    /// Wait for a core before the first node.
+    /// Waits for a core before the first node.
     pub(super) fn take_turn(&mut self) {
         let control = &self.control;
         let begun = Instant::now();
         let need = || control.need(Instant::now());
-        // What is waited now does not count in the background: only the deadline ends such a wait.
+        // In the background the wait does not count: only the deadline ends it.
         let until = if control.background {
             control.deadline
         } else {

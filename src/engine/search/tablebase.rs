@@ -1,7 +1,7 @@
-//! Endgame tables at a node: what they prove of it, as bounds of its value.
+//! Endgame tables at a node: what they prove, as bounds of its value.
 //!
-//! Asked where the fifty-move count has just restarted, for only there is their answer exact. A
-//! search without tables pays one comparison a node.
+//! Probed only where the fifty-move count has just restarted, where their answer is exact. Without
+//! tables this costs one comparison per node.
 
 use std::ops::ControlFlow;
 
@@ -32,7 +32,8 @@ impl TbBound {
         }
     }
 
-    /// What a table's word means `ply` plies from the root. A win may yet be a mate, a loss too.
+    /// The value of a table result `ply` plies from the root. A win may still be a mate, and so may
+    /// a loss.
     const fn by(wdl: Wdl, ply: usize, fifty_moves: bool) -> TbBound {
         let win = table_win_in(ply);
         match wdl {
@@ -50,7 +51,7 @@ impl TbBound {
         }
     }
 
-    /// The value with its kind of bound, if nothing within the window is left open.
+    /// The value with its kind of bound, if it decides the window.
     const fn settles(self, alpha: Value, beta: Value) -> Option<(Value, Bound)> {
         if self.least == self.most {
             Some((self.least, Bound::Exact))
@@ -63,7 +64,7 @@ impl TbBound {
         }
     }
 
-    /// The value that a search found, within what is proved.
+    /// The search's value, within what is proved.
     #[inline]
     pub(super) fn clamp(self, value: Value) -> Value {
         value.clamp(self.least, self.most)
@@ -71,7 +72,7 @@ impl TbBound {
 }
 
 impl Searcher {
-    /// Ask the tables about a node: its value, if that settles it, or what is proved of it.
+    /// Probes a node: its value, if that causes a cutoff, or what is proved.
     #[inline]
     pub(super) fn ask_tables(
         &mut self,

@@ -1,7 +1,7 @@
-//! What the thread that answers and its helpers share of one search, besides the table.
+//! What the answering thread and its helpers share in one search, besides the transposition table.
 //!
-//! Helpers search the same root with histories of their own and leave what they find in the table.
-//! What they settle on is heard when the search ends. The answering thread never waits for them.
+//! Helpers search the same root with their own histories and store results in the table. Their best
+//! line is read when the search ends. The answering thread never waits for them.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,11 +16,11 @@ pub(super) struct Team {
     pub(super) search_shared: Arc<SearchShared>,
     /// Positions visited by the helpers.
     pub(super) nodes: AtomicU64,
-    /// The best that a helper has found.
+    /// The best line of a helper.
     pub(super) vote: Mutex<Option<ThreadVote>>,
 }
 
-/// What a thread makes of the root.
+/// A thread's result at the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ThreadVote {
     pub(super) depth: i32,
@@ -29,7 +29,7 @@ pub(super) struct ThreadVote {
 }
 
 impl ThreadVote {
-    /// The quicker of two wins, else the deeper look, else the higher score.
+    /// The faster of two wins, else the deeper search, else the higher score.
     pub(super) fn is_better_than(&self, depth: i32, value: Value) -> bool {
         if self.value.max(value) >= MATE_BOUND {
             return self.value > value;
@@ -44,7 +44,7 @@ impl Team {
         self.nodes.load(Relaxed)
     }
 
-    /// What the helpers say.
+    /// The best line of the helpers.
     pub(super) fn vote(&self) -> Option<ThreadVote> {
         self.lock().clone()
     }

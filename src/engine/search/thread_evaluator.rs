@@ -1,6 +1,6 @@
-//! What a search asks for a static value: the evaluation, with what it keeps from node to node.
+//! The evaluation of a search thread, with its incremental state.
 //!
-//! No technique of the search lives here, and no position without a king comes here.
+//! It contains no search technique and expects both kings on the board.
 
 use crate::engine::eval::{Attacks, evaluate};
 use crate::engine::evaluator::{Evaluator, bounded};
@@ -25,7 +25,7 @@ impl ThreadEvaluator {
         }
     }
 
-    /// What both sides attack, in as much detail as the evaluation needs.
+    /// The squares both sides attack, in as much detail as the evaluation needs.
     #[inline]
     pub(super) fn attacks(&self, position: &Position) -> Attacks {
         match self {
@@ -52,7 +52,7 @@ impl ThreadEvaluator {
     }
 }
 
-/// Nearer to a draw as the fifty moves run out, if that is wanted.
+/// Scaled towards a draw with the fifty-move count, if enabled.
 #[inline]
 fn damped(position: &Position, value: Value) -> Value {
     if !params::NET_DAMPED {

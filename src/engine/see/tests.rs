@@ -1,4 +1,5 @@
-//! Blast exchange against cases checked by hand and against the definition, spelt out slowly.
+//! Blast exchange against cases checked by hand and against a slow implementation of the
+//! definition.
 
 use super::*;
 use crate::rules::{Piece, role_attacks};
@@ -25,8 +26,8 @@ fn neighbours(of: Square) -> impl Iterator<Item = Square> {
     })
 }
 
-/// What `taker` wins on this board by capturing on `to`, `gone` pieces going in any case. The taker's
-/// own king in the blast forbids the capture.
+/// What `taker` wins on this board by capturing on `to`, with `gone` pieces removed in any case.
+/// The taker's own king in the blast forbids the capture.
 fn blast(board: &Board, taker: Color, to: Square, gone: &[Square]) -> Option<Value> {
     let is_caught = |square: &Square| board[square.index()].is_some_and(|it| it.role != Role::Pawn);
     let mut squares: Vec<Square> = neighbours(to).filter(is_caught).collect();
@@ -133,7 +134,7 @@ fn random_positions_agree_with_the_definition() {
                 assert_eq!(fast, slow, "{mv} in {}", position.fen());
             }
             compared += moves.len();
-            // Quiet moves are preferred, or few pieces would be left soon.
+            // Prefers quiet moves, or few pieces would be left soon.
             let quiet: Vec<Move> = moves
                 .iter()
                 .copied()

@@ -1,17 +1,17 @@
-//! The table's memory: zeroed by the system, and taken from it only page by page as it is touched.
+//! The table's memory: zeroed by the system and committed page by page when touched.
 //!
-//! The system is asked for large pages, since the table is read all over the place: fewer of them
-//! are looked up and fetched. However large, memory is had and given back at once.
+//! Large pages are requested, since the table is accessed randomly: fewer of them miss the TLB.
+//! Allocation and release take no time, whatever the size.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// A large page of the system. No cluster lies across two lines of the processor's cache either.
+/// A large page of the system. No cluster crosses a cache line either.
 const LARGE_PAGE: usize = 2 << 20;
-/// From so many bytes on, clearing gives the pages back; below, writing zeroes is cheaper than
-/// having the pages brought anew.
+/// From this many bytes on, clearing returns the pages to the system; below, writing zeroes is
+/// cheaper than committing the pages again.
 #[cfg(target_os = "linux")]
 const CLEARED_BY_SYSTEM: usize = 32 << 20;
 
@@ -37,7 +37,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Room for up to `count` clusters: half as many, and so on, if the system has no more.
+    /// Room for up to `count` clusters: half as many, and so on, if the system has less memory.
     pub(super) fn new(mut count: usize) -> Memory {
         loop {
             if let Some(memory) = Memory::map(count) {
@@ -52,7 +52,7 @@ impl Memory {
         let bytes = count * size_of::<Cluster>();
         let size = bytes + LARGE_PAGE;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: memory of its own, wherever the system has room.
+        // SAFETY: an anonymous mapping at an address of the system's choice.
         let block =
             unsafe { mmap_anonymous(std::ptr::null_mut(), size, protection, MapFlags::PRIVATE) };
         let block = NonNull::new(block.ok()?.cast::<u8>())?;
@@ -60,7 +60,7 @@ impl Memory {
         // SAFETY: the block is larger than the clusters by a large page, and the offset smaller.
         let first = unsafe { block.add(offset) };
         #[cfg(target_os = "linux")]
-        // SAFETY: advice on memory of ours. A system without large pages says no: no harm done.
+        // SAFETY: advice on our own memory. A system without large pages may refuse: no harm done.
         let _ = unsafe {
             rustix::mm::madvise(
                 first.as_ptr().cast(),
@@ -83,7 +83,7 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.count) }
     }
 
-    /// Make all of it zero, while others may read and write.
+    /// Zeroes the memory, while others may read and write.
     pub(super) fn clear(&self) {
         if self.give_back() {
             return;
@@ -95,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// Have the system bring fresh zeroes wherever a page is touched again; false if it does not.
+    /// Returns the pages to the system, which zeroes them when touched again; false if it does not.
     #[cfg(target_os = "linux")]
     fn give_back(&self) -> bool {
         let bytes = self.count * size_of::<Cluster>();
@@ -103,8 +103,8 @@ impl Memory {
             return false;
         }
         let advice = rustix::mm::Advice::LinuxDontNeed;
-        // SAFETY: private memory of ours, never borrowed but as atomics; what others read of it at
-        // the same time is an old word or a zero.
+        // SAFETY: our private memory, borrowed only as atomics; a concurrent reader gets an old
+        // word or a zero.
         unsafe { rustix::mm::madvise(self.first.as_ptr().cast(), bytes, advice) }.is_ok()
     }
 
@@ -116,8 +116,7 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped with this very size, and no one can reach it any more. There is nothing
-        // to be done about a refusal.
+        // SAFETY: mapped with this size, and no longer reachable. A failure cannot be handled.
         let _ = unsafe { munmap(self.block.as_ptr().cast(), self.size) };
     }
 }

@@ -152,7 +152,7 @@ impl Counters {
                 increment(&self.challenges, declined(reason.as_str()));
             }
             BotEvent::AlertRaised { kind, .. } => {
-                increment(&self.alarms, [("kind", kind.as_str())])
+                increment(&self.alarms, [("kind", kind.as_str())]);
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Whom an arena lets in, and what it says to the others. Pure.
+//! Who may join an arena, and what the others are told. Pure.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use crate::practice::api_error::ApiError;
 
 use super::ArenaPlan;
 
-/// What someone says at the door.
+/// A request to join.
 #[derive(Clone, Debug, Default)]
 pub(in crate::practice) struct EntryRequest {
     pub(in crate::practice) password: Option<String>,
     pub(in crate::practice) team: Option<String>,
-    /// It is there and wants to be paired, which is believed for a minute.
+    /// The player is present and wants to be paired; valid for a minute.
     pub(in crate::practice) pair_me: bool,
 }
 
@@ -24,7 +24,8 @@ pub(in crate::practice) struct Applicant<'a> {
 }
 
 impl ArenaPlan {
-    /// What the server says of someone before it knocks: each condition, and whether it is met.
+    /// Each condition of entry, and whether the account meets it, as the server shows it
+    /// beforehand.
     pub(in crate::practice) fn verdicts(&self, who: &Applicant<'_>) -> Vec<(String, bool)> {
         let mut verdicts = Vec::new();
         if !self.bots_allowed {

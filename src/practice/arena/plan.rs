@@ -1,12 +1,12 @@
-//! What an arena is like. Plain data, all times in seconds and minutes of Lichess.
+//! The settings of an arena. Plain data, all times in seconds and minutes of Lichess.
 
 use crate::practice::game_settings::{GameSettings, TimeControl};
 
-/// What an arena is like. The default is a rated one of an hour that admits bots.
+/// The settings of an arena. By default rated, one hour long, open to bots.
 #[derive(Clone, Debug)]
 pub struct ArenaPlan {
     pub name: String,
-    /// The key of what is played. Only atomic is: players of others wait in vain.
+    /// The variant's key. Only atomic games are started: players of others wait in vain.
     pub variant: String,
     /// Whether bots may play.
     pub bots_allowed: bool,
@@ -15,17 +15,17 @@ pub struct ArenaPlan {
     /// Seconds added after a move.
     pub increment: u32,
     pub rated: bool,
-    /// It begins after so many seconds.
+    /// Seconds until it begins.
     pub starts_in: u32,
     /// How long it lasts.
     pub minutes: u32,
-    /// The password to join.
+    /// The password required to join.
     pub password: Option<String>,
-    /// Only members of this team come in.
+    /// Only members of this team may join.
     pub team: Option<String>,
     /// Teams that play against each other; a joining player names one.
     pub battle: Vec<String>,
-    /// The least rating to join.
+    /// The minimum rating to join.
     pub min_rating: Option<i32>,
 }
 
@@ -59,7 +59,7 @@ impl ArenaPlan {
         }
     }
 
-    /// Every team that matters here.
+    /// All teams that matter here.
     pub(in crate::practice) fn teams(&self) -> impl Iterator<Item = &String> {
         self.team.iter().chain(&self.battle)
     }

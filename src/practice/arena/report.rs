@@ -1,4 +1,4 @@
-//! Arenas for the owner of the server handle: open them, fill them with partners, inspect them.
+//! Arenas for the owner of the server handle: opens them, adds sparring bots, inspects them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::practice::sparring_bot::{Partner, SparringBotSpec};
 
 use super::{ArenaPlan, ArenaStage};
 
-/// How an arena stands.
+/// The state of an arena.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArenaReport {
     /// It has begun and is not over.
@@ -47,13 +47,13 @@ impl ArenaReport {
 }
 
 impl ServerHandle {
-    /// Opens an arena and gives back its id; nothing for a variant or a clock that is not offered.
+    /// Opens an arena and returns its id; `None` for an unsupported variant or clock.
     pub fn open_arena(&self, plan: ArenaPlan) -> Option<String> {
         self.shared.with(|state, now| state.open_arena(plan, now))
     }
 
-    /// Opens an account for a partner and lets it play in an arena to its end. Each name is another
-    /// partner, which plays one game at a time.
+    /// Opens an account for a sparring bot and lets it play in an arena to its end. Each name is
+    /// another sparring bot, which plays one game at a time.
     pub fn enter(&self, arena: &str, name: &str, partner: Partner, pace: Duration) {
         let invitation = SparringBotSpec {
             pace,
@@ -68,7 +68,7 @@ impl ServerHandle {
         });
     }
 
-    /// Puts an account out of an arena; it may come back.
+    /// Removes an account from an arena; it may rejoin.
     pub fn remove_player(&self, arena: &str, name: &str) {
         self.shared
             .with(|state, _| state.remove_player(&name.to_lowercase(), arena));
@@ -83,7 +83,7 @@ impl ServerHandle {
         });
     }
 
-    /// How an arena stands.
+    /// The state of an arena.
     pub fn arena(&self, id: &str) -> Option<ArenaReport> {
         self.shared.see(|state, _| {
             let field = state.arena(id)?;

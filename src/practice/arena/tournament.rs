@@ -1,8 +1,8 @@
 //! The members of an arena, their pairings and scores.
 //!
-//! Pure: every call passes the time. A player is paired only while the server believes that it is there,
-//! which it does for a minute after it says so; a partner inside the server always is. Begins and
-//! ends no game itself.
+//! Pure: every call passes the time. A player is paired only while the server considers it present,
+//! which lasts a minute from each confirmation; a sparring bot inside the server always is. It
+//! starts and ends no games.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::practice::time::{Millis, Timing};
 
 use super::{ArenaPlan, EntryRequest};
 
-/// So many seconds it is believed that a player is there.
+/// Seconds for which a player counts as present.
 const PRESENT_SECONDS: u64 = 60;
-/// Players are paired so many seconds after someone can be.
+/// Seconds from the first possible pairing to the pairing.
 const PAIRING: u64 = 2;
-/// So many seconds a player who left must wait before it comes back, for each time that it left.
+/// Seconds that a player who left must wait before rejoining, per time it left.
 const PAUSE: u64 = 10;
-/// No one is paired in the last seconds: so many at least.
+/// No pairings in the last seconds: at least this many.
 const LAST_SECONDS: u64 = 30;
 
-/// How far an arena has come.
+/// The stage of an arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::practice) enum ArenaStage {
     Created,
@@ -42,9 +42,9 @@ impl ArenaStage {
 /// A present or former member.
 #[derive(Clone, Debug, Default)]
 pub(in crate::practice) struct Entrant {
-    /// Lives inside the server, so it is always there.
+    /// Runs inside the server, so it is always present.
     pub(in crate::practice) task: bool,
-    /// Left, or was put out.
+    /// Left, or was removed.
     pub(in crate::practice) out: bool,
     pub(in crate::practice) score: u32,
     pub(in crate::practice) games: u32,
@@ -91,18 +91,18 @@ impl Tournament {
         }
     }
 
-    /// Whether `user` is in it now.
+    /// Whether `user` is a present member.
     pub(in crate::practice) fn has(&self, user: &str) -> bool {
         self.players.get(user).is_some_and(|player| !player.out)
     }
 
-    /// Whether no one is paired any more.
+    /// Whether pairings have ended.
     pub(in crate::practice) fn is_closed(&self, now: Millis) -> bool {
         let last = LAST_SECONDS.max(u64::from(self.plan.limit / 2).min(120));
         self.stage == ArenaStage::Finished || self.ends - now < self.timing.seconds(last)
     }
 
-    /// `user` comes in, comes back, or says that it is there.
+    /// `user` joins, rejoins, or confirms its presence.
     pub(in crate::practice) fn join(
         &mut self,
         user: &str,
@@ -133,7 +133,8 @@ impl Tournament {
         Ok(())
     }
 
-    /// `user` leaves: for good before it begins, for a while once it has. False where it is not in.
+    /// `user` leaves: for good before the start, for a while afterwards. False if it is not a
+    /// member.
     pub(in crate::practice) fn withdraw(&mut self, user: &str, now: Millis) -> bool {
         if !self.has(user) || self.stage == ArenaStage::Finished {
             return false;
@@ -150,7 +151,7 @@ impl Tournament {
         true
     }
 
-    /// The server puts `user` out, who may come back at once.
+    /// The server removes `user`, who may rejoin at once.
     pub(in crate::practice) fn remove_player(&mut self, user: &str) {
         if let Some(player) = self.players.get_mut(user) {
             player.out = true;
@@ -165,7 +166,7 @@ impl Tournament {
         }
     }
 
-    /// When [`Tournament::tick`] has something to do next.
+    /// When [`Tournament::tick`] is due.
     pub(in crate::practice) fn next_due(&self) -> Option<Millis> {
         match self.stage {
             ArenaStage::Created => Some(self.begins),
@@ -205,8 +206,8 @@ impl Tournament {
         waiting.into_iter().map(|(user, _)| user).collect()
     }
 
-    /// Visitors meet each other first, then those who live here; the same opponent twice in a row
-    /// only where there is no other. Those who live here do not meet each other.
+    /// Pairs visitors with each other first, then sparring bots; the same opponent twice in a row
+    /// only if there is no other. Sparring bots are not paired with each other.
     fn pairs(&self, now: Millis, random: &mut fastrand::Rng) -> Vec<[String; 2]> {
         if self.plan.variant != "atomic" {
             return Vec::new();
@@ -232,7 +233,7 @@ impl Tournament {
         pairs
     }
 
-    /// A game of the two has begun.
+    /// A game between the two has begun.
     pub(in crate::practice) fn began(&mut self, [white, black]: &[String; 2], game: &str) {
         for (user, other, whites) in [(white, black, 1), (black, white, -1)] {
             if let Some(player) = self.players.get_mut(user) {
@@ -243,7 +244,8 @@ impl Tournament {
         }
     }
 
-    /// Scores a finished game. A player who never started it is withdrawn, unless it is a resident.
+    /// Scores a finished game. A player who never started it is withdrawn, unless it is a sparring
+    /// bot.
     pub(in crate::practice) fn over(
         &mut self,
         game: &str,
@@ -286,7 +288,7 @@ mod tests {
         }
     }
 
-    /// A running arena of an hour with these in it; names in capitals live in the server.
+    /// A running arena of an hour with these players; names in capitals are sparring bots.
     fn field(names: &[&str]) -> Tournament {
         let mut field = Tournament::new(
             "arena123".to_owned(),

@@ -1,4 +1,4 @@
-//! What can go wrong with one request, and where.
+//! Faults of one request, and the endpoints they apply to.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
-    /// Its word in scripts and summaries.
+    /// Its name in scripts and summaries.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Move => "move",
@@ -57,18 +57,18 @@ impl Endpoint {
     }
 }
 
-/// What goes wrong with a request, or with the stream that it opens.
+/// A fault of a request, or of the stream that it opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is carried out, and the connection breaks before the answer.
+    /// The request is executed, and the connection breaks before the answer.
     LoseReply,
-    /// The connection breaks and nothing is done.
+    /// The connection breaks before the request is executed.
     LoseRequest,
-    /// Nothing is done, and no answer ever comes.
+    /// The request is not executed and never answered.
     Swallow,
-    /// The request is carried out, and no answer ever comes.
+    /// The request is executed and never answered.
     DoneInSilence,
-    /// Nothing is done; the answer has this status and the body that usually comes with it.
+    /// The request is not executed; the answer has this status and its usual body.
     Refuse {
         /// The status; 429 and what Lichess itself says come as JSON, 5xx as a proxy's HTML.
         status: u16,

@@ -43,12 +43,12 @@ pub struct ScriptError {
     pub what: String,
 }
 
-/// A script that was read.
+/// A parsed script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FaultScript {
     /// Injected into the next requests at their endpoints.
     pub calls: Vec<(Endpoint, Fault)>,
-    /// For the games that come to their phases.
+    /// Triggered when a game reaches their phase.
     pub triggers: Vec<Trigger>,
     /// How every opponent behaves.
     pub behavior: Option<OpponentBehavior>,
@@ -97,10 +97,9 @@ enum BodyWord {
 }
 
 impl FaultScript {
-    /// Reads a script for a server of this speed.
+    /// Parses a script for a server of this speed.
     ///
-    /// # Errors
-    /// The first thing that is wrong, with its line.
+    /// # Errors The first error, with its line.
     pub fn parse(text: &str, speed: u32) -> Result<Self, ScriptError> {
         let file: ScriptFile = toml::from_str(text).map_err(|error| {
             let line = line_of(text, error.span().map_or(0, |span| span.start));

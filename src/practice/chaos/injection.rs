@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{Endpoint, Fault, StreamFault};
 
-/// A moment of a game, seen from the client.
+/// A phase of a game, from the client's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GamePhase {
@@ -14,9 +14,9 @@ pub enum GamePhase {
     Begin,
     /// A line is about to announce the client's turn.
     OurTurn,
-    /// The client learned a moment ago that it is its turn.
+    /// The client learned of its turn a moment ago.
     Thinking,
-    /// The client's move has come in and is not yet judged.
+    /// The client's move has arrived and is not judged yet.
     Posting,
     /// A line is about to show the client's move.
     TheirTurn,
@@ -35,7 +35,7 @@ impl GamePhase {
         Self::Ending,
     ];
 
-    /// Its word in scripts and summaries.
+    /// Its name in scripts and summaries.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Begin => "begin",
@@ -58,23 +58,23 @@ pub enum Channel {
     Events,
 }
 
-/// What the whole server does.
+/// A fault of the whole server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerFault {
-    /// Every socket drops, and no one is let in for a while; then all clocks have been given time.
+    /// Every socket drops, and no one is admitted for a while; then all clocks get extra time.
     Restart {
-        /// How long no one is let in.
+        /// How long no one is admitted.
         down: Duration,
-        /// What each player is given.
+        /// The extra time per player.
         bonus: Duration,
     },
-    /// The tokens of the game's players are not known for a while.
+    /// The tokens of the game's players are unknown for a while.
     Revoke { span: Duration },
     /// Accounts challenge the client, all at once, to games it does not play.
     Storm { challenges: usize },
-    /// Accounts challenge the client, all at once, to games that it does play, and never move.
+    /// Accounts challenge the client, all at once, to games it does play, and never move.
     NoShows { challenges: usize },
-    /// The opponent and spectators talk without a pause.
+    /// The opponent and spectators write chat without a pause.
     ChatFlood { lines: usize },
     /// The opponent gives the client time.
     GiveTime {
@@ -83,24 +83,24 @@ pub enum ServerFault {
     },
     /// Both clocks jump up without a move.
     ClockJump { by: Duration },
-    /// The event stream announces games that are nothing new.
+    /// The event stream repeats announcements.
     Announce(Announcement),
-    /// So many games begin at once, without anyone asking the client.
+    /// This many games begin at once, without a challenge to the client.
     Burst { games: usize },
-    /// A challenge that is cancelled before the client can accept becomes a game all the same.
+    /// A challenge cancelled before the client can accept it becomes a game anyway.
     Ghost,
 }
 
 /// An announcement that must start nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
-    /// The running game once more.
+    /// The running game again.
     Again,
     /// A game that is over.
     Finished,
     /// A game of other accounts.
     Foreign,
-    /// A game that the Bot API cannot play.
+    /// A game that is not open to the Bot API.
     NotForBots,
 }
 
@@ -109,9 +109,9 @@ pub enum Announcement {
 pub enum OpponentBehavior {
     #[default]
     Plain,
-    /// Goes away in the middle of the game and never comes back.
+    /// Leaves in the middle of the game and never returns.
     Leaves,
-    /// Goes away for longer than the client has to wait, and plays on unannounced.
+    /// Leaves for longer than the client has to wait, and continues unannounced.
     Returns,
     /// Never makes its first move.
     NeverMoves,
@@ -121,12 +121,12 @@ pub enum OpponentBehavior {
     AsksTakebacks,
     /// Gives the client time after every move.
     GivesTime,
-    /// Says something before and after every move.
+    /// Writes chat before and after every move.
     Talks,
 }
 
 impl OpponentBehavior {
-    /// How a summary calls it.
+    /// Its name in summaries.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plain => "a plain opponent",
@@ -151,7 +151,7 @@ pub enum Injection {
 }
 
 impl Injection {
-    /// How a summary calls it.
+    /// Its name in summaries.
     pub fn name(&self) -> String {
         match self {
             Self::Call(endpoint, fault) => format!("{}: {}", endpoint.name(), fault.name()),
@@ -189,14 +189,14 @@ impl ServerFault {
 pub struct Trigger {
     pub injection: Injection,
     pub phase: GamePhase,
-    /// Not before so many half-moves.
+    /// Minimum number of half-moves.
     pub ply: usize,
-    /// How often, each time the phase comes.
+    /// How many times, each time the phase is reached.
     pub times: u32,
 }
 
 impl Trigger {
-    /// Once, the first time that this phase comes.
+    /// Once, the first time this phase is reached.
     pub fn at(phase: GamePhase, injection: Injection) -> Self {
         Self {
             injection,
@@ -206,14 +206,14 @@ impl Trigger {
         }
     }
 
-    /// The same, not before so many half-moves.
+    /// The same, from this half-move on.
     #[must_use]
     pub fn from_ply(mut self, ply: usize) -> Self {
         self.ply = ply;
         self
     }
 
-    /// The same, so often.
+    /// The same, this many times.
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.times = times;
@@ -221,7 +221,7 @@ impl Trigger {
     }
 }
 
-/// From the announcement of a turn until the client is surely thinking.
+/// From the announcement of a turn until the client is certainly searching.
 pub(in crate::practice) const INTO_THOUGHT: Duration = Duration::from_millis(4);
 /// An injection with its delay.
 #[derive(Debug)]

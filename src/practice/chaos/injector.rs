@@ -1,4 +1,5 @@
-//! Runs the injections that take time: those into a thinking client, and those of the whole server.
+//! Runs the injections that take time: those during the client's search, and those of the whole
+//! server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::practice::sparring_bot::{Partner, SparringBotSpec};
 /// Lines of chat at a time, and the time between.
 const BURST: usize = 10;
 const BETWEEN_BURSTS: Duration = Duration::from_millis(10);
-/// Lichess seconds from the cancelling of a challenge to the game that comes of it all the same.
+/// Lichess seconds from the cancellation of a challenge to the game that starts anyway.
 const GHOST_AFTER: u64 = 3;
 
 /// Runs injections until the server ends.
@@ -68,7 +69,7 @@ async fn run_effect(shared: Arc<SharedServer>, scheduled: ScheduledInjection) {
     }
 }
 
-/// Whether they move is settled before anyone can accept.
+/// Whether they move is decided before anyone can accept.
 fn no_shows(shared: &SharedServer, game: &str, challenges: usize) {
     shared.with(|state, now| {
         let Some((user, _, settings)) = state.client_of(game) else {

@@ -1,4 +1,4 @@
-//! The kinds of faults: the one list of their names, and how a mix draws one of each.
+//! The kinds of faults: the only list of their names, and how a mix draws one of each.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{
     OpponentBehavior, ServerFault, StreamFault, Trigger,
 };
 
-/// How often a kind is drawn: usual faults, those that affect all games, and the rarest.
+/// Weights: usual faults, those that affect all games, and the rarest.
 const USUAL: u32 = 12;
 const WIDE: u32 = 5;
 const RARE: u32 = 3;
@@ -17,14 +17,14 @@ const RARE: u32 = 3;
 /// How a mix draws one kind of fault.
 #[derive(Clone, Copy, Debug)]
 pub struct KindEntry {
-    /// The word on the command line and in scripts.
+    /// The name on the command line and in scripts.
     pub name: &'static str,
     pub what: &'static str,
     pub(super) weight: u32,
     pub(super) draw: fn(&mut Dice) -> DrawnFault,
 }
 
-/// What was drawn for one game.
+/// The fault drawn for one game.
 #[derive(Clone, Debug)]
 pub(super) enum DrawnFault {
     Triggers(Vec<Trigger>),
@@ -101,7 +101,7 @@ kinds! {
 }
 
 impl Dice {
-    /// Seconds of Lichess, as long as they take here.
+    /// This many Lichess seconds in real time.
     pub(super) fn span(&self, seconds: f64) -> Duration {
         Duration::from_secs_f64(seconds) / self.speed.max(1)
     }
@@ -130,7 +130,7 @@ impl Dice {
 
     fn sometime(&mut self, injection: Injection) -> Trigger {
         let phase = self.phase();
-        // What comes at the ends of a game is there at any ply.
+        // Phases at the ends of a game occur at any ply.
         let ply = match phase {
             GamePhase::Begin | GamePhase::Ending => 0,
             _ => self.ply(),
@@ -138,7 +138,7 @@ impl Dice {
         Trigger::at(phase, injection).from_ply(ply)
     }
 
-    /// A fault of a move's call mostly, of another call at times.
+    /// Mostly a fault of a move's call, sometimes of another call.
     fn call(&mut self, fault: Fault) -> DrawnFault {
         let endpoint = match self.random.u32(0..20) {
             0..14 => Endpoint::Move,
@@ -159,7 +159,7 @@ impl Dice {
         DrawnFault::Triggers(vec![trigger.from_ply(ply).times(times)])
     }
 
-    /// Something on the game's stream mostly, on the event stream at times.
+    /// Mostly on the game's stream, sometimes on the event stream.
     fn stream_fault(&mut self, stream_fault: StreamFault) -> DrawnFault {
         let channel = if self.random.u32(0..8) == 0 {
             Channel::Events

@@ -1,5 +1,4 @@
-//! Stands before everything else: writes down every call, and carries out the faults that someone
-//! asked for.
+//! The outermost middleware: logs every call and injects the faults of requests.
 
 use axum::Extension;
 use axum::body::Body;
@@ -16,18 +15,18 @@ use crate::practice::traffic_log::CallRecord;
 use crate::practice::http::auth::{Caller, caller_of};
 use crate::practice::shared::SharedServer;
 
-/// A fault left for the stream that the request opens.
+/// A fault for the stream that the request opens.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct PendingStreamFault(pub(in crate::practice) Fault);
 
-/// Takes the fault out of a request.
+/// The fault of the stream that a request opens.
 pub(in crate::practice) fn stream_fault(
     left: Option<Extension<PendingStreamFault>>,
 ) -> Option<Fault> {
     left.map(|Extension(PendingStreamFault(fault))| fault)
 }
 
-/// Stands before everything else.
+/// Logs a call and injects its fault.
 pub(in crate::practice) async fn inject_faults(
     State(shared): State<Arc<SharedServer>>,
     ConnectInfo(killer): ConnectInfo<ConnectionKiller>,
@@ -58,7 +57,7 @@ pub(in crate::practice) async fn inject_faults(
     response
 }
 
-/// Answers a request, or does not.
+/// Answers a request as its fault demands.
 async fn run_effect(
     fault: Option<Fault>,
     killer: &ConnectionKiller,
@@ -113,7 +112,7 @@ fn write(reply: &FaultReply) -> Response {
     (status, [(header::CONTENT_TYPE, kind)], Body::from(body)).into_response()
 }
 
-/// What a request asks of the Bot API.
+/// The endpoint of a request, its game and its move.
 struct RequestTarget {
     endpoint: Endpoint,
     game: Option<String>,

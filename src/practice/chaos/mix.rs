@@ -1,14 +1,14 @@
-//! Random faults from a seed: every game gets a plan of its own, the same for the same seed.
+//! Random faults from a seed: every game gets its own plan, the same for the same seed.
 
 use std::time::Duration;
 
 use super::kind::{Dice, DrawnFault, KindEntry, kinds};
 use super::{OpponentBehavior, Trigger};
 
-/// What strikes everyone comes at most so often, in seconds of Lichess: a client may open its
-/// event stream twenty times in ten minutes.
+/// Minimum Lichess seconds between faults that affect all games: a client may open its event stream
+/// twenty times in ten minutes.
 const WIDE_SPACING: f64 = 60.0;
-/// The most faults that a plan holds.
+/// Maximum faults in a plan.
 const MOST: u32 = 3;
 
 /// The faults planned for one game.
@@ -30,10 +30,9 @@ pub struct FaultMix {
 }
 
 impl FaultMix {
-    /// Reads "all", "none", or names of kinds with commas between; they are for a server of this speed.
+    /// Parses "all", "none", or comma-separated names of kinds, for a server of this speed.
     ///
-    /// # Errors
-    /// The name that is no kind, with the names there are.
+    /// # Errors The unknown name, with the known ones.
     pub fn parse(names: &str, seed: u64, server_speed: u32) -> Result<Self, String> {
         let find = |name: &str| kinds().iter().find(|kind| kind.name == name);
         let kinds = match names.trim() {
@@ -63,12 +62,12 @@ impl FaultMix {
         }
     }
 
-    /// The least time between two faults that affect all games.
+    /// The minimum time between two faults that affect all games.
     pub(super) fn spacing(&self) -> Duration {
         Duration::from_secs_f64(WIDE_SPACING) / self.speed.max(1)
     }
 
-    /// The plan of the game of this number.
+    /// The plan of the game with this number.
     pub fn plan(&self, number: u64) -> FaultPlan {
         let seed = self.seed ^ number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut dice = Dice {

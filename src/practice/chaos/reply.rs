@@ -1,9 +1,9 @@
-//! The answers of a server that does not do what it was asked, in every shape that is known of it.
+//! Error replies in every known shape.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultReply {
     pub status: u16,
-    /// What the body looks like.
+    /// The shape of a body.
     pub shape: BodyShape,
 }
 
@@ -14,14 +14,14 @@ pub enum BodyShape {
     Fields,
     FieldsTwice,
     Limit {
-        /// The wait that is advised.
+        /// The advised wait.
         seconds: u64,
     },
     Text,
-    /// A page of a proxy.
+    /// A proxy's HTML page.
     Html,
     Empty,
-    /// JSON that breaks off.
+    /// Truncated JSON.
     HalfJson,
     /// `{"ok":true}`, whatever the status.
     Ok,
@@ -33,7 +33,7 @@ impl FaultReply {
         Self { status, shape }
     }
 
-    /// What usually comes with a status.
+    /// The usual body for a status.
     pub const fn usual(status: u16) -> Self {
         let shape = match status {
             400..=499 => BodyShape::Error,
@@ -42,7 +42,7 @@ impl FaultReply {
         Self { status, shape }
     }
 
-    /// What the server says about it.
+    /// The error text.
     fn text(&self) -> &'static str {
         match self.status {
             400 => "Not your turn, or game already over",
@@ -87,7 +87,7 @@ impl FaultReply {
         )
     }
 
-    /// How a summary calls it.
+    /// Its name in summaries.
     pub(crate) fn name(&self) -> String {
         let shape = match self.shape {
             BodyShape::Error => "",

@@ -13,7 +13,7 @@ use crate::rules::Color;
 use crate::practice::state::ServerState;
 
 impl ServerState {
-    /// Accounts of their own challenge `user` to games of another kind.
+    /// New accounts challenge `user` to games of another variant.
     pub(crate) fn storm(
         &mut self,
         user: &str,
@@ -32,7 +32,7 @@ impl ServerState {
         }
     }
 
-    /// The same to games of atomic chess; the ids of the challenges.
+    /// The same to atomic games; returns the ids of the challenges.
     pub(crate) fn challenge_from_many(
         &mut self,
         user: &str,
@@ -90,7 +90,7 @@ impl ServerState {
         Some(game.player_side(!side).user.clone())
     }
 
-    /// The client in a game.
+    /// The client in a game, with its side and the game's settings.
     pub(crate) fn client_of(&self, game: &str) -> Option<(String, Color, GameSettings)> {
         let game = &self.entry(game)?.game;
         let side = Self::client_side(game)?;
@@ -101,7 +101,7 @@ impl ServerState {
         ))
     }
 
-    /// Time for the client, or for both.
+    /// Gives the client time.
     pub(crate) fn give_client_time(&mut self, game: &str, seconds: u32, now: Millis) {
         if let Some(entry) = self.entries.get_mut(game)
             && let Some(side) = Self::client_side(&entry.game)
@@ -118,7 +118,7 @@ impl ServerState {
         }
     }
 
-    /// The server was away, and is back.
+    /// The server is back after an outage.
     pub(crate) fn end_outage(&mut self, bonus: Duration, now: Millis) {
         for entry in self.entries.values_mut() {
             entry.game.excuse(bonus, now);
@@ -199,7 +199,7 @@ impl ServerState {
         Some(id)
     }
 
-    /// A challenge that was cancelled becomes a game all the same.
+    /// A cancelled challenge becomes a game anyway.
     pub(crate) fn begin_cancelled(&mut self, id: &str, now: Millis) {
         if let Some(challenge) = self.challenges.get_mut(id) {
             challenge.status = ChallengeState::Accepted;

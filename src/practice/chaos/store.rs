@@ -1,4 +1,4 @@
-//! The faults that are still to come, and the count of those that came.
+//! The planned faults, and the count of injected ones.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use super::{
     OpponentBehavior, ServerFault, Trigger,
 };
 
-/// The faults that are still to come.
+/// The planned faults.
 #[derive(Debug, Default)]
 pub struct Faults {
     inner: Mutex<Inner>,
@@ -18,10 +18,10 @@ pub struct Faults {
 #[derive(Debug, Default)]
 struct Inner {
     calls: HashMap<(Endpoint, Option<String>), VecDeque<Fault>>,
-    /// For whichever game comes to the phase first.
+    /// For the first game that reaches the phase.
     triggers: Vec<Trigger>,
     plans: HashMap<String, FaultPlan>,
-    /// Gives every new game its plan.
+    /// Provides every new game's plan.
     mix: Option<FaultMix>,
     begun: u64,
     /// When a fault last affected all clients at once.
@@ -51,12 +51,12 @@ impl Faults {
         here.map(|(_, faults)| faults.len()).sum()
     }
 
-    /// Applies to every game that reaches its phase, until it has been used up.
+    /// Applies to the games that reach its phase, until used up.
     pub fn trigger(&self, trigger: Trigger) {
         self.lock().triggers.push(trigger);
     }
 
-    /// How many triggers are left, not counting the plans of single games.
+    /// Number of triggers left, without the plans of single games.
     pub fn faults_left(&self) -> u32 {
         self.lock()
             .triggers
@@ -65,7 +65,7 @@ impl Faults {
             .sum()
     }
 
-    /// Everything in a script.
+    /// Adds everything in a script.
     pub fn run(&self, script: FaultScript) {
         let mut inner = self.lock();
         for (endpoint, fault) in script.calls {
@@ -77,12 +77,12 @@ impl Faults {
         }
     }
 
-    /// Every game that begins from now on gets a plan of this mix.
+    /// Sets the mix for all new games.
     pub fn mix(&self, mix: FaultMix) {
         self.lock().mix = Some(mix);
     }
 
-    /// Every opponent from now on behaves like this.
+    /// Sets the behaviour of all opponents from now on.
     pub fn set_behavior(&self, behavior: OpponentBehavior) {
         self.lock().mix = Some(FaultMix::of_behavior(behavior));
     }
@@ -112,7 +112,7 @@ impl Faults {
         }
     }
 
-    /// A game is over and nothing more can befall it.
+    /// A game is over: its faults are dropped.
     pub(crate) fn forget(&self, game: &str) {
         let mut inner = self.lock();
         inner.plans.remove(game);
@@ -142,7 +142,7 @@ impl Faults {
         taken
     }
 
-    /// What comes down on a game that is at this phase.
+    /// The injections that are due in a game at this phase.
     pub(crate) fn due(&self, game: &str, phase: GamePhase, ply: usize) -> Vec<Injection> {
         let mut inner = self.lock();
         let mut due = Vec::new();
@@ -175,8 +175,8 @@ impl Inner {
         *self.injected.entry(name).or_default() += 1;
     }
 
-    /// What strikes everyone is spaced, or the faults of many games would add up to a server that
-    /// is never there.
+    /// Faults that affect everyone are spaced, or the faults of many games would add up to a server
+    /// that is never up.
     fn may_inject_wide(&mut self, spacing: Duration) -> bool {
         let now = Instant::now();
         let may = self.wide.is_none_or(|last| now - last >= spacing);
@@ -197,7 +197,7 @@ fn take_due(triggers: &mut Vec<Trigger>, phase: GamePhase, ply: usize, due: &mut
     triggers.retain(|trigger| trigger.times > 0);
 }
 
-/// Whether every game feels it.
+/// Whether it affects every game.
 fn is_wide(injection: &Injection) -> bool {
     match injection {
         Injection::Call(endpoint, _) => !endpoint.is_of_a_game(),

@@ -1,6 +1,6 @@
-//! What can happen to a stream that is open.
+//! Faults of an open stream.
 
-/// Bytes past the longest line that a client should put up with.
+/// Length of an overlong line, beyond what a client should accept.
 const OVERLONG: usize = (1 << 20) + 4096;
 
 /// A fault of a stream, in order with its lines.
@@ -10,21 +10,21 @@ pub enum StreamFault {
     Break,
     /// It falls silent, keep-alives included, and stays open.
     Silence,
-    /// The next line stops after so many bytes, and the stream ends cleanly.
+    /// The next line stops after this many bytes, and the stream ends cleanly.
     Truncate(usize),
-    /// The next line stops after so many bytes, and the connection breaks.
+    /// The next line stops after this many bytes, and the connection breaks.
     Tear(usize),
-    /// From now on it comes in pieces of so many bytes.
+    /// From now on data comes in chunks of this many bytes.
     Chop(usize),
-    /// The next so many lines come in one piece.
+    /// The next lines come in one chunk.
     Merge(usize),
-    /// The next so many lines come twice.
+    /// The next lines come twice.
     Repeat(usize),
     /// The next two lines come in the other order.
     Swap,
-    /// The next so many lines do not come at all.
+    /// The next lines are dropped.
     Skip(usize),
-    /// The next so many lines carry unknown fields, each after a line of an unknown type.
+    /// The next lines carry unknown fields, each after a line of an unknown type.
     Noise(usize),
     /// These bytes come between the lines.
     Say(Vec<u8>),
@@ -38,7 +38,7 @@ impl StreamFault {
         Self::Say(format!("{text}\n").into_bytes())
     }
 
-    /// Whether the stream is of no use after it: a client has to open another.
+    /// Whether the stream is unusable afterwards: a client has to open another.
     pub fn is_a_loss(&self) -> bool {
         match self {
             Self::End
@@ -52,7 +52,7 @@ impl StreamFault {
         }
     }
 
-    /// How a summary calls it.
+    /// Its name in summaries.
     pub fn name(&self) -> &'static str {
         match self {
             Self::End => "stream ended",
@@ -72,7 +72,7 @@ impl StreamFault {
         }
     }
 
-    /// The bytes of a line that never seems to end.
+    /// The bytes of a line that seems endless.
     pub(crate) fn overlong() -> Vec<u8> {
         let mut line = b"{\"type\":\"gameState\",\"moves\":\"".to_vec();
         line.resize(OVERLONG, b'e');

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::practice::chaos::StreamFault;
 
-/// What goes out next.
+/// The next output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::practice) enum OutgoingChunk {
     Bytes(Bytes),
@@ -27,14 +27,14 @@ pub(in crate::practice) struct StreamSender {
     repeat: usize,
     skip: usize,
     noise: usize,
-    /// Lines kept back, and how many are to be.
+    /// Lines held back, and how many to hold.
     held: Vec<String>,
     hold: usize,
     swap: bool,
 }
 
 impl StreamSender {
-    /// Something goes wrong here.
+    /// Applies a fault.
     pub(in crate::practice) fn stream_fault(&mut self, stream_fault: StreamFault) {
         match stream_fault {
             StreamFault::End => self.ready.push_back(OutgoingChunk::End),
@@ -58,7 +58,7 @@ impl StreamSender {
         }
     }
 
-    /// A line is to be sent.
+    /// Sends a line.
     pub(in crate::practice) fn line(&mut self, line: String) {
         if self.skip > 0 {
             self.skip -= 1;
@@ -73,7 +73,7 @@ impl StreamSender {
         }
     }
 
-    /// Nothing came for a while: what was kept back goes out, or else an empty line.
+    /// Nothing was sent for a while: releases held lines, or else sends an empty line.
     pub(in crate::practice) fn keep_alive(&mut self) {
         if self.held.is_empty() {
             self.say(b"\n");
@@ -82,17 +82,17 @@ impl StreamSender {
         }
     }
 
-    /// Whether lines are kept back.
+    /// Whether lines are held back.
     pub(in crate::practice) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Whether a line is still to be cut short.
+    /// Whether a line is still to be cut.
     pub(in crate::practice) fn cuts(&self) -> bool {
         self.cut.is_some()
     }
 
-    /// What goes out next.
+    /// The next output.
     pub(in crate::practice) fn next(&mut self) -> Option<OutgoingChunk> {
         self.ready.pop_front()
     }
@@ -157,7 +157,7 @@ impl StreamSender {
     }
 }
 
-/// The same line with fields that no one knows.
+/// The same line with unknown fields.
 fn noisy(line: &str) -> Option<String> {
     let Ok(Value::Object(mut object)) = serde_json::from_str(line) else {
         return None;

@@ -1,5 +1,5 @@
-//! Everything that ends a game besides a move: flags, aborting, resigning, claims; and presence,
-//! from which the claims come.
+//! Everything that ends a game besides a move: flags, aborts, resignations, claims; and presence,
+//! on which claims depend.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::presence::Patience;
 use super::{GameChange, Refusal, ServerGame};
 
 impl ServerGame {
-    /// Whether the game can still be given up without a result.
+    /// Whether the game can still be aborted.
     pub(crate) fn is_abortable(&self) -> bool {
         self.is_playing() && self.plies() < 2 && self.setup.arena.is_none()
     }
@@ -38,7 +38,7 @@ impl ServerGame {
         Ok(())
     }
 
-    /// The flag of `side` has fallen: lost, unless the opponent has a bare king or offers a draw.
+    /// The flag of `side` fell: lost, unless the opponent has a bare king or offers a draw.
     pub(super) fn flag_fell(&mut self, side: Color, now: Millis) {
         self.ended_by = Some(side);
         if self.offers.draw_offered_by(!side) {
@@ -49,7 +49,7 @@ impl ServerGame {
         }
     }
 
-    /// `side` claims the win because the opponent is gone. Does nothing where no claim exists.
+    /// `side` claims the win because the opponent is gone. Ignored without a claim.
     pub(crate) fn claim_victory(&mut self, side: Color, now: Millis) -> Result<(), Refusal> {
         if !self.is_claimable(side) {
             return Ok(());
@@ -76,7 +76,7 @@ impl ServerGame {
         Ok(())
     }
 
-    /// Whether `side` could claim at all, were the opponent long gone.
+    /// Whether `side` could claim if the opponent were gone long enough.
     fn is_claimable(&self, side: Color) -> bool {
         self.is_playing()
             && self.plies() >= 2
@@ -140,12 +140,12 @@ impl ServerGame {
         self.presence[side.index()].leave(now, left_the_page);
     }
 
-    /// `side`, which lives inside the server, goes away.
+    /// `side`, a sparring bot, leaves.
     pub(crate) fn walk_away(&mut self, side: Color, now: Millis) {
         self.presence[side.index()].walk_away(now);
     }
 
-    /// The server was away: no one could be there, and both clocks have been given time.
+    /// After an outage: no player counts as absent, and both clocks get extra time.
     pub(crate) fn excuse(&mut self, bonus: Duration, now: Millis) {
         if self.is_playing() {
             self.presence
@@ -155,7 +155,7 @@ impl ServerGame {
         }
     }
 
-    /// Both clocks go up without a move.
+    /// Both clocks jump up without a move.
     pub(crate) fn jump_clocks(&mut self, by: Duration, now: Millis) {
         if self.is_playing() {
             self.clock.jump(by);
@@ -208,12 +208,12 @@ impl ServerGame {
         }
     }
 
-    /// The server looks at a flag a moment late, so that a move that comes too late finds it fallen.
+    /// The server checks a flag a moment late, so that a late move still finds it fallen.
     fn flag_due(&self) -> Option<Millis> {
         Some(self.clock.flag_due()? + self.setup.timing.flag_grace)
     }
 
-    /// When [`ServerGame::tick`] has something to do next.
+    /// When [`ServerGame::tick`] is due.
     pub(crate) fn next_due(&self) -> Option<Millis> {
         if !self.is_playing() {
             return None;

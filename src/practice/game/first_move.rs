@@ -1,6 +1,6 @@
-//! First moves in arenas: each side has so long for its own, and loses the game if it does not come.
+//! First moves in arenas: each side loses the game if its first move does not come in time.
 //!
-//! Games of challenges know no such limit.
+//! Games from challenges have no such limit.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::practice::wire::Expiration;
 use super::ServerGame;
 
 impl ServerGame {
-    /// How long the side that is to move has for its first move, where there is a limit.
+    /// Time allowed for the first move of the side to move, if there is a limit.
     fn first_move_limit(&self) -> Option<Duration> {
         let limited = self.setup.arena.is_some() && self.is_playing() && self.plies() < 2;
         let seconds = match self.setup.settings.time.speed() {
@@ -38,7 +38,7 @@ impl ServerGame {
         Some(self.turn_since + self.first_move_limit()?)
     }
 
-    /// The first move has not come.
+    /// The first move did not come.
     pub(super) fn no_start(&mut self, now: Millis) {
         let absent = self.turn();
         self.ended_by = Some(absent);

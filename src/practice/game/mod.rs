@@ -1,7 +1,7 @@
 //! The referee of the practice server: one game between two accounts.
 //!
-//! Pure: the time comes in as data, announcements go out as a list. It knows no stream, no request and
-//! no other game.
+//! Pure: time comes in as data, announcements go out as a list. It knows no streams, no requests
+//! and no other games.
 
 mod endings;
 mod first_move;

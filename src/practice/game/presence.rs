@@ -1,7 +1,7 @@
 //! Presence: a player is present while one of its streams of the game is open.
 //!
-//! Says when the opponent is to be told of an absence and from when on it may claim. Never ends a
-//! game by itself.
+//! Determines when the opponent is notified of an absence and from when it may claim. It never ends
+//! a game.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::practice::time::{Millis, Timing};
 #[derive(Clone, Debug)]
 pub(super) struct Presence {
     streams: u32,
-    /// A partner inside the server cannot leave.
+    /// A sparring bot inside the server cannot leave.
     task: bool,
     away_since: Option<Millis>,
     left_the_page: bool,
@@ -20,14 +20,14 @@ pub(super) struct Presence {
     told_it_is_long: bool,
 }
 
-/// What the opponent of an absent player is to hear.
+/// A notice to the opponent of an absent player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Notice {
     /// Seconds until the win may be claimed.
     pub(super) claim_in: u64,
 }
 
-/// How long an absence may last, from what the game is like.
+/// How long an absence may last, depending on the game.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     pub(super) speed: Speed,
@@ -64,7 +64,7 @@ impl Presence {
         }
     }
 
-    /// A stream was opened; true when the opponent is to hear that the player is back.
+    /// A stream was opened; true if the opponent must be notified of the return.
     pub(super) fn arrive(&mut self) -> bool {
         self.streams += 1;
         self.away_since = None;
@@ -72,13 +72,13 @@ impl Presence {
         std::mem::take(&mut self.told_it_is_long)
     }
 
-    /// Goes away although it lives inside the server.
+    /// Leaves although it runs inside the server.
     pub(super) fn walk_away(&mut self, now: Millis) {
         self.away_since = Some(now);
         self.left_the_page = true;
     }
 
-    /// No one could be there until now.
+    /// No one could be present until now.
     pub(super) fn excuse(&mut self, now: Millis) {
         if self.away_since.is_some() {
             self.away_since = Some(now);
@@ -95,12 +95,12 @@ impl Presence {
         }
     }
 
-    /// How long one may be away in all before the opponent may claim.
+    /// How long a player may be away before the opponent may claim.
     pub(super) fn longest(&self, patience: Patience, timing: &Timing) -> Duration {
         timing.absence_grace + patience.limit(self.left_the_page, timing)
     }
 
-    /// From when on the opponent may claim.
+    /// From when the opponent may claim.
     pub(super) fn long_gone_at(&self, patience: Patience, timing: &Timing) -> Option<Millis> {
         let gone = self.away_since? + timing.absence_grace;
         Some(gone + patience.limit(self.left_the_page, timing))

@@ -1,4 +1,4 @@
-//! One move as the record keeps it: what the page shows and the streams repeat.
+//! One recorded move: what the page shows and the streams repeat.
 
 use crate::rules::{Bitboard, Move, Position, Square, UciStyle};
 
@@ -12,12 +12,12 @@ pub(crate) struct Played {
     pub(crate) san: String,
     /// The position after it.
     pub(crate) fen: String,
-    /// The landing square of a capture and every neighbour that lost a piece.
+    /// The target square of a capture and every neighbour that lost a piece.
     pub(crate) blast: Vec<Square>,
 }
 
 impl Played {
-    /// Writes down `mv`, about to be played in `before`.
+    /// Records `mv`, about to be played in `before`.
     pub(crate) fn of(before: &Position, mv: Move) -> Self {
         let after = before.play(mv);
         Self {

@@ -9,7 +9,7 @@ use crate::practice::time::{Millis, Timing};
 use crate::practice::wire::GameState;
 use crate::rules::{Color, Draw, Game, Move, Outcome, Position, Role, Win};
 
-/// More half-moves than this, and the next move draws the game instead of being played.
+/// Beyond this many half-moves, the next move draws the game instead of being played.
 const PLY_CAP: usize = 600;
 
 /// One side of a game.
@@ -24,7 +24,7 @@ pub(crate) struct PlayerSide {
     pub(crate) takebacks: bool,
     /// Four letters after the id of the game make the private id of this side.
     pub(crate) secret: String,
-    /// Lives inside the server, so it is always there.
+    /// Runs inside the server, so it is always present.
     pub(crate) task: bool,
 }
 
@@ -34,38 +34,38 @@ impl PlayerSide {
     }
 }
 
-/// What a game starts from.
+/// The setup of a game.
 #[derive(Clone, Debug)]
 pub(crate) struct GameSpec {
     pub(crate) id: String,
     pub(crate) settings: GameSettings,
     pub(crate) players: [PlayerSide; 2],
     pub(crate) timing: Timing,
-    /// The arena that it belongs to: no aborts, no takebacks, and a limit on first moves.
+    /// The arena of the game: no aborts, no takebacks, and a limit on first moves.
     pub(crate) arena: Option<String>,
 }
 
 /// An output of the referee.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum GameChange {
-    /// A line for everyone in the game.
+    /// A line for both players.
     State(GameState),
     /// A remark of the server in the players' room.
     Remark(&'static str),
-    /// One side hears of the other's absence.
+    /// One side is notified of the other's absence.
     Gone { to: Color, claim_in: Option<u64> },
     /// The last line has been sent.
     Over,
 }
 
-/// Moves that were refused, kept for the summary of a match.
+/// Refused moves, kept for the summary of a match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RefusedMoves {
     pub(crate) illegal: u32,
     pub(crate) out_of_turn: u32,
 }
 
-/// A game being played or played to its end.
+/// A game in progress or finished.
 #[derive(Debug)]
 pub(crate) struct ServerGame {
     pub(crate) setup: GameSpec,
@@ -224,9 +224,9 @@ impl ServerGame {
         self.changes.push(GameChange::State(state));
     }
 
-    /// `side` plays `text`, with an offer of a draw before it if `offering`.
+    /// `side` plays `text`, with a draw offer before it if `offering`.
     ///
-    /// Done is done, also when the game ended instead: trust the stream for results.
+    /// "Done" does not mean that the move was played: the stream states the result.
     pub(crate) fn play(
         &mut self,
         side: Color,
@@ -272,7 +272,7 @@ impl ServerGame {
         Ok(())
     }
 
-    /// The legal move so spelled; a missing promotion letter means a queen.
+    /// The legal move with this spelling; a missing promotion letter means a queen.
     fn find(&self, spelled: &Spelled) -> Option<Move> {
         let position = self.position();
         let whole = format!("{}{}{}", spelled.from, spelled.to, spelled.promotion);
@@ -316,7 +316,7 @@ impl ServerGame {
         }
     }
 
-    /// The result by the board alone, checked in the order of Lichess.
+    /// The result on the board, checked in the order of Lichess.
     fn verdict(&self) -> Option<(Status, Option<Color>)> {
         match self.position().outcome() {
             Some(Outcome::Win {
@@ -333,7 +333,7 @@ impl ServerGame {
         }
     }
 
-    /// The claim of a repetition that the server makes for a bot.
+    /// The repetition claim that the server makes for a bot.
     pub(super) fn claim_if_due(&mut self, now: Millis) {
         if self.claim_due.is_some_and(|due| due <= now) && self.is_playing() {
             self.finish(Status::Draw, None, now);
@@ -359,7 +359,7 @@ pub(crate) fn color_name(color: Color) -> &'static str {
     }
 }
 
-/// Coordinates that look like a move.
+/// Whether the text looks like coordinates of a move.
 struct Spelled {
     from: String,
     to: String,
@@ -385,12 +385,12 @@ impl Spelled {
     }
 }
 
-// Draw offers and takebacks: always answered with "done", whatever came of them.
+// Draw offers and takebacks: always answered with "done", whatever their effect.
 
-/// An offer can be made again after so many half-moves.
+/// Half-moves before an offer can be repeated.
 const PLIES_BETWEEN_OFFERS: usize = 20;
 
-/// What the two sides have asked of each other.
+/// The pending offers of both sides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Offers {
     draw: [DrawOffer; 2],
@@ -419,8 +419,8 @@ impl Offers {
         self.takeback[side.index()].pending
     }
 
-    /// `side` has moved: the opponent's offer is declined, proposals are void. True when an offer
-    /// of a draw went with it.
+    /// `side` has moved: the opponent's offer is declined, proposals are void. True if a draw offer
+    /// was declined.
     pub(super) fn cancelled_by_move(&mut self, side: Color) -> bool {
         for takeback in &mut self.takeback {
             takeback.pending = false;
@@ -437,7 +437,7 @@ impl Offers {
 }
 
 impl ServerGame {
-    /// `side` offers a draw, agrees to one, or claims a repetition on the board.
+    /// `side` offers a draw, accepts one, or claims a repetition on the board.
     pub(crate) fn draw_yes(&mut self, side: Color, now: Millis) {
         if !self.is_playing() || self.plies() < 2 {
             return;
@@ -481,7 +481,7 @@ impl ServerGame {
         }
     }
 
-    /// From now on both sides let each other take moves back.
+    /// Both sides allow takebacks from now on.
     pub(crate) fn allow_takebacks(&mut self) {
         self.setup
             .players
@@ -489,7 +489,7 @@ impl ServerGame {
             .for_each(|player_side| player_side.takebacks = true);
     }
 
-    /// `side` proposes to take moves back, or agrees to it.
+    /// `side` proposes a takeback, or accepts one.
     pub(crate) fn takeback_yes(&mut self, side: Color, now: Millis) {
         if !self.is_playing() {
             return;

@@ -1,4 +1,4 @@
-//! What the referee answers when it will not do what was asked, word for word as Lichess does.
+//! The referee's refusals, word for word those of Lichess.
 
 use thiserror::Error;
 

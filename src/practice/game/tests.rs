@@ -51,7 +51,7 @@ fn at(ms: u64) -> Millis {
     Millis(START + ms)
 }
 
-/// Plays moves a second apart, from one second on; gives back the last moment.
+/// Plays moves a second apart, from one second on; returns the last time.
 fn play(game: &mut ServerGame, moves: &str) -> Millis {
     let mut now = at(0);
     for uci in moves.split_whitespace() {
@@ -462,7 +462,7 @@ fn an_aborted_round_has_nothing_due() {
     assert_eq!(game.next_due(), None);
 }
 
-/// What the data calls an end, in the words of the server.
+/// The end in the data, in the words of the server.
 fn expected(termination: &str) -> Status {
     match termination {
         "explosion" => Status::VariantEnd,

@@ -53,7 +53,7 @@ pub(super) async fn upgrade(
     done_or(shared.with(|state, _| state.upgrade(&caller.user)))
 }
 
-/// Comma separated tokens in, what each of them is out.
+/// Maps comma-separated tokens to their owners and scopes.
 pub(super) async fn token_test(State(shared): State<Arc<SharedServer>>, body: String) -> Response {
     let answer: Map<String, Value> = shared.see(|state, _| {
         body.split(',')

@@ -1,4 +1,4 @@
-//! The caller of a request: the bearer token, its scopes, and the name in the user agent.
+//! The caller of a request: bearer token, scopes, and the name in the user agent.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -96,7 +96,7 @@ fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The name that the user agent gives itself, as in `Bot/1.0 user:Name`.
+/// The account name in the user agent, as in `Bot/1.0 user:Name`.
 fn claimed_name(agent: &str) -> Option<&str> {
     let (_, rest) = agent
         .split_once("user:")

@@ -1,5 +1,5 @@
-//! The body of a stream: lines as they come, an empty line after silence, and the faults that a
-//! test asked for. When the reader goes, the server state is told.
+//! The body of a stream: lines as they come, an empty line after silence, and stream faults. When
+//! the reader leaves, the server state is notified.
 
 use std::io;
 use std::sync::Arc;
@@ -18,12 +18,13 @@ use crate::rules::Color;
 
 use crate::practice::chaos::stream_sender::{OutgoingChunk, StreamSender};
 
-/// From the last line to the break that a test asked for.
+/// From the last line to an injected break.
 const BEFORE_BREAKING: Duration = Duration::from_millis(5);
-/// The longest that a line is kept back to be joined with another, in parts of a keep-alive.
+/// The longest that a line is held back to be merged with another, as a fraction of the keep-alive
+/// interval.
 const HOLDING: u32 = 7;
 
-/// Whose stream it is.
+/// The owner of a stream.
 #[derive(Debug)]
 pub(super) enum StreamOwner {
     Events { user: String },
@@ -42,14 +43,14 @@ impl StreamOwner {
     }
 }
 
-/// An open stream; reports to the server state when it is dropped.
+/// An open stream; notifies the server state when dropped.
 struct OpenStream {
     shared: Arc<SharedServer>,
     outbox: Arc<Outbox>,
     reader: StreamOwner,
     due: Option<(usize, StreamFault)>,
     sender: StreamSender,
-    /// How the stream is lost with its next line, whenever that comes.
+    /// How the stream breaks with its next line, whenever that comes.
     cutting: Option<&'static str>,
     lines: usize,
 }
@@ -65,7 +66,7 @@ impl Drop for OpenStream {
     }
 }
 
-/// The answer that is a stream.
+/// The response with the stream as its body.
 pub(super) fn stream_of(
     shared: Arc<SharedServer>,
     outbox: Arc<Outbox>,
@@ -106,10 +107,10 @@ impl OpenStream {
                 self.lost(how);
             }
             if let Some(piece) = self.sender.next() {
-                // Each piece is to leave on its own.
+                // Each chunk must leave separately.
                 tokio::task::yield_now().await;
                 if piece == OutgoingChunk::Break {
-                    // Earlier lines must have left the machine first.
+                    // Earlier lines must have been sent first.
                     tokio::time::sleep(BEFORE_BREAKING).await;
                 }
                 return piece;
@@ -136,7 +137,7 @@ impl OpenStream {
 
     fn stream_fault(&mut self, stream_fault: StreamFault) {
         match &stream_fault {
-            // Until then it is as good as ever, which on the event stream may be for long.
+            // Until then it works, which on the event stream may take long.
             StreamFault::Truncate(_) | StreamFault::Tear(_) => {
                 self.cutting = Some(stream_fault.name());
             }
@@ -146,7 +147,7 @@ impl OpenStream {
         self.sender.stream_fault(stream_fault);
     }
 
-    /// From now on it is of no use.
+    /// From now on it is unusable.
     fn lost(&self, how: &'static str) {
         let shared = &self.shared;
         shared.log.lost(&self.reader.key(), how, shared.now());

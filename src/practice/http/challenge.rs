@@ -1,4 +1,4 @@
-//! Challenges: the form read and checked, then handed to the server state.
+//! Challenges: parses and checks the form, then calls the server state.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -44,7 +44,7 @@ pub(super) async fn create(
     }
 }
 
-/// The wish in a form, or the field that is wrong.
+/// The challenge in a form, or the wrong field.
 fn read_wish(fields: &Fields) -> Result<ChallengeRequest, ApiError> {
     let color = fields
         .get("color")

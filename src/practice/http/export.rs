@@ -15,7 +15,7 @@ pub(super) struct Wanted {
     moves: Option<String>,
 }
 
-/// PGN, unless JSON is asked for by name.
+/// PGN, unless JSON is explicitly requested.
 pub(super) async fn one(
     State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,

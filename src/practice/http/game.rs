@@ -1,4 +1,4 @@
-//! Playing: the game stream, moves, and everything else a bot can do at the board.
+//! Game endpoints: the stream, moves, and all other actions.
 
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -22,7 +22,7 @@ use super::reply::{done_or, unknown_path};
 use crate::practice::chaos::middleware::{PendingStreamFault, stream_fault};
 use crate::practice::shared::SharedServer;
 
-/// The guards before every call of the Bot API at a game.
+/// The checks before every Bot API call on a game.
 fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiError> {
     if !state.account(&caller.user).is_some_and(Account::is_bot) {
         return Err(ApiError::refused(
@@ -39,7 +39,7 @@ fn guard(state: &ServerState, caller: &Caller, id: &str) -> Result<Color, ApiErr
     Ok(side)
 }
 
-/// Passes the guards and does something at the board.
+/// Checks the call and acts in the game.
 fn act(
     shared: &SharedServer,
     caller: &Caller,
@@ -107,7 +107,7 @@ macro_rules! command {
             done_or(act(&shared, &caller, &id, |$game, $side, $now| $action))
         }
     };
-    // A claim; when it is refused, that takes its time.
+    // A claim; a refused one is answered late.
     (claim $name:ident, $game:ident, $side:ident, $now:ident => $action:expr) => {
         pub(super) async fn $name(
             State(shared): State<Arc<SharedServer>>,
@@ -118,7 +118,7 @@ macro_rules! command {
             after_a_while(&shared, outcome).await
         }
     };
-    // One that answers a question in the last part of its address.
+    // A command with a yes or no in the last path segment.
     (answer $name:ident, $game:ident, $side:ident, $now:ident => $yes:expr, $no:expr) => {
         pub(super) async fn $name(
             State(shared): State<Arc<SharedServer>>,
@@ -150,7 +150,7 @@ command!(answer takeback, game, side, now =>
 command!(claim claim_victory, game, side, now => game.claim_victory(side, now));
 command!(claim claim_draw, game, side, now => game.claim_draw(side, now));
 
-/// A refused claim takes its time to be answered.
+/// A refused claim is answered late.
 async fn after_a_while(shared: &SharedServer, outcome: Result<(), ApiError>) -> Response {
     if outcome.as_ref().is_err_and(|error| error.status == 400) {
         tokio::time::sleep(shared.timing.claim_refusal).await;

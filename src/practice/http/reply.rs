@@ -1,4 +1,4 @@
-//! Answers: done, refused, not found, JSON and lines of it.
+//! Replies: done, refused, not found, JSON and NDJSON.
 
 use axum::Json;
 use axum::http::{StatusCode, header};
@@ -24,7 +24,7 @@ pub(super) fn done_or(outcome: Result<(), ApiError>) -> Response {
     outcome.map_or_else(IntoResponse::into_response, |()| done())
 }
 
-/// One JSON object a line.
+/// One JSON object per line.
 pub(super) fn lines<T: Serialize>(values: &[T]) -> Response {
     let mut text = String::new();
     for value in values {
@@ -34,7 +34,7 @@ pub(super) fn lines<T: Serialize>(values: &[T]) -> Response {
     ([(header::CONTENT_TYPE, "application/x-ndjson")], text).into_response()
 }
 
-/// What an address that means nothing answers; a wrong method too.
+/// The reply for unknown paths and wrong methods.
 pub(super) async fn unknown_path() -> Response {
     (StatusCode::NOT_FOUND, "404 - Resource not found").into_response()
 }

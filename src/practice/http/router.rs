@@ -1,4 +1,4 @@
-//! Which address leads where, and which scope it takes.
+//! The routes of the Bot API, and the scope each one requires.
 
 use std::sync::Arc;
 

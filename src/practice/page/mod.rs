@@ -1,7 +1,7 @@
 //! The page on which a person plays the bot: its files, its small API, and its visitors.
 //!
-//! It answers only pages served by this server: a request from another origin, or by another host name,
-//! is refused.
+//! It serves only requests of its own pages: those from another origin or for another host name are
+//! refused.
 
 mod assets;
 mod routes;

@@ -1,4 +1,4 @@
-//! The addresses of the page.
+//! The routes of the page.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ use crate::practice::api_error::ApiError;
 use crate::practice::game_settings::{ColorWish, TimeControl};
 use crate::practice::shared::SharedServer;
 
-/// What the page's requests share.
+/// Shared by the page's requests.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct Page {
     shared: Arc<SharedServer>,
     pub(super) address: SocketAddr,
-    /// The account that visitors play.
+    /// The account that visitors play against.
     bot: Option<Arc<str>>,
     visitors: Arc<Visitors>,
 }
@@ -68,7 +68,7 @@ pub(in crate::practice) fn router(page: Page) -> Router {
         .with_state(page)
 }
 
-/// Done, or the refusal in words for a person.
+/// Done, or the refusal as a sentence for people.
 fn answer(outcome: Result<(), ApiError>) -> Response {
     match outcome {
         Ok(()) => Json(json!({ "ok": true })).into_response(),
@@ -115,7 +115,7 @@ fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
     }
 }
 
-/// A form's complaint as one sentence.
+/// A form error as one sentence.
 fn in_words(error: ApiError) -> ApiError {
     let complaint = error.body["error"]["global"][0]
         .as_str()
@@ -172,7 +172,7 @@ async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, Stri
     }))
 }
 
-/// Actions without a parameter.
+/// Actions without parameters.
 async fn visitor_action(
     State(page): State<Page>,
     Path((ticket, verb)): Path<(String, String)>,
@@ -204,7 +204,7 @@ async fn visitor_action(
     )
 }
 
-// Who may use the page: browsers that were sent here by this server, under this machine's name.
+// Only pages of this server, under this machine's names, may use the API.
 
 pub(super) async fn check_origin(
     State(page): State<Page>,

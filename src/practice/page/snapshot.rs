@@ -11,7 +11,7 @@ use crate::practice::state::ServerState;
 use crate::practice::time::Millis;
 use crate::rules::{Color, Position, UciStyle};
 
-/// What the page shows.
+/// The content of the page.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Snapshot {
@@ -35,7 +35,7 @@ pub(super) struct Snapshot {
     rating_diff: Option<Diffs>,
 }
 
-/// How far it has come.
+/// Its phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum PagePhase {
@@ -75,7 +75,7 @@ struct Diffs {
     black: i32,
 }
 
-/// One game of the list of games to watch.
+/// One game in the list of games to watch.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WatchedGame {
@@ -153,7 +153,7 @@ impl Snapshot {
         }
     }
 
-    /// A challenge that is no game yet, or will never be one.
+    /// A challenge that is not a game yet, or never will be.
     pub(super) fn of_challenge(state: &ServerState, challenge: &ServerChallenge) -> Self {
         let start = Position::default();
         let (phase, reason) = match challenge.status {

@@ -34,7 +34,7 @@ enum PageOwner {
     Spectator,
 }
 
-/// What an open page holds up.
+/// What an open page keeps alive.
 #[derive(PartialEq)]
 enum HeldPresence {
     AtGame(String, Color),
@@ -78,7 +78,7 @@ fn respond(open: OpenStream) -> Response {
 }
 
 impl OpenStream {
-    /// The next snapshot; `None` once the server forgets the game or ends.
+    /// The next snapshot; `None` once the game is forgotten or the server ends.
     async fn next(&mut self) -> Option<Event> {
         if !std::mem::take(&mut self.fresh) {
             self.changed().await?;

@@ -15,7 +15,7 @@ use crate::practice::state::ServerState;
 use crate::practice::time::Millis;
 use crate::practice::wire::Variant;
 
-/// Tickets that are kept; the oldest goes first.
+/// Tickets kept; the oldest is dropped first.
 const MOST: usize = 256;
 
 /// Someone at the page.
@@ -56,7 +56,7 @@ impl Visitors {
         self.lock().by_ticket.get(ticket).cloned()
     }
 
-    /// Opens an account for a newcomer, challenges the bot for it, and gives back the ticket.
+    /// Opens an account for a new visitor, challenges the bot for it, and returns the ticket.
     pub(super) fn admit(
         &self,
         shared: &SharedServer,
@@ -103,7 +103,7 @@ fn request(color: ColorWish, time: TimeControl, rematch_of: Option<String>) -> C
     }
 }
 
-/// Challenges the same opponent again on the same terms, colours swapped.
+/// Challenges the same opponent again on the same terms, with colours reversed.
 pub(super) fn rematch(
     state: &mut ServerState,
     visitor: &Visitor,

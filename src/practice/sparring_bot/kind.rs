@@ -1,4 +1,4 @@
-//! Which sparring partners there are.
+//! The kinds of sparring bots.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use crate::practice::rating::Rating;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partner {
     Random,
-    /// Explodes the king if it can, else takes what is worth most.
+    /// Explodes the king if it can, else captures the most valuable piece.
     Greedy,
-    /// The engine, for so many nodes a move.
+    /// The engine, with this many nodes per move.
     Engine {
         /// Nodes for each move.
         nodes: u64,
@@ -28,7 +28,7 @@ impl Partner {
         }
     }
 
-    /// What its account is rated at when it is opened.
+    /// The initial rating of its account.
     pub fn rating(self) -> Rating {
         Rating::settled(match self {
             Self::Random => 800,

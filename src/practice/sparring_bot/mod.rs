@@ -1,4 +1,4 @@
-//! Sparring partners inside the practice server: they accept challenges and move.
+//! Sparring bots inside the practice server: they accept challenges and play.
 //!
 //! They act through the server state like any client, so the referee judges their moves too.
 

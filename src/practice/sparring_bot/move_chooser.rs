@@ -1,4 +1,4 @@
-//! What chooses a partner's moves.
+//! Chooses the moves of a sparring bot.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl MoveChooser {
     }
 }
 
-/// The move after which the balance is best, a king being worth everything; chance among equals.
+/// The move with the best balance afterwards, a king being worth everything; random among equals.
 fn greedy(position: &Position) -> Option<Move> {
     let us = position.turn();
     let mut best: Vec<Move> = Vec::new();

@@ -1,4 +1,4 @@
-//! One sparring partner under one account: accepts, plays, and behaves as each game's plan says.
+//! The task of one sparring bot: accepts, plays, and behaves as each game's plan says.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,15 +24,15 @@ use super::move_chooser::MoveChooser;
 const LEAVES_AT: usize = 6;
 /// Lichess seconds that a returning opponent is away: too short for a claim of victory.
 const AWAY: u64 = 7;
-/// Seconds of the chess clock in one gift of time.
+/// Seconds given at a time.
 const GIFT: u32 = 15;
 
-/// Name and strength of a partner to start.
+/// Name and strength of a sparring bot to start.
 #[derive(Clone, Debug)]
 pub(in crate::practice) struct SparringBotSpec {
     pub(in crate::practice) name: String,
     pub(in crate::practice) partner: Partner,
-    /// A bot, or a person.
+    /// A bot, or a human account.
     pub(in crate::practice) kind: AccountKind,
     /// Delay before each move, for spectators.
     pub(in crate::practice) pace: Duration,
@@ -50,8 +50,8 @@ impl SparringBotSpec {
 }
 
 impl SharedServer {
-    /// Opens an account for a partner, which from then on accepts what it can play. A partner that
-    /// is there already stays as it is.
+    /// Opens an account for a sparring bot, which then accepts what it can play. An existing one
+    /// stays as it is.
     pub(in crate::practice) fn add_sparring_bot(self: &Arc<Self>, invitation: &SparringBotSpec) {
         let newcomer = self.with(|state, now| {
             let user = state.open_account(&invitation.name, invitation.kind, now)?;
@@ -107,7 +107,7 @@ impl SparringTask {
         }
     }
 
-    /// Whether there is something to accept or to play; nothing is looked up for the news of others.
+    /// Whether there is something to accept or to play; events of others are ignored.
     fn concerns(&self, event: &Event) -> bool {
         let is_me = |name: &str| name.eq_ignore_ascii_case(&self.user);
         match event {
@@ -132,7 +132,7 @@ impl SparringTask {
         });
     }
 
-    /// Games of this account that no one plays yet.
+    /// Games of this account without a task.
     fn new_games(&self, at: &mut HashSet<String>) -> Vec<String> {
         let running: HashSet<String> = self.shared.see(|state, _| {
             state
@@ -201,7 +201,7 @@ impl SparringTask {
         })
     }
 
-    /// Goes away if that is its way and its time; true when it will not come back.
+    /// Leaves if its behaviour says so; true if it will not return.
     async fn perhaps_leave(&self, id: &str, behavior: OpponentBehavior, ply: usize) -> bool {
         let away = matches!(
             behavior,
@@ -287,7 +287,7 @@ impl SparringTask {
         }
     }
 
-    /// Gives up a game in which the opponent never moved; does nothing in any other.
+    /// Aborts a game in which the opponent never moved; does nothing in any other.
     fn abort(&self, id: &str) {
         if self.act(id, ServerGame::abort) {
             tracing::debug!(id, "aborted: the opponent did not move");

@@ -1,4 +1,4 @@
-//! How arenas look in JSON.
+//! The JSON views of arenas.
 
 use crate::practice::arena::{ArenaStage, Tournament};
 use crate::practice::time::Millis;
@@ -9,7 +9,7 @@ use crate::practice::wire::{
 
 use super::ServerState;
 
-/// Players on a page.
+/// Players per page.
 const PAGE: usize = 10;
 
 impl ServerState {
@@ -73,7 +73,7 @@ impl ServerState {
         }
     }
 
-    /// One tournament, seen by `user`.
+    /// One tournament, as `user` sees it.
     pub(crate) fn shown_arena(
         &self,
         id: &str,
@@ -135,11 +135,11 @@ fn verdict((condition, met): (String, bool)) -> EntryVerdict {
     }
 }
 
-/// A moment as text, such as `2026-08-22T18:00:00Z`.
+/// A time as text, such as `2026-08-22T18:00:00Z`.
 fn iso(at: Millis) -> String {
     let seconds = at.0 / 1000;
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    // Days are counted off year by year and month by month: it is asked for seldom.
+    // Days are subtracted year by year and month by month: this is rarely called.
     let mut days = seconds / 86_400;
     let mut year = 1970;
     while days >= length_of_year(year) {

@@ -1,4 +1,4 @@
-//! Arenas in the server state: opened, joined, left, and their games begun and counted.
+//! Arenas in the server state: opening, joining, leaving, and their games.
 
 use crate::practice::account::Account;
 use crate::practice::api_error::ApiError;
@@ -14,7 +14,7 @@ use super::ServerState;
 use super::games::{NewGame, score};
 
 impl ServerState {
-    /// Opens an arena; nothing for a variant or a clock that is not offered.
+    /// Opens an arena; `None` for an unsupported variant or clock.
     pub(crate) fn open_arena(&mut self, plan: ArenaPlan, now: Millis) -> Option<String> {
         if Variant::of(&plan.variant).is_none() || !plan.settings().time.is_offered() {
             return None;
@@ -34,7 +34,7 @@ impl ServerState {
         self.arenas.values()
     }
 
-    /// `user` joins an arena, comes back to it, or says that it is there.
+    /// `user` joins an arena, rejoins it, or confirms its presence.
     pub(crate) fn join_arena(
         &mut self,
         user: &str,
@@ -55,7 +55,7 @@ impl ServerState {
         self.enter_arena(user, id, false, entrance, now)
     }
 
-    /// A partner comes in, whatever the conditions.
+    /// A sparring bot joins, whatever the conditions.
     pub(crate) fn enter_server_bot(
         &mut self,
         user: &str,
@@ -86,7 +86,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Arenas that someone is not in yet are joined so often an hour and a day.
+    /// New arenas that may be joined per hour and per day.
     fn spend_first_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
         let account = self
             .accounts
@@ -102,7 +102,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// One more call that joins, whatever becomes of it.
+    /// Counts a join call, whatever its outcome.
     pub(crate) fn count_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
         let account = self
             .accounts
@@ -128,7 +128,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// The server puts `user` out of an arena.
+    /// The server removes `user` from an arena.
     pub(crate) fn remove_player(&mut self, user: &str, id: &str) {
         if let Some(field) = self.arenas.get_mut(id) {
             field.remove_player(user);
@@ -178,7 +178,7 @@ impl ServerState {
         }
     }
 
-    /// A game is over: what it means to its arena, if it has one.
+    /// A game is over: updates its arena, if it has one.
     pub(super) fn count_in_arena(&mut self, id: &str, now: Millis) {
         let Some(game) = self.entries.get(id).map(|entry| &entry.game) else {
             return;
@@ -210,13 +210,13 @@ impl ServerState {
         }
     }
 
-    /// What the server says of `user` before it knocks: each condition, and whether it is met.
+    /// Each condition of entry, and whether `user` meets it, as the server shows it beforehand.
     pub(crate) fn verdicts(&self, field: &Tournament, user: &str) -> Vec<(String, bool)> {
         let account = self.accounts.get(user);
         account.map_or_else(Vec::new, |account| field.plan.verdicts(&newcomer(account)))
     }
 
-    /// `user` becomes a member of a team that some arena is for.
+    /// `user` becomes a member of a team that some arena requires.
     pub(crate) fn join_team(&mut self, user: &str, team: &str) -> Result<(), ApiError> {
         let known = self.arenas.values().any(|field| {
             field.stage != ArenaStage::Finished && field.plan.teams().any(|it| it == team)

@@ -44,7 +44,7 @@ impl ServerState {
         Ok(id)
     }
 
-    /// The checks of the server, in its order; a rated wish may come back casual.
+    /// The checks of the server, in its order; a request for a rated game may become casual.
     fn admissible(
         &mut self,
         challenger: &str,
@@ -87,7 +87,7 @@ impl ServerState {
         Ok(request)
     }
 
-    /// A new challenge to the same target cancels the one before it.
+    /// A new challenge to the same target cancels the previous one.
     fn replace_earlier(&mut self, challenger: &str, dest: &str, now: Millis) {
         let earlier: Vec<String> = self
             .challenges
@@ -121,7 +121,7 @@ impl ServerState {
         });
     }
 
-    /// `user` accepts; the game has begun when this returns.
+    /// `user` accepts; when this returns the game has begun.
     pub(crate) fn accept(&mut self, user: &str, id: &str, now: Millis) -> Result<(), ApiError> {
         let challenge = self
             .challenges
@@ -181,7 +181,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Cancels an own challenge, declines one from another, aborts a game that has hardly begun.
+    /// Cancels an own challenge, declines one from another, aborts a barely begun game.
     pub(crate) fn cancel(&mut self, user: &str, id: &str, now: Millis) -> Result<(), ApiError> {
         let Some(challenge) = self.challenges.get(id).filter(|it| it.concerns(user)) else {
             return Err(ApiError::not_found());
@@ -254,7 +254,7 @@ impl ServerState {
         }
     }
 
-    /// Someone keeps the challenge alive from now on.
+    /// A connection keeps the challenge alive from now on.
     pub(crate) fn keep_challenge(&mut self, id: &str) {
         if let Some(challenge) = self.challenges.get_mut(id) {
             challenge.keepers += 1;

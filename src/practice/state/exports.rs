@@ -11,13 +11,13 @@ use crate::rules::Color;
 
 use super::ServerState;
 
-/// The last half-moves of a game under way, withheld so that no one cheats with them.
+/// Half-moves of a running game withheld from its export, against cheating.
 const WITHHELD: usize = 3;
-/// Moves that a game's length is estimated by.
+/// Moves in the estimate of a game's length.
 const ESTIMATED_MOVES: u32 = 40;
 
 impl ServerState {
-    /// A game for export, with its moves if they are wanted.
+    /// The export of a game, with its moves if requested.
     pub(crate) fn export(&self, id: &str, with_moves: bool) -> Option<ExportJson> {
         let game = &self.entry(id)?.game;
         let setup = &game.setup;
@@ -85,7 +85,7 @@ impl ServerState {
             ("Result", result.to_owned()),
             ("Variant", "Atomic".to_owned()),
         ] {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(pgn, "[{tag} \"{text}\"]");
         }
         pgn.push('\n');
@@ -114,7 +114,7 @@ fn player(game: &ServerGame, side: Color) -> ExportPlayer {
     }
 }
 
-/// The moves that are shown to anyone, in SAN.
+/// The moves visible to anyone, in SAN.
 fn shown(game: &ServerGame) -> Vec<&str> {
     let record = game.record();
     let withheld = if game.is_playing() { WITHHELD } else { 0 };

@@ -14,7 +14,7 @@ use crate::rules::Color;
 use super::server_state::line;
 use super::{GameEntry, GameProgress, OutgoingEvent, ServerState};
 
-/// A game that is to begin.
+/// A game about to begin.
 #[derive(Debug)]
 pub(super) struct NewGame {
     pub(super) id: String,
@@ -123,7 +123,7 @@ impl ServerState {
             .filter(|game| game.is_playing())
     }
 
-    /// The game and the side of `user` in it, as the guards of the Bot API see it.
+    /// The game and the side of `user` in it, after the checks of the Bot API.
     pub(crate) fn find_player(
         &self,
         user: &str,
@@ -205,7 +205,7 @@ impl ServerState {
         });
     }
 
-    /// Where a game stands for the client in it; the first seat that does not live here is one.
+    /// The progress of a game for its client.
     pub(crate) fn moment(&self, id: &str) -> Option<GameProgress> {
         let game = &self.entries.get(id)?.game;
         let side = Self::client_side(game)?;
@@ -222,8 +222,8 @@ impl ServerState {
         })
     }
 
-    /// The side of the client in a game: the bot that does not live here, failing that anyone who
-    /// does not.
+    /// The side of the client in a game: the bot that is not a sparring bot, else the player that
+    /// is not one.
     pub(crate) fn client_side(game: &ServerGame) -> Option<Color> {
         let visits = |side: &Color| !game.player_side(*side).task;
         let bot = |side: &Color| visits(side) && game.player_side(*side).is_bot();

@@ -1,7 +1,6 @@
-//! The day's limit of games between bots, credits for challenges, and games that do not count
-//! because they repeat another.
+//! The daily limit of games between bots, challenge credits, and repeated games that do not count.
 //!
-//! Counted in fixed windows, as the server does.
+//! Counted in fixed windows, as on Lichess.
 
 use crate::practice::account::Account;
 use crate::practice::api_error::ApiError;
@@ -10,11 +9,11 @@ use crate::rules::Color;
 
 use super::ServerState;
 
-/// Two games are the same game when so many half-moves agree.
+/// Two games count as the same if this many half-moves agree.
 const SAME_PLIES: usize = 20;
 
 impl ServerState {
-    /// Whether `user` may start one more game with `other`, where both are bots.
+    /// Whether `user` may start another game with `other`, if both are bots.
     pub(super) fn check_bot_limit(
         &mut self,
         user: &str,
@@ -51,7 +50,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// A challenge costs credits, whatever becomes of it later.
+    /// A challenge costs credits, whatever its outcome.
     pub(super) fn spend_credits(
         &mut self,
         challenger: &str,
@@ -63,7 +62,7 @@ impl ServerState {
         let windows = account.and_then(|account| account.credits.as_mut());
         for window in windows.into_iter().flatten() {
             if window.take_all(price, now).is_err() {
-                // The reply does not say how long.
+                // The reply does not state how long.
                 return Err(ApiError::text(429, "Too many requests. Try again later."));
             }
         }
@@ -79,7 +78,7 @@ impl ServerState {
                     .get_mut(id)
                     .and_then(|account| account.bot_games.as_mut());
                 if let Some(window) = window {
-                    // Both were asked before: a full window was refused there.
+                    // Both were checked before: a full window was refused there.
                     let _ = window.take(now);
                 }
             }

@@ -1,4 +1,4 @@
-//! The accounts, the outbox and the passing of time.
+//! The accounts, the outbox and the timers.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::rules::Color;
 
 /// Finished games and challenges kept for later requests.
 const KEPT: usize = 100;
-/// Challenges declined or taken back that are kept so. Every look at the clock goes through all: a
-/// bot that declines what is asked again and again must not make the server ever slower.
+/// Declined or cancelled challenges kept. Every tick visits all of them, so the number must be
+/// bounded even if a bot declines the same challenge again and again.
 pub(super) const KEPT_CLOSED: usize = 200;
 
-/// An event for the shell to deliver, in this order.
+/// An outgoing event, in order.
 #[derive(Debug)]
 pub(crate) enum OutgoingEvent {
     /// A line for the event streams of a user.
@@ -42,7 +42,7 @@ pub(crate) enum OutgoingEvent {
     GameOver {
         id: String,
     },
-    /// A challenge or game of this id is not what it was.
+    /// A challenge or game with this id changed.
     Changed {
         id: String,
     },
@@ -64,21 +64,21 @@ pub(crate) struct GameEntry {
     pub(super) sent: usize,
 }
 
-/// Where a game stands for the client that plays it.
+/// The progress of a game for its client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GameProgress {
     pub(crate) phase: GamePhase,
     pub(crate) ply: usize,
 }
 
-/// Rules of the server state that Lichess has and a practice ground may do without.
+/// Rules of Lichess that a practice server may switch off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServerRules {
     /// Games that a bot may play against other bots in a day.
     pub bot_games_a_day: Option<u32>,
-    /// Credits for challenges, a minute and a day; a bot costs 1, a person 5.
+    /// Challenge credits per minute and per day; a bot costs 1, a human 5.
     pub challenge_credits: Option<[u32; 2]>,
-    /// Rated games that repeat one of the pair's last two are not counted.
+    /// Rated games that repeat one of the pair's last two do not count.
     pub repeats_do_not_count: bool,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct ServerState {
     pub(super) accounts: HashMap<String, Account>,
     pub(super) tokens: HashMap<String, Grant>,
     pub(in crate::practice) challenges: BTreeMap<String, ServerChallenge>,
-    /// Ids of challenges declined or taken back, oldest first.
+    /// Ids of declined or cancelled challenges, oldest first.
     pub(super) closed: VecDeque<String>,
     pub(in crate::practice) entries: HashMap<String, GameEntry>,
     pub(super) arenas: BTreeMap<String, Tournament>,
@@ -126,7 +126,7 @@ impl ServerState {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Opens an account, or gives back the id of the one that has this name.
+    /// Opens an account, or returns the id of the one with this name.
     pub(crate) fn open_account(
         &mut self,
         name: &str,
@@ -158,7 +158,7 @@ impl ServerState {
         self.tokens.insert(token.to_owned(), grant);
     }
 
-    /// A token no one can guess.
+    /// An unguessable token.
     pub(crate) fn new_token(&mut self) -> String {
         format!("lip_{}", self.letters(20))
     }
@@ -171,12 +171,12 @@ impl ServerState {
         self.tokens.get(token).filter(|grant| !grant.suspended)
     }
 
-    /// Whose token it is, known for the moment or not: open streams live on.
+    /// The owner of a token, even if it is temporarily unknown: open streams live on.
     pub(crate) fn owner(&self, token: &str) -> Option<&str> {
         Some(self.tokens.get(token)?.user.as_str())
     }
 
-    /// Forgets the tokens of a user for a while, or knows them again.
+    /// Makes the tokens of a user unknown, or known again.
     pub(crate) fn suspend(&mut self, user: &str, suspended: bool) {
         let own = self.tokens.values_mut().filter(|grant| grant.user == user);
         own.for_each(|grant| grant.suspended = suspended);
@@ -200,7 +200,7 @@ impl ServerState {
             .is_some_and(|account| account.is_online(self.timing.online_grace, now))
     }
 
-    /// One more opening of the event stream with this token.
+    /// Counts an opening of the event stream with this token.
     pub(crate) fn open_event_stream(&mut self, token: &str, now: Millis) -> Result<(), ApiError> {
         let Some(grant) = self.tokens.get_mut(token) else {
             return Err(ApiError::text(401, "No such token"));
@@ -224,7 +224,7 @@ impl ServerState {
         }
     }
 
-    /// One more reading of the own account.
+    /// Counts a call for the caller's own profile.
     pub(crate) fn count_profile_call(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
         let account = self
             .accounts
@@ -238,7 +238,7 @@ impl ServerState {
         })
     }
 
-    /// Turns an account that never played into a bot account, for good.
+    /// Turns an account without games into a bot account, permanently.
     pub(crate) fn upgrade(&mut self, user: &str) -> Result<(), ApiError> {
         let account = self
             .accounts
@@ -287,7 +287,7 @@ impl ServerState {
         self.tick_arenas(now);
     }
 
-    /// When [`ServerState::tick`] has something to do next.
+    /// When [`ServerState::tick`] is due.
     pub(crate) fn next_due(&self) -> Option<Millis> {
         let games = self
             .entries

@@ -43,7 +43,7 @@ fn start(state: &mut ServerState) -> String {
     id
 }
 
-/// Plays moves from White's first; gives back what went out.
+/// Plays moves from White's first; returns the outgoing events.
 fn play(state: &mut ServerState, id: &str, moves: &str) -> Vec<OutgoingEvent> {
     state.take_outbox();
     for (ply, uci) in moves.split(' ').enumerate() {

@@ -1,4 +1,4 @@
-//! How accounts, challenges and games look in JSON.
+//! The JSON views of accounts, challenges and games.
 
 use crate::practice::account::Account;
 use crate::practice::challenge::{ChallengeState, ServerChallenge};
@@ -21,7 +21,7 @@ impl ServerState {
             .map_or_else(|| user.to_owned(), |account| account.name.clone())
     }
 
-    /// What a newly opened event stream says first: games under way, then challenges.
+    /// The first events of a new event stream: running games, then challenges.
     pub(crate) fn event_snapshot(&self, user: &str, now: Millis) -> Vec<EventLine> {
         let mut games: Vec<&ServerGame> = self
             .running()
@@ -150,7 +150,7 @@ impl ServerState {
         }
     }
 
-    /// The answer of `/api/account/playing`, most urgent first.
+    /// The reply of `/api/account/playing`, most urgent first.
     pub(crate) fn now_playing(&self, user: &str, most: usize, now: Millis) -> NowPlaying {
         let mut games: Vec<GameInfo> = self
             .running()
@@ -205,7 +205,7 @@ impl ServerState {
         }
     }
 
-    /// An account in a list; with counts and address where it is asked for alone.
+    /// An account in a list; with counts and URL if requested alone.
     pub(crate) fn user_json(&self, account: &Account, alone: bool, now: Millis) -> UserJson {
         let rating = account.rating;
         let atomic = (rating.games() > 0).then(|| Perf {
@@ -254,7 +254,7 @@ impl ServerState {
         })
     }
 
-    /// Bots that are there, the best known first.
+    /// Online bots, the best known first.
     pub(crate) fn online_bots(&self, most: usize, now: Millis) -> Vec<UserJson> {
         let mut bots: Vec<&Account> = self
             .accounts

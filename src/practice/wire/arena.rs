@@ -1,5 +1,5 @@
-//! Arenas: as the list shows them and as their own page does. The two differ, as they do on
-//! Lichess: moments are numbers here and text there, a variant an object here and a word there.
+//! Arenas in the list and on their own page. The two shapes differ, as on Lichess: times are
+//! numbers here and text there, a variant is an object here and a word there.
 
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) struct ArenaFacts {
     pub(crate) seconds_to_start: Option<u64>,
 }
 
-/// One tournament of the list.
+/// A tournament in the list.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListedArena {
@@ -53,7 +53,7 @@ pub(crate) struct ListedArena {
     pub(crate) perf: ListedPerf,
 }
 
-/// One tournament on its own page.
+/// A tournament on its own page.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownArena {
@@ -81,7 +81,7 @@ pub(crate) struct ArenaClock {
     pub(crate) increment: u32,
 }
 
-/// The least rating to join.
+/// The minimum rating to join.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct RatingBound {
     pub(crate) perf: &'static str,
@@ -104,7 +104,7 @@ pub(crate) struct ListedPerf {
     pub(crate) position: u32,
 }
 
-/// The rating category on the page of one.
+/// The rating category on the page of one tournament.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct ShownPerf {
     pub(crate) icon: &'static str,

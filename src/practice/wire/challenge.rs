@@ -1,4 +1,4 @@
-//! Challenges as they stand in events and answers.
+//! Challenges in events and replies.
 
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub(crate) struct ChallengeJson {
     pub(crate) decline_reason_key: Option<&'static str>,
 }
 
-/// Whether a challenge is to us or from us; only in answers, never in events.
+/// Whether a challenge is incoming or outgoing; only in replies, never in events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {

@@ -1,4 +1,4 @@
-//! The lines of the event stream, and the list of games being played.
+//! The lines of the event stream, and the list of running games.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ pub(crate) enum EventLine {
     GameFinish {
         game: Box<GameInfo>,
     },
-    /// `compat` stands beside the challenge, and is missing when a stream is opened.
+    /// `compat` is beside the challenge, and missing when a stream is opened.
     Challenge {
         challenge: Box<ChallengeJson>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ pub(crate) struct GameInfo {
     pub(crate) extra: Option<EventExtra>,
 }
 
-/// Fields that events have and the list of games lacks.
+/// Fields of events that the list of running games lacks.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct EventExtra {
     pub(crate) rating: i32,
@@ -102,7 +102,7 @@ pub(crate) struct EventExtra {
     pub(crate) id: String,
 }
 
-/// The answer of `/api/account/playing`.
+/// The reply of `/api/account/playing`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NowPlaying {

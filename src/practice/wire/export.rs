@@ -1,7 +1,7 @@
-//! A game as its export shows it.
+//! The export of a game.
 //!
-//! The clocks after each move, analysis and the names of openings are not kept here, and so not
-//! told; Lichess leaves them out where it has none, too.
+//! Clock times, analysis and opening names are not recorded here and therefore left out, as Lichess
+//! does if it has none.
 
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ pub(crate) struct ExportUser {
     pub(crate) id: String,
 }
 
-/// The clock in seconds, and how long a side has for forty moves.
+/// The clock in seconds, and the estimated time of a side for forty moves.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExportClock {
@@ -73,7 +73,7 @@ pub(crate) struct ExportClock {
     pub(crate) total_time: u32,
 }
 
-/// The arena that a game belongs to.
+/// The arena of a game.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ExportArena {
     pub(crate) id: String,

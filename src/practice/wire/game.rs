@@ -113,7 +113,7 @@ pub(crate) struct GameState {
     pub(crate) rematch: Option<String>,
 }
 
-/// How long the first move that is due has been waited for, and how long it may take.
+/// The time that the pending first move has taken, and the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Expiration {
@@ -188,7 +188,7 @@ impl Variant {
         },
     ];
 
-    /// The variant of that key.
+    /// The variant with that key.
     pub(crate) fn of(key: &str) -> Option<Self> {
         std::iter::once(Self::ATOMIC)
             .chain(Self::OTHERS)

@@ -1,10 +1,10 @@
-//! Accounts as others see them.
+//! Accounts in replies.
 
 use serde::Serialize;
 
 use super::game::is_false;
 
-/// A user, short in lists and with `count` and `url` alone.
+/// A user: short in lists, with `count` and `url` if requested alone.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserJson {
@@ -44,7 +44,7 @@ pub(crate) struct Perf {
     pub(crate) prov: bool,
 }
 
-/// Games played, by what came of them.
+/// Number of games by result.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Counts {
     pub(crate) all: u32,

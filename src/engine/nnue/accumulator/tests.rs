@@ -1,4 +1,4 @@
-//! Incremental and from scratch are one.
+//! Incremental accumulators equal those from scratch.
 
 use super::*;
 use crate::engine::nnue::{Layout, SCALE, Shape, Simd};
@@ -22,7 +22,7 @@ fn nets() -> Vec<Arc<Network>> {
     simds.collect()
 }
 
-/// A random walk as a search walks: down, up, passing now and then, judging some of what it sees.
+/// A random walk like a search: down, up, null moves, evaluating some positions.
 fn walk(network: &Arc<Network>, seed: u64) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut accumulators = Accumulators::new(network, 24);

@@ -1,4 +1,4 @@
-//! What a net's file may be, and what is refused.
+//! Valid and rejected net files.
 
 use super::*;
 

@@ -1,16 +1,15 @@
-//! The loops in plain code: what the others must agree with.
+//! The loops without SIMD: the reference for the others.
 
-use super::super::lines::Line;
+use super::super::lines::{FeatureDelta, Line};
 use super::super::network::QA;
-use super::FeatureDelta;
 
-/// Hidden units from others of which some inputs differ.
+/// An accumulator from another one with some inputs changed.
 pub(super) fn update(source: &[Line], target: &mut [Line], delta: FeatureDelta<'_>) {
     target.copy_from_slice(source);
     update_in_place(target, delta);
 }
 
-/// As [`update`], on the spot.
+/// As [`update`], in place.
 pub(super) fn update_in_place(target: &mut [Line], delta: FeatureDelta<'_>) {
     let count = target.len();
     for &input in delta.on {
@@ -43,7 +42,7 @@ pub(super) fn output(units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
         .sum()
 }
 
-/// At most 128 * 255 * 255: a line of them stays within 32 bits.
+/// At most 128 * 255 * 255: the sum of a line stays within 32 bits.
 fn product((&unit, weight): (&i16, i16)) -> i32 {
     let activation = i32::from(unit).clamp(0, QA);
     activation * activation * i32::from(weight)

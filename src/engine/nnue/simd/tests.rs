@@ -1,9 +1,9 @@
-//! The kinds of processor agree.
+//! All instruction sets agree.
 
 use super::*;
 use crate::engine::nnue::lines::cut;
 
-/// As far as a net may drive its units, and as large as output weights may be.
+/// The largest accumulator and output weight that a valid net allows.
 fn extremes(rng: &mut fastrand::Rng, count: usize) -> (Vec<Line>, Vec<Line>) {
     let units: Vec<i16> = (0..count)
         .map(|_| match rng.u8(..4) {

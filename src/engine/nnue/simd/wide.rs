@@ -1,15 +1,14 @@
-//! The loops in wide registers: 32 bytes, and 64.
+//! The loops in SIMD registers of 32 and 64 bytes.
 //!
-//! Written out, since the compiler does not find them by itself. No product leaves 16 bits and no
-//! lane of a sum 32: a net that could make them do is refused when it is read.
+//! Written by hand, since the compiler does not vectorise them. No product exceeds 16 bits and no
+//! lane of a sum 32: nets that could exceed them are rejected on loading.
 
 use std::arch::x86_64 as arch;
 
-use super::super::lines::Line;
+use super::super::lines::{FeatureDelta, Line};
 use super::super::network::QA;
-use super::FeatureDelta;
 
-/// So many lines are in registers at a time.
+/// Lines held in registers at a time.
 const BLOCK: usize = 4;
 
 /// A sum in lanes, in memory.
@@ -17,20 +16,20 @@ const BLOCK: usize = 4;
 struct Lanes<const N: usize>([i32; N]);
 
 impl<const N: usize> Lanes<N> {
-    /// The lanes together may leave 32 bits.
+    /// The sum of the lanes may exceed 32 bits.
     #[inline]
     fn sum(&self) -> i64 {
         self.0.iter().map(|&lane| i64::from(lane)).sum()
     }
 }
 
-/// The loops with the instructions that a module has imported, `PER_LINE` registers a line.
+/// The loops with the instructions that a module has imported, `PER_LINE` registers per line.
 macro_rules! loops {
     ($feature:literal) => {
         /// How many numbers a register holds.
         const WIDTH: usize = LINE / PER_LINE;
 
-        /// Hidden units from others of which some inputs differ.
+        /// An accumulator from another one with some inputs changed.
         #[target_feature(enable = $feature)]
         pub(in super::super) fn update(
             source: &[Line],
@@ -51,7 +50,7 @@ macro_rules! loops {
             }
         }
 
-        /// As `update`, on the spot.
+        /// As `update`, in place.
         #[target_feature(enable = $feature)]
         pub(in super::super) fn update_in_place(target: &mut [Line], delta: FeatureDelta<'_>) {
             let count = target.len();
@@ -68,8 +67,8 @@ macro_rules! loops {
             }
         }
 
-        /// Some lines of units, from the one at `start` on, with the same lines of `delta`'s rows of
-        /// `count` lines.
+        /// Some lines of an accumulator, from the one at `start` on, with the same lines of
+        /// `delta`'s rows of `count` lines.
         #[target_feature(enable = $feature)]
         #[inline]
         fn changed<const N: usize>(
@@ -103,7 +102,7 @@ macro_rules! loops {
         #[target_feature(enable = $feature)]
         pub(in super::super) fn output(units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
             let one = all(QA as i16);
-            // More than one sum, so that none waits for the other.
+            // Several sums, so that none waits for another.
             let mut sums = [zero(); 2];
             for side in 0..2 {
                 for (units, weights) in units[side].iter().zip(weights[side]) {

@@ -1,4 +1,4 @@
-//! Which root moves tables keep, from numbers alone.
+//! The root moves that tables keep, from numbers alone.
 
 use super::*;
 use crate::engine::score::mate_in;
@@ -50,7 +50,7 @@ fn moves(count: usize) -> Vec<Move> {
     all.into_iter().take(count).collect()
 }
 
-/// The places of the moves kept, and the verdict.
+/// Indices of the kept moves, and the verdict.
 fn kept(
     fates: &[Option<(OutcomeTier, i32)>],
     precision: Precision,

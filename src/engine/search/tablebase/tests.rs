@@ -1,4 +1,4 @@
-//! What tables say becomes bounds and scores; no file is read.
+//! Table results as bounds and scores; no file is read.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::engine::tablebase::{Dtz, TablebaseProbe, Tablebases};
 use crate::engine::tt::TranspositionTable;
 use crate::rules::{Color, Game};
 
-/// Tables that say the same of every position of so many pieces at most.
+/// Tables with the same answer for every position of at most this many pieces.
 #[derive(Clone, Copy, Debug)]
 struct Fake {
     men: usize,
@@ -50,7 +50,7 @@ fn searcher(tables: Option<Tablebases>) -> Searcher {
     Searcher::new(table, permits, &Evaluator::classical()).with_tables(tables)
 }
 
-/// What comes of a search, and how often the tables answered.
+/// The result of a search, and how often the tables answered.
 fn think(fen: &str, depth: u32, tables: Option<Tablebases>) -> (SearchResult, u64) {
     let position = Position::from_fen(fen).unwrap();
     let game = Game::from_position(position);
@@ -64,9 +64,9 @@ fn saying(men: usize, white: Option<Wdl>) -> Tablebases {
     Tablebases::new(Arc::new(Fake { men, white }))
 }
 
-/// White's queen may take the pawn, and Black's king goes with it.
+/// White's queen can capture the pawn, which explodes Black's king.
 const MATES: &str = "7k/6p1/8/8/8/8/8/K5Q1 w - - 0 1";
-/// White may take the pawn with its rook, and king and bishop are left against king and knight.
+/// White can capture the pawn with its rook, which leaves king and bishop against king and knight.
 const TAKES: &str = "7k/8/8/2n5/8/R6p/8/1B2K3 w - - 10 40";
 
 #[test]
@@ -206,7 +206,7 @@ fn empty_tables_change_nothing() {
     }
 }
 
-/// Its `wdl` complains about castling rights and too many pieces.
+/// Its `wdl` rejects castling rights and too many pieces.
 #[test]
 fn positions_with_castling_rights_are_not_probed() {
     let castles = "r3k3/8/8/3p4/4P3/8/8/R3K2R w KQq - 0 1";
@@ -221,6 +221,6 @@ fn the_largest_tables_wait_for_depth() {
     let (_, some) = think(TAKES, 5, Some(deep(4)));
     let (_, none) = think(TAKES, 5, Some(deep(50)));
     assert!(all > some, "{all} {some}");
-    // Only those of fewer pieces than the largest are asked.
+    // Only positions with fewer pieces than the largest are probed.
     assert!(none < all, "{none} {all}");
 }

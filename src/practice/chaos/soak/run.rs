@@ -1,4 +1,4 @@
-//! The soak itself: server, bot and schedule put together, watched, and ended in good order.
+//! Runs a soak: sets up server, bot and schedule, watches them, and shuts them down.
 
 use std::time::{Duration, Instant};
 
@@ -18,9 +18,9 @@ use super::memory::resident_kilobytes;
 use super::summary::SoakReport;
 
 const BOT: &str = "Megaton";
-/// How often it is looked whether the machine stands still.
+/// How often to check for stalls.
 const HEARTBEAT: Duration = Duration::from_millis(5);
-/// The end of the bot after its last game takes at most so long.
+/// Time allowed for the bot to end after its last game.
 const DRAIN: Duration = Duration::from_secs(20);
 
 /// The options of a soak.
@@ -29,10 +29,10 @@ pub struct SoakOptions {
     pub games: usize,
     /// How many at a time.
     pub concurrency: usize,
-    /// Kinds of faults: "all", "none", or names with commas between.
+    /// Kinds of faults: "all", "none", or comma-separated names.
     pub faults: String,
     pub seed: u64,
-    /// How many times as fast as Lichess everything runs.
+    /// Speed factor.
     pub speed: u32,
     /// Nodes that the bot searches for each move.
     pub nodes: u64,
@@ -57,10 +57,10 @@ impl Default for SoakOptions {
     }
 }
 
-/// Why there was no soak.
+/// Why the soak could not run.
 #[derive(Debug, Error)]
 pub enum SoakError {
-    /// A word of the list is no kind of fault.
+    /// An unknown kind of fault.
     #[error("{0}")]
     Faults(String),
     /// The server could not be set up.
@@ -68,22 +68,21 @@ pub enum SoakError {
     Setup(String),
 }
 
-/// Where the bot is to play, and when it is to come to its end.
+/// Where the bot plays, and when it must end.
 #[derive(Debug)]
 pub struct SoakTarget {
     /// The address of the server.
     pub url: String,
     /// The token of the bot's account.
     pub token: String,
-    /// Cancelled when the last game is over: the bot is to end in good order.
+    /// Cancelled after the last game: the bot should drain.
     pub drain: CancellationToken,
 }
 
-/// Plays all games, telling after each that ends how many are over. `bot` plays at the place it is
-/// given until it is drained, and says whether it came to a good end.
+/// Plays all games and reports progress after each. `bot` plays on the given target until it is
+/// drained, and returns whether it ended well.
 ///
-/// # Errors
-/// When it cannot be set up; whatever happens in the games is in the report.
+/// # Errors If the setup fails; whatever happens in the games is in the report.
 pub async fn soak<B>(
     options: &SoakOptions,
     bot: impl FnOnce(SoakTarget) -> B,
@@ -135,8 +134,7 @@ where
     Ok(report)
 }
 
-/// How much later than asked a task was woken at worst: the machine's own doing, by which the rest
-/// can be judged.
+/// How late a task woke at worst: the machine's own fault, which puts the rest into perspective.
 async fn longest_stall(quit: CancellationToken) -> Duration {
     let mut longest = Duration::ZERO;
     while !quit.is_cancelled() {
@@ -147,7 +145,7 @@ async fn longest_stall(quit: CancellationToken) -> Duration {
     longest
 }
 
-/// Plays the schedule, telling of every game that ends how many have.
+/// Plays the schedule and reports the number of finished games.
 async fn play(
     server: &ServerHandle,
     options: &SoakOptions,

@@ -1,4 +1,4 @@
-//! What came of a soak, in lines for a person.
+//! The result of a soak, in lines for a person.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,29 +8,29 @@ use crate::practice::attribution::Attribution;
 use crate::practice::report::{GameReport, ScheduleReport};
 use crate::practice::traffic_log::Traffic;
 
-/// The client's own bound on openings of the event stream in ten minutes.
+/// The client's own limit on openings of the event stream in ten minutes.
 const OPENINGS: usize = 20;
-/// One game in so many may be excused by a machine that stood still; with more, nothing is proven.
+/// At most one game in this many may be excused by stalls; with more, nothing is proven.
 const ONE_EXCUSED_IN: usize = 100;
-/// Memory that grows by no more than so many kilobytes is flat, whatever it was.
+/// Memory growth in kilobytes that counts as flat.
 const FLAT: u64 = 64 * 1024;
 
-/// What came of a soak.
+/// The result of a soak.
 #[derive(Clone, Debug, Default)]
 pub struct SoakReport {
-    /// The games that were asked for.
+    /// Number of requested games.
     pub scheduled: ScheduleReport,
-    /// Games that began without being asked for.
+    /// Unrequested games.
     pub others: Vec<GameReport>,
-    /// What the client asked.
+    /// The client's traffic.
     pub traffic: Traffic,
-    /// Injected faults, and how often each.
+    /// Injected faults by name, with counts.
     pub injected: BTreeMap<String, u64>,
     /// Resident kilobytes: before the first game, after a quarter, after half, and at the end.
     pub rss: Vec<u64>,
-    /// Whether the bot came to its end when its games were over.
+    /// Whether the bot ended after its games.
     pub ended_well: bool,
-    /// How long the machine stood still at worst.
+    /// The longest stall.
     pub longest_stall: Duration,
     /// How long it took.
     pub wall: Duration,
@@ -49,7 +49,7 @@ impl SoakReport {
             .collect()
     }
 
-    /// How many lost games are blamed on the machine.
+    /// Number of lost games attributed to the machine.
     pub fn excused(&self) -> usize {
         let excused = self
             .games()
@@ -57,18 +57,18 @@ impl SoakReport {
         excused.count()
     }
 
-    /// How many games were asked for and never began.
+    /// Number of requested games that never began.
     pub fn never_begun(&self) -> usize {
         self.scheduled.asked - self.scheduled.games.len()
     }
 
-    /// Whether nothing was lost through the client, it kept to the server's limits, and the machine
-    /// was good enough to show so.
+    /// Whether the client lost nothing and respected the server's limits, and the machine was good
+    /// enough to prove it.
     pub fn is_clean(&self) -> bool {
         self.complaints().is_empty()
     }
 
-    /// Everything that is wrong, one line each.
+    /// Every failure, one line each.
     pub fn complaints(&self) -> Vec<String> {
         let mut wrong = Vec::new();
         let lost = self.lost_by_bot_faults().len();
@@ -110,12 +110,12 @@ impl SoakReport {
     }
 }
 
-/// Whether so many games were excused that the rest says nothing about the client.
+/// Whether so many games were excused that the others prove nothing.
 fn is_no_proof(excused: usize, games: usize) -> bool {
     excused * ONE_EXCUSED_IN > games
 }
 
-/// Whether memory, in kilobytes, grows with the games. Half of them have filled every table.
+/// Whether memory, in kilobytes, grows with the games. After half of them all tables are full.
 fn has_grown(half: u64, end: u64) -> bool {
     end > half + half / 2 && end > half + FLAT
 }
@@ -252,7 +252,7 @@ mod tests {
 
     const MB: u64 = 1024;
 
-    /// A report with this many clean games and this many excused ones.
+    /// A report with this many clean and this many excused games.
     fn report(good: usize, excused: usize) -> SoakReport {
         let game = |number| GameReport {
             number,
