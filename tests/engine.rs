@@ -3,14 +3,14 @@
 //! Bounds on time are guards against hanging, far above the targets; `cargo bench --bench search`
 //! shows the latencies themselves.
 
-#[path = "engine/conduct.rs"]
-mod conduct;
+#[path = "engine/behaviour.rs"]
+mod behaviour;
+#[path = "engine/core_sharing.rs"]
+mod core_sharing;
 #[path = "engine/net.rs"]
 mod net;
 #[path = "engine/play.rs"]
 mod play;
-#[path = "engine/sharing.rs"]
-mod sharing;
 #[path = "engine/tables.rs"]
 mod tables;
 #[path = "engine/threads.rs"]

@@ -9,19 +9,19 @@
 mod arenas;
 #[path = "lichess/calls.rs"]
 mod calls;
+#[path = "lichess/connections.rs"]
+mod connections;
 #[path = "fuzz/src/streams.rs"]
 mod fuzz_targets;
-#[path = "lichess/lanes.rs"]
-mod lanes;
+#[path = "lichess/recorded.rs"]
+mod recorded;
 #[path = "lichess/replay.rs"]
 mod replay;
+#[path = "lichess/scheduling.rs"]
+mod scheduling;
 #[path = "lichess/schema.rs"]
 mod schema;
 #[path = "lichess/server.rs"]
 mod server;
 #[path = "lichess/streams.rs"]
 mod streams;
-#[path = "lichess/turns.rs"]
-mod turns;
-#[path = "lichess/wire.rs"]
-mod wire;

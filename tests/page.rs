@@ -5,36 +5,36 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+#[path = "page/access.rs"]
+mod access;
+#[path = "page/accessibility.rs"]
+mod accessibility;
+#[path = "page/appearance.rs"]
+mod appearance;
+#[path = "page/archive.rs"]
+mod archive;
 #[path = "page/board.rs"]
 mod board;
 #[path = "page/browser.rs"]
 mod browser;
-#[path = "page/crowd.rs"]
-mod crowd;
-#[path = "page/door.rs"]
-mod door;
+#[path = "page/events.rs"]
+mod events;
+#[path = "page/fixture.rs"]
+mod fixture;
 #[path = "page/game.rs"]
 mod game;
 #[path = "page/live.rs"]
 mod live;
-#[path = "page/looks.rs"]
-mod looks;
-#[path = "page/notes.rs"]
-mod notes;
+#[path = "page/load.rs"]
+mod load;
 #[path = "page/panel.rs"]
 mod panel;
-#[path = "page/reader.rs"]
-mod reader;
 #[path = "page/review.rs"]
 mod review;
 #[path = "page/session.rs"]
 mod session;
-#[path = "page/shelf.rs"]
-mod shelf;
 #[path = "page/visitor.rs"]
 mod visitor;
-#[path = "page/world.rs"]
-mod world;
 
 use std::future::Future;
 use std::io::Write;
@@ -42,9 +42,9 @@ use std::time::Duration;
 
 use browser::{Browser, Programs, Screen};
 use fantoccini::key::Key;
+use fixture::World;
 use serde_json::json;
 use visitor::{OVER, Visitor};
-use world::World;
 
 /// A guard against hanging, far above what a game takes.
 const GUARD: Duration = Duration::from_secs(180);

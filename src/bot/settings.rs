@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use crate::config;
+use crate::lichess::durations;
 
 /// The parts of the configuration that the bot uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,124 +115,61 @@ const MIN_POST_LIMIT: Duration = Duration::from_millis(500);
 /// A burst is read in less than this, however busy the machine is.
 const MIN_BURST: Duration = Duration::from_millis(250);
 
-/// Every delay of the bot. `Default` is for Lichess; [`BotTiming::faster`] scales all alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BotTiming {
-    /// After this long without confirmation in a state, look for a move that was answered "ok".
-    pub confirm: Duration,
-    /// A move call without an answer after this long counts as lost; longer each time.
-    pub post_limit: Duration,
-    /// First pause before a lost move is sent again; doubled up to [`BotTiming::retry_cap`].
-    pub retry: Duration,
-    /// Longest pause between two retries of a lost move.
-    pub retry_cap: Duration,
-    /// Shortest pause between two retries of a move refused for the rate, or for the account.
-    pub limited_retry: Duration,
-    /// The wait after a 429 that advises none.
-    pub limited_wait: Duration,
-    /// Clock time that must remain after such a wait to make it worthwhile.
-    pub limited_reserve: Duration,
-    /// Pause between two log records of 429s while they keep coming.
-    pub limited_note: Duration,
-    /// How often a game with a running clock warms the move connection.
-    pub warm: Duration,
-    /// How long to wait for the server to end a game that is drawn on the board.
-    pub settle: Duration,
-    /// Thinking time before the clock runs.
-    pub first_think: Duration,
-    /// Upper limit of any thinking time.
-    pub longest_think: Duration,
-    /// Pause before retrying an abort, resignation or claim without effect.
-    pub again: Duration,
-    /// Below this, without increment, a side is about to lose on time.
-    pub short_clock: Duration,
-    /// Below this on the bot's clock, a search is no ground to resign.
-    pub healthy_clock: Duration,
-    /// A report of an absent opponent is void after this long.
-    pub absence: Duration,
-    /// A game that should have ended on time this long ago is stalled.
-    pub stalled: Duration,
-    /// How long an accepted challenge holds its slot without a game.
-    pub accepted: Duration,
-    /// How long the bot's own challenge holds its slot without any event.
-    pub hold: Duration,
-    /// How often to refresh lists from files and addresses.
-    pub lists: Duration,
-    /// Timeout for fetching a list.
-    pub list_page: Duration,
-    /// Two dozen lines of the event stream within this time are a burst.
-    pub burst: Duration,
-    /// How often to compare the list of running games while games run.
-    pub reconcile: Duration,
-    /// First pause before restarting a game task that panicked.
-    pub revive: Duration,
-}
-
-impl Default for BotTiming {
-    fn default() -> Self {
-        Self {
-            confirm: Duration::from_millis(2500),
-            post_limit: Duration::from_millis(1500),
-            retry: Duration::from_millis(100),
-            retry_cap: Duration::from_secs(1),
-            limited_retry: Duration::from_secs(2),
-            limited_wait: Duration::from_secs(60),
-            limited_reserve: Duration::from_secs(20),
-            limited_note: Duration::from_secs(5),
-            warm: Duration::from_secs(10),
-            settle: Duration::from_secs(1),
-            first_think: Duration::from_secs(1),
-            longest_think: Duration::from_secs(120),
-            again: Duration::from_secs(5),
-            short_clock: Duration::from_secs(30),
-            healthy_clock: Duration::from_secs(10),
-            absence: Duration::from_secs(12),
-            stalled: Duration::from_secs(60),
-            accepted: Duration::from_secs(30),
-            hold: Duration::from_secs(90),
-            lists: Duration::from_secs(3600),
-            list_page: Duration::from_secs(20),
-            burst: Duration::from_secs(1),
-            reconcile: Duration::from_secs(300),
-            revive: Duration::from_millis(100),
-        }
-    }
-}
-
-impl BotTiming {
-    /// Every delay divided by `factor`, for tests against a server whose clock runs faster.
-    #[must_use]
-    pub fn faster(self, factor: u32) -> Self {
-        let factor = factor.max(1);
-        Self {
-            confirm: self.confirm / factor,
-            // A call takes the same time on any clock.
-            post_limit: (self.post_limit / factor).max(MIN_POST_LIMIT),
-            retry: self.retry / factor,
-            retry_cap: self.retry_cap / factor,
-            limited_retry: self.limited_retry / factor,
-            limited_wait: self.limited_wait / factor,
-            limited_reserve: self.limited_reserve / factor,
-            limited_note: self.limited_note / factor,
-            warm: self.warm / factor,
-            settle: self.settle / factor,
-            first_think: self.first_think / factor,
-            longest_think: self.longest_think / factor,
-            again: self.again / factor,
-            short_clock: self.short_clock / factor,
-            healthy_clock: self.healthy_clock / factor,
-            absence: self.absence / factor,
-            stalled: self.stalled / factor,
-            accepted: self.accepted / factor,
-            hold: self.hold / factor,
-            lists: self.lists / factor,
-            // A connection takes the same time on any clock.
-            list_page: (self.list_page / factor).max(MIN_POST_LIMIT),
-            // Reading takes the same time on any clock.
-            burst: (self.burst / factor).max(MIN_BURST),
-            reconcile: self.reconcile / factor,
-            revive: self.revive / factor,
-        }
+durations! {
+    /// Every delay of the bot. `Default` is for Lichess; [`BotTiming::faster`] scales all alike.
+    #[derive(Copy)]
+    pub struct BotTiming {
+        /// After this long without confirmation in a state, look for a move that was answered "ok".
+        confirm = Duration::from_millis(2500);
+        /// A move call without an answer after this long counts as lost; longer each time.
+        // A call takes the same time on any clock.
+        post_limit = Duration::from_millis(1500), at least MIN_POST_LIMIT;
+        /// First pause before a lost move is sent again; doubled up to [`BotTiming::retry_cap`].
+        retry = Duration::from_millis(100);
+        /// Longest pause between two retries of a lost move.
+        retry_cap = Duration::from_secs(1);
+        /// Shortest pause between two retries of a move refused for the rate, or for the account.
+        limited_retry = Duration::from_secs(2);
+        /// The wait after a 429 that advises none.
+        limited_wait = Duration::from_secs(60);
+        /// Clock time that must remain after such a wait to make it worthwhile.
+        limited_reserve = Duration::from_secs(20);
+        /// Pause between two log records of 429s while they keep coming.
+        limited_note = Duration::from_secs(5);
+        /// How often a game with a running clock warms the move connection.
+        warm = Duration::from_secs(10);
+        /// How long to wait for the server to end a game that is drawn on the board.
+        settle = Duration::from_secs(1);
+        /// Thinking time before the clock runs.
+        first_think = Duration::from_secs(1);
+        /// Upper limit of any thinking time.
+        longest_think = Duration::from_secs(120);
+        /// Pause before retrying an abort, resignation or claim without effect.
+        again = Duration::from_secs(5);
+        /// Below this, without increment, a side is about to lose on time.
+        short_clock = Duration::from_secs(30);
+        /// Below this on the bot's clock, a search is no ground to resign.
+        healthy_clock = Duration::from_secs(10);
+        /// A report of an absent opponent is void after this long.
+        absence = Duration::from_secs(12);
+        /// A game that should have ended on time this long ago is stalled.
+        stalled = Duration::from_secs(60);
+        /// How long an accepted challenge holds its slot without a game.
+        accepted = Duration::from_secs(30);
+        /// How long the bot's own challenge holds its slot without any event.
+        hold = Duration::from_secs(90);
+        /// How often to refresh lists from files and addresses.
+        lists = Duration::from_secs(3600);
+        /// Timeout for fetching a list.
+        // A connection takes the same time on any clock.
+        list_page = Duration::from_secs(20), at least MIN_POST_LIMIT;
+        /// Two dozen lines of the event stream within this time are a burst.
+        // Reading takes the same time on any clock.
+        burst = Duration::from_secs(1), at least MIN_BURST;
+        /// How often to compare the list of running games while games run.
+        reconcile = Duration::from_secs(300);
+        /// First pause before restarting a game task that panicked.
+        revive = Duration::from_millis(100);
     }
 }
 

@@ -72,4 +72,5 @@ pub use stream::{
     ChallengeStream, EventStream, GameStream, Liveness, Record, RecordStream, Timestamped,
 };
 pub use timing::Timing;
+pub(crate) use timing::durations;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};

@@ -5,117 +5,105 @@
 use std::iter::{once, repeat_n};
 use std::time::Duration;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// The server's pause between two keep-alive lines.
-    pub keep_alive: Duration,
-    /// Silence after which a game stream counts as dead.
-    pub game_idle: Duration,
-    /// Silence after which the event stream counts as dead.
-    pub event_idle: Duration,
-    /// Silence after which the stream of a kept challenge counts as dead: its keep-alives are rare.
-    pub challenge_idle: Duration,
-    /// For the response that opens a game stream: an absent player soon loses the game.
-    pub game_opening: Duration,
-    /// To establish a connection, TLS included.
-    pub connect: Duration,
-    /// For a whole call, up to the last byte of the response.
-    pub call: Duration,
-    /// For moves and for accepting challenges, where the opponent waits.
-    pub move_call: Duration,
-    /// Idleness of the move connection after which it is warmed.
-    pub warm_after: Duration,
-    /// The wait after a 429 that names none.
-    pub rate_limit: Duration,
-    /// Between two queued calls.
-    pub spacing: Duration,
-    /// The unit of the server's limits.
-    pub minute: Duration,
-    /// Life after which a stream counts as having been healthy.
-    pub healthy_life: Duration,
-    /// Waits before reopening a game stream; the last one repeats.
-    pub game_backoff: Vec<Duration>,
-    /// The first wait before reopening the event stream; later ones grow.
-    pub event_backoff: Duration,
-    pub event_backoff_max: Duration,
-    /// The longest such wait without a connection: an attempt then costs the server nothing.
-    pub unreached_backoff_max: Duration,
-    /// The first wait between two polls of a server that is out of order.
-    pub ping: Duration,
-    pub knock_max: Duration,
-    /// How long the first wait holds while the server is away or out of order; then waits grow.
-    pub steady: Duration,
-    /// The span over which openings of the event stream are counted.
-    pub opening_window: Duration,
-    /// How many openings that span may hold.
-    pub openings: usize,
-}
+/// Limits on connections and calls never scale below this: on a loopback they may take as long.
+const FLOOR: Duration = Duration::from_secs(2);
 
-impl Default for Timing {
-    fn default() -> Self {
-        let seconds = Duration::from_secs;
-        Self {
-            keep_alive: seconds(7),
-            game_idle: seconds(10),
-            event_idle: seconds(15),
-            challenge_idle: seconds(90),
-            game_opening: seconds(4),
-            connect: seconds(5),
-            call: seconds(10),
-            move_call: seconds(3),
-            warm_after: seconds(20),
-            rate_limit: seconds(60),
-            spacing: Duration::from_millis(300),
-            minute: seconds(60),
-            healthy_life: seconds(60),
-            // A clock may run: for half a minute the bot tries every second.
-            game_backoff: once(Duration::from_millis(500))
-                .chain(repeat_n(seconds(1), 30))
-                .chain(once(seconds(2)))
-                .collect(),
-            event_backoff: seconds(1),
-            event_backoff_max: seconds(60),
-            unreached_backoff_max: seconds(10),
-            ping: seconds(1),
-            knock_max: seconds(10),
-            steady: seconds(120),
-            opening_window: seconds(600),
-            // The server allows a token 30, and asks clients to stay below 20.
-            openings: 19,
+/// Declares a struct of durations: each with its default, and perhaps a least value when scaled down.
+/// Other fields come with a function of the value and the factor.
+macro_rules! durations {
+    (
+        $(#[$meta:meta])*
+        pub struct $Name:ident {
+            $($(#[$doc:meta])* $field:ident = $value:expr $(, at least $floor:expr)?;)+
         }
+        $(others {
+            $($(#[$other_doc:meta])* $other:ident: $Type:ty = $other_value:expr => $scale:expr;)+
+        })?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $Name {
+            $($(#[$doc])* pub $field: Duration,)+
+            $($($(#[$other_doc])* pub $other: $Type,)+)?
+        }
+
+        impl Default for $Name {
+            fn default() -> Self {
+                Self {
+                    $($field: $value,)+
+                    $($($other: $other_value,)+)?
+                }
+            }
+        }
+
+        impl $Name {
+            /// The same, `factor` times faster.
+            #[must_use]
+            pub fn faster(&self, factor: u32) -> Self {
+                let factor = factor.max(1);
+                $($(let $other: fn(&$Type, u32) -> $Type = $scale;)+)?
+                Self {
+                    $($field: (self.$field / factor)$(.max($floor))?,)+
+                    $($($other: $other(&self.$other, factor),)+)?
+                }
+            }
+        }
+    };
+}
+pub(crate) use durations;
+
+durations! {
+    /// Every duration of the client.
+    pub struct Timing {
+        /// The server's pause between two keep-alive lines.
+        keep_alive = Duration::from_secs(7);
+        /// Silence after which a game stream counts as dead.
+        game_idle = Duration::from_secs(10);
+        /// Silence after which the event stream counts as dead.
+        event_idle = Duration::from_secs(15);
+        /// Silence after which the stream of a kept challenge counts as dead: its keep-alives are rare.
+        challenge_idle = Duration::from_secs(90);
+        /// For the response that opens a game stream: an absent player soon loses the game.
+        game_opening = Duration::from_secs(4), at least FLOOR;
+        /// To establish a connection, TLS included.
+        connect = Duration::from_secs(5), at least FLOOR;
+        /// For a whole call, up to the last byte of the response.
+        call = Duration::from_secs(10), at least FLOOR;
+        /// For moves and for accepting challenges, where the opponent waits.
+        move_call = Duration::from_secs(3), at least FLOOR;
+        /// Idleness of the move connection after which it is warmed.
+        warm_after = Duration::from_secs(20);
+        /// The wait after a 429 that names none.
+        rate_limit = Duration::from_secs(60);
+        /// Between two queued calls.
+        spacing = Duration::from_millis(300);
+        /// The unit of the server's limits.
+        minute = Duration::from_secs(60);
+        /// Life after which a stream counts as having been healthy.
+        healthy_life = Duration::from_secs(60);
+        /// The first wait before reopening the event stream; later ones grow.
+        event_backoff = Duration::from_secs(1);
+        event_backoff_max = Duration::from_secs(60);
+        /// The longest such wait without a connection: an attempt then costs the server nothing.
+        unreached_backoff_max = Duration::from_secs(10);
+        /// The first wait between two polls of a server that is out of order.
+        ping = Duration::from_secs(1);
+        knock_max = Duration::from_secs(10);
+        /// How long the first wait holds while the server is away or out of order; then waits grow.
+        steady = Duration::from_secs(120);
+        /// The span over which openings of the event stream are counted.
+        opening_window = Duration::from_secs(600);
     }
-}
-
-impl Timing {
-    /// The same timing, `factor` times faster. Counts stay; limits on connections and calls are at
-    /// least two seconds, since a loopback connection may take that long.
-    #[must_use]
-    pub fn faster(&self, factor: u32) -> Self {
-        let floor = Duration::from_secs(2);
-        Self {
-            keep_alive: self.keep_alive / factor,
-            game_idle: self.game_idle / factor,
-            event_idle: self.event_idle / factor,
-            challenge_idle: self.challenge_idle / factor,
-            game_opening: (self.game_opening / factor).max(floor),
-            connect: (self.connect / factor).max(floor),
-            call: (self.call / factor).max(floor),
-            move_call: (self.move_call / factor).max(floor),
-            warm_after: self.warm_after / factor,
-            rate_limit: self.rate_limit / factor,
-            spacing: self.spacing / factor,
-            minute: self.minute / factor,
-            healthy_life: self.healthy_life / factor,
-            game_backoff: self.game_backoff.iter().map(|&d| d / factor).collect(),
-            event_backoff: self.event_backoff / factor,
-            event_backoff_max: self.event_backoff_max / factor,
-            unreached_backoff_max: self.unreached_backoff_max / factor,
-            ping: self.ping / factor,
-            knock_max: self.knock_max / factor,
-            steady: self.steady / factor,
-            opening_window: self.opening_window / factor,
-            openings: self.openings,
-        }
+    others {
+        /// Waits before reopening a game stream; the last one repeats.
+        // A clock may run: for half a minute the bot tries every second.
+        game_backoff: Vec<Duration> = once(Duration::from_millis(500))
+            .chain(repeat_n(Duration::from_secs(1), 30))
+            .chain(once(Duration::from_secs(2)))
+            .collect() => |waits, factor| waits.iter().map(|&wait| wait / factor).collect();
+        /// How many openings that span may hold.
+        // The server allows a token 30, and asks clients to stay below 20.
+        openings: usize = 19 => |count, _| *count;
     }
 }
 

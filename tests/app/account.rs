@@ -1,4 +1,4 @@
-//! `check` and `upgrade-account` against a server that answers as told.
+//! `check` and `upgrade-account` against a server with scripted answers.
 
 use std::collections::HashMap;
 use std::fs;

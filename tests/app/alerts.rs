@@ -1,4 +1,4 @@
-//! What an operator must hear of: the token gone, and another program on the account.
+//! Alerts for the operator: a revoked token, and another program on the account.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use super::layers::sources;
-use super::words::{paths, spelled_paths, words};
+use super::rust_words::{paths, spelled_paths, words};
 
 type Module = Vec<String>;
 

@@ -1,5 +1,5 @@
-//! What lies in `docs/deploy/`, held against the program: figures that rules and dashboard ask for,
-//! units, compose file and image that have to agree with each other.
+//! The files in `docs/deploy/` agree with the program: metrics of rules and dashboard, units,
+//! compose file and image.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,8 +11,8 @@ use megaton::bot::AlertKind;
 use megaton::config::Config;
 use serde_json::Value;
 
-use super::told::{server, until};
-use super::watched::Watched;
+use super::control::{server, until};
+use super::monitoring::Watched;
 
 /// Labels that Prometheus adds, or that every histogram has.
 const GIVEN: [&str; 3] = ["instance", "job", "le"];

@@ -1,4 +1,4 @@
-//! `megaton explain-challenge`, as a user starts it.
+//! `megaton explain-challenge` as a user runs it.
 
 use std::fs;
 use std::io::Write;

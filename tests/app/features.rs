@@ -1,4 +1,4 @@
-//! The page of features says what is so: every row once, and nothing named that is not there.
+//! The feature list is true: every row once, and everything it names exists.
 
 use std::collections::BTreeMap;
 use std::fs;

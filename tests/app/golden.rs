@@ -17,9 +17,9 @@ use megaton::{archive, store};
 use rusqlite::Connection;
 use serde_json::Value;
 
+use super::control::{server, until};
+use super::monitoring::Watched;
 use super::program::{command, megaton};
-use super::told::{server, until};
-use super::watched::Watched;
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

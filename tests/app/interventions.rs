@@ -1,11 +1,11 @@
-//! An operator who steps in: calls games off, gives them up, takes challenges back, blocks people.
+//! Operator commands: abort, resign, cancel, block.
 
 use std::fs;
 
 use megaton::lichess::{ChallengeOptions, UserId};
 
+use super::control::{BOT, Opponent, Running, server, until};
 use super::program::{command, ran};
-use super::told::{BOT, Opponent, Running, server, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn games_are_aborted_and_resigned_by_command() {

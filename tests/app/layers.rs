@@ -1,13 +1,13 @@
-//! The layers: a module uses the modules below its own, never one above or beside it.
+//! The layers: a module uses only modules below its own.
 //!
-//! No spelling of a path slips by: `crate::module`, `crate::{module, …}`, `megaton::module` in the binary,
-//! and `super::super::module`.
+//! All spellings of a path are found: `crate::module`, `crate::{module, …}`, `megaton::module` in
+//! the binary, and `super::super::module`.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::words::{spelled_paths, words};
+use super::rust_words::{spelled_paths, words};
 
 /// The modules with their layers; a higher number may use a lower one.
 const LAYERS: [(&str, u8); 16] = [

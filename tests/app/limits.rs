@@ -1,5 +1,5 @@
-//! Limits on the practice server that outlast the program: the day's games between bots, and the
-//! rest of the rating guard.
+//! Limits on the practice server that outlast the program: the daily games between bots, and pauses
+//! of the rating guard.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,42 +1,42 @@
-//! The house as a whole: its walls, its papers, and the program as a user starts it.
+//! The program as a whole: its structure, its documentation, and its commands as a user runs them.
 
 mod account;
 mod alerts;
-mod authority;
-mod beside;
+mod archive_after_kill;
+mod arenas_and_teams;
+mod certificate_authority;
 mod circles;
-mod clubs;
+mod concurrent_writers;
+mod control;
+mod data_folder;
 mod deploy;
+mod event_lists;
 mod explain;
-mod faulty;
+mod fault_scripts;
 mod features;
-mod full;
-mod games;
+mod full_disk;
 #[cfg(unix)]
 mod golden;
-mod idle;
+mod http_commands;
+mod idle_work;
 mod interventions;
-mod kept;
 mod layers;
 mod limits;
-mod lists;
-mod notes;
+mod monitoring;
 mod operator;
-mod papers;
 mod program;
 mod python;
+mod record_lists;
 mod records;
-mod running;
+mod repeated_games;
+mod repository;
+mod rust_words;
 mod server;
+mod shutdown;
 mod size;
 mod soak;
-mod state;
-mod steered;
+mod startup;
 #[cfg(unix)]
 mod terminal;
 mod tls;
-mod told;
-mod variety;
-mod watched;
-mod whole;
-mod words;
+mod whole_program;

@@ -1,5 +1,4 @@
-//! What an operator does with a running bot beyond starting and stopping it: speaks through it,
-//! looks at its streams, and reaches it while its config is broken.
+//! Other commands to a running bot: chat, stream status, and control while its config is broken.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,8 +11,8 @@ use megaton::practice::{Endpoint, Fault};
 use rustix::process::Signal;
 use serde_json::Value;
 
+use super::control::{Opponent, Running, server, until};
 use super::program::{command, finish};
-use super::told::{Opponent, Running, server, until};
 
 /// The control socket of a bot that keeps its things where the config says nothing of it.
 fn socket(bot: &Running, url: &str) -> PathBuf {

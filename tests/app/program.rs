@@ -1,4 +1,4 @@
-//! The program as a user starts it: help, exit status, complaints.
+//! The program as a user starts it: help, exit status, errors.
 
 use std::fs;
 use std::io::{self, Write};

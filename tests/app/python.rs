@@ -1,7 +1,7 @@
-//! What `megaton export` writes, read by a program that knows nothing of ours: python-chess.
+//! `megaton export`, read by an independent program: python-chess.
 //!
-//! `.ci/run` installs it and names the Python that has it in `MEGATON_PYTHON`; where no Python has it
-//! this says SKIPPED and passes.
+//! `.ci/run` installs it and names its Python in `MEGATON_PYTHON`; without it this says SKIPPED and
+//! passes.
 
 use std::env;
 use std::fs;

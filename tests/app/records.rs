@@ -1,4 +1,4 @@
-//! The archive by command: lists, one game, PGN out and in, statistics, copies, what is old.
+//! The archive commands: lists, one game, PGN import and export, statistics, backup, pruning.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A server on the loopback that gives fixed answers and keeps what it was asked.
+//! A loopback server that gives fixed answers and records requests.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! The size of the source by module, and its names: upper bounds that only ever go down, the words of
-//! the glossary instead of metaphors, and no name for many types.
+//! Bounds on the source: code lines per module (they may only fall), names of files, and types that
+//! share a name.
 //!
 //! A line of code is a line that is neither blank nor a comment and belongs to no test.
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by module: what was measured, and five percent.
 const MOST_LINES: [(&str, usize); 17] = [
     ("archive", 3910),
-    ("bot", 17_020),
+    ("bot", 16_960),
     ("cli", 6420),
     ("config", 1870),
     ("engine", 6180),

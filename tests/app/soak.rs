@@ -1,4 +1,4 @@
-//! Two hundred games under every kind of fault, many at a time: none is lost through us.
+//! Two hundred games under every kind of fault: none is lost by a fault of the bot.
 
 use super::program::megaton;
 

@@ -1,7 +1,6 @@
-//! The program on a terminal: what it asks, what becomes of the answers, and what it never shows.
+//! The program on a terminal: its questions, the effect of the answers, and what it never shows.
 //!
-//! The terminal is a pseudo one, and the test sits at it: it reads until a prompt stands there, then
-//! types. No one sleeps.
+//! The test drives a pseudo terminal: it reads until a prompt appears, then types.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -20,9 +19,9 @@ use rustix::process::Signal;
 use rustix::pty::OpenptFlags;
 use rustix::termios::LocalModes;
 
+use super::control::{BOT, Opponent, Running, server, until};
 use super::program::{command, finish};
 use super::records::Ground;
-use super::told::{BOT, Opponent, Running, server, until};
 
 /// Longer than any answer takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(60);

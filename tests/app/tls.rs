@@ -1,4 +1,4 @@
-//! TLS as the program speaks it: whom it trusts, and what it says of one whom it does not.
+//! TLS: which certificates the program trusts, and its error for the others.
 
 use std::collections::HashMap;
 use std::fs;
@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustls::ServerConfig;
 use tempfile::TempDir;
 
-use super::authority::Authority;
+use super::certificate_authority::Authority;
 use super::program::{Ran, command, finish, ran};
 use super::server::Server;
 

@@ -181,7 +181,7 @@ fn a_claim_in_progress_is_not_doubled() {
 #[test]
 fn a_bare_king_claims_the_draw() {
     let mut harness = Harness::new(Side::White);
-    harness.open(crate::quiet::BARE_WHITE);
+    harness.open(crate::quiet_game::BARE_WHITE);
     assert_eq!(asks(&harness.gone(0)), [GameRequest::ClaimDraw]);
 }
 

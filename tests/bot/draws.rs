@@ -11,7 +11,7 @@ use crate::harness::{
     Harness, active_search, asks, ending, full, ms, posted, posts, refused, remembered, reopens,
     settings, state, stops,
 };
-use crate::quiet::{BARE_BLACK, BARE_WHITE, Played, line, played};
+use crate::quiet_game::{BARE_BLACK, BARE_WHITE, Played, line, played};
 
 fn late() -> Settings {
     let mut settings = settings();
@@ -106,7 +106,7 @@ fn humans_and_bots_have_rules_of_their_own() {
         settings.draw.accept_bots = accept_bots;
         let mut harness = Harness::with(Side::White, settings);
         harness.bot_opponent = bot;
-        let mut harness = crate::quiet::play_on(harness, 9, |_| Score::Cp(0)).harness;
+        let mut harness = crate::quiet_game::play_on(harness, 9, |_| Score::Cp(0)).harness;
         let answer = asks(&harness.state_with(offer(&line(9), Side::Black)));
         assert_eq!(answer == [GameRequest::AcceptDraw], taken, "{bot}");
     }
@@ -252,7 +252,7 @@ fn the_budget_holds_across_a_restart() {
         ..ResumeState::default()
     };
     let harness = Harness::with_past(Side::White, offering(), past(1));
-    let game = crate::quiet::play_on(harness, 60, |_| Score::Cp(0));
+    let game = crate::quiet_game::play_on(harness, 60, |_| Score::Cp(0));
     assert_eq!(
         game.offers(),
         [22],
@@ -260,7 +260,7 @@ fn the_budget_holds_across_a_restart() {
     );
     let harness = Harness::with_past(Side::White, offering(), past(2));
     assert!(
-        crate::quiet::play_on(harness, 60, |_| Score::Cp(0))
+        crate::quiet_game::play_on(harness, 60, |_| Score::Cp(0))
             .offers()
             .is_empty()
     );
@@ -325,7 +325,7 @@ fn a_bare_king_is_offered_nothing_and_accepts_everything() {
         let mut settings = offering();
         settings.draw.ply = late_enough;
         let harness = Harness::with(Side::White, settings);
-        let game = crate::quiet::along(harness, BARE_BLACK, Score::Cp(0));
+        let game = crate::quiet_game::along(harness, BARE_BLACK, Score::Cp(0));
         let mut harness = game.harness;
         let last = active_search(&game.actions).expect("our turn");
         let sent = harness.think_with(last.request_id, "e1e2", Score::Cp(0));

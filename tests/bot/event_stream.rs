@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use megaton::bot::{BotEvent, BotTiming};
 
-use crate::running::{Bot, all_over};
-use crate::server::{Piece, Server};
-use crate::whole::HTML;
+use crate::running_bot::{Bot, all_over};
+use crate::test_server::{Piece, Server};
+use crate::whole_bot::HTML;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bot_recovers_from_every_failure_of_the_event_stream() {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use megaton::bot::{BotEvent, ChallengeRule};
 
-use crate::running::{Bot, GUARD, all_over, patient};
-use crate::server::Server;
+use crate::running_bot::{Bot, GUARD, all_over, patient};
+use crate::test_server::Server;
 
 const OUR_DAY: &str = r#"{"error":"You played 100 games against other bots today, please wait.",
     "ratelimit":{"key":"bot.vsBot.day","seconds":27594}}"#;

@@ -1,39 +1,39 @@
-//! The bot, from its pure cores outwards: state machines driven in virtual time, random sequences
-//! of events, and whole bots on a small faulty test server.
+//! The bot from its pure state machines to the whole: state machines in virtual time, random
+//! sequences of events, and whole bots on a small test server with faults.
 
 mod absences;
 mod account;
-mod answers;
+mod account_properties;
 mod arenas;
+mod backfill;
+mod challenge_hops;
 mod challenges;
+mod chat;
 mod clock;
 mod correspondence;
-mod crowds;
+mod delivery;
 mod draws;
 mod endings;
 mod event_stream;
 mod fixture;
+mod game_properties;
 mod harness;
-mod hops;
-mod http;
 mod incoming;
-mod keeping;
-mod limited;
-mod lists;
+mod list_refresh;
 mod matchmaking;
-mod names;
-mod offline;
-mod pending;
-mod quiet;
-mod replies;
-mod resigning;
-mod round;
+mod move_lists;
+mod move_log;
+mod pending_move;
+mod persistence;
+mod policy_properties;
+mod quiet_game;
+mod rate_limits;
+mod resign_and_takeback;
 mod rules;
-mod running;
-mod server;
+mod running_bot;
+mod server_game;
 mod slots;
-mod storm;
-mod talk;
+mod test_http;
+mod test_server;
 mod variety;
-mod verdicts;
-mod whole;
+mod whole_bot;

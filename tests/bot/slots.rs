@@ -1,4 +1,4 @@
-//! Slots: which game gets one, what makes room for it, and that none is lost.
+//! Slots: which game gets one, what frees one, and that none is lost.
 
 use std::time::Duration;
 

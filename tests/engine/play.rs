@@ -1,4 +1,4 @@
-//! What it plays: mates, draws, the suite, and the same search every time.
+//! Playing strength basics: mates, draws, the suite, and reproducible searches.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Arenas and teams on the wire: both shapes of a tournament, and the calls that enter and leave.
+//! Arenas and teams: both shapes of a tournament, and the calls that join and leave.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Every call: what it asks for, what it makes of the answer, and what it never shows.
+//! Every call: its request, its result, and what it never reveals.
 
 use std::time::{Duration, SystemTime};
 

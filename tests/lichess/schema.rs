@@ -1,12 +1,12 @@
-//! The published schema, when it lies beside the project: its examples and its vocabularies.
+//! The published schema, if present beside the project: its examples and its vocabularies.
 
 use megaton::lichess::{
     ChallengeStatus, ColorChoice, Event, GameEvent, Speed, Status, UserId, Variant,
 };
 use serde_json::Value;
 
+use crate::recorded::shared;
 use crate::server::Server;
-use crate::wire::shared;
 
 fn schema() -> Option<Value> {
     let text = shared("lichess-api.yaml")?;

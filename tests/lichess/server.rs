@@ -1,4 +1,4 @@
-//! A server of a few lines that answers as it is told: byte by byte, late, broken, or not at all.
+//! A minimal scripted server: answers byte by byte, late, broken, or not at all.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

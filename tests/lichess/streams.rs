@@ -1,4 +1,4 @@
-//! Every way of losing a stream, over a real socket.
+//! Every kind of disconnect, over a real socket.
 
 use std::time::{Duration, Instant};
 

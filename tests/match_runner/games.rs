@@ -1,4 +1,4 @@
-//! Matches that go well: the same result each time, and one that means something.
+//! Successful matches: reproducible and meaningful results.
 
 use std::fs;
 

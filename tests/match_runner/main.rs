@@ -2,8 +2,8 @@
 //!
 //! Players are this program, in process or as a child, and tiny scripts that misbehave.
 
-mod children;
 mod clocks;
+mod external_engines;
 mod games;
 mod openings;
 mod resume;

@@ -1,4 +1,4 @@
-//! `megaton openings`: the same file for the same seed, after a kill too.
+//! `megaton openings`: the same file for the same seed, even after a kill.
 
 use std::fs;
 use std::process::Stdio;

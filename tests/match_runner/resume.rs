@@ -1,4 +1,4 @@
-//! A match that was cut off continues with what is there.
+//! An interrupted match resumes from its journal.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! Bad words on the command line are answered with what would be right.
+//! Bad arguments get an error that names the right ones.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! A token or an account that is not good any more while games run: an alarm, nothing new taken,
-//! what runs is played, and no storm of calls.
+//! A token or account that becomes invalid while games run: an alert, no new games, games in
+//! progress continue, and no storm of calls.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use megaton::practice::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::{BOT, Running, SPEED, schedule, server, start, until};
 use crate::guest::Guest;
+use crate::harness::{BOT, Running, SPEED, schedule, server, start, until};
 
 /// A bot with two games after each other under way; `strike` comes at the fourth half-move.
 struct Trouble {

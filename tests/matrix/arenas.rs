@@ -1,5 +1,5 @@
-//! Faults in the games of an arena, where no game can be aborted and a first move that does not
-//! come in time loses it; and faults of the calls that lead into one.
+//! Faults in arena games, where no game can be aborted and a late first move loses; and faults of
+//! the calls that join an arena.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use megaton::practice::{
     OpponentBehavior, ServerFault, StreamFault,
 };
 
-use crate::ground::{Cell, SPEED, play};
+use crate::harness::{Cell, SPEED, play};
 
 fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds) / SPEED

@@ -1,4 +1,4 @@
-//! What can happen to a call: to a move, to the opening of a stream, to everything else.
+//! Faults of calls: moves, stream openings, all others.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use megaton::practice::{
     StreamFault,
 };
 
-use crate::ground::{Cell, SPEED, play};
+use crate::harness::{Cell, SPEED, play};
 
 /// Every answer that a server gives which does not do what it was asked, or does not say so.
 fn replies() -> Vec<FaultReply> {

@@ -1,5 +1,5 @@
-//! Another bot on the server, which does what a test tells it: it hears of challenges, answers
-//! them, and plays any legal moves.
+//! Another bot on the server, controlled by a test: it receives challenges, answers them, and plays
+//! any legal moves.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use megaton::practice::ServerHandle;
 use megaton::rules::Game;
 use tokio::task::JoinHandle;
 
-use crate::ground::{BOT, client, until};
+use crate::harness::{BOT, client, until};
 
 /// Half-moves after which a guest has played enough.
 const LONG: usize = 80;

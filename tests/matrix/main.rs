@@ -1,28 +1,28 @@
-//! Every fault in every phase of a game, against the whole bot: no one can knock it over.
+//! Every fault in every phase of a game, against the whole bot.
 //!
-//! Each cell is a server of its own with one fault, on which the bot plays a game of three minutes
-//! thirty times as fast. Each asserts that the fault struck, that no game was lost on time, by an
-//! illegal move, by leaving or by doubling, that the limits of requests were kept, and that streams
-//! were found again in time. The pure cores are tested for the same in `tests/bot`.
+//! Each cell is a server with one fault, on which the bot plays a game of three minutes thirty
+//! times as fast. Each asserts that the fault was injected, that no game was lost on time, by an
+//! illegal move, by leaving or by a changed move, that rate limits were respected, and that streams
+//! were reopened in time. `tests/bot` tests the pure state machines for the same.
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
 mod account;
 mod arenas;
-#[path = "../app/authority.rs"]
-mod authority;
 mod calls;
-mod closing;
-mod crossing;
-mod ending;
-mod front;
-mod ground;
+#[path = "../app/certificate_authority.rs"]
+mod certificate_authority;
+mod challengers;
+mod chat;
+mod crossing_challenges;
+mod ending_calls;
 mod guest;
+mod harness;
 mod outgoing;
-mod people;
-mod repeating;
-mod rows;
+mod repetition;
+mod restarts;
+mod server_faults;
+mod shutdown;
 mod streams;
-mod talking;
-mod warm;
-mod world;
+mod tls_front;
+mod warm_connections;

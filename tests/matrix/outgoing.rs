@@ -1,5 +1,5 @@
-//! Challenges that the bot makes by itself, through every fault of the calls that make them and take
-//! them back: it gets its game in the end, asks seldom, and no seat is lost.
+//! The bot's own challenges under every fault of creating and cancelling them: it gets its game in
+//! the end, makes few calls, and loses no slot.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use megaton::practice::{BodyShape, Endpoint, Event, Fault, Injection, Partner, S
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
-use crate::crossing::{all, calls, most_at_once};
-use crate::ground::{AT_ONCE, BOT, GUARD, Running, SPEED, schedule, server, start, until};
+use crate::crossing_challenges::{all, calls, most_at_once};
 use crate::guest::Guest;
+use crate::harness::{AT_ONCE, BOT, GUARD, Running, SPEED, schedule, server, start, until};
 
 /// How long a challenge waits for its answer where no one gives one.
 const UNANSWERED: Duration = Duration::from_millis(150);

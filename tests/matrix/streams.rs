@@ -1,4 +1,4 @@
-//! What can happen to an open stream, in every phase.
+//! Faults of open streams, in every phase.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use megaton::practice::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::ground::{BOT, Cell, play, schedule, server, start, until};
 use crate::guest::Guest;
+use crate::harness::{BOT, Cell, play, schedule, server, start, until};
 
 /// Everything that can go wrong on a stream.
 fn stream_faults() -> Vec<StreamFault> {

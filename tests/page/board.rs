@@ -1,15 +1,14 @@
-//! The board itself: whichever way a position is come by, the pieces stand where it has them, and no
-//! explosion makes the page larger than it is.
+//! The board: it shows each position however it was reached, and explosions do not resize the page.
 
 use megaton::archive::MoveRecord;
 use megaton::rules::{Game, RepetitionRule};
 use serde_json::json;
 
+use super::archive::{drawn, drawn_but};
 use super::browser::{Browser, Screen};
+use super::fixture::World;
 use super::panel::run;
-use super::shelf::{drawn, drawn_but};
 use super::visitor::Visitor;
-use super::world::World;
 use super::{bounded, programs};
 
 /// Plies of a game that is long enough.

@@ -1,7 +1,6 @@
-//! A headless Chromium under a driver of its own, for one test.
+//! A headless Chromium with its driver, for one test.
 //!
-//! Both are found on the `PATH`; where they are not, there is nothing to test with. However a test
-//! ends, neither outlives it.
+//! Both must be on the `PATH`; otherwise the test is skipped. Neither outlives its test.
 
 use std::env;
 use std::io::{BufRead, BufReader};

@@ -1,14 +1,13 @@
-//! The page of a game that is over: where it was played, its PGN, a board that turns, and what it says
-//! of a game without a result.
+//! The page of a finished game: its link, its PGN, flipping the board, and a game without a result.
 
 use megaton::archive::{MoveRecord, ScoreRecord};
 use megaton::lichess::Status;
 use serde_json::json;
 
+use super::archive::{drawn, drawn_but, ended};
 use super::browser::{Browser, Screen};
+use super::fixture::World;
 use super::panel::run;
-use super::shelf::{drawn, drawn_but, ended};
-use super::world::World;
 use super::{bounded, programs};
 
 /// Runs in the page: the name and the text of the file that can be downloaded.

@@ -1,14 +1,13 @@
-//! What the live page has beside its boards: blasts, the way to the server, what may be spent, the
-//! rating, who was declined, and what is wrong.
+//! The live page beside its boards: blasts, latency, quota, rating, declined challenges, alerts.
 
 use std::time::Duration;
 
 use megaton::lichess::Variant;
 use serde_json::json;
 
+use super::archive::drawn_but;
 use super::browser::{Browser, Screen};
-use super::shelf::drawn_but;
-use super::world::World;
+use super::fixture::World;
 use super::{bounded, programs};
 
 /// A partner's time over a move: long enough for the bot's capture to be shown to its end.

@@ -1,15 +1,15 @@
-//! The operator's page in a browser: games come and continue it, are replayed, and are steered.
+//! The operator's page in a browser: games appear and continue, are replayed, and are controlled.
 
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use megaton::archive::ArchiveEntry;
 use serde_json::{Value, json};
 
+use super::archive::drawn;
 use super::browser::{Browser, Screen};
+use super::fixture::{World, locked};
 use super::session::comes_in;
-use super::shelf::drawn;
 use super::visitor::Visitor;
-use super::world::{World, locked};
 use super::{bounded, programs};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

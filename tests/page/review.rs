@@ -1,10 +1,10 @@
-//! What a second look at a game found, on the page of that game.
+//! The review of a game on its page.
 
 use megaton::archive::{Database, Mistake, ReviewRecord, ScoreRecord};
 
+use super::archive::drawn;
 use super::browser::{Browser, Screen};
-use super::shelf::drawn;
-use super::world::{World, local};
+use super::fixture::{World, local};
 use super::{bounded, programs};
 
 fn found(game: &str) -> ReviewRecord {

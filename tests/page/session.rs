@@ -1,5 +1,5 @@
-//! Who steers on a page that stays open: after a restart of the bot, or once a session has ended, the
-//! password is asked for again; and what cannot be undone is asked about first.
+//! Commands on a page that stays open: after a restart of the bot or the end of a session it asks
+//! for the password again, and irreversible commands ask for confirmation.
 
 use std::fs;
 use std::iter;
@@ -14,9 +14,9 @@ use serde_json::json;
 use tokio::net::TcpStream;
 
 use super::browser::{Browser, Screen};
+use super::fixture::{PASSWORD, World, locked};
 use super::panel::{press, run};
 use super::visitor::Visitor;
-use super::world::{PASSWORD, World, locked};
 use super::{bounded, programs};
 
 /// A partner's time over a move: a game lasts longer than someone takes to give it up.

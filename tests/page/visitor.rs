@@ -1,4 +1,4 @@
-//! A person at the page, as a program: looks at the board, clicks, drags and types like one.
+//! A simulated visitor of the page: looks at the board, clicks, drags and types.
 
 use std::time::Duration;
 

@@ -58,6 +58,35 @@ fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
         "a heading and three epochs: {curve}"
     );
 
+    let checkpoint = at("net0.net.checkpoint");
+    let (warm_net, wider) = (at("net1.net"), at("wider.net"));
+    let from = |out, hidden: &str| {
+        let common: [&dyn AsRef<OsStr>; 9] = [
+            &"train",
+            &samples,
+            &"--from",
+            &checkpoint,
+            &"--buckets=1",
+            &"--epochs=1",
+            &"--threads=2",
+            &"--out",
+            out,
+        ];
+        let mut arguments = common.to_vec();
+        let hidden = format!("--hidden={hidden}");
+        arguments.push(&hidden);
+        megaton(&arguments)
+    };
+    let warm = from(&warm_net, "32");
+    assert!(warm.is_fine && warm_net.exists(), "{}", warm.stderr);
+    let refused = from(&wider, "64");
+    assert!(!refused.is_fine, "a wider net has other weights");
+    assert!(
+        refused.stderr.contains("hidden 32, not 64"),
+        "{}",
+        refused.stderr
+    );
+
     fine(&[&"openings", &"--count=4", &"--seed=1", &"--out", &openings]);
     let ours = format!("self:evalfile={}", at("net0.net").display());
     let told = fine(&[

@@ -36,7 +36,8 @@ const LAYOUTS: &[Choice<Layout>] = &[
 #[command(after_help = "Examples:
   megaton train data/gen0.samples --out data/nets/net0.net
   megaton train data/gen0.samples=0.5 data/gen1.samples --out data/nets/net1.net --lambda 0.5
-  megaton train data/gen1.samples --out data/nets/wide.net --hidden 128 --epochs 20 --resume")]
+  megaton train data/gen1.samples --out data/nets/wide.net --hidden 128 --epochs 20 --resume
+  megaton train data/gen2.samples --out data/nets/net2.net --from data/nets/net1.net.checkpoint --lr 3e-4")]
 pub(crate) struct Args {
     /// Sample files; FILE=0.5 uses another random half of a file in each epoch, FILE=2 all of it
     /// twice
@@ -81,6 +82,10 @@ pub(crate) struct Args {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
+    /// Start from the weights and optimiser of this checkpoint, of a net of the same shape; data,
+    /// targets and learning rates may differ
+    #[arg(long, value_name = "CHECKPOINT")]
+    from: Option<PathBuf>,
     /// Resume from the checkpoint beside the net, if there is one
     #[arg(long)]
     resume: bool,
@@ -103,10 +108,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         parameters.lambda,
         parameters.epochs
     ))?;
-    let mut trainer = if resumes {
-        Trainer::resume(&parameters, &dataset, threads, &args.out)
-    } else {
-        Trainer::new(&parameters, threads)
+    let mut trainer = match &args.from {
+        _ if resumes => Trainer::resume(&parameters, &dataset, threads, &args.out),
+        Some(checkpoint) => Trainer::warm_start(&parameters, threads, checkpoint),
+        None => Trainer::new(&parameters, threads),
     }?;
     let mut progress = TrainProgress::new(parameters.epochs, size);
     let fidelity = trainer.run(&dataset, &args.out, |event| progress.show(event))?;

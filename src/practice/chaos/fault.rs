@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use strum::IntoStaticStr;
 
 use super::{FaultReply, StreamFault};
 
 /// The class of requests that a fault applies to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, IntoStaticStr,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Endpoint {
     #[default]
     Move,
@@ -33,19 +37,7 @@ pub enum Endpoint {
 impl Endpoint {
     /// Its name in scripts and summaries.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Move => "move",
-            Self::Game => "game",
-            Self::Chat => "chat",
-            Self::Accept => "accept",
-            Self::Decline => "decline",
-            Self::Create => "create",
-            Self::Account => "account",
-            Self::Arena => "arena",
-            Self::Lookup => "lookup",
-            Self::Events => "events",
-            Self::GameStream => "game-stream",
-        }
+        self.into_str()
     }
 
     /// Whether its requests belong to one game.

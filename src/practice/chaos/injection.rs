@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use strum::IntoStaticStr;
 
 use super::{Endpoint, Fault, StreamFault};
 
 /// A phase of a game, from the client's side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum GamePhase {
     /// Before both sides have moved.
     Begin,
@@ -37,14 +39,7 @@ impl GamePhase {
 
     /// Its name in scripts and summaries.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Begin => "begin",
-            Self::OurTurn => "our-turn",
-            Self::Thinking => "thinking",
-            Self::Posting => "posting",
-            Self::TheirTurn => "their-turn",
-            Self::Ending => "ending",
-        }
+        self.into_str()
     }
 }
 
@@ -105,39 +100,39 @@ pub enum Announcement {
 }
 
 /// How an opponent behaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr)]
+#[strum(const_into_str)]
 pub enum OpponentBehavior {
     #[default]
+    #[strum(serialize = "a plain opponent")]
     Plain,
     /// Leaves in the middle of the game and never returns.
+    #[strum(serialize = "an opponent who leaves")]
     Leaves,
     /// Leaves for longer than the client has to wait, and continues unannounced.
+    #[strum(serialize = "an opponent who leaves and returns")]
     Returns,
     /// Never makes its first move.
+    #[strum(serialize = "an opponent who never moves")]
     NeverMoves,
     /// Offers a draw before every move.
+    #[strum(serialize = "an opponent who offers draws")]
     OffersDraws,
     /// Asks for a takeback after every move.
+    #[strum(serialize = "an opponent who asks for takebacks")]
     AsksTakebacks,
     /// Gives the client time after every move.
+    #[strum(serialize = "an opponent who gives time")]
     GivesTime,
     /// Writes chat before and after every move.
+    #[strum(serialize = "an opponent who talks")]
     Talks,
 }
 
 impl OpponentBehavior {
     /// Its name in summaries.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "a plain opponent",
-            Self::Leaves => "an opponent who leaves",
-            Self::Returns => "an opponent who leaves and returns",
-            Self::NeverMoves => "an opponent who never moves",
-            Self::OffersDraws => "an opponent who offers draws",
-            Self::AsksTakebacks => "an opponent who asks for takebacks",
-            Self::GivesTime => "an opponent who gives time",
-            Self::Talks => "an opponent who talks",
-        }
+        self.into_str()
     }
 }
 

@@ -28,6 +28,9 @@ pub(super) struct Head {
     pub(super) hyperparameters: Hyperparameters,
     pub(super) lots: Vec<LoadedFile>,
     pub(super) steps: u64,
+    /// The steps of an earlier training that this one started from.
+    #[serde(default)]
+    pub(super) first_step: u64,
     pub(super) curve: Vec<EpochSummary>,
 }
 
@@ -117,6 +120,22 @@ impl Checkpoint {
         Ok(Checkpoint { head, model, adam })
     }
 
+    /// Checks that a training with another schedule and other data may start from this checkpoint; the
+    /// error says why not.
+    pub(super) fn fits_shape(&self, wanted: &Hyperparameters) -> Result<(), String> {
+        let of_this_shape = Hyperparameters {
+            layout: wanted.layout,
+            hidden: wanted.hidden,
+            buckets: wanted.buckets,
+            scale: wanted.scale,
+            ..self.head.hyperparameters.clone()
+        };
+        match of_this_shape.difference(&self.head.hyperparameters) {
+            Some(difference) => Err(format!("a net of another shape: {difference}")),
+            None => Ok(()),
+        }
+    }
+
     /// Checks that a training may continue from this checkpoint; the error says why not.
     pub(super) fn fits(
         &self,
@@ -172,6 +191,7 @@ mod tests {
                     validation: 10,
                 }],
                 steps: 12,
+                first_step: 5,
                 curve: Vec::new(),
             },
         }

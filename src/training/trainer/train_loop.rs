@@ -49,6 +49,8 @@ pub struct Trainer {
     adam: Adam,
     workers: Vec<Worker>,
     curve: Vec<EpochSummary>,
+    /// Optimiser steps made before this training.
+    first_step: u64,
 }
 
 impl Trainer {
@@ -66,6 +68,28 @@ impl Trainer {
             adam: Adam::new(shape),
             workers: (0..threads.max(1)).map(|_| Worker::new(shape)).collect(),
             curve: Vec::new(),
+            first_step: 0,
+        })
+    }
+
+    /// A warm start: weights and optimiser of the checkpoint of another training of the same shape,
+    /// with a schedule and data of its own.
+    pub fn warm_start(
+        hyperparameters: &Hyperparameters,
+        threads: usize,
+        path: &Path,
+    ) -> Result<Trainer, TrainError> {
+        let checkpoint = Checkpoint::read(path)?;
+        let fits = checkpoint.fits_shape(hyperparameters);
+        fits.map_err(|fault| TrainError::Checkpoint {
+            path: path.to_owned(),
+            fault,
+        })?;
+        Ok(Trainer {
+            model: checkpoint.model,
+            first_step: checkpoint.adam.steps,
+            adam: checkpoint.adam,
+            ..Trainer::new(hyperparameters, threads)?
         })
     }
 
@@ -84,6 +108,7 @@ impl Trainer {
             model: checkpoint.model,
             adam: checkpoint.adam,
             curve: checkpoint.head.curve,
+            first_step: checkpoint.head.first_step,
             ..Trainer::new(hyperparameters, threads)?
         })
     }
@@ -129,7 +154,7 @@ impl Trainer {
         let (mut loss, mut samples, mut rate) = (0.0, 0, 0.0);
         for batch in order.chunks(size) {
             rate = schedule::rate(
-                self.adam.steps,
+                self.adam.steps - self.first_step,
                 steps,
                 self.hyperparameters.rate,
                 self.hyperparameters.last_rate,
@@ -204,6 +229,7 @@ impl Trainer {
                 hyperparameters: self.hyperparameters.clone(),
                 lots: dataset.lots().to_vec(),
                 steps: self.adam.steps,
+                first_step: self.first_step,
                 curve: self.curve.clone(),
             },
             model: self.model.clone(),

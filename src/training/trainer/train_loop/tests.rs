@@ -248,6 +248,61 @@ fn resumes(hyperparameters: &Hyperparameters) {
 }
 
 #[test]
+fn a_warm_start_continues_the_weights_with_a_schedule_and_data_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let earlier = hyperparameters();
+    let mut first = Trainer::new(&earlier, 2).unwrap();
+    first
+        .run(&material_stock(6, 3000), &at("first.net"), |_| {})
+        .unwrap();
+    let checkpoint = checkpoint_path(&at("first.net"));
+
+    let later = Hyperparameters {
+        rate: earlier.rate / 4.0,
+        epochs: 2,
+        seed: earlier.seed + 1,
+        ..earlier.clone()
+    };
+    let dataset = material_stock(9, 2000);
+    let cold = Trainer::new(&later, 2)
+        .unwrap()
+        .epoch(&dataset, &mut |_| {});
+    let mut second = Trainer::warm_start(&later, 2, &checkpoint).unwrap();
+    assert!(second.model == first.model && second.adam == first.adam);
+    second.run(&dataset, &at("second.net"), |_| {}).unwrap();
+    let (warm, last) = (&second.curve[0], &second.curve[1]);
+    assert!(warm.train_loss < cold.unwrap().train_loss);
+    assert!(
+        (last.rate - later.last_rate).abs() < later.rate / 10.0,
+        "{last:?}"
+    );
+
+    let mut cut = Trainer::warm_start(&later, 2, &checkpoint).unwrap();
+    let summary = cut.epoch(&dataset, &mut |_| {}).unwrap();
+    cut.curve.push(summary);
+    cut.keep(&dataset, &at("cut.net")).unwrap();
+    let mut resumed = Trainer::resume(&later, &dataset, 2, &at("cut.net")).unwrap();
+    resumed.run(&dataset, &at("cut.net"), |_| {}).unwrap();
+    assert!(
+        resumed.model == second.model,
+        "a resumed warm start is the same"
+    );
+
+    let wider = Hyperparameters {
+        hidden: 64,
+        ..later
+    };
+    let refusal = Trainer::warm_start(&wider, 2, &checkpoint)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refusal.contains("another shape: hidden 32, not 64"),
+        "{refusal}"
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_net_and_another_seed_another() {
     let dataset = material_stock(7, 1500);
     let net = |seed| {

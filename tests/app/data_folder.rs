@@ -1,0 +1,51 @@
+//! The data folder: in use, written by a later program, or damaged.
+
+use std::fs;
+
+use megaton::store::Store;
+
+use super::program::{Ran, command, ran};
+
+/// Where the bot below keeps what it knows of its server.
+const HOME: &str = "kept/127.0.0.1_9";
+
+/// `megaton run` with this data folder, whatever becomes of it.
+fn started_with(folder: &std::path::Path) -> Ran {
+    let config = folder.join("config.toml");
+    let text = "[lichess]\nurl = \"http://127.0.0.1:9\"\n[data]\nfolder = \"kept\"\n";
+    fs::write(&config, text).expect("a config");
+    let mut command = command(&["run", "--log-level", "off", "--config"]);
+    ran(command.arg(&config).env("LICHESS_BOT_TOKEN", "lip_state"))
+}
+
+#[test]
+fn a_second_process_on_the_same_folder_ends_and_names_the_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, _) = Store::open(&folder.path().join(HOME)).expect("ours");
+    let ran = started_with(folder.path());
+    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+    let first = format!("in use by process {}", std::process::id());
+    assert!(ran.stderr.contains(&first), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn a_damaged_state_ends_it_with_what_to_do_and_is_left_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = folder.path().join(HOME);
+    fs::create_dir_all(&kept).expect("a folder");
+    let rubbish = b"not a database".repeat(700);
+    fs::write(kept.join("state.db"), &rubbish).expect("a file");
+    let ran = started_with(folder.path());
+    assert_eq!(ran.status, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("state.db is damaged"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("restore a copy, or move it"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(
+        fs::read(kept.join("state.db")).expect("still there"),
+        rubbish
+    );
+}

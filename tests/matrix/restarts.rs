@@ -1,0 +1,151 @@
+//! Starts with games in progress, each resumed once, and a bot killed in every phase of a game.
+
+use std::time::Duration;
+
+use futures::stream::{self, StreamExt};
+use megaton::practice::{
+    Channel, Endpoint, Event, Fault, GamePhase, Injection, ServerFault, StreamFault, Trigger,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::{AT_ONCE, BOT, put_on, put_on_with, schedule, server, until};
+
+const GUARD: Duration = Duration::from_secs(60);
+
+/// So many games run when the bot is started anew; all are played, each by one player.
+async fn restarts_with(games: usize) {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let (first, _) = put_on(&server, &token);
+    let mut news = server.events();
+    let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
+    let kill = async {
+        let id = loop {
+            if let Event::Moved { game, ply: 3, .. } = news.recv().await.unwrap() {
+                break game;
+            }
+        };
+        first.abort();
+        let _ = first.await;
+        server.trigger(&id, Injection::World(ServerFault::Burst { games }));
+        for _ in 0..games {
+            while !matches!(news.recv().await.unwrap(), Event::Started { .. }) {}
+        }
+        put_on(&server, &token)
+    };
+    let (report, second) = tokio::time::timeout(GUARD, async { tokio::join!(scheduled, kill) })
+        .await
+        .expect("the games end");
+    let mut others = Vec::new();
+    let all = async {
+        while others.len() < games {
+            others.extend(server.take_reports());
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(GUARD, all).await.expect("all end");
+    assert!(report.is_clean(), "{report}");
+    for game in &others {
+        assert!(
+            !game.attribution.is_ours(),
+            "{}: {:?}",
+            game.attribution,
+            game.trace
+        );
+    }
+    second.1.drain.cancel();
+    second.0.await.unwrap();
+    // One opening for each game, one for that which ran before, and what a busy machine loses.
+    let openings = server.traffic().calls["game-stream"] as usize;
+    assert!(openings <= games + 3 + games / 4, "{openings} openings");
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_with_running_games_resumes_each_once() {
+    for games in [0, 1, 12, 40] {
+        restarts_with(games).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_above_the_limit_are_still_played() {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let (task, shutdown) = put_on_with(&server, &token, |settings| {
+        settings.challenge.concurrency = 1;
+    });
+    let mut news = server.events();
+    let scheduled = server.play(BOT, schedule(1, 1), CancellationToken::new());
+    let burst = async {
+        loop {
+            if let Event::Moved { game, ply: 2, .. } = news.recv().await.unwrap() {
+                server.trigger(&game, Injection::World(ServerFault::Burst { games: 5 }));
+                break;
+            }
+        }
+    };
+    let (report, ()) = tokio::time::timeout(GUARD, async { tokio::join!(scheduled, burst) })
+        .await
+        .expect("it ends");
+    assert!(report.is_clean(), "{report}");
+    shutdown.drain.cancel();
+    tokio::time::timeout(GUARD, task)
+        .await
+        .expect("all end")
+        .unwrap();
+    let others = server.take_reports();
+    assert_eq!(others.len(), 5);
+    assert!(
+        others.iter().all(|game| !game.attribution.is_ours()),
+        "{others:?}"
+    );
+    server.shutdown().await;
+}
+
+/// The bot is killed at a phase of its first game, without a word, and started anew.
+async fn killed_at(phase: GamePhase) {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let (first, _) = put_on_with(&server, &token, |settings| {
+        // It is to be killed over it.
+        settings.search.movetime = Some(Duration::from_millis(60));
+        settings.search.nodes = None;
+    });
+    // What makes the phase last until the end: a line that is never read, a move that is never
+    // answered. Thinking takes its time anyhow. (A move that was lost with the bot cannot be known
+    // to the next one, which may well find another.)
+    let injection = match phase {
+        GamePhase::Posting => Injection::Call(Endpoint::Move, Fault::DoneInSilence),
+        GamePhase::Thinking => Injection::Call(Endpoint::Chat, Fault::SlowReply(Duration::ZERO)),
+        _ => Injection::Stream(Channel::Game, StreamFault::Silence),
+    };
+    let ply = if phase == GamePhase::Begin { 0 } else { 4 };
+    server
+        .faults()
+        .trigger(Trigger::at(phase, injection).from_ply(ply));
+    let scheduled = server.play(BOT, schedule(2, 1), CancellationToken::new());
+    let kill = async {
+        until(phase.name(), async || server.faults().faults_left() == 0).await;
+        if phase == GamePhase::Thinking {
+            // It is announced with the turn.
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        first.abort();
+        let _ = first.await;
+        put_on(&server, &token)
+    };
+    let (report, second) = tokio::time::timeout(GUARD, async { tokio::join!(scheduled, kill) })
+        .await
+        .unwrap_or_else(|_| panic!("killed at {}: it hangs", phase.name()));
+    assert!(report.is_clean(), "killed at {}: {report}", phase.name());
+    second.1.drain.cancel();
+    second.0.await.unwrap();
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_killed_at_any_phase_finds_its_game_again() {
+    let phases = stream::iter(GamePhase::ALL);
+    phases.for_each_concurrent(AT_ONCE, killed_at).await;
+}
