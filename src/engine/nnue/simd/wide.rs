@@ -3,11 +3,6 @@
 //! Written by hand, since the compiler does not vectorise them. No product exceeds 16 bits and no
 //! lane of a sum 32: nets that could exceed them are rejected on loading.
 
-use std::arch::x86_64 as arch;
-
-use super::super::lines::{FeatureDelta, Line};
-use super::super::network::QA;
-
 /// Lines held in registers at a time.
 const BLOCK: usize = 4;
 
@@ -150,14 +145,15 @@ macro_rules! loops {
 }
 
 pub(super) mod avx2 {
-    use super::super::super::lines::LINE;
-    use super::arch::{
+    use crate::engine::nnue::lines::{FeatureDelta, LINE, Line};
+    use crate::engine::nnue::network::QA;
+    use crate::engine::nnue::simd::wide::{BLOCK, Lanes};
+    use std::arch::x86_64::{
         __m256i as Register, _mm256_add_epi16 as add, _mm256_add_epi32 as add_long,
         _mm256_load_si256 as read, _mm256_madd_epi16 as multiply_and_pair, _mm256_max_epi16 as max,
         _mm256_min_epi16 as min, _mm256_mullo_epi16 as multiply, _mm256_set1_epi16 as all,
         _mm256_setzero_si256 as zero, _mm256_store_si256 as write, _mm256_sub_epi16 as sub,
     };
-    use super::{BLOCK, FeatureDelta, Lanes, Line, QA};
 
     const PER_LINE: usize = 2;
 
@@ -165,14 +161,15 @@ pub(super) mod avx2 {
 }
 
 pub(super) mod avx512 {
-    use super::super::super::lines::LINE;
-    use super::arch::{
+    use crate::engine::nnue::lines::{FeatureDelta, LINE, Line};
+    use crate::engine::nnue::network::QA;
+    use crate::engine::nnue::simd::wide::{BLOCK, Lanes};
+    use std::arch::x86_64::{
         __m512i as Register, _mm512_add_epi16 as add, _mm512_add_epi32 as add_long,
         _mm512_load_si512 as read, _mm512_madd_epi16 as multiply_and_pair, _mm512_max_epi16 as max,
         _mm512_min_epi16 as min, _mm512_mullo_epi16 as multiply, _mm512_set1_epi16 as all,
         _mm512_setzero_si512 as zero, _mm512_store_si512 as write, _mm512_sub_epi16 as sub,
     };
-    use super::{BLOCK, FeatureDelta, Lanes, Line, QA};
 
     const PER_LINE: usize = 1;
 
