@@ -99,7 +99,8 @@ impl Alerts {
         Ok((alerter, alerts))
     }
 
-    /// Runs until the bot has exited or [`Alerter::end`]; ends once the last message is sent or given up.
+    /// Runs until [`Alerter::end`]; returns once the last message is sent or given up. The end of the bot
+    /// is no end here: the caller may still have to say why.
     pub async fn run(mut self, mut events: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
         let Some(client) = self.client.take() else {
             return;
@@ -111,18 +112,22 @@ impl Alerts {
             account.unwrap_or_else(|| "megaton".to_owned()).into()
         };
         let mut ticks = tokio::time::interval(self.every);
+        let mut bot_runs = true;
         loop {
             let messages = tokio::select! {
                 biased;
                 Some(message) = self.handed_in.recv() => vec![message],
                 () = self.end.cancelled() => break,
-                event = events.recv() => match event {
+                event = events.recv(), if bot_runs => match event {
                     Ok(event) => self.rules.hear(&event).into_iter().collect(),
                     Err(broadcast::error::RecvError::Lagged(_)) => {
                         self.missed = Some(Instant::now());
                         Vec::new()
                     }
-                    Err(broadcast::error::RecvError::Closed) => break,
+                    Err(broadcast::error::RecvError::Closed) => {
+                        bot_runs = false;
+                        Vec::new()
+                    }
                 },
                 _ = ticks.tick() => self.look(&watch),
             };

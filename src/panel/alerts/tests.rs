@@ -72,7 +72,7 @@ async fn a_message_is_retried_and_a_hanging_one_blocks_others_briefly() {
 }
 
 #[tokio::test]
-async fn an_alert_of_the_bot_reaches_the_webhook() {
+async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
     let (listener, address) = webhook().await;
     let settings = Settings {
         format: AlertFormat::Text,
@@ -94,6 +94,16 @@ async fn an_alert_of_the_bot_reaches_the_webhook() {
         let text = answer(&mut client, "200 OK").await;
         assert!(text.ends_with("megaton: [day] 3 games"), "{text}");
         drop(alarms);
+        // Let it notice that the bot is gone: what the caller still has to say must go out.
+        tokio::task::yield_now().await;
+        alerter.say("ended", "the bot has exited");
+        let (mut client, _) = listener.accept().await.unwrap();
+        let text = answer(&mut client, "200 OK").await;
+        assert!(
+            text.ends_with("megaton: [ended] the bot has exited"),
+            "{text}"
+        );
+        alerter.end();
         task.await.unwrap();
     };
     tokio::time::timeout(GUARD, all).await.unwrap();
