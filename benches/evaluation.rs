@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::nnue::{Accumulators, Layout, Network, SCALE, Shape, Simd};
+use megaton::engine::nnue::{Accumulators, BucketBy, Layout, Network, SCALE, Shape, Simd};
 use megaton::engine::{Evaluator, bench};
 use megaton::rules::{Position, Role};
 
@@ -68,6 +68,7 @@ fn net(hidden: usize, simd: Simd) -> Network {
         layout: Layout::Plain,
         hidden,
         buckets: 8,
+        bucket_by: BucketBy::Pieces,
         scale: SCALE,
     };
     Network::noise(shape, 1)

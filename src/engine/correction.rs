@@ -6,6 +6,7 @@
 
 use super::params;
 use super::score::Value;
+use super::tunables;
 use crate::rules::{Color, Position, Role, king_attacks};
 
 /// Parts of the board.
@@ -32,7 +33,7 @@ impl Corrections {
     #[inline]
     pub(super) fn of(&self, position: &Position) -> Value {
         let known = places(position).map(|place| Value::from(self.0[place]));
-        known.iter().sum::<Value>() / params::CORRECTION_DIVISOR
+        known.iter().sum::<Value>() / tunables::correction_divisor()
     }
 
     /// Records that a search to this depth found `difference` more than the evaluation.
@@ -87,7 +88,7 @@ mod tests {
         for _ in 0..500 {
             corrections.learn(&start, 300, 8);
         }
-        let most = params::CORRECTION_MOST * VIEWS as Value / params::CORRECTION_DIVISOR;
+        let most = params::CORRECTION_MOST * VIEWS as Value / tunables::correction_divisor();
         let learnt = corrections.of(&start);
         assert!(
             learnt <= most && learnt > most * 3 / 4,

@@ -13,7 +13,7 @@ use super::score::{MATE_BOUND, Value};
 use crate::rules::Position;
 
 /// The embedded net file; `None` for a program built without one.
-const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net2.net"));
+const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net4.net"));
 
 /// The name of the classical evaluation.
 pub const CLASSICAL: &str = "classical";
@@ -110,12 +110,13 @@ pub(super) fn bounded(value: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::nnue::{Layout, Parts, QA, QB, SCALE, Shape};
+    use crate::engine::nnue::{BucketBy, Layout, Parts, QA, QB, SCALE, Shape};
 
     const SHAPE: Shape = Shape {
         layout: Layout::Plain,
         hidden: 32,
         buckets: 1,
+        bucket_by: BucketBy::Pieces,
         scale: SCALE,
     };
 

@@ -4,6 +4,7 @@
 //! zeroed and use memory only where something was recorded.
 
 use super::params;
+use super::tunables;
 use crate::rules::{Bitboard, Color, Move, Piece, Position, Role};
 
 /// A piece on a square: an index of the continuation tables.
@@ -138,7 +139,7 @@ fn capture_index(position: &Position, mv: Move) -> Option<usize> {
 
 /// The bonus for a cutoff at this depth.
 pub(super) fn bonus(depth: i32) -> i32 {
-    (params::BONUS_SLOPE * depth - params::BONUS_OFFSET).min(params::BONUS_MOST)
+    (tunables::bonus_slope() * depth - tunables::bonus_offset()).min(tunables::bonus_most())
 }
 
 /// Moves an entry towards the bonus, by less the nearer it is to its limit.
@@ -156,11 +157,11 @@ mod tests {
     fn an_entry_approaches_its_limit_and_never_passes_it() {
         let mut entry = 0;
         for _ in 0..1000 {
-            apply(&mut entry, params::BONUS_MOST);
+            apply(&mut entry, tunables::bonus_most());
         }
         assert!(i32::from(entry) <= params::HISTORY_MOST && i32::from(entry) > 7000);
         for _ in 0..1000 {
-            apply(&mut entry, -params::BONUS_MOST);
+            apply(&mut entry, -tunables::bonus_most());
         }
         assert!(i32::from(entry) >= -params::HISTORY_MOST && i32::from(entry) < -7000);
     }

@@ -2,13 +2,13 @@
 
 use std::sync::LazyLock;
 
-use super::params;
+use super::tunables;
 
 /// One ply of reduction.
 pub(super) const PLY: i32 = 1024;
 
-const DEPTHS: usize = 64;
-const MOVES: usize = 64;
+/// Numbers with a logarithm; larger ones count like the last.
+const NUMBERS: usize = 64;
 
 /// Whether a move captures or promotes to a queen, or does neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,26 +17,19 @@ pub(super) enum MoveClass {
     Quiet,
 }
 
-static TABLES: LazyLock<[Vec<i32>; 2]> = LazyLock::new(|| {
-    [
-        table(params::LMR_NOISY_BASE, params::LMR_NOISY_DIVISOR),
-        table(params::LMR_QUIET_BASE, params::LMR_QUIET_DIVISOR),
-    ]
-});
-
-fn table(base: f64, divisor: f64) -> Vec<i32> {
-    let reduction = |index: usize| {
-        let (depth, moves) = ((index / MOVES).max(1) as f64, (index % MOVES).max(1) as f64);
-        ((base + depth.ln() * moves.ln() / divisor) * f64::from(PLY)) as i32
-    };
-    (0..DEPTHS * MOVES).map(reduction).collect()
-}
+/// Natural logarithms, in 1/1024.
+static LOGARITHMS: LazyLock<[i32; NUMBERS]> =
+    LazyLock::new(|| std::array::from_fn(|n| (1024.0 * (n.max(1) as f64).ln()).round() as i32));
 
 /// The reduction before any adjustment, for the `moves`-th move (from 1) at `depth`.
 #[inline]
 pub(super) fn base(class: MoveClass, depth: i32, moves: usize) -> i32 {
-    let depth = (depth.max(0) as usize).min(DEPTHS - 1);
-    TABLES[class as usize][depth * MOVES + moves.min(MOVES - 1)]
+    let depth = LOGARITHMS[(depth.max(0) as usize).min(NUMBERS - 1)];
+    let product = depth * LOGARITHMS[moves.min(NUMBERS - 1)];
+    match class {
+        MoveClass::Quiet => tunables::lmr_quiet_base() + product / tunables::lmr_quiet_divisor(),
+        MoveClass::Noisy => tunables::lmr_noisy_base() + product / tunables::lmr_noisy_divisor(),
+    }
 }
 
 #[cfg(test)]

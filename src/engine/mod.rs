@@ -38,6 +38,7 @@ pub mod suite;
 mod tablebase;
 mod time;
 mod tt;
+mod tunables;
 
 pub use bench::{BenchReport, bench};
 pub use evaluator::{CLASSICAL, Evaluator};
@@ -48,6 +49,7 @@ pub use search_handle::{OnDone, Search};
 pub use search_result::{Info, Ranked, ScoreBound, SearchResult, StopReason};
 pub use single_thread::SingleThread;
 pub use tablebase::{Dtz, TablebaseProbe, TablebaseState, Tablebases, Wdl};
+pub use tunables::{SearchParams, TUNABLES, Tunable};
 
 use crate::rules::{Move, Position};
 

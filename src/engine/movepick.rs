@@ -7,9 +7,9 @@ use arrayvec::ArrayVec;
 
 use super::history::{Context, Histories};
 use super::lmr::MoveClass;
-use super::params;
 use super::score::Value;
 use super::see;
+use super::tunables;
 use crate::rules::{Bitboard, Move, MoveList, Position, Role, king_attacks, role_attacks};
 
 /// A move from the picker.
@@ -116,7 +116,7 @@ impl MovePicker {
                     self.stage = Stage::GoodNoisy;
                 }
                 Stage::GoodNoisy => match self.take_best() {
-                    Some(candidate) if candidate.worth < params::GOOD_CAPTURE => {
+                    Some(candidate) if candidate.worth < tunables::good_capture() => {
                         // More than 64 bad captures do not occur in practice; further ones are
                         // skipped.
                         let _ = self.bad.try_push(candidate);
@@ -167,7 +167,7 @@ impl MovePicker {
                 continue;
             }
             let worth = see::exchange(position, mv);
-            let order = worth * params::BLAST_WEIGHT + histories.capture(position, mv);
+            let order = worth * tunables::blast_weight() + histories.capture(position, mv);
             self.candidates.push(Candidate {
                 mv,
                 order,
@@ -292,11 +292,11 @@ fn tactical_bonus(position: &Position, context: &Context, mv: Move, threatens: b
     let attacked = context.attacked;
     let mut bonus = 0;
     if threatens {
-        bonus += params::CREATES_THREAT_BONUS;
+        bonus += tunables::creates_threat_bonus();
     }
     if position.role_at(from) != Some(Role::Pawn) && position.role_at(from) != Some(Role::King) {
-        bonus += params::ESCAPE_BONUS * i32::from(attacked.contains(from));
-        bonus -= params::EXPOSED_PENALTY * i32::from(attacked.contains(to));
+        bonus += tunables::escape_bonus() * i32::from(attacked.contains(from));
+        bonus -= tunables::exposed_penalty() * i32::from(attacked.contains(to));
     }
     let is_beside_king = |color| {
         position
@@ -305,10 +305,10 @@ fn tactical_bonus(position: &Position, context: &Context, mv: Move, threatens: b
     };
     if attacked.contains(to) && is_beside_king(position.turn()) && !is_beside_king(!position.turn())
     {
-        bonus -= params::EXPOSED_PENALTY;
+        bonus -= tunables::exposed_penalty();
     }
     if position.gives_check(mv) {
-        bonus += params::CHECK_BONUS;
+        bonus += tunables::check_bonus();
     }
     bonus
 }

@@ -1,4 +1,4 @@
-//! Every tunable number of the engine, with unit, meaning and origin.
+//! The numbers of the engine that no tuning moves, with unit, meaning and origin; `tunables` has the others.
 //!
 //! Values are in centipawns (cp) of an atomic pawn in the middlegame unless stated otherwise. A
 //! number without an origin is an untuned start value: within the range of chess programs, adapted
@@ -101,12 +101,8 @@ pub(super) const SEE_KING: i32 = 20_000;
 
 /// Iterations from this depth on use an aspiration window around the last score.
 pub(super) const ASPIRATION_DEPTH: i32 = 5;
-/// Half of that window, in cp; atomic scores jump.
-pub(super) const ASPIRATION_DELTA: i32 = 28;
 /// The window grows by this share (1/256) of the last score.
 pub(super) const ASPIRATION_SCORE_SHARE: i32 = 12;
-/// Factor on the window after it failed, in percent.
-pub(super) const ASPIRATION_GROWTH: i32 = 150;
 /// Beyond this window all bounds are dropped.
 pub(super) const ASPIRATION_MOST: i32 = 900;
 /// Maximum plies by which repeated fail highs reduce the depth.
@@ -120,116 +116,33 @@ pub(super) const REPORT_BOUNDS_AFTER: Duration = Duration::from_secs(1);
 
 // --- Pruning ----------------------------------------------------------------------------------
 
-/// Maximum depth for reverse futility pruning, in plies.
-pub(super) const RFP_DEPTH: i32 = 7;
-/// Its margin per ply, in cp: twice the value used in chess, as others found for atomic.
-pub(super) const RFP_MARGIN: i32 = 110;
 /// Plies by which improving nodes are treated as shallower.
 pub(super) const RFP_IMPROVING: i32 = 1;
 
 /// Minimum depth for a null move, in plies.
 pub(super) const NULL_DEPTH: i32 = 3;
-/// Minimum reduction of a null move, in plies.
-pub(super) const NULL_BASE: i32 = 3;
-/// Plies of depth per further ply of reduction.
-pub(super) const NULL_DEPTH_DIVISOR: i32 = 3;
-/// Centipawns above beta per further ply of reduction.
-pub(super) const NULL_EVAL_DIVISOR: i32 = 200;
-/// Maximum reduction for the evaluation.
-pub(super) const NULL_EVAL_MOST: i32 = 3;
 /// Minimum pieces of the side that passes besides king and pawns: with few, zugzwang is likely.
 pub(super) const NULL_MEN: usize = 2;
-/// From this depth on a null move cutoff is verified by a search.
-pub(super) const NULL_VERIFY_DEPTH: i32 = 12;
-
-/// Minimum depth for internal iterative reduction without a hash move.
-pub(super) const IIR_DEPTH: i32 = 5;
-
-/// Maximum depth for late move pruning of quiet moves.
-pub(super) const LMP_DEPTH: i32 = 8;
-/// Quiet moves that are always tried.
-pub(super) const LMP_BASE: i32 = 5;
-
-/// Maximum depth for pruning by blast exchange.
-pub(super) const SEE_PRUNE_DEPTH: i32 = 8;
-/// Allowed loss of a capture per ply, in cp.
-pub(super) const SEE_CAPTURE_MARGIN: i32 = 90;
-/// Allowed loss of a quiet move per ply, in cp.
-pub(super) const SEE_QUIET_MARGIN: i32 = 50;
-
-/// Maximum depth for pruning quiet moves by history.
-pub(super) const HISTORY_PRUNE_DEPTH: i32 = 4;
-/// Moves below this history per ply are pruned.
-pub(super) const HISTORY_PRUNE_MARGIN: i32 = -3000;
 
 // --- Reductions, in 1/1024 ply ----------------------------------------------------------------
 
-/// Reduction of quiet moves before depth and move count.
-pub(super) const LMR_QUIET_BASE: f64 = 0.8;
-/// Divisor of ln(depth) * ln(move) for quiet moves; mild, as atomic has few moves.
-pub(super) const LMR_QUIET_DIVISOR: f64 = 2.4;
-/// The same two for captures.
-pub(super) const LMR_NOISY_BASE: f64 = 0.2;
-pub(super) const LMR_NOISY_DIVISOR: f64 = 3.4;
 /// Minimum depth for reductions, in plies.
 pub(super) const LMR_DEPTH: i32 = 2;
-/// Moves searched without reduction.
-pub(super) const LMR_MOVES: usize = 2;
-/// More at expected cut nodes.
-pub(super) const LMR_CUT_NODE: i32 = 1024;
-/// Less at nodes of the principal variation.
-pub(super) const LMR_PV: i32 = 768;
-/// More where the evaluation is not improving.
-pub(super) const LMR_NOT_IMPROVING: i32 = 600;
-/// Less for moves that give check.
-pub(super) const LMR_CHECK: i32 = 1024;
-/// Less for answers to a check or to a threatened explosion.
-pub(super) const LMR_PRESSED: i32 = 1024;
-/// Less for moves that create an explosion threat.
-pub(super) const LMR_CREATES_THREAT: i32 = 1024;
-pub(super) const LMR_KILLER: i32 = 1024;
-/// History that changes a reduction by one ply.
-pub(super) const LMR_HISTORY_DIVISOR: i32 = 9000;
 
 // --- Quiescence -------------------------------------------------------------------------------
 
-/// A capture must raise the evaluation to within this margin of alpha, in cp.
-pub(super) const QS_MARGIN: i32 = 160;
 /// Captures that lose more than this are skipped, in cp.
 pub(super) const QS_SEE_MARGIN: i32 = 0;
-/// Maximum captures tried at one node when not in check.
-pub(super) const QS_CAPTURES: usize = 6;
 
 // --- Histories --------------------------------------------------------------------------------
 
 /// Histories stay within plus and minus this value.
 pub(super) const HISTORY_MOST: i32 = 8192;
-/// Bonus per ply of depth.
-pub(super) const BONUS_SLOPE: i32 = 180;
-pub(super) const BONUS_OFFSET: i32 = 80;
-pub(super) const BONUS_MOST: i32 = 1800;
 
 /// Corrections of the evaluation stay within plus and minus this value, in their own units.
 pub(super) const CORRECTION_MOST: i32 = 1024;
-/// Units of the sum over all parts of the board per centipawn.
-pub(super) const CORRECTION_DIVISOR: i32 = 24;
 /// Depth in plies at which an error counts in full at once.
 pub(super) const CORRECTION_DEPTH: i32 = 8;
-
-// --- Move ordering ----------------------------------------------------------------------------
-
-/// A capture is good if its blast balance is at least this, in cp.
-pub(super) const GOOD_CAPTURE: i32 = -20;
-/// Weight of a blast balance against capture history, history units per cp.
-pub(super) const BLAST_WEIGHT: i32 = 16;
-/// Ordering bonus of a quiet move that creates an explosion threat.
-pub(super) const CREATES_THREAT_BONUS: i32 = 6000;
-/// Ordering bonus of a quiet move that escapes a threatened blast.
-pub(super) const ESCAPE_BONUS: i32 = 2500;
-/// Ordering penalty of a move to a square where a pawn or piece can explode it.
-pub(super) const EXPOSED_PENALTY: i32 = 2500;
-/// Ordering bonus of a quiet check.
-pub(super) const CHECK_BONUS: i32 = 5000;
 
 // --- Evaluation -------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ use super::search_handle::{Search, SearchShared};
 use super::search_result::{Info, ReportSink, SearchResult, StopReason};
 use super::tablebase::Tablebases;
 use super::tt::TranspositionTable;
+use super::tunables::SearchParams;
 use crate::rules::Game;
 
 /// Options of a pool.
@@ -32,6 +33,8 @@ pub struct EngineOptions {
     /// same search always gives the same answer, with several it does not.
     pub threads: usize,
     pub evaluator: Evaluator,
+    /// Parameters of the search; settable in a `tune` build only.
+    pub params: SearchParams,
     /// Endgame tables to ask.
     pub tables: Option<Tablebases>,
 }
@@ -42,6 +45,7 @@ impl Default for EngineOptions {
             hash_mb: params::DEFAULT_HASH_MB,
             threads: 1,
             evaluator: Evaluator::default(),
+            params: SearchParams::default(),
             tables: None,
         }
     }
@@ -58,6 +62,7 @@ struct Shared {
     evaluator: Evaluator,
     /// Present with more than one thread.
     helpers: Option<Arc<HelperThreads<Searcher>>>,
+    params: SearchParams,
     tables: Option<Tablebases>,
     in_background: bool,
     searching: AtomicUsize,
@@ -81,9 +86,12 @@ impl Pool {
         let helpers = (hands > 0).then(|| {
             let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
             let (gate_of_crew, tables) = (Arc::clone(&permits), options.tables.clone());
+            let params = options.params.clone();
             let hire = move || {
                 let (table, permits) = (Arc::clone(&table), Arc::clone(&gate_of_crew));
-                Searcher::new(table, permits, &evaluator).with_tables(tables.clone())
+                Searcher::new(table, permits, &evaluator)
+                    .with_tables(tables.clone())
+                    .with_params(&params)
             };
             let permits = Arc::clone(&permits);
             Arc::new(HelperThreads::new(
@@ -98,6 +106,7 @@ impl Pool {
             permits,
             evaluator: options.evaluator.clone(),
             helpers,
+            params: options.params.clone(),
             tables: options.tables.clone(),
             in_background,
             searching: AtomicUsize::new(0),
@@ -260,6 +269,7 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
         Searcher::new(table, permits, &shared.evaluator)
             .with_crew(shared.helpers.clone())
             .with_tables(shared.tables.clone())
+            .with_params(&shared.params)
     };
     let mut searcher = fresh();
     for job in inbox {

@@ -35,7 +35,8 @@ impl SingleThread {
         let table = Arc::new(TranspositionTable::new(options.hash_mb));
         let permits = Arc::new(CorePermits::new(1));
         let searcher = Searcher::new(Arc::clone(&table), permits, &options.evaluator)
-            .with_tables(options.tables.clone());
+            .with_tables(options.tables.clone())
+            .with_params(&options.params);
         SingleThread { table, searcher }
     }
 

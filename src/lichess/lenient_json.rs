@@ -15,8 +15,9 @@
 //! `a` and `c` within `b` that holds a value, `.a` is the object itself, `a?` asks whether the key
 //! exists, and `a,b` fills the two sides of a [`BySide`](super::enums::BySide).
 
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::iter::Enumerate;
 use std::time::{Duration, SystemTime};
@@ -80,6 +81,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T
             key: "",
             parent: None,
             is_reported: false,
+            fields: None,
             sides: None,
             report: &report,
         };
@@ -112,7 +114,48 @@ fn address(raw: &str) -> usize {
     raw.as_ptr().addr()
 }
 
-type Fields<'de> = HashMap<String, &'de RawValue>;
+/// The members of an object in their order, their values not yet typed.
+///
+/// A list and no map: the objects of the protocol have a dozen members.
+#[derive(Default)]
+struct Fields<'de>(Vec<(Cow<'de, str>, &'de RawValue)>);
+
+impl<'de> Fields<'de> {
+    fn get(&self, key: &str) -> Option<&'de str> {
+        let mut last_first = self.0.iter().rev();
+        last_first
+            .find(|(own, _)| own == key)
+            .map(|(_, raw)| raw.get())
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
+        /// Without escapes a key is a slice of the document.
+        #[derive(Deserialize)]
+        struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::with_capacity(16);
+                while let Some((Key(key), raw)) = map.next_entry()? {
+                    fields.push((key, raw));
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        object.deserialize_map(Members)
+    }
+}
 
 /// One value of a document, not yet typed, and its place.
 #[derive(Clone, Copy)]
@@ -123,6 +166,8 @@ struct JsonNode<'de, 'n> {
     parent: Option<&'n JsonNode<'de, 'n>>,
     /// Whether the value is absent because it did not fit, which is reported already.
     is_reported: bool,
+    /// The fields of this object, where they are read already.
+    fields: Option<&'n Fields<'de>>,
     /// Where this stands for both sides of something: the object around it, and their two keys.
     sides: Option<(&'n Fields<'de>, &'n str)>,
     report: &'n ReadReport,
@@ -137,6 +182,7 @@ impl<'de> JsonNode<'de, '_> {
             key,
             parent: Some(self),
             is_reported,
+            fields: None,
             sides: None,
             report: self.report,
         }
@@ -200,7 +246,7 @@ impl<'de> JsonNode<'de, '_> {
         fields: &Fields<'de>,
         known: &'static [&'static str],
     ) -> Result<&'static str, ReadFailure> {
-        let kind = self.child("type", fields.get("type").map(|raw| raw.get()));
+        let kind = self.child("type", fields.get("type"));
         let name: String = kind.parse().map_err(|failure| failure.at(&kind))?;
         Ok(known.iter().find(|it| **it == name).unwrap_or(&UNKNOWN))
     }
@@ -263,16 +309,18 @@ impl<'de> Deserializer<'de> for JsonNode<'de, '_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadFailure> {
-        let mut fields: Fields<'de> = match self.raw {
-            None => Fields::new(),
+        let fields: Fields<'de> = match self.raw {
+            None => Fields::default(),
             Some(_) => self.parse()?,
         };
-        fields.retain(|key, raw| self.child(key, Some(raw.get())).raw.is_some());
-        let own_key = |key| (key, FieldPlace::Key(key));
+        let members = fields.0.iter().map(|(key, raw)| (&**key, raw.get()));
         visitor.visit_map(JsonMembers {
             object: &self,
             fields: &fields,
-            names: fields.keys().map(|key| own_key(key.as_str())).collect(),
+            names: members
+                .filter(|(key, raw)| self.child(key, Some(raw)).raw.is_some())
+                .map(|(key, raw)| (key, FieldPlace::Value(key, raw)))
+                .collect(),
             next: None,
         })
     }
@@ -294,9 +342,16 @@ impl<'de> Deserializer<'de> for JsonNode<'de, '_> {
                 next: None,
             });
         }
+        let read;
+        let fields = if let Some(fields) = self.fields {
+            fields
+        } else {
+            read = self.parse()?;
+            &read
+        };
         visitor.visit_map(JsonMembers {
             object: &self,
-            fields: &self.parse()?,
+            fields,
             names: names
                 .iter()
                 .map(|name| (*name, FieldPlace::Named(name)))
@@ -317,8 +372,12 @@ impl<'de> Deserializer<'de> for JsonNode<'de, '_> {
             Some(raw) if raw.starts_with('{') => {
                 let fields = self.parse()?;
                 let kind = self.kind(&fields, variants)?;
+                let object = JsonNode {
+                    fields: Some(&fields),
+                    ..self
+                };
                 return visitor.visit_enum(MapAccessDeserializer::new(JsonMembers {
-                    object: &self,
+                    object: &object,
                     fields: &fields,
                     names: [(kind, FieldPlace::Object)].into(),
                     next: None,
@@ -350,8 +409,10 @@ impl<'de> Deserializer<'de> for JsonNode<'de, '_> {
 
 /// Where the value of a field is found.
 #[derive(Clone, Copy)]
-enum FieldPlace<'n> {
+enum FieldPlace<'de, 'n> {
     Key(&'n str),
+    /// Found already, with its key.
+    Value(&'n str, &'de str),
     /// By the name of the field, which lists places.
     Named(&'static str),
     /// The object itself.
@@ -362,13 +423,13 @@ enum FieldPlace<'n> {
 struct JsonMembers<'de, 'n> {
     object: &'n JsonNode<'de, 'n>,
     fields: &'n Fields<'de>,
-    names: VecDeque<(&'n str, FieldPlace<'n>)>,
-    next: Option<FieldPlace<'n>>,
+    names: VecDeque<(&'n str, FieldPlace<'de, 'n>)>,
+    next: Option<FieldPlace<'de, 'n>>,
 }
 
 impl<'de> JsonMembers<'de, '_> {
     fn raw(&self, key: &str) -> Option<&'de str> {
-        self.fields.get(key).map(|raw| raw.get())
+        self.fields.get(key)
     }
 
     /// The first of the `places` that holds a value.
@@ -388,16 +449,15 @@ impl<'de> JsonMembers<'de, '_> {
                 (Some((outer, inner)), _) => {
                     let outer = self.object.child(outer, self.raw(outer));
                     is_reported |= outer.is_reported;
-                    match outer.raw.map(|_| outer.parse::<Fields<'de>>()) {
-                        Some(Ok(fields)) => fields.get(inner).map(|raw| raw.get()),
-                        Some(Err(failure)) => {
-                            no_object.get_or_insert(failure.at(&outer));
-                            None
-                        }
-                        None => None,
+                    let is_object = |raw: &&str| raw.starts_with('{');
+                    let fields = outer.raw.filter(is_object).map(|_| outer.parse());
+                    let fields: Option<Fields<'de>> = fields.and_then(Result::ok);
+                    if fields.is_none() && outer.raw.is_some() {
+                        no_object.get_or_insert(outer);
                     }
+                    fields.and_then(|fields| fields.get(inner))
                 }
-                (_, Some(key)) => self.fields.contains_key(key).then_some("true"),
+                (_, Some(key)) => self.raw(key).map(|_| "true"),
                 _ => self.raw(place),
             };
             let key = if place.starts_with('.') { "" } else { place };
@@ -408,13 +468,13 @@ impl<'de> JsonMembers<'de, '_> {
             is_reported |= node.is_reported;
         }
         let last = places.rsplit('|').next().unwrap_or(places);
-        match no_object {
-            Some(failure) => Err(failure),
-            None => Ok(JsonNode {
-                is_reported,
-                ..self.object.child(last, None)
-            }),
+        if let Some(outer) = no_object {
+            let _: Fields<'de> = outer.parse().map_err(|failure| failure.at(&outer))?;
         }
+        Ok(JsonNode {
+            is_reported,
+            ..self.object.child(last, None)
+        })
     }
 }
 
@@ -438,6 +498,7 @@ impl<'de> MapAccess<'de> for JsonMembers<'de, '_> {
     ) -> Result<V::Value, ReadFailure> {
         let value = match self.next.take() {
             Some(FieldPlace::Key(key)) => self.object.child(key, self.raw(key)),
+            Some(FieldPlace::Value(key, raw)) => self.object.child(key, Some(raw)),
             Some(FieldPlace::Named(places)) => self.find(places)?,
             Some(FieldPlace::Object) => *self.object,
             None => return Err(ReadFailure::Here("a value without a key".into())),
@@ -494,7 +555,7 @@ impl ReadFailure {
             Self::At { mismatch, costs } => (mismatch, costs),
             Self::Lacks(key) => {
                 let fields: Fields<'_> = node.parse().unwrap_or_default();
-                let absent = node.child(key, fields.get(key).map(|raw| raw.get()));
+                let absent = node.child(key, fields.get(key));
                 Self::Here("missing".into()).located(&absent)
             }
             Self::Here(reason) => {
@@ -594,6 +655,8 @@ pub(super) fn from_epoch_ms(ms: u64) -> SystemTime {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use super::*;
 
     #[derive(Debug, Deserialize)]

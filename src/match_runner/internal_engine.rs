@@ -54,9 +54,12 @@ impl EngineSettings {
                     Evaluator::named(Path::new(value)).map_err(|error| error.to_string())?;
             }
             _ => {
-                return Err(format!(
-                    "self has no option {name:?}; it has hash, evalfile, nodes and overhead"
-                ));
+                return self.engine.params.set(name, value).unwrap_or_else(|| {
+                    Err(format!(
+                        "self has no option {name:?}; it has hash, evalfile, nodes and overhead, \
+                         and the parameters of the search if built with --features tune"
+                    ))
+                });
             }
         }
         Ok(())

@@ -8,13 +8,21 @@ use crate::rules::Position;
 
 /// The greatest useful score, in centipawns.
 const MOST: i16 = 2500;
+/// The score that stands for an expected result of 1 / (1 + 1/e), to average scores.
+const SCORE_SCALE: f64 = 325.0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
     /// The greatest score of either side, in centipawns.
     pub most: i16,
     /// The first usable ply, from 0.
     pub from_ply: usize,
+    /// The weight of each later score of the game against the one before it, from 0 to below 1; with 0
+    /// a position keeps the score of its own search.
+    ///
+    /// A search of few nodes reacts too little: in games of 700 nodes a move the scores of the next plies
+    /// go on in the direction of the last change, so their mean is nearer to the truth.
+    pub look_ahead: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +30,8 @@ pub struct Usable {
     pub position: Position,
     /// The score of the search, in centipawns from White's side.
     pub score: i16,
+    /// What a net should say: the score, averaged with the later ones of the game.
+    pub label: i16,
     /// Its ply in the game, from 0.
     pub ply: usize,
 }
@@ -31,6 +41,7 @@ impl Default for Filter {
         Filter {
             most: MOST,
             from_ply: 0,
+            look_ahead: 0.0,
         }
     }
 }
@@ -42,18 +53,43 @@ impl Filter {
     ///
     /// The number of the first illegal move, from 1.
     pub fn usable(&self, game: &GameRecord) -> Result<Vec<Usable>, usize> {
+        let labels = self.labels(&game.plies);
         let (mut usable, mut number) = (Vec::new(), 0);
         game.replay(|position, ply| {
             if number >= self.from_ply && self.admits(position, ply) {
                 usable.push(Usable {
                     position: *position,
                     score: ply.score,
+                    label: labels[number],
                     ply: number,
                 });
             }
             number += 1;
         })?;
         Ok(usable)
+    }
+
+    /// For every ply the mean of its expected result and the later ones, as a score: the weights fall by
+    /// `look_ahead` from ply to ply. The mean ends with the game, or before a ply without a score.
+    fn labels(&self, plies: &[RecordedPly]) -> Vec<i16> {
+        let mut labels: Vec<i16> = plies.iter().map(|ply| ply.score).collect();
+        if self.look_ahead <= 0.0 {
+            return labels;
+        }
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for label in labels.iter_mut().rev() {
+            if *label == NO_SCORE {
+                (sum, weight) = (0.0, 0.0);
+                continue;
+            }
+            let score = f64::from((*label).clamp(-self.most, self.most));
+            let expected = 1.0 / (1.0 + (-score / SCORE_SCALE).exp());
+            sum = sum * self.look_ahead + expected;
+            weight = weight * self.look_ahead + 1.0;
+            let mean: f64 = sum / weight;
+            *label = (SCORE_SCALE * (mean / (1.0 - mean)).ln()).round() as i16;
+        }
+        labels
     }
 
     fn admits(&self, position: &Position, ply: RecordedPly) -> bool {
@@ -96,6 +132,32 @@ mod tests {
     fn positions_with_a_king_explosion_are_left_out() {
         // The knight on g5 could take f7 and blow up the king.
         assert_eq!(used("g1f3 a7a6 f3g5 a6a5 h2h3", 10), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_label_is_the_mean_of_the_scores_from_its_ply_on() {
+        let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5").expect("legal moves");
+        let scores = [NO_SCORE, 0, 325, 31_999];
+        let plies = game.moves().iter().zip(scores);
+        let plies: Vec<_> = plies
+            .map(|(&mv, score)| RecordedPly { mv, score })
+            .collect();
+        let labels = |look_ahead| {
+            let filter = Filter {
+                look_ahead,
+                ..Filter::default()
+            };
+            filter.labels(&plies)
+        };
+        assert_eq!(labels(0.0), scores);
+        // A won game counts like the greatest useful score; 0.5, 0.731 and 1.0 are the expected results.
+        let expected = [0.5, 0.731_059, 0.999_544];
+        let by_hand = [
+            (expected[0] + 0.5 * expected[1] + 0.25 * expected[2]) / 1.75,
+            (expected[1] + 0.5 * expected[2]) / 1.5,
+        ];
+        let by_hand = by_hand.map(|mean: f64| (325.0 * (mean / (1.0 - mean)).ln()).round() as i16);
+        assert_eq!(labels(0.5), [NO_SCORE, by_hand[0], by_hand[1], 2500]);
     }
 
     #[test]

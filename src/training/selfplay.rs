@@ -11,7 +11,7 @@ use crate::engine::{EngineOptions, Evaluator, Limits, Score, SearchResult, Singl
 use crate::rules::{Color, Game, RepetitionRule};
 
 /// The hash size per side, in megabytes.
-const HASH_MB: usize = 4;
+const HASH_MB: usize = 1;
 /// The hard limit of a move, as a multiple of the soft one.
 const HARD_FACTOR: u64 = 8;
 /// A side wins with this lead, in centipawns, for this many consecutive plies.

@@ -18,7 +18,7 @@ use super::shard::{ShardError, ShardReader, failed};
 const VALIDATION_OF: u64 = 100;
 
 /// The settings of the samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShuffleOptions {
     pub filter: Filter,
     /// The percentage of games for validation.
@@ -63,7 +63,7 @@ pub fn shuffle(
             for usable in usable.map_err(|ply| reader.broken(format!("move {ply} is illegal")))? {
                 let sample = Sample::of(
                     &usable.position,
-                    usable.score,
+                    usable.label,
                     game.result,
                     usable.ply,
                     is_apart,

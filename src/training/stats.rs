@@ -14,6 +14,13 @@ use crate::rules::RepetitionRule;
 /// The upper bounds of the score classes, in absolute centipawns.
 const CLASSES: [i16; 7] = [25, 50, 100, 200, 400, 800, 2500];
 
+/// Scores of a class in the fit of the score scale, in centipawns.
+const STEP: i16 = 10;
+/// Those classes, from 0 to the greatest useful score.
+const STEPS: usize = 251;
+/// The smallest and the largest scale that a fit may give.
+const SCALES: std::ops::RangeInclusive<u32> = 50..=2000;
+
 /// The statistics of a set of shards.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -32,6 +39,9 @@ pub struct Stats {
     /// Those with at least 100 centipawns for one side, by that side's result: lost, drawn, won. A sign
     /// error of the scores would show here at once.
     pub ahead: [u64; 3],
+    /// Usable positions by absolute score in steps of ten centipawns, each by the result of the side that
+    /// is ahead: lost, drawn, won.
+    pub by_score: Vec<[u64; 3]>,
     /// The size of all files.
     pub bytes: u64,
     /// Bytes after the last complete games, from interrupted writes.
@@ -41,6 +51,24 @@ pub struct Stats {
 impl Stats {
     pub fn games(&self) -> u64 {
         self.results.iter().sum()
+    }
+
+    /// The score scale that fits best: `1 / (1 + exp(-score / scale))` is then closest, in the mean of the
+    /// squares, to the results of the games. None without games.
+    pub fn score_scale(&self) -> Option<u32> {
+        let error = |scale: u32| -> f64 {
+            let steps = self.by_score.iter().enumerate();
+            let of_step = |(step, results): (usize, &[u64; 3])| {
+                let score = (step as f64 + 0.5) * f64::from(STEP);
+                let expected = 1.0 / (1.0 + (-score / f64::from(scale)).exp());
+                let results = results.iter().zip([0.0, 0.5, 1.0]);
+                let errors = results.map(|(&n, result)| n as f64 * (result - expected).powi(2));
+                errors.sum::<f64>()
+            };
+            steps.map(of_step).sum()
+        };
+        (self.usable > 0).then_some(())?;
+        SCALES.min_by(|&a, &b| error(a).total_cmp(&error(b)))
     }
 
     /// Counts a game; `seen` detects duplicates.
@@ -58,9 +86,14 @@ impl Stats {
             if let Some(class) = CLASSES.iter().position(|&most| size <= most) {
                 self.classes[class] += 1;
             }
+            let made = game.result as usize;
+            let made = if usable.score > 0 { made } else { 2 - made };
             if size >= 100 {
-                let made = game.result as usize;
-                self.ahead[if usable.score > 0 { made } else { 2 - made }] += 1;
+                self.ahead[made] += 1;
+            }
+            self.by_score.resize(STEPS, [0; 3]);
+            if let Some(step) = self.by_score.get_mut((size / STEP) as usize) {
+                step[made] += 1;
             }
         }
         Ok(())
@@ -174,6 +207,9 @@ impl fmt::Display for Stats {
             f,
             "a pawn up    won {won:.1}%, drawn {drawn:.1}%, lost {lost:.1}%"
         )?;
+        if let Some(scale) = self.score_scale() {
+            writeln!(f, "score scale  {scale} fits the results best")?;
+        }
         if self.tails > 0 {
             writeln!(f, "cut tails    {} bytes, left out", self.tails)?;
         }
@@ -196,6 +232,23 @@ mod tests {
         stats.add(&game, &mut HashSet::new()).expect("legal moves");
         assert_eq!(stats.ahead, [1, 0, 2]);
         assert_eq!((stats.results, stats.judged), ([0, 0, 1], 4));
+    }
+
+    #[test]
+    fn the_fitted_scale_is_the_one_that_made_the_results() {
+        let by_score = (0..STEPS).map(|step| {
+            let score = (step as f64 + 0.5) * f64::from(STEP);
+            let won = (1000.0 / (1.0 + (-score / 325.0).exp())).round() as u64;
+            [1000 - won, 0, won]
+        });
+        let stats = Stats {
+            usable: 1,
+            by_score: by_score.collect(),
+            ..Stats::default()
+        };
+        let scale = stats.score_scale().expect("games");
+        assert!((323..=327).contains(&scale), "{scale}");
+        assert_eq!(Stats::default().score_scale(), None);
     }
 
     #[test]

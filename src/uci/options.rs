@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::engine::{Evaluator, Tablebases};
+use crate::engine::{Evaluator, SearchParams, TUNABLES, Tablebases, Tunable};
 use crate::rules::UciStyle;
 use crate::tablebase::Syzygy;
 
@@ -82,6 +82,7 @@ pub(super) struct Options {
     pub(super) lines: usize,
     pub(super) style: UciStyle,
     pub(super) evaluator: Evaluator,
+    pub(super) params: SearchParams,
     syzygy: Option<Arc<Syzygy>>,
     probe_depth: u32,
     probe_limit: usize,
@@ -99,7 +100,7 @@ pub(super) enum Effect {
 }
 
 impl Options {
-    pub(super) const fn new(evaluator: Evaluator) -> Options {
+    pub(super) fn new(evaluator: Evaluator) -> Options {
         Options {
             hash_mb: HASH.default as usize,
             threads: THREADS.default as usize,
@@ -107,6 +108,7 @@ impl Options {
             lines: LINES.default as usize,
             style: UciStyle::Standard,
             evaluator,
+            params: SearchParams::default(),
             syzygy: None,
             probe_depth: PROBE_DEPTH.default as u32,
             probe_limit: PROBE_LIMIT.default as usize,
@@ -144,7 +146,21 @@ impl Options {
         )?;
         writeln!(output, "option name Ponder type check default false")?;
         writeln!(output, "option name UCI_Chess960 type check default false")?;
-        writeln!(output, "option name Clear Hash type button")
+        writeln!(output, "option name Clear Hash type button")?;
+        for tunable in TUNABLES {
+            let Tunable {
+                name,
+                default,
+                least,
+                most,
+                ..
+            } = tunable;
+            writeln!(
+                output,
+                "option name {name} type spin default {default} min {least} max {most}"
+            )?;
+        }
+        Ok(())
     }
 
     /// Sets an option; an error says why it cannot, and changes nothing.
@@ -195,7 +211,12 @@ impl Options {
             }
             "uci_variant" if value == "atomic" => {}
             "uci_variant" => return Err(format!("the only variant is atomic, not {value:?}")),
-            _ => return Err(format!("no option {name:?}")),
+            _ => {
+                return match self.params.set(name, value) {
+                    Some(set) => set.map(|()| Effect::NewEngine),
+                    None => Err(format!("no option {name:?}")),
+                };
+            }
         }
         Ok(Effect::None)
     }

@@ -237,6 +237,7 @@ fn engine(options: &Options) -> Engine {
         hash_mb: options.hash_mb,
         threads: options.threads,
         evaluator: options.evaluator.clone(),
+        params: options.params.clone(),
         tables: options.tables(),
     })
     .lease()

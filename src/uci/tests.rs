@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::run;
 use crate::engine::Evaluator;
-use crate::engine::nnue::{Layout, Network, SCALE, Shape};
+use crate::engine::nnue::{BucketBy, Layout, Network, SCALE, Shape};
 
 const GUARD: Duration = Duration::from_secs(20);
 /// With one thread and with several.
@@ -123,6 +123,7 @@ fn an_evaluation_can_be_selected_and_a_bad_choice_keeps_the_old_one() {
         layout: Layout::Plain,
         hidden: 32,
         buckets: 1,
+        bucket_by: BucketBy::Pieces,
         scale: SCALE,
     };
     let net = Network::noise(shape, 1).unwrap();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use megaton::engine::nnue::{Layout, Network, SCALE, Shape, Simd};
+use megaton::engine::nnue::{BucketBy, Layout, Network, SCALE, Shape, Simd};
 use megaton::engine::{EngineOptions, Evaluator, Limits, Pool, bench};
 use megaton::rules::{Game, RepetitionRule};
 
@@ -12,6 +12,7 @@ fn net(layout: Layout, hidden: usize) -> Evaluator {
         layout,
         hidden,
         buckets: 4,
+        bucket_by: BucketBy::Pieces,
         scale: SCALE,
     };
     let net = Network::noise(shape, 3).expect("a shape that there is");

@@ -51,6 +51,10 @@ struct Shuffle {
     /// First ply of a game to use, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     from_ply: usize,
+    /// Weight of each later score of the game against the one before it in the label of a position,
+    /// from 0 (its own score only) to below 1
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.8, value_parser = look_ahead)]
+    look_ahead: f64,
     /// Percentage of games set aside for validation
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(0..=50))]
     validation: u64,
@@ -60,6 +64,13 @@ struct Shuffle {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+}
+
+fn look_ahead(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok();
+    factor
+        .filter(|factor| (0.0..1.0).contains(factor))
+        .ok_or_else(|| "a factor from 0 to below 1 is needed".to_owned())
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
@@ -86,6 +97,7 @@ fn make_samples(args: &Shuffle) -> Result<String, ShardError> {
         filter: Filter {
             most: args.most,
             from_ply: args.from_ply,
+            look_ahead: args.look_ahead,
         },
         validation: args.validation,
         keep_duplicates: args.keep_duplicates,

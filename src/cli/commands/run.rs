@@ -138,6 +138,7 @@ pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
         threads: config.engine.cores(),
         evaluator: evaluator(&config.engine)?,
         tables: tables(&config.engine)?.map(|tables| Tablebases::new(tables)),
+        ..EngineOptions::default()
     };
     Ok(Pool::in_background(&options))
 }

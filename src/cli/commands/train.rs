@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
-use megaton::engine::nnue::Layout;
+use megaton::engine::nnue::{BucketBy, Layout};
 use megaton::training::trainer::{
     Dataset, EpochSummary, Fidelity, Hyperparameters, Source, TrainError, TrainEvent, Trainer,
     checkpoint_path, curve_path, drawn,
@@ -23,6 +23,15 @@ const LAYOUTS: &[Choice<Layout>] = &[
         "kings",
         "Four buckets: corner of the back rank, its middle, off it, beside the enemy king",
         Layout::Kings,
+    ),
+];
+
+const BUCKETS_BY: &[Choice<BucketBy>] = &[
+    ("pieces", "The number of pieces", BucketBy::Pieces),
+    (
+        "non-pawns",
+        "The number of pieces that are not pawns",
+        BucketBy::NonPawns,
     ),
 ];
 
@@ -52,6 +61,9 @@ pub(crate) struct Args {
     /// Output buckets, by number of pieces: 1 to 32
     #[arg(long, value_name = "N", default_value_t = 8)]
     buckets: usize,
+    /// What chooses the output bucket
+    #[arg(long, value_name = "PIECES", default_value = "pieces", value_parser = one_of(BUCKETS_BY))]
+    buckets_by: BucketBy,
     /// Input buckets by the position of the own king
     #[arg(long, value_name = "LAYOUT", default_value = "plain", value_parser = one_of(LAYOUTS))]
     layout: Layout,
@@ -136,6 +148,7 @@ fn parameters(args: &Args) -> Hyperparameters {
         layout: args.layout.number(),
         hidden: args.hidden,
         buckets: args.buckets,
+        bucket_by: args.buckets_by.number(),
         scale: args.scale,
         score_scale: args.score_scale.unwrap_or(args.scale as f32),
         lambda: args.lambda,

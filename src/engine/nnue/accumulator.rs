@@ -12,7 +12,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 use super::Network;
-use super::features::{INPUTS, View, output_bucket};
+use super::features::{INPUTS, View};
 use super::lines::{FeatureDelta, Line};
 use crate::rules::{Bitboard, Color, Position, Role, Square};
 
@@ -161,8 +161,8 @@ impl Accumulators {
             Color::White => [white, black],
             Color::Black => [black, white],
         };
-        let buckets = self.network.shape.buckets;
-        let bucket = output_bucket(position.occupied().count(), buckets);
+        let shape = self.network.shape;
+        let bucket = shape.bucket_by.bucket_of(position, shape.buckets);
         let sum = self
             .network
             .kernels()

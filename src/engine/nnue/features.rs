@@ -146,10 +146,45 @@ pub(super) const fn number(color: Color, role: Role, square: Square) -> u16 {
     (color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
 }
 
-/// The output bucket, of `buckets`, for this many pieces.
-#[inline]
-pub const fn output_bucket(men: usize, buckets: usize) -> usize {
-    men.saturating_sub(1) * buckets / 32
+/// What chooses the output bucket of a position. The numbers are those of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BucketBy {
+    /// All pieces, up to 32.
+    Pieces = 0,
+    /// The pieces that are not pawns, up to 16: pawns survive the explosions beside them.
+    NonPawns = 1,
+}
+
+impl BucketBy {
+    pub const ALL: [BucketBy; 2] = [BucketBy::Pieces, BucketBy::NonPawns];
+
+    /// The choice with a number of the file format.
+    pub fn from_number(number: u32) -> Option<BucketBy> {
+        BucketBy::ALL.into_iter().find(|by| by.number() == number)
+    }
+
+    /// Its number in a file.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The output bucket, of `buckets`, for this many pieces, of which so many are pawns. A board may
+    /// hold more officers than at the start; the last bucket takes them.
+    #[inline]
+    pub fn bucket(self, pieces: usize, pawns: usize, buckets: usize) -> usize {
+        match self {
+            BucketBy::Pieces => pieces.saturating_sub(1) * buckets / 32,
+            BucketBy::NonPawns => {
+                ((pieces - pawns).saturating_sub(2) * buckets / 15).min(buckets - 1)
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn bucket_of(self, position: &Position, buckets: usize) -> usize {
+        let pawns = position.by_role(Role::Pawn).count();
+        self.bucket(position.occupied().count(), pawns, buckets)
+    }
 }
 
 #[cfg(test)]
@@ -234,8 +269,17 @@ mod tests {
 
     #[test]
     fn the_output_bucket_depends_on_the_number_of_pieces() {
-        let chosen = |men| output_bucket(men, 8);
-        assert_eq!([2, 4, 5, 16, 17, 32].map(chosen), [0, 0, 1, 3, 4, 7]);
-        assert_eq!(output_bucket(32, 1), 0);
+        let chosen = |pieces| BucketBy::Pieces.bucket(pieces, 9, 8);
+        assert_eq!([9, 16, 17, 32].map(chosen), [2, 3, 4, 7]);
+        let chosen = |officers: usize| BucketBy::NonPawns.bucket(officers + 5, 5, 8);
+        assert_eq!(
+            [2, 3, 4, 9, 10, 15, 16, 20].map(chosen),
+            [0, 0, 1, 3, 4, 6, 7, 7]
+        );
+        for by in BucketBy::ALL {
+            assert_eq!(by.bucket(32, 16, 1), 0);
+            assert_eq!(by.bucket_of(&Position::start(), 8), 7);
+            assert_eq!(BucketBy::from_number(by.number()), Some(by));
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Evaluation from scratch: slow and simple, the reference for the faster paths.
 
 use super::Network;
-use super::features::output_bucket;
 use super::lines::numbers;
 use super::network::QA;
 use crate::rules::{Color, Position};
@@ -13,7 +12,7 @@ impl Network {
     pub fn evaluate(&self, position: &Position) -> Option<i32> {
         let side = position.turn();
         let hidden = [self.hidden(position, side)?, self.hidden(position, !side)?];
-        let bucket = output_bucket(position.occupied().count(), self.shape.buckets);
+        let bucket = self.shape.bucket_by.bucket_of(position, self.shape.buckets);
         let sum = hidden
             .iter()
             .zip(self.output(bucket))

@@ -1,7 +1,7 @@
 //! A net: its file format and parameters.
 //!
 //! Little endian. Header of 64 bytes: magic and version, layout, hidden units, output buckets, QA,
-//! QB, scale, hash of the body, zeroes. Body: feature weights i16 [inputs][hidden], feature biases
+//! QB, scale, hash of the body, what chooses the output bucket, zeroes. Body: feature weights i16 [inputs][hidden], feature biases
 //! i16 [hidden], output weights i16 [buckets][2 * hidden] (the side to move first), output biases
 //! i32 [buckets]. A net is checked once, when it is created: no later computation can overflow.
 
@@ -11,7 +11,7 @@ use std::hash::Hasher as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::features::{INPUTS, Layout};
+use super::features::{BucketBy, INPUTS, Layout};
 use super::lines::{LINE, Line, cut, numbers};
 use super::simd::{Kernels, Simd};
 
@@ -50,6 +50,7 @@ pub struct Shape {
     pub hidden: usize,
     /// Output buckets, up to [`MOST_BUCKETS`].
     pub buckets: usize,
+    pub bucket_by: BucketBy,
     /// What an output of 1 is in centipawns.
     pub scale: u32,
 }
@@ -137,6 +138,9 @@ pub enum NetError {
     /// The length differs from that in the header.
     #[error("a net of this shape has {expected} bytes, not {found}: cut off or added to")]
     Length { expected: usize, found: usize },
+    /// An unknown choice of output buckets.
+    #[error("unknown choice of output buckets {0}")]
+    BucketBy(u32),
     /// An unknown layout.
     #[error("unknown input layout {0}")]
     Layout(u32),
@@ -263,6 +267,7 @@ impl Network {
             layout,
             hidden,
             buckets,
+            bucket_by,
             scale,
         } = self.shape;
         let mut bytes = Vec::with_capacity(HEADER + self.shape.body());
@@ -276,6 +281,7 @@ impl Network {
         }
         bytes.extend_from_slice(&scale.to_le_bytes());
         bytes.extend_from_slice(&self.hash.to_le_bytes());
+        bytes.extend_from_slice(&bucket_by.number().to_le_bytes());
         bytes.resize(HEADER, 0);
         bytes.extend_from_slice(&body(&self.parts()));
         bytes
@@ -401,10 +407,12 @@ fn read_header(bytes: &[u8]) -> Result<(Shape, u64), NetError> {
         return Err(NetError::Units(units.0, units.1));
     }
     let layout = number(8, 4) as u32;
+    let bucket_by = number(36, 4) as u32;
     let shape = Shape {
         layout: Layout::from_number(layout).ok_or(NetError::Layout(layout))?,
         hidden: number(12, 4) as usize,
         buckets: number(16, 4) as usize,
+        bucket_by: BucketBy::from_number(bucket_by).ok_or(NetError::BucketBy(bucket_by))?,
         scale: number(24, 4) as u32,
     };
     Ok((shape.check()?, number(28, 8)))

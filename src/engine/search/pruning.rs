@@ -11,6 +11,7 @@ use crate::engine::movepick::{MovePicker, Picked};
 use crate::engine::params;
 use crate::engine::score::{MATE_BOUND, MAX_PLY, Value, is_decisive};
 use crate::engine::see;
+use crate::engine::tunables;
 use crate::rules::Role;
 
 impl Node<'_> {
@@ -26,10 +27,10 @@ impl Node<'_> {
         let depth = self.depth - params::RFP_IMPROVING * i32::from(self.is_improving);
         let holds = self.kind != NodeKind::Pv
             && self.is_calm()
-            && self.depth <= params::RFP_DEPTH
+            && self.depth <= tunables::rfp_depth()
             && !is_decisive(self.beta)
             && !is_decisive(self.eval)
-            && self.eval - params::RFP_MARGIN * depth >= self.beta;
+            && self.eval - tunables::rfp_margin() * depth >= self.beta;
         holds.then(|| i32::midpoint(self.eval, self.beta))
     }
 
@@ -38,7 +39,7 @@ impl Node<'_> {
     pub(super) fn internal_reduction(&self) -> i32 {
         let reduces = self.table_move.is_none()
             && self.kind != NodeKind::All
-            && self.depth >= params::IIR_DEPTH;
+            && self.depth >= tunables::iir_depth();
         i32::from(reduces)
     }
 
@@ -71,27 +72,27 @@ impl Node<'_> {
     #[inline]
     fn is_late(&self, count: usize) -> bool {
         let squared = (self.depth * self.depth) as usize;
-        let most = (params::LMP_BASE as usize + squared) / (2 - usize::from(self.is_improving));
-        self.depth <= params::LMP_DEPTH && self.is_calm() && count > most
+        let most = (tunables::lmp_base() as usize + squared) / (2 - usize::from(self.is_improving));
+        self.depth <= tunables::lmp_depth() && self.is_calm() && count > most
     }
 
     #[inline]
     fn has_bad_history(&self, picked: &Picked) -> bool {
         self.kind != NodeKind::Pv
-            && self.depth <= params::HISTORY_PRUNE_DEPTH
-            && picked.worth < params::HISTORY_PRUNE_MARGIN * self.depth
+            && self.depth <= tunables::history_prune_depth()
+            && picked.worth < tunables::history_prune_margin() * self.depth
     }
 
     #[inline]
     fn loses_by_capture(&self, picked: &Picked) -> bool {
-        self.depth <= params::SEE_PRUNE_DEPTH
-            && picked.worth < -params::SEE_CAPTURE_MARGIN * self.depth
+        self.depth <= tunables::see_prune_depth()
+            && picked.worth < -tunables::see_capture_margin() * self.depth
     }
 
     #[inline]
     fn loses_by_step(&self, picked: &Picked) -> bool {
-        self.depth <= params::SEE_PRUNE_DEPTH
-            && see::quiet(self.position, picked.mv) < -params::SEE_QUIET_MARGIN * self.depth
+        self.depth <= tunables::see_prune_depth()
+            && see::quiet(self.position, picked.mv) < -tunables::see_quiet_margin() * self.depth
     }
 
     /// The depth of a late move's first search.
@@ -102,19 +103,19 @@ impl Node<'_> {
         depth: i32,
         gives_check: bool,
     ) -> i32 {
-        if self.depth < params::LMR_DEPTH || count <= params::LMR_MOVES {
+        if self.depth < params::LMR_DEPTH || count <= tunables::lmr_moves() as usize {
             return depth;
         }
         let mut reduction = lmr::base(picked.class, self.depth, count);
-        reduction += params::LMR_CUT_NODE * i32::from(self.kind == NodeKind::Cut);
-        reduction -= params::LMR_PV * i32::from(self.kind == NodeKind::Pv);
-        reduction += params::LMR_NOT_IMPROVING * i32::from(!self.is_improving);
-        reduction -= params::LMR_CHECK * i32::from(gives_check);
-        reduction -= params::LMR_PRESSED * i32::from(self.in_check || self.is_threatened);
-        reduction -= params::LMR_CREATES_THREAT * i32::from(picked.threatens);
-        reduction -= params::LMR_KILLER * i32::from(picked.is_killer);
+        reduction += tunables::lmr_cut_node() * i32::from(self.kind == NodeKind::Cut);
+        reduction -= tunables::lmr_pv() * i32::from(self.kind == NodeKind::Pv);
+        reduction += tunables::lmr_not_improving() * i32::from(!self.is_improving);
+        reduction -= tunables::lmr_check() * i32::from(gives_check);
+        reduction -= tunables::lmr_pressed() * i32::from(self.in_check || self.is_threatened);
+        reduction -= tunables::lmr_creates_threat() * i32::from(picked.threatens);
+        reduction -= tunables::lmr_killer() * i32::from(picked.is_killer);
         if picked.class == MoveClass::Quiet {
-            reduction -= picked.worth * lmr::PLY / params::LMR_HISTORY_DIVISOR;
+            reduction -= picked.worth * lmr::PLY / tunables::lmr_history_divisor();
         }
         (depth - reduction / lmr::PLY).clamp(1.min(depth), depth)
     }
@@ -137,10 +138,10 @@ impl Searcher {
         if !may_pass {
             return None;
         }
-        let lead = (node.eval - node.beta) / params::NULL_EVAL_DIVISOR;
-        let reduction = params::NULL_BASE
-            + node.depth / params::NULL_DEPTH_DIVISOR
-            + lead.min(params::NULL_EVAL_MOST);
+        let lead = (node.eval - node.beta) / tunables::null_eval_divisor();
+        let reduction = tunables::null_base()
+            + node.depth / tunables::null_depth_divisor()
+            + lead.min(tunables::null_eval_most());
         let depth = node.depth - reduction;
         let window = (-node.beta, 1 - node.beta);
         let child = position.pass();
@@ -151,7 +152,7 @@ impl Searcher {
             return None;
         }
         let value = if is_decisive(value) { node.beta } else { value };
-        if node.depth < params::NULL_VERIFY_DEPTH {
+        if node.depth < tunables::null_verify_depth() {
             return Some(value);
         }
         self.verify_null(node, depth).then_some(value)

@@ -10,6 +10,7 @@ use crate::engine::movepick::{MovePicker, PickMode};
 use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, MAX_PLY, NO_VALUE, Value, mated_in};
 use crate::engine::tt::{Bound, Entry, value_to_store};
+use crate::engine::tunables;
 use crate::rules::{Move, Position};
 
 impl Searcher {
@@ -71,10 +72,10 @@ impl Searcher {
         let (mut count, mut best_move) = (0, None);
         while let Some(picked) = picker.next(position, &self.histories, &context) {
             if !in_check {
-                if picked.worth < -params::QS_SEE_MARGIN || count >= params::QS_CAPTURES {
+                if picked.worth < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
                     break;
                 }
-                let hoped = eval + picked.worth + params::QS_MARGIN;
+                let hoped = eval + picked.worth + tunables::qs_margin();
                 if hoped <= alpha {
                     best = best.max(hoped);
                     continue;

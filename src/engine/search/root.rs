@@ -27,6 +27,7 @@ use crate::engine::search_result::{
 };
 use crate::engine::see;
 use crate::engine::time::{Progress, soft_factor};
+use crate::engine::tunables;
 use crate::rules::{Move, Position};
 
 /// How long a search with nothing left to do sleeps before it checks again. A stop and a ponder hit
@@ -373,8 +374,8 @@ impl Root<'_> {
     fn aspire(&mut self, depth: i32, line: usize) {
         let last = self.moves[line].value;
         let (mut alpha, mut beta) = (-INFINITE, INFINITE);
-        let mut delta =
-            params::ASPIRATION_DELTA + last.abs().min(MATE) * params::ASPIRATION_SCORE_SHARE / 256;
+        let mut delta = tunables::aspiration_delta()
+            + last.abs().min(MATE) * params::ASPIRATION_SCORE_SHARE / 256;
         if depth >= params::ASPIRATION_DEPTH && last.abs() < MATE_BOUND {
             (alpha, beta) = (last - delta, last + delta);
         }
@@ -399,7 +400,7 @@ impl Root<'_> {
             } else {
                 return;
             };
-            delta = delta * params::ASPIRATION_GROWTH / 100;
+            delta = delta * tunables::aspiration_growth() / 100;
             if delta > params::ASPIRATION_MOST || is_decisive(value) {
                 (alpha, beta) = (-INFINITE, INFINITE);
             }

@@ -22,6 +22,7 @@ use crate::engine::search_result::{ReportSink, StopReason};
 use crate::engine::see;
 use crate::engine::tablebase::Tablebases;
 use crate::engine::tt::TranspositionTable;
+use crate::engine::tunables::SearchParams;
 use crate::rules::{Bitboard, Game, Move, Position};
 
 /// Frames before the root, so that "two plies before" always exists.
@@ -92,6 +93,7 @@ pub(in crate::engine) struct Searcher {
     pub(super) frames: Vec<Frame>,
     pub(super) keys: Vec<u64>,
     pub(super) control: Control,
+    params: SearchParams,
     /// Helper threads to ask.
     pub(super) helpers: Option<Arc<HelperThreads<Searcher>>>,
     pub(super) role: ThreadRole,
@@ -122,6 +124,7 @@ impl Searcher {
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),
             control: Control::idle(),
+            params: SearchParams::default(),
             helpers: None,
             role: ThreadRole::Answering,
             nodes: 0,
@@ -139,6 +142,12 @@ impl Searcher {
         helpers: Option<Arc<HelperThreads<Searcher>>>,
     ) -> Searcher {
         self.helpers = helpers;
+        self
+    }
+
+    /// A searcher with these parameters.
+    pub(in crate::engine) fn with_params(mut self, params: &SearchParams) -> Searcher {
+        self.params = params.clone();
         self
     }
 
@@ -161,6 +170,7 @@ impl Searcher {
         limits: &Limits,
         search_shared: Arc<SearchShared>,
     ) {
+        self.params.install();
         self.nodes = 0;
         self.seldepth = 0;
         self.null_from = 0;

@@ -150,6 +150,7 @@ fn update(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::nnue::BucketBy;
 
     fn step_of(rule: ParamRule, model: f32, gradient: f32, rate: f32) -> f32 {
         let (mut lane, mut mean, mut square) =
@@ -184,6 +185,7 @@ mod tests {
             layout: Layout::Kings,
             hidden: 32,
             buckets: 1,
+            bucket_by: BucketBy::Pieces,
             scale: 400,
         };
         let mut model = Params::random(shape, 1);

@@ -127,6 +127,7 @@ impl Checkpoint {
             layout: wanted.layout,
             hidden: wanted.hidden,
             buckets: wanted.buckets,
+            bucket_by: wanted.bucket_by,
             scale: wanted.scale,
             ..self.head.hyperparameters.clone()
         };

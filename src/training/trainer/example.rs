@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::super::Sample;
-use crate::engine::nnue::{Shape, output_bucket};
+use crate::engine::nnue::Shape;
 use crate::rules::{Color, Role};
 
 /// The target of outputs.
@@ -63,8 +63,9 @@ impl Example {
                 views[1].push(others.feature(color, man.role, man.square));
             }
         }
+        let pawns = sample.men().filter(|man| man.role == Role::Pawn).count();
         Example {
-            bucket: output_bucket(views[0].len(), shape.buckets),
+            bucket: shape.bucket_by.bucket(views[0].len(), pawns, shape.buckets),
             views,
             target: target.of(sample),
         }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::error::TrainError;
-use crate::engine::nnue::{Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Shape};
+use crate::engine::nnue::{BucketBy, Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Shape};
 
 /// The hyperparameters. The same values on the same data with the same number of threads give the same
 /// net.
@@ -16,6 +16,9 @@ pub struct Hyperparameters {
     /// The hidden units per perspective.
     pub hidden: usize,
     pub buckets: usize,
+    /// What chooses the output bucket: the number of a [`BucketBy`].
+    #[serde(default)]
+    pub bucket_by: u32,
     /// The centipawns of an output of 1.
     pub scale: u32,
     /// The score in centipawns that the data's scores are divided by before they become an expected
@@ -39,6 +42,7 @@ impl Default for Hyperparameters {
             layout: Layout::Plain.number(),
             hidden: 64,
             buckets: 8,
+            bucket_by: BucketBy::Pieces.number(),
             scale: SCALE,
             score_scale: SCALE as f32,
             lambda: 0.75,
@@ -58,6 +62,8 @@ impl Hyperparameters {
             layout: Layout::from_number(self.layout).ok_or(refused("layout", "unknown"))?,
             hidden: self.hidden,
             buckets: self.buckets,
+            bucket_by: BucketBy::from_number(self.bucket_by)
+                .ok_or(refused("buckets-by", "unknown"))?,
             scale: self.scale,
         })
     }
@@ -92,6 +98,13 @@ impl Hyperparameters {
                     "buckets",
                     self.buckets.to_string(),
                     other.buckets.to_string(),
+                )
+            })
+            .or_else(|| {
+                row(
+                    "buckets-by",
+                    self.bucket_by.to_string(),
+                    other.bucket_by.to_string(),
                 )
             })
             .or_else(|| row("scale", self.scale.to_string(), other.scale.to_string()))

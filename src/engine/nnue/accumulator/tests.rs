@@ -1,7 +1,7 @@
 //! Incremental accumulators equal those from scratch.
 
 use super::*;
-use crate::engine::nnue::{Layout, SCALE, Shape, Simd};
+use crate::engine::nnue::{BucketBy, Layout, SCALE, Shape, Simd};
 use crate::rules::{Game, Move};
 
 fn net(layout: Layout, hidden: usize, simd: Simd) -> Arc<Network> {
@@ -9,6 +9,7 @@ fn net(layout: Layout, hidden: usize, simd: Simd) -> Arc<Network> {
         layout,
         hidden,
         buckets: 8,
+        bucket_by: BucketBy::Pieces,
         scale: SCALE,
     };
     Arc::new(Network::noise(shape, 11).unwrap().with_simd(simd))

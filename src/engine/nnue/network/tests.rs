@@ -6,6 +6,7 @@ const SHAPE: Shape = Shape {
     layout: Layout::Plain,
     hidden: 32,
     buckets: 4,
+    bucket_by: BucketBy::Pieces,
     scale: SCALE,
 };
 

@@ -5,6 +5,7 @@ use super::super::example::Target;
 use super::super::params::{RULES, floats, floats_mut};
 use super::super::synthetic::{positions, sample};
 use super::*;
+use crate::engine::nnue::BucketBy;
 use crate::engine::nnue::Layout;
 use crate::rules::{Color, Position, king_attacks};
 
@@ -108,6 +109,7 @@ fn the_gradient_of_every_kind_of_number_is_that_of_the_loss() {
             layout,
             hidden: 32,
             buckets: 4,
+            bucket_by: BucketBy::Pieces,
             scale: 400,
         };
         let labelled = labelled(24);
@@ -160,6 +162,7 @@ fn each_view_and_each_output_bucket_gets_a_gradient_of_its_own() {
         layout: Layout::Plain,
         hidden: 32,
         buckets: 8,
+        bucket_by: BucketBy::Pieces,
         scale: 400,
     };
     let model = model(shape);

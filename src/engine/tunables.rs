@@ -1,0 +1,242 @@
+//! The parameters of the search that a `tune` build can set while it runs; constants otherwise.
+//!
+//! One list makes the functions that the search reads, the spins of UCI, the options of `self` in
+//! matches, and the vector of `megaton tune`. Values are in centipawns (cp) of an atomic pawn in the
+//! middlegame, plies, history units or 1/1024 ply, as their names and comments say. A parameter
+//! without an origin is an untuned start value: within the range of chess programs, adapted to
+//! atomic's short and sharp games.
+//!
+//! In a `tune` build each thread has its own values, installed at the beginning of a search, so two
+//! engines in one process play with different ones.
+
+/// A parameter and how far it may be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    pub name: &'static str,
+    pub default: i32,
+    pub least: i32,
+    pub most: i32,
+    /// A change that is worth a few Elo: the perturbation of a tuning.
+    pub step: i32,
+    /// The test that set the default.
+    pub origin: &'static str,
+}
+
+macro_rules! tunables {
+    ($($(#[doc = $doc:literal])+ $name:ident = $default:literal, $least:literal to $most:literal, step $step:literal, $origin:literal;)+) => {
+        /// All of them, in the order of the values of a [`SearchParams`].
+        #[cfg(feature = "tune")]
+        pub const TUNABLES: &[Tunable] = &[$(Tunable {
+            name: stringify!($name),
+            default: $default,
+            least: $least,
+            most: $most,
+            step: $step,
+            origin: $origin,
+        }),+];
+        /// Nothing can be set in this build.
+        #[cfg(not(feature = "tune"))]
+        pub const TUNABLES: &[Tunable] = &[];
+
+        const _: () = {
+            $(assert!($least <= $default && $default <= $most && $step > 0 && !$origin.is_empty());)+
+        };
+
+        #[cfg(feature = "tune")]
+        #[expect(non_camel_case_types, reason = "the names of the parameters")]
+        enum Slot { $($name),+ }
+
+        #[cfg(feature = "tune")]
+        thread_local! {
+            static VALUES: [std::cell::Cell<i32>; TUNABLES.len()] =
+                const { [$(std::cell::Cell::new($default)),+] };
+        }
+
+        $(
+            $(#[doc = $doc])+
+            #[cfg(feature = "tune")]
+            #[inline]
+            pub(super) fn $name() -> i32 {
+                VALUES.with(|values| values[Slot::$name as usize].get())
+            }
+
+            $(#[doc = $doc])+
+            #[cfg(not(feature = "tune"))]
+            #[inline]
+            pub(super) const fn $name() -> i32 {
+                $default
+            }
+        )+
+    };
+}
+
+tunables! {
+    /// Half of the window around the last score, in cp; atomic scores jump.
+    aspiration_delta = 28, 10 to 80, step 6, "untuned";
+    /// Factor on the window after it failed, in percent.
+    aspiration_growth = 150, 110 to 300, step 20, "untuned";
+    /// Maximum depth for reverse futility pruning, in plies.
+    rfp_depth = 7, 3 to 20, step 2, "untuned";
+    /// Its margin per ply, in cp: twice the value used in chess, as others found for atomic.
+    rfp_margin = 110, 40 to 250, step 14, "untuned";
+    /// Minimum reduction of a null move, in plies.
+    null_base = 3, 1 to 6, step 1, "untuned";
+    /// Plies of depth per further ply of reduction.
+    null_depth_divisor = 3, 2 to 8, step 1, "untuned";
+    /// Centipawns above beta per further ply of reduction.
+    null_eval_divisor = 200, 60 to 500, step 30, "untuned";
+    /// Maximum reduction for the evaluation.
+    null_eval_most = 3, 1 to 6, step 1, "untuned";
+    /// From this depth on a null move cutoff is verified by a search.
+    null_verify_depth = 12, 6 to 40, step 2, "untuned";
+    /// Minimum depth for internal iterative reduction without a hash move.
+    iir_depth = 5, 2 to 12, step 1, "untuned";
+    /// Maximum depth for late move pruning of quiet moves.
+    lmp_depth = 8, 3 to 20, step 2, "untuned";
+    /// Quiet moves that are always tried.
+    lmp_base = 5, 1 to 20, step 1, "untuned";
+    /// Maximum depth for pruning by blast exchange.
+    see_prune_depth = 8, 3 to 20, step 2, "untuned";
+    /// Allowed loss of a capture per ply, in cp.
+    see_capture_margin = 90, 20 to 250, step 12, "untuned";
+    /// Allowed loss of a quiet move per ply, in cp.
+    see_quiet_margin = 50, 10 to 150, step 8, "untuned";
+    /// Maximum depth for pruning quiet moves by history.
+    history_prune_depth = 4, 1 to 12, step 1, "untuned";
+    /// Moves below this history per ply are pruned.
+    history_prune_margin = -3000, -9000 to -500, step 400, "untuned";
+    /// Reduction of quiet moves before depth and move count, in 1/1024 ply.
+    lmr_quiet_base = 819, -512 to 2048, step 120, "untuned";
+    /// Divisor of ln(depth) * ln(move) for quiet moves, in 1/1024.
+    lmr_quiet_divisor = 2458, 1024 to 6144, step 220, "untuned";
+    /// Reduction of captures before depth and move count, in 1/1024 ply.
+    lmr_noisy_base = 205, -1024 to 2048, step 120, "untuned";
+    /// Divisor of ln(depth) * ln(move) for captures, in 1/1024.
+    lmr_noisy_divisor = 3482, 1024 to 8192, step 340, "untuned";
+    /// Moves searched without reduction.
+    lmr_moves = 2, 1 to 6, step 1, "untuned";
+    /// More at expected cut nodes, in 1/1024 ply, like all that follow.
+    lmr_cut_node = 1024, 0 to 4096, step 200, "untuned";
+    /// Less at nodes of the principal variation.
+    lmr_pv = 768, 0 to 3072, step 160, "untuned";
+    /// More where the evaluation is not improving.
+    lmr_not_improving = 600, 0 to 2048, step 140, "untuned";
+    /// Less for moves that give check.
+    lmr_check = 1024, 0 to 3072, step 180, "untuned";
+    /// Less for answers to a check or to a threatened explosion.
+    lmr_pressed = 1024, 0 to 3072, step 180, "untuned";
+    /// Less for moves that create an explosion threat.
+    lmr_creates_threat = 1024, 0 to 3072, step 180, "untuned";
+    /// Less for the killer.
+    lmr_killer = 1024, 0 to 3072, step 180, "untuned";
+    /// History that changes a reduction by one ply.
+    lmr_history_divisor = 9000, 3000 to 30000, step 1000, "untuned";
+    /// A capture in quiescence must raise the evaluation to within this margin of alpha, in cp.
+    qs_margin = 160, 30 to 500, step 20, "untuned";
+    /// Maximum captures tried at one node of quiescence when not in check.
+    qs_captures = 6, 2 to 30, step 1, "untuned";
+    /// History bonus per ply of depth.
+    bonus_slope = 180, 60 to 500, step 20, "untuned";
+    /// Taken off the history bonus.
+    bonus_offset = 80, -200 to 400, step 30, "untuned";
+    /// The greatest history bonus.
+    bonus_most = 1800, 600 to 4000, step 150, "untuned";
+    /// Units of the sum over all corrections per centipawn.
+    correction_divisor = 24, 8 to 80, step 3, "untuned";
+    /// A capture is good if its blast balance is at least this, in cp.
+    good_capture = -20, -150 to 100, step 15, "untuned";
+    /// Weight of a blast balance against capture history, history units per cp.
+    blast_weight = 16, 2 to 64, step 3, "untuned";
+    /// Ordering bonus of a quiet move that creates an explosion threat.
+    creates_threat_bonus = 6000, 0 to 20000, step 900, "untuned";
+    /// Ordering bonus of a quiet move that escapes a threatened blast.
+    escape_bonus = 2500, 0 to 12000, step 500, "untuned";
+    /// Ordering penalty of a move to a square where a pawn or piece can explode it.
+    exposed_penalty = 2500, 0 to 12000, step 500, "untuned";
+    /// Ordering bonus of a quiet check.
+    check_bonus = 5000, 0 to 20000, step 800, "untuned";
+}
+
+/// A value for each of the [`TUNABLES`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchParams(Vec<i32>);
+
+impl Default for SearchParams {
+    fn default() -> Self {
+        SearchParams(TUNABLES.iter().map(|tunable| tunable.default).collect())
+    }
+}
+
+impl SearchParams {
+    /// Sets a parameter by name; nothing if there is no such parameter.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no number within its bounds.
+    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+        let index = TUNABLES
+            .iter()
+            .position(|it| it.name.eq_ignore_ascii_case(name))?;
+        let Tunable { least, most, .. } = TUNABLES[index];
+        let value = match value.parse() {
+            Ok(number) if (least..=most).contains(&number) => number,
+            _ => {
+                return Some(Err(format!(
+                    "{name} takes a number from {least} to {most}, not {value:?}"
+                )));
+            }
+        };
+        self.0[index] = value;
+        Some(Ok(()))
+    }
+
+    /// The values, in the order of [`TUNABLES`].
+    pub fn values(&self) -> &[i32] {
+        &self.0
+    }
+
+    /// Makes them the values of this thread's searches.
+    #[inline]
+    pub(super) fn install(&self) {
+        #[cfg(feature = "tune")]
+        VALUES.with(|values| {
+            for (cell, value) in values.iter().zip(&self.0) {
+                cell.set(*value);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_tuning_has_nothing_to_set() {
+        let mut params = SearchParams::default();
+        let found = params.set("rfp_margin", "100").is_some();
+        assert_eq!(found, cfg!(feature = "tune"));
+    }
+
+    #[cfg(feature = "tune")]
+    #[test]
+    fn a_value_is_set_by_name_and_installed_for_its_thread() {
+        let mut params = SearchParams::default();
+        params.install();
+        assert_eq!(
+            rfp_margin(),
+            SearchParams::default().values()[Slot::rfp_margin as usize]
+        );
+        assert_eq!(params.set("RFP_margin", "99"), Some(Ok(())));
+        let refused = params.set("rfp_margin", "x").expect("known").unwrap_err();
+        assert!(
+            refused.contains("from") && refused.contains("\"x\""),
+            "{refused}"
+        );
+        params.install();
+        assert_eq!(rfp_margin(), 99);
+        let elsewhere = std::thread::spawn(rfp_margin).join().expect("no panic");
+        assert_ne!(elsewhere, 99);
+        SearchParams::default().install();
+    }
+}
