@@ -16,7 +16,15 @@ const LOCK_FILE: &str = "lock";
 /// Holds the folder until dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child process between fork and exec has a copy of the descriptor,
+        // and the lock lasts until the last copy is closed (flock(2)).
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Lock {
@@ -48,7 +56,7 @@ impl Lock {
         if let Err(error) = sign(&mut file) {
             tracing::warn!(%error, "cannot write our process number into the lock file");
         }
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 
@@ -93,6 +101,15 @@ mod tests {
         );
         drop(lock);
         Lock::take(&path).unwrap();
+    }
+
+    #[test]
+    fn a_dropped_lock_is_free_although_a_child_process_has_a_copy_of_its_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::take(folder.path()).unwrap();
+        let _inherited = lock.file.try_clone().unwrap();
+        drop(lock);
+        Lock::take(folder.path()).unwrap();
     }
 
     #[test]
