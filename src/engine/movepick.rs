@@ -10,7 +10,7 @@ use super::lmr::MoveClass;
 use super::score::Value;
 use super::see;
 use super::tunables;
-use crate::rules::{Bitboard, Move, MoveList, Position, Role, king_attacks, role_attacks};
+use crate::rules::{Move, MoveList, Position, QuietAttacks, Role, king_attacks};
 
 /// A move from the picker.
 #[derive(Clone, Copy, Debug)]
@@ -180,16 +180,27 @@ impl MovePicker {
     fn generate_quiet(&mut self, position: &Position, histories: &Histories, context: &Context) {
         let mut list = MoveList::new();
         position.quiet_moves(&mut list);
-        let targets = ThreatTargets::of(position);
         self.candidates.clear();
         self.next = 0;
+        let Some(attacks) = QuietAttacks::of(position) else {
+            return;
+        };
         for mv in list {
+            let Some(role) = position.role_at(mv.from()) else {
+                continue;
+            };
             if Some(mv) == self.table_move || Some(mv) == self.killer {
                 continue;
             }
             let worth = histories.quiet(position, context, mv);
-            let threatens = targets.threatens(position, mv);
-            let order = worth + tactical_bonus(position, context, mv, threatens);
+            let threatens = attacks.attacks_fuse(mv, role);
+            let mut order = worth + tactical_bonus(position, context, mv, role);
+            if threatens {
+                order += tunables::creates_threat_bonus();
+            }
+            if attacks.gives_check(mv, role) {
+                order += tunables::check_bonus();
+            }
             self.candidates.push(Candidate {
                 mv,
                 order,
@@ -249,7 +260,7 @@ fn picked_alone(position: &Position, histories: &Histories, context: &Context, m
         };
     }
     let worth = histories.quiet(position, context, mv);
-    let threatens = ThreatTargets::of(position).threatens(position, mv);
+    let threatens = position.attacks_fuse(mv);
     Picked {
         mv,
         class: MoveClass::Quiet,
@@ -259,42 +270,13 @@ fn picked_alone(position: &Position, histories: &Histories, context: &Context, m
     }
 }
 
-/// The pieces beside the enemy king whose capture would win.
-struct ThreatTargets(Bitboard);
-
-impl ThreatTargets {
-    fn of(position: &Position) -> ThreatTargets {
-        ThreatTargets(position.fuses(position.turn()))
-    }
-
-    /// Whether a quiet move newly attacks one of them.
-    #[inline]
-    fn threatens(&self, position: &Position, mv: Move) -> bool {
-        let (from, to, us) = (mv.from(), mv.to(), position.turn());
-        if self.0.is_empty() {
-            return false;
-        }
-        match position.role_at(from) {
-            None | Some(Role::King) => false,
-            Some(role) => {
-                let landed = mv.promotion().unwrap_or(role);
-                let occupied = position.occupied() - from;
-                role_attacks(landed, us, to, occupied).intersects(self.0)
-            }
-        }
-    }
-}
-
-/// Bonuses and penalties of a quiet move besides its history.
+/// Bonuses and penalties of a quiet move for the squares that the opponent attacks.
 #[inline]
-fn tactical_bonus(position: &Position, context: &Context, mv: Move, threatens: bool) -> i32 {
+fn tactical_bonus(position: &Position, context: &Context, mv: Move, role: Role) -> i32 {
     let (from, to) = (mv.from(), mv.to());
     let attacked = context.attacked;
     let mut bonus = 0;
-    if threatens {
-        bonus += tunables::creates_threat_bonus();
-    }
-    if position.role_at(from) != Some(Role::Pawn) && position.role_at(from) != Some(Role::King) {
+    if role != Role::Pawn && role != Role::King {
         bonus += tunables::escape_bonus() * i32::from(attacked.contains(from));
         bonus -= tunables::exposed_penalty() * i32::from(attacked.contains(to));
     }
@@ -306,9 +288,6 @@ fn tactical_bonus(position: &Position, context: &Context, mv: Move, threatens: b
     if attacked.contains(to) && is_beside_king(position.turn()) && !is_beside_king(!position.turn())
     {
         bonus -= tunables::exposed_penalty();
-    }
-    if position.gives_check(mv) {
-        bonus += tunables::check_bonus();
     }
     bonus
 }

@@ -127,6 +127,12 @@ impl Move {
         self.0 >> (KIND_SHIFT + 2) == 1
     }
 
+    /// Whether this is castling, an en-passant capture or a promotion.
+    #[inline]
+    pub const fn is_special(self) -> bool {
+        self.0 >> KIND_SHIFT != 0
+    }
+
     /// The wing, if this is castling.
     pub const fn castling_side(self) -> Option<CastlingSide> {
         if !self.is_castling() {

@@ -197,6 +197,13 @@ impl Position {
             | (king_attacks(square) & kings)
     }
 
+    /// The sliders of either side that would attack a square on an empty board.
+    #[inline]
+    pub(crate) fn sliders_aligned_with(&self, square: Square) -> Bitboard {
+        let [_, _, bishops, rooks, queens, _] = self.roles;
+        (rook_rays(square) & (rooks | queens)) | (bishop_rays(square) & (bishops | queens))
+    }
+
     /// The squares that the pawns of a side attack.
     #[inline]
     pub fn pawn_attacks_by(&self, color: Color) -> Bitboard {
@@ -292,13 +299,11 @@ impl Position {
         if king_attacks(king).contains(enemy_king) {
             return;
         }
-        let [pawns, knights, bishops, rooks, queens, _] = self.roles;
+        let [pawns, knights, ..] = self.roles;
         let (us, them, occupied) = (self.us(), self.them(), self.occupied());
         self.checkers =
             ((knight_attacks(king) & knights) | (pawn_attacks(self.turn, king) & pawns)) & them;
-        let sliders =
-            (rook_rays(king) & (rooks | queens)) | (bishop_rays(king) & (bishops | queens));
-        for slider in sliders & them {
+        for slider in self.sliders_aligned_with(king) & them {
             let way = between(king, slider);
             let blockers = way & occupied;
             self.danger |= way;

@@ -1,6 +1,6 @@
 //! Threatened explosions: which side can explode the enemy king with the next move.
 
-use super::{Bitboard, Color, Move, Position, Role, king_attacks};
+use super::{Bitboard, Color, Move, Position, Role, king_attacks, role_attacks};
 
 impl Position {
     /// Whether a move captures, en passant included.
@@ -51,6 +51,21 @@ impl Position {
     #[inline]
     pub fn is_threatened_with(&self, attacked: Bitboard) -> bool {
         self.fuses(!self.turn()).intersects(attacked)
+    }
+
+    /// Whether the piece that makes a quiet move attacks one of [`Position::fuses`] afterwards.
+    ///
+    /// The king captures nothing, and lines that the move opens for other pieces do not count.
+    pub fn attacks_fuse(&self, mv: Move) -> bool {
+        let fuses = self.fuses(self.turn());
+        match self.role_at(mv.from()) {
+            None | Some(Role::King) => false,
+            Some(role) => {
+                let landed = mv.promotion().unwrap_or(role);
+                let occupied = self.occupied() - mv.from();
+                role_attacks(landed, self.turn(), mv.to(), occupied).intersects(fuses)
+            }
+        }
     }
 
     fn reaches_fuse(&self, color: Color) -> bool {

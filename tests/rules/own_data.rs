@@ -13,6 +13,7 @@ use fastrand::Rng;
 use megaton::rules::{Draw, Game, Outcome, Position, RepetitionRule, Win};
 use serde::{Deserialize, Serialize};
 
+use crate::properties::quiet_attacks_agree;
 use crate::{differential, sampling};
 
 const SEED: u64 = 20_261_121;
@@ -116,6 +117,28 @@ fn our_games_replay() {
         assert_eq!(game_row(&row.moves), row);
     }
     assert_eq!(text.lines().count(), GAMES);
+}
+
+#[test]
+fn attacks_of_quiet_moves_agree_in_our_positions_and_games() {
+    let text = std::fs::read_to_string(path("positions.jsonl")).expect("the data is committed");
+    for line in text.lines() {
+        let row: PositionRow = serde_json::from_str(line).expect("a row");
+        let position = Position::from_fen(&row.fen).expect("a good FEN");
+        quiet_attacks_agree(&position);
+        for mv in position.legal_moves() {
+            quiet_attacks_agree(&position.play(mv));
+        }
+    }
+    let text = std::fs::read_to_string(path("games.jsonl")).expect("the data is committed");
+    for line in text.lines() {
+        let row: GameRow = serde_json::from_str(line).expect("a row");
+        let mut position = Position::default();
+        for uci in row.moves.split(' ') {
+            quiet_attacks_agree(&position);
+            position = position.play(position.parse_uci(uci).expect("a legal move"));
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What must hold of any position and any input.
 
 use fastrand::Rng;
-use megaton::rules::{Game, Move, MoveList, Position, Role, UciStyle};
+use megaton::rules::{Game, Move, MoveList, Position, QuietAttacks, Role, UciStyle};
 use proptest::prelude::*;
 
 use crate::sampling;
@@ -114,6 +114,11 @@ proptest! {
     }
 
     #[test]
+    fn attacks_of_quiet_moves_are_those_of_the_position_after_it(position in position()) {
+        quiet_attacks_agree(&position);
+    }
+
+    #[test]
     fn takebacks_restore_the_game(seed in any::<u64>(), back in 0..80usize) {
         let mut rng = Rng::with_seed(seed);
         let mut game = Game::new();
@@ -158,6 +163,37 @@ proptest! {
             let _ = position.parse_uci(&spoil(&mv.to_string()));
             let _ = position.parse_san(&spoil(&position.san(mv)));
         }
+    }
+}
+
+/// Compares what is said of the quiet moves with the positions they lead to.
+pub(crate) fn quiet_attacks_agree(position: &Position) {
+    let mut moves = MoveList::new();
+    position.quiet_moves(&mut moves);
+    let Some(attacks) = QuietAttacks::of(position) else {
+        assert!(moves.is_empty(), "{position}");
+        return;
+    };
+    let fuses = position.fuses(position.turn());
+    for mv in moves {
+        let child = position.play(mv);
+        let role = position.role_at(mv.from()).expect("a piece moves");
+        let attacks_fuse = role != Role::King
+            && fuses.into_iter().any(|fuse| {
+                let attackers = child.attackers_to(fuse, child.occupied());
+                attackers.contains(mv.to())
+            });
+        assert_eq!(
+            attacks.gives_check(mv, role),
+            child.in_check(),
+            "{position} {mv}"
+        );
+        assert_eq!(
+            attacks.attacks_fuse(mv, role),
+            attacks_fuse,
+            "{position} {mv}"
+        );
+        assert_eq!(position.attacks_fuse(mv), attacks_fuse, "{position} {mv}");
     }
 }
 
