@@ -1,8 +1,8 @@
 //! The transposition table: one for all games and threads, without locks.
 //!
-//! A cluster is 32 bytes: three entries of one 64-bit word each and a fourth word with their three
-//! 16-bit keys. Words are read and written with relaxed atomics, so a torn cluster can at worst
-//! yield an entry of another position: every move from here is validated before use. The memory
+//! A cluster is 32 bytes: three entries of one 64-bit word each and their three 16-bit keys. Words
+//! and keys are read and written apart, with relaxed atomics, so a torn cluster can at worst yield an
+//! entry of another position: every move from here is validated before use. The memory
 //! comes zeroed from the system and is touched only where something is stored.
 
 #[expect(unsafe_code, reason = "memory straight from the system")]
@@ -164,21 +164,16 @@ impl Word {
 
 impl Cluster {
     fn word(&self, slot: usize) -> Word {
-        Word(self.0[slot].load(Relaxed))
+        Word(self.words[slot].load(Relaxed))
     }
 
     fn key(&self, slot: usize) -> u16 {
-        (self.0[ENTRIES].load(Relaxed) >> (16 * slot)) as u16
+        self.keys[slot].load(Relaxed)
     }
 
     fn set(&self, slot: usize, key: u16, word: Word) {
-        let shift = 16 * slot;
-        let exchange = |keys: u64| Some(keys & !(0xffff << shift) | u64::from(key) << shift);
-        if self.key(slot) != key {
-            // Never fails: the closure always returns a value.
-            let _ = self.0[ENTRIES].fetch_update(Relaxed, Relaxed, exchange);
-        }
-        self.0[slot].store(word.0, Relaxed);
+        self.keys[slot].store(key, Relaxed);
+        self.words[slot].store(word.0, Relaxed);
     }
 }
 

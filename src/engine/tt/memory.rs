@@ -4,7 +4,7 @@
 //! Allocation and release take no time, whatever the size.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
@@ -18,9 +18,30 @@ const CLEARED_BY_SYSTEM: usize = 32 << 20;
 /// Entries of a cluster.
 pub(super) const ENTRIES: usize = 3;
 
-/// The words of the entries, and a last one with their keys.
+/// The words of the entries, and their keys in a last word of the same size.
 #[repr(C, align(32))]
-pub(super) struct Cluster(pub(super) [AtomicU64; ENTRIES + 1]);
+pub(super) struct Cluster {
+    pub(super) words: [AtomicU64; ENTRIES],
+    pub(super) keys: [AtomicU16; ENTRIES],
+}
+
+const _: () = assert!(size_of::<Cluster>() == 32);
+
+impl Cluster {
+    fn clear(&self) {
+        // Only what was written: a write to an untouched page would commit it.
+        for word in &self.words {
+            if word.load(Relaxed) != 0 {
+                word.store(0, Relaxed);
+            }
+        }
+        for key in &self.keys {
+            if key.load(Relaxed) != 0 {
+                key.store(0, Relaxed);
+            }
+        }
+    }
+}
 
 /// An array of clusters.
 pub(super) struct Memory {
@@ -88,11 +109,7 @@ impl Memory {
         if self.give_back() {
             return;
         }
-        for word in self.clusters().iter().flat_map(|cluster| &cluster.0) {
-            if word.load(Relaxed) != 0 {
-                word.store(0, Relaxed);
-            }
-        }
+        self.clusters().iter().for_each(Cluster::clear);
     }
 
     /// Returns the pages to the system, which zeroes them when touched again; false if it does not.
