@@ -12,22 +12,15 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 use super::Network;
-use super::features::{INPUTS, View};
+use super::features::{View, number};
 use super::lines::{FeatureDelta, Line};
-use crate::rules::{Bitboard, Color, Position, Role, Square};
+use crate::rules::{Bitboard, Color, Position, Role};
 
 /// Maximum pieces on a board.
 const MOST_MEN: usize = 32;
 /// One move nearly always changes at most this many pieces.
 const A_MOVE: usize = 5;
 const NONE: u8 = u8::MAX;
-
-/// The pieces for which an accumulator was computed.
-#[derive(Clone, Copy)]
-struct CachedBoard {
-    roles: [Bitboard; 6],
-    colors: [Bitboard; 2],
-}
 
 /// Pieces on one board only, or their inputs in a view.
 #[derive(Default)]
@@ -36,60 +29,35 @@ struct Difference {
     fewer: PieceList,
 }
 
-/// Pieces by their [`number`](super::features::number).
+/// Pieces by their [`number`].
 type PieceList = ArrayVec<u16, MOST_MEN>;
 
-impl CachedBoard {
-    const EMPTY: CachedBoard = CachedBoard {
-        roles: [Bitboard::EMPTY; 6],
-        colors: [Bitboard::EMPTY; 2],
-    };
+/// The squares on which two boards differ.
+#[inline]
+fn changed_squares(one: &Position, other: &Position) -> Bitboard {
+    let white = one.by_color(Color::White) ^ other.by_color(Color::White);
+    let roles = Role::ALL.map(|role| one.by_role(role) ^ other.by_role(role));
+    roles.into_iter().fold(white, |all, set| all | set)
+}
 
-    #[inline]
-    fn of(position: &Position) -> CachedBoard {
-        CachedBoard {
-            roles: Role::ALL.map(|role| position.by_role(role)),
-            colors: Color::ALL.map(|color| position.by_color(color)),
-        }
-    }
-
-    /// A lower bound of the number of pieces that differ.
-    #[inline]
-    fn distance(&self, other: &CachedBoard) -> usize {
-        let pairs = self.roles.iter().zip(other.roles);
-        pairs.map(|(&one, other)| (one ^ other).count()).sum()
-    }
-
-    /// The difference to another board, written in place: a copy would have to wait for what has
-    /// just been written.
-    #[inline]
-    fn difference(&self, from: &CachedBoard, difference: &mut Difference) {
-        let pairs = self.roles.iter().zip(from.roles);
-        let kinds = pairs.fold(Bitboard::EMPTY, |all, (&now, then)| all | (now ^ then));
-        let changed = kinds | (self.colors[0] ^ from.colors[0]);
-        self.men(changed, &mut difference.more);
-        from.men(changed, &mut difference.fewer);
-    }
-
-    /// The pieces on some squares, without unpredictable branches per kind of piece.
-    #[inline]
-    fn men(&self, squares: Bitboard, men: &mut PieceList) {
-        let [_, knights, bishops, rooks, queens, kings] = self.roles;
-        let bits = [knights | rooks | kings, bishops | rooks, queens | kings];
-        let bit = |set: Bitboard, square: Square| set.contains(square) as u16;
-        men.clear();
-        for square in squares & (self.colors[0] | self.colors[1]) {
-            let role = bit(bits[0], square) + 2 * bit(bits[1], square) + 4 * bit(bits[2], square);
-            let enemy = bit(self.colors[1], square) * INPUTS as u16 / 2;
-            men.push(enemy + role * 64 + square.index() as u16);
+/// The pieces of a board on some squares.
+#[inline]
+fn list(board: &Position, squares: Bitboard, pieces: &mut PieceList) {
+    pieces.clear();
+    for square in squares & board.occupied() {
+        if let Some(piece) = board.piece_at(square) {
+            pieces.push(number(piece.color, piece.role, square));
         }
     }
 }
 
 impl Difference {
+    /// The pieces of two boards on the squares on which they differ, written in place: a copy would
+    /// have to wait for what has just been written.
     #[inline]
-    fn is_none(&self) -> bool {
-        self.more.is_empty() && self.fewer.is_empty()
+    fn set(&mut self, board: &Position, from: &Position, changed: Bitboard) {
+        list(board, changed, &mut self.more);
+        list(from, changed, &mut self.fewer);
     }
 
     /// The same as inputs of a view.
@@ -109,7 +77,7 @@ impl Difference {
 /// What both sides' accumulators at a ply were computed for.
 #[derive(Clone, Copy)]
 struct PlyState {
-    board: CachedBoard,
+    board: Position,
     views: [u8; 2],
 }
 
@@ -120,7 +88,7 @@ pub struct Accumulators {
     /// For each ply White's accumulator, then Black's.
     units: Vec<Line>,
     /// For each side and view, the board of its last accumulator.
-    cache: Vec<CachedBoard>,
+    cache: Vec<Position>,
     cached: Vec<Line>,
 }
 
@@ -129,14 +97,14 @@ impl Accumulators {
     pub fn new(network: &Arc<Network>, plies: usize) -> Accumulators {
         let views = 2 * View::count(network.shape().layout);
         let place = PlyState {
-            board: CachedBoard::EMPTY,
+            board: Position::empty(),
             views: [NONE; 2],
         };
         Accumulators {
             network: Arc::clone(network),
             places: vec![place; plies],
             units: network.biases().repeat(2 * plies),
-            cache: vec![CachedBoard::EMPTY; views],
+            cache: vec![Position::empty(); views],
             cached: network.biases().repeat(views),
         }
     }
@@ -153,7 +121,7 @@ impl Accumulators {
         let layout = self.network.shape.layout;
         let white = layout.view_of(position, Color::White)?;
         let black = layout.view_of(position, Color::Black)?;
-        self.bring(&CachedBoard::of(position), [white, black], ply);
+        self.bring(position, [white, black], ply);
         let lines = self.network.lines();
         let units = &self.units[2 * lines * ply..][..2 * lines];
         let (white, black) = units.split_at(lines);
@@ -179,15 +147,15 @@ impl Accumulators {
     }
 
     /// Computes the accumulators at a ply for a board.
-    fn bring(&mut self, board: &CachedBoard, views: [View; 2], ply: usize) {
-        let source = self.source(board, ply);
+    fn bring(&mut self, board: &Position, views: [View; 2], ply: usize) {
+        let (source, changed) = self.source(board, ply);
         let mut difference = Difference::default();
-        board.difference(&self.places[source].board, &mut difference);
+        difference.set(board, &self.places[source].board, changed);
         for view in views {
             let number = view.index() as u8;
             if self.places[source].views[view.side().index()] != number {
                 self.refresh(board, view, ply);
-            } else if source != ply || !difference.is_none() {
+            } else if source != ply || changed.any() {
                 self.derive(source, ply, view, &difference);
             }
         }
@@ -197,16 +165,17 @@ impl Accumulators {
         };
     }
 
-    /// The ply with the closest board: nearly always the one before, else the nearest of its
-    /// neighbours.
+    /// The ply with the closest board, and the squares on which it differs: nearly always the one
+    /// before, else the nearest of its neighbours.
     #[inline]
-    fn source(&self, board: &CachedBoard, ply: usize) -> usize {
-        let distance = |&ply: &usize| self.places[ply].board.distance(board);
-        let parent = ply.saturating_sub(1);
-        if distance(&parent) <= A_MOVE {
+    fn source(&self, board: &Position, ply: usize) -> (usize, Bitboard) {
+        let changed = |ply: usize| (ply, changed_squares(board, &self.places[ply].board));
+        let parent = changed(ply.saturating_sub(1));
+        if parent.1.count() <= A_MOVE {
             return parent;
         }
-        let relatives = [parent, ply, ply.saturating_sub(2)];
+        let relatives = [parent, changed(ply), changed(ply.saturating_sub(2))];
+        let distance = |(_, changed): &(usize, Bitboard)| changed.count();
         relatives.into_iter().min_by_key(distance).unwrap_or(parent)
     }
 
@@ -237,11 +206,12 @@ impl Accumulators {
 
     /// One side's accumulator at a ply from the last one of its view.
     #[cold]
-    fn refresh(&mut self, board: &CachedBoard, view: View, ply: usize) {
+    fn refresh(&mut self, board: &Position, view: View, ply: usize) {
         let (lines, side) = (self.network.lines(), view.side().index());
         let slot = side * View::count(self.network.shape.layout) + view.index();
         let (mut difference, mut inputs) = (Difference::default(), Difference::default());
-        board.difference(&self.cache[slot], &mut difference);
+        let from = &self.cache[slot];
+        difference.set(board, from, changed_squares(board, from));
         difference.seen(view, &mut inputs);
         let cached = &mut self.cached[slot * lines..][..lines];
         let delta = self.network.delta(&inputs);

@@ -77,7 +77,7 @@ fn castling_promotion_en_passant_and_blasts_are_each_one_step() {
         let position = Position::from_fen(fen).unwrap();
         let child = position.play(position.parse_uci(uci).unwrap());
         let mut difference = Difference::default();
-        CachedBoard::of(&child).difference(&CachedBoard::of(&position), &mut difference);
+        difference.set(&child, &position, changed_squares(&child, &position));
         let counted = [difference.more.len(), difference.fewer.len()];
         assert_eq!(counted, expected, "{fen} {uci}");
         for network in nets() {
