@@ -27,9 +27,69 @@ pub(super) struct Picked {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     mv: Move,
-    order: i32,
     worth: Value,
     threatens: bool,
+}
+
+/// Most moves of a position.
+const MOST_MOVES: usize = 256;
+
+/// Moves still to be picked. The orders stand apart, so that the greatest is found without branches
+/// that depend on them.
+#[derive(Debug)]
+struct Candidates {
+    moves: ArrayVec<Candidate, MOST_MOVES>,
+    /// The order of each, and in the lowest byte how far it is from the end: of several with the
+    /// same order the first is the greatest.
+    keys: ArrayVec<i32, MOST_MOVES>,
+    /// How many were taken.
+    taken: usize,
+}
+
+impl Candidates {
+    #[inline]
+    fn new() -> Candidates {
+        Candidates {
+            moves: ArrayVec::new(),
+            keys: ArrayVec::new(),
+            taken: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.moves.clear();
+        self.keys.clear();
+        self.taken = 0;
+    }
+
+    /// Adds a move; of its order 24 bits count.
+    #[inline]
+    fn push(&mut self, candidate: Candidate, order: i32) {
+        debug_assert!(order.abs() < 1 << 23, "{order}");
+        self.keys
+            .push(key(order * MOST_MOVES as i32, self.moves.len()));
+        self.moves.push(candidate);
+    }
+
+    /// Takes the best one out; the first one that is left moves to its place.
+    #[inline]
+    fn take_best(&mut self) -> Option<Candidate> {
+        let first = self.taken;
+        let rest = self.keys.get(first..).filter(|rest| !rest.is_empty())?;
+        let best = rest.iter().fold(i32::MIN, |most, &key| most.max(key));
+        let place = MOST_MOVES - 1 - (best as usize % MOST_MOVES);
+        self.keys[place] = key(self.keys[first], place);
+        self.moves.swap(first, place);
+        self.taken += 1;
+        Some(self.moves[first])
+    }
+}
+
+/// An order with the place of its move in the lowest byte.
+#[inline]
+const fn key(order: i32, place: usize) -> i32 {
+    let last = MOST_MOVES as i32 - 1;
+    (order & !last) | (last - place as i32)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +119,7 @@ pub(super) struct MovePicker {
     wanted: PickMode,
     table_move: Option<Move>,
     killer: Option<Move>,
-    candidates: ArrayVec<Candidate, 256>,
-    next: usize,
+    candidates: Candidates,
     bad: ArrayVec<Candidate, 64>,
     next_bad: usize,
     skips_quiets: bool,
@@ -84,8 +143,7 @@ impl MovePicker {
             killer: killer.filter(|mv| {
                 Some(*mv) != table_move && !is_noisy(position, *mv) && position.is_legal(*mv)
             }),
-            candidates: ArrayVec::new(),
-            next: 0,
+            candidates: Candidates::new(),
             bad: ArrayVec::new(),
             next_bad: 0,
             skips_quiets: false,
@@ -115,7 +173,7 @@ impl MovePicker {
                     self.generate_noisy(position, histories);
                     self.stage = Stage::GoodNoisy;
                 }
-                Stage::GoodNoisy => match self.take_best() {
+                Stage::GoodNoisy => match self.candidates.take_best() {
                     Some(candidate) if candidate.worth < tunables::good_capture() => {
                         // More than 64 bad captures do not occur in practice; further ones are
                         // skipped.
@@ -141,7 +199,7 @@ impl MovePicker {
                     }
                     self.stage = Stage::Quiet;
                 }
-                Stage::Quiet => match self.take_best().filter(|_| !self.skips_quiets) {
+                Stage::Quiet => match self.candidates.take_best().filter(|_| !self.skips_quiets) {
                     Some(candidate) => return Some(candidate.picked(MoveClass::Quiet)),
                     None => self.stage = Stage::BadNoisy,
                 },
@@ -168,12 +226,12 @@ impl MovePicker {
             }
             let worth = see::exchange(position, mv);
             let order = worth * tunables::blast_weight() + histories.capture(position, mv);
-            self.candidates.push(Candidate {
+            let candidate = Candidate {
                 mv,
-                order,
                 worth,
                 threatens: false,
-            });
+            };
+            self.candidates.push(candidate, order);
         }
     }
 
@@ -181,7 +239,6 @@ impl MovePicker {
         let mut list = MoveList::new();
         position.quiet_moves(&mut list);
         self.candidates.clear();
-        self.next = 0;
         let Some(attacks) = QuietAttacks::of(position) else {
             return;
         };
@@ -201,25 +258,13 @@ impl MovePicker {
             if attacks.gives_check(mv, role) {
                 order += tunables::check_bonus();
             }
-            self.candidates.push(Candidate {
+            let candidate = Candidate {
                 mv,
-                order,
                 worth,
                 threatens,
-            });
+            };
+            self.candidates.push(candidate, order);
         }
-    }
-
-    /// The best remaining candidate, moved to the front.
-    #[inline]
-    fn take_best(&mut self) -> Option<Candidate> {
-        let rest = self.candidates.get_mut(self.next..)?;
-        // In two passes: the first compiles without branches that depend on the order.
-        let most = rest.iter().map(|candidate| candidate.order).max()?;
-        let best = rest.iter().position(|candidate| candidate.order == most)?;
-        rest.swap(0, best);
-        self.next += 1;
-        Some(self.candidates[self.next - 1])
     }
 }
 
@@ -230,7 +275,6 @@ impl Candidate {
             mv,
             worth,
             threatens,
-            ..
         } = self;
         Picked {
             mv,
