@@ -91,8 +91,11 @@ impl Node<'_> {
 
     #[inline]
     fn loses_by_step(&self, picked: &Picked) -> bool {
+        let (attacked, mv) = (self.context.attacked, picked.mv);
         self.depth <= tunables::see_prune_depth()
-            && see::quiet(self.position, picked.mv) < -tunables::see_quiet_margin() * self.depth
+            // Neither from nor to an attacked square: no piece can capture it there.
+            && (attacked.contains(mv.from()) || attacked.contains(mv.to()))
+            && see::quiet(self.position, mv) < -tunables::see_quiet_margin() * self.depth
     }
 
     /// The depth of a late move's first search.
