@@ -216,10 +216,12 @@ impl MovePicker {
         }
     }
 
+    // Inlined, its list would be part of the stack frame that every call of `next` sets up.
+    #[inline(never)]
     fn generate_noisy(&mut self, position: &Position, histories: &Histories) {
         let mut list = MoveList::new();
         position.noisy_moves(&mut list);
-        for mv in list {
+        for &mv in &list {
             let is_double = mv.promotion().is_some_and(|role| role != Role::Queen);
             if is_double || Some(mv) == self.table_move {
                 continue;
@@ -235,6 +237,7 @@ impl MovePicker {
         }
     }
 
+    #[inline(never)]
     fn generate_quiet(&mut self, position: &Position, histories: &Histories, context: &Context) {
         let mut list = MoveList::new();
         position.quiet_moves(&mut list);
@@ -242,7 +245,7 @@ impl MovePicker {
         let Some(attacks) = QuietAttacks::of(position) else {
             return;
         };
-        for mv in list {
+        for &mv in &list {
             let Some(role) = position.role_at(mv.from()) else {
                 continue;
             };
