@@ -73,10 +73,14 @@ impl Histories {
 
     #[inline]
     pub(super) fn quiet(&self, position: &Position, context: &Context, mv: Move) -> i32 {
-        let man = man_on_square(position, mv);
-        if man == NO_CONTEXT {
-            return 0;
-        }
+        let piece = position.piece_at(mv.from());
+        piece.map_or(0, |piece| self.quiet_of(piece, context, mv))
+    }
+
+    /// As `quiet`, of a move of this piece.
+    #[inline]
+    pub(super) fn quiet_of(&self, piece: Piece, context: &Context, mv: Move) -> i32 {
+        let man = man_index(piece) * SQUARES + mv.to().index();
         let [one, two] = context.before.map(|before| before * MEN * SQUARES + man);
         i32::from(self.quiet[butterfly(context, mv)])
             + i32::from(self.continuation[one])

@@ -246,13 +246,13 @@ impl MovePicker {
             return;
         };
         for &mv in &list {
-            let Some(role) = position.role_at(mv.from()) else {
+            let Some(piece) = position.piece_at(mv.from()) else {
                 continue;
             };
             if Some(mv) == self.table_move || Some(mv) == self.killer {
                 continue;
             }
-            let worth = histories.quiet(position, context, mv);
+            let (role, worth) = (piece.role, histories.quiet_of(piece, context, mv));
             let threatens = attacks.attacks_fuse(mv, role);
             let mut order = worth + tactical_bonus(position, context, mv, role);
             if threatens {
