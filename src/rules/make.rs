@@ -2,7 +2,7 @@
 
 use super::castling::{CastlingSquares, RIGHTS_SQUARES};
 use super::moves::MoveKind;
-use super::zobrist::{castling_key, ep_key, piece_key, side_key};
+use super::zobrist::{castling_key, ep_key, side_key};
 use super::{Bitboard, Move, Piece, Position, Role, Square, king_attacks, pawn_attacks};
 
 impl Position {
@@ -28,42 +28,6 @@ impl Position {
         child.hand_over();
         child.refresh();
         child
-    }
-
-    /// The key of the child, without its en-passant part: good enough to prefetch a table entry.
-    #[inline]
-    pub fn key_after(&self, mv: Move) -> u64 {
-        let mut key = self.key ^ side_key() ^ self.ep.map_or(0, ep_key);
-        let Some(piece) = self.piece_at(mv.from()) else {
-            return key;
-        };
-        let gone = self.blast(mv);
-        if gone.any() {
-            for square in gone {
-                key ^= self
-                    .piece_at(square)
-                    .map_or(0, |piece| piece_key(piece, square));
-            }
-        } else {
-            let landed = Piece {
-                role: mv.promotion().unwrap_or(piece.role),
-                ..piece
-            };
-            key ^= piece_key(piece, mv.from()) ^ piece_key(landed, mv.to());
-            if let Some(side) = mv.castling_side() {
-                let squares = CastlingSquares::new(piece.color, side);
-                let rook = Piece {
-                    role: Role::Rook,
-                    ..piece
-                };
-                key ^= piece_key(rook, squares.rook_from) ^ piece_key(rook, squares.rook_to);
-            }
-        }
-        let mut rights = self.rights;
-        for square in (gone | mv.from()) & RIGHTS_SQUARES {
-            rights.touch(square);
-        }
-        key ^ castling_key(self.rights) ^ castling_key(rights)
     }
 
     #[inline]

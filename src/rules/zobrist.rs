@@ -1,6 +1,6 @@
 //! Random numbers for position keys: constants, so that keys are the same in every build.
 
-use super::{CastlingRights, Piece, Square};
+use super::{CastlingRights, Square};
 
 struct Zobrist {
     pieces: [[u64; 64]; 16],
@@ -48,11 +48,6 @@ const fn mix(state: &mut u64) -> u64 {
     value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ value >> 31
-}
-
-#[inline]
-pub(crate) fn piece_key(piece: Piece, square: Square) -> u64 {
-    code_key(piece.code(), square)
 }
 
 #[inline]
