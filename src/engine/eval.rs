@@ -150,6 +150,13 @@ impl Attacks {
         }
     }
 
+    /// The pieces of both sides that an enemy piece other than the king attacks.
+    #[inline]
+    pub(super) fn attacked(&self, position: &Position) -> Bitboard {
+        let [white, black] = Color::ALL.map(|color| position.by_color(color) & self.by(!color));
+        white | black
+    }
+
     /// The squares a side's pieces attack.
     #[inline]
     pub(super) const fn by(&self, color: Color) -> Bitboard {

@@ -24,6 +24,11 @@ const LAYOUTS: &[Choice<Layout>] = &[
         "Four buckets: corner of the back rank, its middle, off it, beside the enemy king",
         Layout::Kings,
     ),
+    (
+        "attacked",
+        "Inputs of their own for attacked pieces",
+        Layout::Attacked,
+    ),
 ];
 
 const BUCKETS_BY: &[Choice<BucketBy>] = &[
@@ -64,7 +69,7 @@ pub(crate) struct Args {
     /// What chooses the output bucket
     #[arg(long, value_name = "PIECES", default_value = "pieces", value_parser = one_of(BUCKETS_BY))]
     buckets_by: BucketBy,
-    /// Input buckets by the position of the own king
+    /// Split of the inputs
     #[arg(long, value_name = "LAYOUT", default_value = "plain", value_parser = one_of(LAYOUTS))]
     layout: Layout,
     /// Weight of the game result in the target, from 0 to 1; the rest is the score

@@ -1,6 +1,7 @@
 //! Incremental accumulators of the positions in a search.
 //!
-//! One per ply. Each records the pieces it was computed for, so any of them is a valid start for
+//! One per ply. Each records the pieces it was computed for, and which of them are attacked where
+//! the net sees that, so any of them is a valid start for
 //! any position: the pieces that differ are added and subtracted, whatever moves lie between (a
 //! step, castling, a blast, a null move, or several plies without an evaluation). Nothing is
 //! computed before a value is requested, and nothing is undone. When a king has changed its bucket
@@ -32,21 +33,41 @@ struct Difference {
 /// Pieces by their [`number`].
 type PieceList = ArrayVec<u16, MOST_MEN>;
 
-/// The squares on which two boards differ.
-#[inline]
-fn changed_squares(one: &Position, other: &Position) -> Bitboard {
-    let white = one.by_color(Color::White) ^ other.by_color(Color::White);
-    let roles = Role::ALL.map(|role| one.by_role(role) ^ other.by_role(role));
-    roles.into_iter().fold(white, |all, set| all | set)
+/// What a net sees of a position.
+#[derive(Clone, Copy)]
+struct SeenBoard {
+    position: Position,
+    /// The attacked pieces; none where the net does not see attacks.
+    attacked: Bitboard,
 }
 
-/// The pieces of a board on some squares.
-#[inline]
-fn list(board: &Position, squares: Bitboard, pieces: &mut PieceList) {
-    pieces.clear();
-    for square in squares & board.occupied() {
-        if let Some(piece) = board.piece_at(square) {
-            pieces.push(number(piece.color, piece.role, square));
+impl SeenBoard {
+    fn empty() -> SeenBoard {
+        SeenBoard {
+            position: Position::empty(),
+            attacked: Bitboard::EMPTY,
+        }
+    }
+
+    /// The squares on which two boards differ.
+    #[inline]
+    fn changed(&self, other: &SeenBoard) -> Bitboard {
+        let (one, two) = (&self.position, &other.position);
+        let white = one.by_color(Color::White) ^ two.by_color(Color::White);
+        let roles = Role::ALL.map(|role| one.by_role(role) ^ two.by_role(role));
+        let start = white | (self.attacked ^ other.attacked);
+        roles.into_iter().fold(start, |all, set| all | set)
+    }
+
+    /// The pieces on some squares.
+    #[inline]
+    fn list(&self, squares: Bitboard, pieces: &mut PieceList) {
+        pieces.clear();
+        for square in squares & self.position.occupied() {
+            if let Some(piece) = self.position.piece_at(square) {
+                let is_attacked = self.attacked.contains(square);
+                pieces.push(number(piece.color, piece.role, square, is_attacked));
+            }
         }
     }
 }
@@ -55,9 +76,9 @@ impl Difference {
     /// The pieces of two boards on the squares on which they differ, written in place: a copy would
     /// have to wait for what has just been written.
     #[inline]
-    fn set(&mut self, board: &Position, from: &Position, changed: Bitboard) {
-        list(board, changed, &mut self.more);
-        list(from, changed, &mut self.fewer);
+    fn set(&mut self, board: &SeenBoard, from: &SeenBoard, changed: Bitboard) {
+        board.list(changed, &mut self.more);
+        from.list(changed, &mut self.fewer);
     }
 
     /// The same as inputs of a view.
@@ -77,7 +98,7 @@ impl Difference {
 /// What both sides' accumulators at a ply were computed for.
 #[derive(Clone, Copy)]
 struct PlyState {
-    board: Position,
+    board: SeenBoard,
     views: [u8; 2],
 }
 
@@ -88,7 +109,7 @@ pub struct Accumulators {
     /// For each ply White's accumulator, then Black's.
     units: Vec<Line>,
     /// For each side and view, the board of its last accumulator.
-    cache: Vec<Position>,
+    cache: Vec<SeenBoard>,
     cached: Vec<Line>,
 }
 
@@ -97,19 +118,20 @@ impl Accumulators {
     pub fn new(network: &Arc<Network>, plies: usize) -> Accumulators {
         let views = 2 * View::count(network.shape().layout);
         let place = PlyState {
-            board: Position::empty(),
+            board: SeenBoard::empty(),
             views: [NONE; 2],
         };
         Accumulators {
             network: Arc::clone(network),
             places: vec![place; plies],
             units: network.biases().repeat(2 * plies),
-            cache: vec![Position::empty(); views],
+            cache: vec![SeenBoard::empty(); views],
             cached: network.biases().repeat(views),
         }
     }
 
-    /// The value of a position for the side to move; `None` once a king is gone.
+    /// The value of a position for the side to move, given its
+    /// [attacked pieces](super::features::attacked_pieces); `None` once a king is gone.
     ///
     /// Fast if the position is close to those last evaluated at this ply and the two before,
     /// correct in any case.
@@ -117,11 +139,19 @@ impl Accumulators {
     /// # Panics
     ///
     /// If `ply` is out of range.
-    pub fn evaluate(&mut self, position: &Position, ply: usize) -> Option<i32> {
+    pub fn evaluate(&mut self, position: &Position, attacked: Bitboard, ply: usize) -> Option<i32> {
         let layout = self.network.shape.layout;
         let white = layout.view_of(position, Color::White)?;
         let black = layout.view_of(position, Color::Black)?;
-        self.bring(position, [white, black], ply);
+        let board = SeenBoard {
+            position: *position,
+            attacked: if layout.sees_attacks() {
+                attacked
+            } else {
+                Bitboard::EMPTY
+            },
+        };
+        self.bring(&board, [white, black], ply);
         let lines = self.network.lines();
         let units = &self.units[2 * lines * ply..][..2 * lines];
         let (white, black) = units.split_at(lines);
@@ -147,7 +177,7 @@ impl Accumulators {
     }
 
     /// Computes the accumulators at a ply for a board.
-    fn bring(&mut self, board: &Position, views: [View; 2], ply: usize) {
+    fn bring(&mut self, board: &SeenBoard, views: [View; 2], ply: usize) {
         let (source, changed) = self.source(board, ply);
         let mut difference = Difference::default();
         difference.set(board, &self.places[source].board, changed);
@@ -168,8 +198,8 @@ impl Accumulators {
     /// The ply with the closest board, and the squares on which it differs: nearly always the one
     /// before, else the nearest of its neighbours.
     #[inline]
-    fn source(&self, board: &Position, ply: usize) -> (usize, Bitboard) {
-        let changed = |ply: usize| (ply, changed_squares(board, &self.places[ply].board));
+    fn source(&self, board: &SeenBoard, ply: usize) -> (usize, Bitboard) {
+        let changed = |ply: usize| (ply, board.changed(&self.places[ply].board));
         let parent = changed(ply.saturating_sub(1));
         if parent.1.count() <= A_MOVE {
             return parent;
@@ -206,12 +236,12 @@ impl Accumulators {
 
     /// One side's accumulator at a ply from the last one of its view.
     #[cold]
-    fn refresh(&mut self, board: &Position, view: View, ply: usize) {
+    fn refresh(&mut self, board: &SeenBoard, view: View, ply: usize) {
         let (lines, side) = (self.network.lines(), view.side().index());
         let slot = side * View::count(self.network.shape.layout) + view.index();
         let (mut difference, mut inputs) = (Difference::default(), Difference::default());
         let from = &self.cache[slot];
-        difference.set(board, from, changed_squares(board, from));
+        difference.set(board, from, board.changed(from));
         difference.seen(view, &mut inputs);
         let cached = &mut self.cached[slot * lines..][..lines];
         let delta = self.network.delta(&inputs);

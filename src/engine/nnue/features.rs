@@ -1,9 +1,10 @@
 //! The inputs that a position turns on: the only index function, shared by trainer and engine.
 //!
 //! Each side sees the board from its own view: own pieces first, own back rank at the bottom, own
-//! king on files a to d. A layout may split the inputs into buckets by the own king's square.
+//! king on files a to d. A layout may split the inputs into buckets by the own king's square, or by
+//! whether a piece is attacked.
 
-use crate::rules::{Color, Position, Role, Square, king_attacks};
+use crate::rules::{Bitboard, Color, Position, Role, Square, king_attacks};
 
 /// The inputs of one king bucket: two sides, six kinds of pieces, 64 squares.
 pub const INPUTS: usize = 768;
@@ -22,11 +23,14 @@ pub enum Layout {
     /// Four buckets: corner of the back rank (a or b after mirroring), its middle (c or d), off the
     /// back rank, and beside the enemy king wherever that is.
     Kings = 1,
+    /// An attacked piece has another input than one that is safe. Nothing defends a piece in atomic
+    /// chess, so this is all that matters of a capture; kings do not capture.
+    Attacked = 2,
 }
 
 impl Layout {
     /// Every layout there is.
-    pub const ALL: [Layout; 2] = [Layout::Plain, Layout::Kings];
+    pub const ALL: [Layout; 3] = [Layout::Plain, Layout::Kings, Layout::Attacked];
 
     /// The layout with a number of the file format.
     pub fn from_number(number: u32) -> Option<Layout> {
@@ -43,14 +47,28 @@ impl Layout {
     /// Number of king buckets.
     pub const fn king_buckets(self) -> usize {
         match self {
-            Layout::Plain => 1,
+            Layout::Plain | Layout::Attacked => 1,
             Layout::Kings => 4,
+        }
+    }
+
+    /// Whether attacked pieces have inputs of their own.
+    pub const fn sees_attacks(self) -> bool {
+        matches!(self, Layout::Attacked)
+    }
+
+    /// Inputs of one side's view of which a position turns on one a piece.
+    pub const fn inputs_of_bucket(self) -> usize {
+        if self.sees_attacks() {
+            2 * INPUTS
+        } else {
+            INPUTS
         }
     }
 
     /// Number of inputs of one side's view.
     pub const fn inputs(self) -> usize {
-        INPUTS * self.king_buckets()
+        self.inputs_of_bucket() * self.king_buckets()
     }
 
     /// The view of a side, from the squares of its own king and of the enemy's.
@@ -58,7 +76,7 @@ impl Layout {
     pub fn view(self, side: Color, own_king: Square, enemy_king: Square) -> View {
         let is_mirrored = own_king.file() >= 4;
         let bucket = match self {
-            Layout::Plain => 0,
+            Layout::Plain | Layout::Attacked => 0,
             Layout::Kings => king_bucket(side, own_king, enemy_king),
         };
         let upside_down = if side == Color::Black { UPSIDE_DOWN } else { 0 };
@@ -70,11 +88,31 @@ impl Layout {
         }
     }
 
+    /// The attacked pieces as far as the layout sees them.
+    #[inline]
+    pub fn attacked(self, position: &Position) -> Bitboard {
+        if self.sees_attacks() {
+            attacked_pieces(position)
+        } else {
+            Bitboard::EMPTY
+        }
+    }
+
     /// The view of a side; `None` once a king is gone.
     #[inline]
     pub fn view_of(self, position: &Position, side: Color) -> Option<View> {
         Some(self.view(side, position.king(side)?, position.king(!side)?))
     }
+}
+
+/// The pieces that an enemy piece attacks, kings not counted among the attackers.
+#[inline]
+pub fn attacked_pieces(position: &Position) -> Bitboard {
+    let occupied = position.occupied();
+    Color::ALL
+        .map(|color| position.by_color(!color) & position.attacks_by(color, occupied))
+        .into_iter()
+        .fold(Bitboard::EMPTY, |all, attacked| all | attacked)
 }
 
 fn king_bucket(side: Color, own_king: Square, enemy_king: Square) -> usize {
@@ -114,36 +152,46 @@ impl View {
         2 * (self.start as usize / INPUTS) + (self.flip & 1) as usize
     }
 
-    /// The input that a piece on a square turns on, below [`Layout::inputs`].
+    /// The input that a piece on a square turns on, below [`Layout::inputs`]. `is_attacked` is for
+    /// layouts that see attacks, else false.
     #[inline]
-    pub fn feature(self, color: Color, role: Role, square: Square) -> usize {
-        usize::from(self.input(number(color, role, square)))
+    pub fn feature(self, color: Color, role: Role, square: Square, is_attacked: bool) -> usize {
+        usize::from(self.input(number(color, role, square, is_attacked)))
     }
 
     /// The input of the piece with this [`number`].
     #[inline]
     pub(super) fn input(self, number: u16) -> u16 {
-        let number = match self.side {
-            Color::White => number,
-            Color::Black if number < HALF => number + HALF,
-            Color::Black => number - HALF,
+        let plane = if number < INPUTS as u16 {
+            0
+        } else {
+            INPUTS as u16
         };
-        self.start + (number ^ self.flip)
+        let piece = number - plane;
+        let piece = match self.side {
+            Color::White => piece,
+            Color::Black if piece < HALF => piece + HALF,
+            Color::Black => piece - HALF,
+        };
+        self.start + plane + (piece ^ self.flip)
     }
 
-    /// Every input that a position turns on.
-    pub fn features(self, position: &Position) -> impl Iterator<Item = usize> {
+    /// Every input that a position turns on, with these pieces attacked: none where the layout does
+    /// not see attacks.
+    pub fn features(self, position: &Position, attacked: Bitboard) -> impl Iterator<Item = usize> {
         position.occupied().into_iter().filter_map(move |square| {
             let piece = position.piece_at(square)?;
-            Some(self.feature(piece.color, piece.role, square))
+            let is_attacked = attacked.contains(square);
+            Some(self.feature(piece.color, piece.role, square, is_attacked))
         })
     }
 }
 
 /// A piece on a square as a number: its input for White with the king on the a-file.
 #[inline]
-pub(super) const fn number(color: Color, role: Role, square: Square) -> u16 {
-    (color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
+pub(super) const fn number(color: Color, role: Role, square: Square, is_attacked: bool) -> u16 {
+    let plane = INPUTS * is_attacked as usize;
+    (plane + color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
 }
 
 /// What chooses the output bucket of a position. The numbers are those of the file.
@@ -200,19 +248,40 @@ mod tests {
     #[test]
     fn an_input_is_side_then_kind_then_square() {
         let plain = Layout::Plain.view(Color::White, Square::D1, Square::E8);
-        assert_eq!(plain.feature(Color::White, Role::Pawn, Square::A2), 8);
         assert_eq!(
-            plain.feature(Color::Black, Role::Queen, Square::D8),
+            plain.feature(Color::White, Role::Pawn, Square::A2, false),
+            8
+        );
+        assert_eq!(
+            plain.feature(Color::Black, Role::Queen, Square::D8, false),
             384 + 4 * 64 + 59
         );
         let mirrored = Layout::Plain.view(Color::White, Square::E1, Square::E8);
-        assert_eq!(mirrored.feature(Color::White, Role::Pawn, Square::A2), 15);
-        let black = Layout::Plain.view(Color::Black, Square::E8, Square::E1);
-        assert_eq!(black.feature(Color::Black, Role::Pawn, Square::A7), 15);
         assert_eq!(
-            black.feature(Color::White, Role::King, Square::E1),
+            mirrored.feature(Color::White, Role::Pawn, Square::A2, false),
+            15
+        );
+        let black = Layout::Plain.view(Color::Black, Square::E8, Square::E1);
+        assert_eq!(
+            black.feature(Color::Black, Role::Pawn, Square::A7, false),
+            15
+        );
+        assert_eq!(
+            black.feature(Color::White, Role::King, Square::E1, false),
             384 + 5 * 64 + 59
         );
+    }
+
+    #[test]
+    fn an_attacked_piece_has_an_input_of_its_own() {
+        let position = Position::from_fen("4k3/3p4/8/8/8/2N5/8/R2QK3 w - - 0 1").unwrap();
+        let attacked = Layout::Attacked.attacked(&position);
+        assert_eq!(attacked, Bitboard::from(Square::D7));
+        assert!(Layout::Plain.attacked(&position).is_empty());
+        let view = Layout::Attacked.view_of(&position, Color::White).unwrap();
+        let inputs: Vec<usize> = view.features(&position, attacked).collect();
+        let marked = inputs.iter().filter(|&&input| input >= INPUTS).count();
+        assert_eq!((inputs.len(), marked), (6, 1));
     }
 
     #[test]
@@ -224,7 +293,8 @@ mod tests {
             for side in Color::ALL {
                 let seen = |position: &Position, side| {
                     let view = layout.view_of(position, side).unwrap();
-                    let mut seen: Vec<usize> = view.features(position).collect();
+                    let mut seen: Vec<usize> =
+                        view.features(position, layout.attacked(position)).collect();
                     seen.sort_unstable();
                     seen
                 };
@@ -258,7 +328,7 @@ mod tests {
                     .into_iter()
                     .flat_map(|role| Square::all().map(move |square| (role, square)))
                 {
-                    let input = view.feature(color, role, square);
+                    let input = view.feature(color, role, square, false);
                     assert!(!std::mem::replace(&mut seen[input], true));
                 }
             }

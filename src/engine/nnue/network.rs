@@ -11,7 +11,7 @@ use std::hash::Hasher as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::features::{BucketBy, INPUTS, Layout};
+use super::features::{BucketBy, Layout};
 use super::lines::{LINE, Line, cut, numbers};
 use super::simd::{Kernels, Simd};
 
@@ -449,8 +449,9 @@ fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {
 /// No board may drive a hidden unit out of 16 bits: not even its bias plus its largest weights, one
 /// for every possible piece.
 fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
-    let mut column = [0; INPUTS];
-    for bucket in parts.feature_weights.chunks_exact(INPUTS * shape.hidden) {
+    let inputs = shape.layout.inputs_of_bucket();
+    let mut column = vec![0; inputs];
+    for bucket in parts.feature_weights.chunks_exact(inputs * shape.hidden) {
         for (unit, &bias) in parts.feature_biases.iter().enumerate() {
             let weights = bucket.iter().skip(unit).step_by(shape.hidden);
             for (slot, &weight) in column.iter_mut().zip(weights) {
@@ -458,8 +459,8 @@ fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
             }
             column.select_nth_unstable(MOST_MEN);
             let least: i32 = column[..MOST_MEN].iter().map(|&weight| weight.min(0)).sum();
-            column.select_nth_unstable(INPUTS - MOST_MEN);
-            let most = &column[INPUTS - MOST_MEN..];
+            column.select_nth_unstable(inputs - MOST_MEN);
+            let most = &column[inputs - MOST_MEN..];
             let most: i32 = most.iter().map(|&weight| weight.max(0)).sum();
             for reach in [i32::from(bias) + least, i32::from(bias) + most] {
                 if i16::try_from(reach).is_err() {

@@ -46,7 +46,9 @@ impl ThreadEvaluator {
             ThreadEvaluator::Classical => evaluate(position, attacks),
             ThreadEvaluator::Net(accumulators) => damped(
                 position,
-                accumulators.evaluate(position, ply).unwrap_or(DRAW),
+                accumulators
+                    .evaluate(position, attacks.attacked(position), ply)
+                    .unwrap_or(DRAW),
             ),
         })
     }

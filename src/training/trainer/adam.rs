@@ -1,7 +1,7 @@
 //! `AdamW`: the optimiser step for a batch's gradient, with weight decay and bounds.
 //!
-//! Where a layout splits the inputs by the king's place, an input makes two steps: its own, and that
-//! of all its twins in the other king buckets together. So a bucket with few samples starts from the
+//! Where a layout splits the inputs, by the king's place or by attacks, an input makes two steps: its
+//! own, and that of all its twins together. So an input with few samples starts from the
 //! others, without duplicated parameters.
 
 use super::params::{ParamRule, Params, RULES, SimdLane, WIDTH};
@@ -34,7 +34,7 @@ pub(super) struct Adam {
     pub(super) mean: Params,
     /// The mean of their squares; 0 where there was no gradient yet.
     pub(super) square: Params,
-    /// The mean of the summed gradients of twins; empty with one king bucket.
+    /// The mean of the summed gradients of twins; empty where inputs have none.
     pub(super) shared_mean: Vec<SimdLane>,
     /// The mean of the squares of those sums.
     pub(super) shared_square: Vec<SimdLane>,
@@ -51,7 +51,7 @@ struct Step {
 
 impl Adam {
     pub(super) fn new(shape: Shape) -> Adam {
-        let is_split = shape.layout.king_buckets() > 1;
+        let is_split = shape.layout.inputs() > INPUTS;
         let twins = if is_split {
             INPUTS * shape.hidden / WIDTH
         } else {

@@ -16,6 +16,7 @@ use super::error::TrainError;
 use super::hyperparameters::Hyperparameters;
 use super::loss_curve::EpochSummary;
 use super::params::{Params, floats, floats_mut};
+use crate::engine::nnue::Layout;
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
 /// Magic and length of the head.
@@ -118,6 +119,18 @@ impl Checkpoint {
             *number = f32::from_le_bytes(*word);
         }
         Ok(Checkpoint { head, model, adam })
+    }
+
+    /// The same training where attacked pieces have inputs of their own, which start as those of any
+    /// piece: the net's values are the same.
+    pub(super) fn with_attacks(mut self) -> Checkpoint {
+        self.head.hyperparameters.layout = Layout::Attacked.number();
+        self.adam.shared_mean = self.adam.mean.feature_weights.clone();
+        self.adam.shared_square = self.adam.square.feature_weights.clone();
+        for params in [&mut self.model, &mut self.adam.mean, &mut self.adam.square] {
+            params.feature_weights.extend_from_within(..);
+        }
+        self
     }
 
     /// Checks that a training with another schedule and other data may start from this checkpoint; the

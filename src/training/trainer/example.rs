@@ -2,9 +2,9 @@
 
 use arrayvec::ArrayVec;
 
-use super::super::Sample;
+use super::super::{Sample, SamplePiece};
 use crate::engine::nnue::Shape;
-use crate::rules::{Color, Role};
+use crate::rules::{Bitboard, Color, Role, role_attacks};
 
 /// The target of outputs.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +57,15 @@ impl Example {
         if let [Some(mine), Some(theirs)] = kings {
             let ours = shape.layout.view(Color::White, mine, theirs);
             let others = shape.layout.view(Color::Black, theirs, mine);
+            let attacked = if shape.layout.sees_attacks() {
+                attacked_pieces(sample)
+            } else {
+                Bitboard::EMPTY
+            };
             for man in sample.men() {
-                let color = if man.mine { Color::White } else { Color::Black };
-                views[0].push(ours.feature(color, man.role, man.square));
-                views[1].push(others.feature(color, man.role, man.square));
+                let (color, is_attacked) = (side(&man), attacked.contains(man.square));
+                views[0].push(ours.feature(color, man.role, man.square, is_attacked));
+                views[1].push(others.feature(color, man.role, man.square, is_attacked));
             }
         }
         let pawns = sample.men().filter(|man| man.role == Role::Pawn).count();
@@ -68,6 +73,56 @@ impl Example {
             bucket: shape.bucket_by.bucket(views[0].len(), pawns, shape.buckets),
             views,
             target: target.of(sample),
+        }
+    }
+}
+
+fn side(piece: &SamplePiece) -> Color {
+    if piece.mine {
+        Color::White
+    } else {
+        Color::Black
+    }
+}
+
+/// The pieces that an enemy piece other than the king attacks, as the engine counts them.
+fn attacked_pieces(sample: &Sample) -> Bitboard {
+    let of = |mine| {
+        let pieces = sample.men().filter(move |piece| piece.mine == mine);
+        pieces.map(|piece| piece.square).collect::<Bitboard>()
+    };
+    let (ours, theirs) = (of(true), of(false));
+    let occupied = ours | theirs;
+    let attackers = sample.men().filter(|piece| piece.role != Role::King);
+    attackers.fold(Bitboard::EMPTY, |all, piece| {
+        let prey = if piece.mine { theirs } else { ours };
+        all | (prey & role_attacks(piece.role, side(&piece), piece.square, occupied))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::nnue::features;
+    use crate::rules::Position;
+    use crate::training::GameResult;
+
+    #[test]
+    fn a_sample_and_its_position_have_the_same_attacked_pieces() {
+        let fens = [
+            "rn2kb1r/1pp1p2p/p2q1pp1/3P4/2P3b1/4PN2/PP3PPP/R2QKB1R w KQkq - 0 1",
+            "r2k3r/1P3b1p/p7/8/3P1P2/2N5/PP4pP/R1B2K1R w - - 0 15",
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "8/1p1k4/8/P1Q5/3K2r1/8/8/b7 w - - 0 1",
+        ];
+        for fen in fens {
+            let position = Position::from_fen(fen).expect("a good FEN");
+            let sample = Sample::of(&position, 0, GameResult::Drawn, 9, false);
+            assert_eq!(
+                attacked_pieces(&sample),
+                features::attacked_pieces(&position),
+                "{fen}"
+            );
         }
     }
 }

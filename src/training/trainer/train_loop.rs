@@ -19,7 +19,7 @@ use super::params::Params;
 use super::schedule;
 use super::threads::side_by_side;
 use super::worker::Worker;
-use crate::engine::nnue::{Network, Shape};
+use crate::engine::nnue::{Layout, Network, Shape};
 
 /// The progress of a training.
 #[derive(Clone, Copy, Debug)]
@@ -73,13 +73,20 @@ impl Trainer {
     }
 
     /// A warm start: weights and optimiser of the checkpoint of another training of the same shape,
-    /// with a schedule and data of its own.
+    /// with a schedule and data of its own. A net that sees attacks may start from one that does not.
     pub fn warm_start(
         hyperparameters: &Hyperparameters,
         threads: usize,
         path: &Path,
     ) -> Result<Trainer, TrainError> {
-        let checkpoint = Checkpoint::read(path)?;
+        let mut checkpoint = Checkpoint::read(path)?;
+        let layouts = [
+            checkpoint.head.hyperparameters.layout,
+            hyperparameters.layout,
+        ];
+        if layouts == [Layout::Plain, Layout::Attacked].map(Layout::number) {
+            checkpoint = checkpoint.with_attacks();
+        }
         let fits = checkpoint.fits_shape(hyperparameters);
         fits.map_err(|fault| TrainError::Checkpoint {
             path: path.to_owned(),

@@ -7,7 +7,7 @@ use super::super::synthetic::{positions, sample};
 use super::*;
 use crate::engine::nnue::BucketBy;
 use crate::engine::nnue::Layout;
-use crate::rules::{Color, Position, king_attacks};
+use crate::rules::{Color, Position, Role, king_attacks};
 
 const AIM: Target = Target {
     lambda: 0.6,
@@ -50,6 +50,11 @@ fn input(layout: Layout, position: &Position, side: Color, at: crate::rules::Squ
         };
     }
     let piece = position.piece_at(at).unwrap();
+    if layout == Layout::Attacked {
+        let attackers = position.attackers_to(at, position.occupied());
+        let kings = position.by_role(Role::King);
+        bucket = usize::from(attackers.intersects(position.by_color(!piece.color) - kings));
+    }
     let enemy = if piece.color == side { 0 } else { 384 };
     bucket * 768 + enemy + piece.role.index() * 64 + square
 }
