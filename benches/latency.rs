@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -22,9 +23,9 @@ use std::time::{Duration, Instant};
 use megaton::archive::FILE_NAME;
 use megaton::bot::{
     ArchiveRules, Archiver, BotOptions, BotState, BotTiming, ControlHandle, EventBus, ListSources,
-    SearchLimits, Settings, Shutdown, channel as command_channel, run_commanded,
+    Settings, Shutdown, channel as command_channel, run_commanded,
 };
-use megaton::config::{Config, Panel};
+use megaton::config::{self, Config, Panel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::panel::{
@@ -275,14 +276,14 @@ fn options(url: &str) -> Result<BotOptions, Failure> {
         },
     })?;
     let mut settings = Settings {
-        search: SearchLimits {
-            nodes: Some(1),
-            ..SearchLimits::default()
+        engine: config::Engine {
+            nodes: NonZeroU64::new(1),
+            ..config::Engine::default()
         },
         ..Settings::default()
     };
-    // Games end here faster than the bot sees that they have: none shall be called off for want of a
-    // seat that is free already.
+    // Games end here faster than the bot notices: no challenge shall be declined because every slot
+    // seems taken.
     settings.challenge.concurrency = 1000;
     settings.variety.enabled = false;
     settings.chat.humans = false;

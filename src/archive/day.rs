@@ -26,7 +26,7 @@ pub struct Day {
     pub streams: u64,
     /// Calls refused because of the rate limit.
     pub limited: u64,
-    pub alarms: u64,
+    pub alerts: u64,
     pub declined: u64,
 }
 
@@ -88,7 +88,7 @@ impl Database {
                     WHERE at >= ?1 AND at < ?2 AND kind = 'limited'"
                 ))?
                 .unwrap_or(0),
-                alarms: count("alarm")?.unwrap_or(0),
+                alerts: count("alarm")?.unwrap_or(0),
                 declined: number(
                     "SELECT count(*) FROM challenge WHERE at >= ?1 AND at < ?2
                     AND verdict = 'declined' AND direction = 'in'",
@@ -147,7 +147,7 @@ impl fmt::Display for Day {
             (self.flagged, "lost on the clock"),
             (self.streams, "stream disconnects"),
             (self.limited, "rate limit refusals"),
-            (self.alarms, "alarms"),
+            (self.alerts, "alarms"),
             (self.declined, "challenges declined"),
         ] {
             if count > 0 {

@@ -5,8 +5,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde::Serialize;
@@ -260,7 +261,7 @@ impl ArchiveReader {
         &self,
         question: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Error> {
-        let db = self.db.lock().unwrap_or_else(PoisonError::into_inner);
+        let db = self.db.lock();
         db.ask(question)
     }
 }

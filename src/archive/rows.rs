@@ -34,7 +34,7 @@ pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result
     }
 }
 
-/// Marks the challenge of a game as accepted, if it was thought to have lapsed while the bot was
+/// Marks the challenge of a game as accepted, if it was recorded as lapsed while the bot was
 /// away.
 fn was_accepted(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     let mut accept = db.prepare_cached(

@@ -137,7 +137,7 @@ mod tests {
             game: None,
             times: 7,
             wait: None,
-            said: "slow".to_owned(),
+            message: "slow".to_owned(),
         };
         assert_eq!(times("limited", &limited.to_string()), 7);
     }

@@ -36,7 +36,7 @@ pub struct AccountReport {
 /// An alert kind and the problem; `None` if there is none.
 pub type Finding = (AlertKind, Option<String>);
 
-/// What a check means. Kinds it cannot judge stay as they were.
+/// What a check means. Kinds it cannot decide stay as they were.
 pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     let mut found = Vec::new();
     match &report.token {
@@ -139,7 +139,7 @@ impl AccountCheck {
             barred_until: None,
         };
         for finding in of_account(account) {
-            check.tell(finding);
+            check.publish(finding);
         }
         check
     }
@@ -189,10 +189,10 @@ impl AccountCheck {
 
     fn conclude(&mut self, report: &AccountReport) {
         for finding in findings(report, SystemTime::now()) {
-            self.tell(finding);
+            self.publish(finding);
         }
         if let Some(finding) = self.barred(Instant::now()) {
-            self.tell(finding);
+            self.publish(finding);
         }
         let unsure = self.alerts.stop() || report.token.as_ref().is_err_and(Error::is_transient);
         let wait = if unsure {
@@ -228,7 +228,7 @@ impl AccountCheck {
         Some((AlertKind::Barred, Some(text)))
     }
 
-    fn tell(&self, (kind, text): Finding) {
+    fn publish(&self, (kind, text): Finding) {
         match text {
             Some(text) => drop(self.alerts.raise(kind, text)),
             None => drop(self.alerts.clear(kind)),

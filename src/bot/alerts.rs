@@ -4,9 +4,10 @@
 //! reacts to alerts: some kinds make the bot refuse new games.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::event_bus::EventBus;
@@ -40,7 +41,7 @@ impl Alerts {
     /// Raises an alert; announces it only once however often it is raised. Returns whether it did.
     pub fn raise(&self, kind: AlertKind, text: impl Into<String>) -> bool {
         let text = text.into();
-        let mut on = self.lock();
+        let mut on = self.on.lock();
         let known = on.get(&kind);
         if known.is_some_and(|alert| !kind.repeats() || alert.text == text) {
             return false;
@@ -60,7 +61,7 @@ impl Alerts {
 
     /// Clears an alert; returns whether it was active.
     pub fn clear(&self, kind: AlertKind) -> bool {
-        if self.lock().remove(&kind).is_none() {
+        if self.on.lock().remove(&kind).is_none() {
             return false;
         }
         tracing::info!(alarm = kind.as_str(), "alert resolved");
@@ -71,12 +72,12 @@ impl Alerts {
 
     /// Whether an alert of this kind is active.
     pub fn is_on(&self, kind: AlertKind) -> bool {
-        self.lock().contains_key(&kind)
+        self.on.lock().contains_key(&kind)
     }
 
     /// Whether an active alert forbids new games.
     pub fn stop(&self) -> bool {
-        self.lock().keys().any(|kind| kind.stops())
+        self.on.lock().keys().any(|kind| kind.stops())
     }
 
     /// Waits until any alert began or ended since the last call.
@@ -91,11 +92,7 @@ impl Alerts {
             text: alert.text.clone(),
             since: alert.since.elapsed().as_secs(),
         };
-        self.lock().iter().map(line).collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<AlertKind, Alert>> {
-        self.on.lock().unwrap_or_else(PoisonError::into_inner)
+        self.on.lock().iter().map(line).collect()
     }
 }
 

@@ -11,6 +11,7 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use super::account::OpponentKind;
+use super::context::BotContext;
 use super::event::{AccountEffect, AccountEvent, Decline, NotCreated};
 use super::event_bus::EventBus;
 use super::events::BotEvent;
@@ -71,11 +72,11 @@ pub(super) struct ApiQueue {
 }
 
 impl ApiQueue {
-    pub(super) fn new(client: Client, event_bus: EventBus, state: BotState, me: UserId) -> Self {
+    pub(super) fn new(context: &BotContext, me: UserId) -> Self {
         Self {
-            client,
-            event_bus,
-            state,
+            client: context.client.clone(),
+            event_bus: context.event_bus.clone(),
+            state: context.state.clone(),
             me,
             queued: QueuedCalls::default(),
             running: FuturesUnordered::new(),
@@ -85,30 +86,20 @@ impl ApiQueue {
 
     /// Queues or starts the call of an effect. The effects that are no calls are the event loop's.
     pub(super) fn push(&mut self, effect: AccountEffect) {
+        use Lane::{Arena, Background};
         let client = self.client.clone();
         match effect {
-            AccountEffect::ListBots => {
-                let call = list_bots(client, self.me.clone());
-                self.start(Lane::Background, call.boxed());
-            }
-            AccountEffect::LookUp(users) => {
-                self.start(Lane::Background, look_up(client, users).boxed());
-            }
             AccountEffect::Create(request) => self.create(*request),
-            AccountEffect::ListOutgoing => {
-                self.start(Lane::Background, list_outgoing(client).boxed());
-            }
-            AccountEffect::Export(game) => {
-                self.start(Lane::Background, export(client, game).boxed());
-            }
-            AccountEffect::ListArenas => self.start(Lane::Arena, list_arenas(client).boxed()),
-            AccountEffect::ShowArena(id) => self.start(Lane::Arena, show_arena(client, id).boxed()),
+            AccountEffect::ListBots => self.start(Background, list_bots(client, self.me.clone())),
+            AccountEffect::LookUp(users) => self.start(Background, look_up(client, users)),
+            AccountEffect::ListOutgoing => self.start(Background, list_outgoing(client)),
+            AccountEffect::Export(game) => self.start(Background, export(client, game)),
+            AccountEffect::ListArenas => self.start(Arena, list_arenas(client)),
+            AccountEffect::ShowArena(id) => self.start(Arena, show_arena(client, id)),
             AccountEffect::JoinArena(id, options) => {
-                self.start(Lane::Arena, join_arena(client, id, options).boxed());
+                self.start(Arena, join_arena(client, id, options));
             }
-            AccountEffect::LeaveArena(id) => {
-                self.start(Lane::Arena, leave_arena(client, id).boxed());
-            }
+            AccountEffect::LeaveArena(id) => self.start(Arena, leave_arena(client, id)),
             effect => {
                 if let Some(dropped) = self.queued.push(effect) {
                     tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
@@ -136,22 +127,17 @@ impl ApiQueue {
             && let Some(refusal) = self.queued.declines.pop_front()
         {
             let call = decline(self.client.clone(), self.event_bus.clone(), refusal);
-            self.start(Lane::Decline, call.boxed());
+            self.start(Lane::Decline, call);
         }
     }
 
-    fn start(&mut self, lane: Lane, call: BoxFuture<'static, AccountEvent>) {
-        self.run(
+    fn start(&mut self, lane: Lane, call: impl Future<Output = AccountEvent> + Send + 'static) {
+        let finished = move |event| Finished {
             lane,
-            async move {
-                Finished {
-                    lane,
-                    event: call.await,
-                    next: None,
-                }
-            }
-            .boxed(),
-        );
+            event,
+            next: None,
+        };
+        self.run(lane, call.map(finished).boxed());
     }
 
     fn run(&mut self, lane: Lane, call: BoxFuture<'static, Finished>) {

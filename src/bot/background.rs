@@ -14,7 +14,7 @@ use super::alerts::Alerts;
 use super::context::BotContext;
 use super::event_log::EventLog;
 use super::events::AlertKind;
-use super::player_lists::{ListRefresher, PlayerLists};
+use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;
 use super::state::BotState;
@@ -22,34 +22,51 @@ use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
 use crate::lichess::Client;
 use crate::store::StoreError;
 
-/// Starts all background tasks; they end when the returned set is dropped.
-pub(super) fn start(
-    context: &BotContext,
-    refresher: ListRefresher,
-    rules: watch::Receiver<Arc<Settings>>,
-    lists: watch::Sender<Arc<PlayerLists>>,
-) -> JoinSet<()> {
-    let pause = context.timing.again;
-    let mut tasks = JoinSet::new();
-    tasks.spawn(refresh_lists(
-        refresher,
-        rules,
-        lists,
-        RestartBackoff::new(pause),
-    ));
-    // Holding the state itself would keep the file open after the bot's end.
-    if let Some(write_errors) = context.state.store().write_errors() {
+/// The background tasks, which end when this is dropped, and the channels to the list refresher.
+pub(super) struct Background {
+    pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
+    pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
+    /// Passes reloaded rules to the list refresher.
+    pub(super) rules: watch::Sender<Arc<Settings>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Background {
+    pub(super) fn start(context: &BotContext, sources: &ListSources) -> Self {
+        let pause = context.timing.again;
+        let refresher = ListRefresher::new(Arc::clone(&context.settings), sources, context.timing);
+        let list_states = refresher.states();
+        let (rules, reloaded) = watch::channel(Arc::clone(&context.settings));
+        let (publish, lists) = watch::channel(Arc::new(refresher.lists()));
+        let mut tasks = JoinSet::new();
+        let backoff = RestartBackoff::new(pause);
+        tasks.spawn(refresh_lists(refresher, reloaded, publish, backoff));
+        // Holding the state itself would keep the file open after the bot's end.
+        if let Some(errors) = context.state.store().write_errors() {
+            let alerts = context.alerts.clone();
+            let text = |error: &StoreError| format!("state is kept in memory only: {error}");
+            let watch =
+                move || watch_errors(alerts.clone(), AlertKind::Store, errors.clone(), text);
+            tasks.spawn(restart_on_panic("alerts of the bot state", pause, watch));
+        }
         let alerts = context.alerts.clone();
-        let watch = move || watch_store(alerts.clone(), write_errors.clone());
-        tasks.spawn(restart_on_panic("alerts of the bot state", pause, watch));
+        let errors = context.event_bus.event_log().write_errors();
+        let watch = move || {
+            watch_errors(
+                alerts.clone(),
+                AlertKind::Archive,
+                errors.clone(),
+                String::clone,
+            )
+        };
+        tasks.spawn(restart_on_panic("alerts of the archive", pause, watch));
+        Self {
+            lists,
+            list_states,
+            rules,
+            _tasks: tasks,
+        }
     }
-    let (alerts, write_errors) = (
-        context.alerts.clone(),
-        context.event_bus.event_log().write_errors(),
-    );
-    let watch = move || watch_archive(alerts.clone(), write_errors.clone());
-    tasks.spawn(restart_on_panic("alerts of the archive", pause, watch));
-    tasks
 }
 
 /// A failed refresh keeps the known names.
@@ -88,38 +105,20 @@ pub(super) fn raise_stored_guard_alerts(alerts: &Alerts, state: &BotState) {
     raise_guard_alerts(alerts, pause.collect());
 }
 
-/// Mirrors write errors of the state file as an alert.
-async fn watch_store(alerts: Alerts, mut write_errors: watch::Receiver<Option<StoreError>>) {
+/// Raises the alert `kind` while there is a write error.
+async fn watch_errors<E: Clone>(
+    alerts: Alerts,
+    kind: AlertKind,
+    mut errors: watch::Receiver<Option<E>>,
+    text: fn(&E) -> String,
+) {
     loop {
-        let trouble = write_errors.borrow_and_update().clone();
-        match trouble {
-            Some(error) => {
-                let text = format!("state is kept in memory only: {error}");
-                alerts.raise(AlertKind::Store, text);
-            }
-            None => {
-                alerts.clear(AlertKind::Store);
-            }
+        let error = errors.borrow_and_update().clone();
+        match error {
+            Some(error) => drop(alerts.raise(kind, text(&error))),
+            None => drop(alerts.clear(kind)),
         }
-        if write_errors.changed().await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Mirrors write errors of the archive as an alert; they have no other effect.
-async fn watch_archive(alerts: Alerts, mut write_errors: watch::Receiver<Option<String>>) {
-    loop {
-        let trouble = write_errors.borrow_and_update().clone();
-        match trouble {
-            Some(text) => {
-                alerts.raise(AlertKind::Archive, text);
-            }
-            None => {
-                alerts.clear(AlertKind::Archive);
-            }
-        }
-        if write_errors.changed().await.is_err() {
+        if errors.changed().await.is_err() {
             return;
         }
     }

@@ -35,7 +35,7 @@ pub enum AccountEvent {
         seen: bool,
     },
     /// A game task ended while the game continues: no clock runs, and it is the opponent's turn.
-    Parked(GameId),
+    LeftCorrespondence(GameId),
     /// A game stalled, or continues.
     Stalled {
         game: GameId,

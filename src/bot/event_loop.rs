@@ -7,33 +7,28 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
-use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::{JoinError, JoinSet};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::JoinMap;
 use tracing::Instrument;
 
-use super::account::AccountState;
-use super::account::ShutdownStep;
+use super::account::{AccountState, ShutdownStep};
 use super::account_check::{self, AccountCheck};
 use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
 use super::backfill::replayed;
-use super::background::{self, raise_guard_alerts, raise_stored_guard_alerts};
+use super::background::{Background, raise_guard_alerts, raise_stored_guard_alerts};
 use super::chat::{ChatQueue, ChatTask};
 use super::context::{BotContext, BotError, BotOptions};
 use super::control::CommandReceiver;
 use super::event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::event_stream::{AccountStream, AccountStreamEvent};
-use super::events::AlertKind;
-use super::events::BotEvent;
-use super::game::EvalCache;
+use super::events::{AlertKind, BotEvent};
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::play;
-use super::game::{Ending, GameParams, ResumeState};
-use super::player_lists::Blocklist;
-use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
-use super::settings::Settings;
+use super::game::{Ending, EvalCache, GameParams, ResumeState};
+use super::player_lists::{Blocklist, ListSources};
 use super::sleep_until;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 
@@ -41,16 +36,6 @@ use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Varia
 const BURST: usize = 1024;
 /// Capacity of the channel from the game tasks.
 const WORDS: usize = 64;
-
-/// What outlives a panic of the event loop.
-struct Connections {
-    context: BotContext,
-    account_stream: AccountStream,
-    commands: CommandReceiver,
-    chat_task: ChatTask,
-    /// Events from game tasks.
-    messages: mpsc::Receiver<AccountEvent>,
-}
 
 pub(super) struct EventLoop {
     pub(super) context: BotContext,
@@ -65,14 +50,10 @@ pub(super) struct EventLoop {
     /// Tells a game task that its game is reported as over.
     on_game_finish: HashMap<GameId, Arc<Notify>>,
     api_queue: ApiQueue,
-    pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
-    pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
+    pub(super) background: Background,
     pub(super) blocked: Blocklist,
-    /// Passes reloaded rules to the list refresher.
-    pub(super) rules: watch::Sender<Arc<Settings>>,
-    /// Background tasks; they end with the event loop.
-    _side_tasks: JoinSet<()>,
     chat_task: ChatTask,
+    /// Events from game tasks.
     messages: mpsc::Receiver<AccountEvent>,
     was_opened: bool,
     /// When the bot last accepted a challenge.
@@ -93,103 +74,31 @@ impl EventLoop {
             pool: options.pool,
             estimator: SharedEstimator::from_samples(options.state.move_costs()),
             state: options.state,
-            alerts: alerts.clone(),
+            alerts,
             eval_cache: EvalCache::default(),
             message_sender,
             client: options.client,
         };
-        let account_state = AccountState::new(
-            account,
-            Arc::clone(&context.settings),
-            context.timing,
-            server_second(&context),
-            context.state.clone(),
-        );
-        let connections = Connections {
-            account_stream: AccountStream::new(context.client.clone(), alerts),
-            context,
-            commands,
-            chat_task,
-            messages,
-        };
-        Self::at(connections, account_state, &options.lists, account)
-    }
-
-    /// A replacement for an event loop that panicked. Its challenges and slots are lost, and it
-    /// asks the server for them again; game tasks continue undisturbed.
-    pub(super) fn restarted(
-        mut self,
-        lists: &ListSources,
-        account: &Account,
-        reason: String,
-    ) -> Self {
-        tracing::error!(reason, "event loop panicked; restarting");
-        self.context
-            .event_bus
-            .publish(BotEvent::EventLoopFailed { reason });
-        self.account_stream.start_over();
-        let second = server_second(&self.context);
-        let account_state = self.account_state.restarted(account, second);
-        let connections = Connections {
-            context: self.context,
-            account_stream: self.account_stream,
-            commands: self.commands,
-            chat_task: self.chat_task,
-            messages: self.messages,
-        };
         let mut event_loop = Self {
-            begun: self.begun,
-            games: self.games,
-            on_game_finish: self.on_game_finish,
-            was_opened: self.was_opened,
-            accepted_at: self.accepted_at,
-            ..Self::at(connections, account_state, lists, account)
-        };
-        event_loop.handle_event(&AccountEvent::Away);
-        event_loop
-    }
-
-    fn at(
-        connections: Connections,
-        account_state: AccountState,
-        lists: &ListSources,
-        account: &Account,
-    ) -> Self {
-        let Connections {
-            context,
-            account_stream,
-            commands,
-            chat_task,
-            messages,
-        } = connections;
-        let me = account.id.clone();
-        let refresher = ListRefresher::new(Arc::clone(&context.settings), lists, context.timing);
-        let (rules, rules_receiver) = watch::channel(Arc::clone(&context.settings));
-        let (lists_sender, lists) = watch::channel(Arc::new(refresher.lists()));
-        let list_states = refresher.states();
-        let side_tasks = background::start(&context, refresher, rules_receiver, lists_sender);
-        let mut event_loop = Self {
-            account_state,
-            api_queue: ApiQueue::new(
-                context.client.clone(),
-                context.event_bus.clone(),
+            account_state: AccountState::new(
+                account,
+                Arc::clone(&context.settings),
+                context.timing,
+                server_second(&context),
                 context.state.clone(),
-                me.clone(),
             ),
-            lists,
-            list_states,
+            account_stream: AccountStream::new(context.client.clone(), context.alerts.clone()),
+            api_queue: ApiQueue::new(&context, account.id.clone()),
+            background: Background::start(&context, &options.lists),
             blocked: Blocklist::remembered(&context.state),
-            rules,
-            _side_tasks: side_tasks,
-            account_stream,
             health: AccountCheck::new(context.client.clone(), context.alerts.clone(), account),
+            me: account.id.clone(),
             name: account.username.clone(),
             begun: Instant::now(),
             commands,
-            me,
-            context,
             chat_task,
             messages,
+            context,
             games: JoinMap::new(),
             on_game_finish: HashMap::new(),
             was_opened: false,
@@ -198,6 +107,26 @@ impl EventLoop {
         let lists = event_loop.known_lists();
         event_loop.handle_event(&AccountEvent::Lists(lists));
         event_loop
+    }
+
+    /// Starts over after a panic. Challenges and slots are lost, and the event loop asks the server
+    /// for them again; game tasks continue undisturbed.
+    pub(super) fn restart(&mut self, lists: &ListSources, account: &Account, reason: String) {
+        tracing::error!(reason, "event loop panicked; restarting");
+        let context = &self.context;
+        context
+            .event_bus
+            .publish(BotEvent::EventLoopFailed { reason });
+        self.account_stream.start_over();
+        let second = server_second(context);
+        self.account_state = self.account_state.restarted(account, second);
+        self.api_queue = ApiQueue::new(context, account.id.clone());
+        self.background = Background::start(context, lists);
+        self.blocked = Blocklist::remembered(&context.state);
+        self.health = AccountCheck::new(context.client.clone(), context.alerts.clone(), account);
+        let lists = self.known_lists();
+        self.handle_event(&AccountEvent::Lists(lists));
+        self.handle_event(&AccountEvent::Away);
     }
 
     /// Runs until `drain` is requested and the last game is over or left.
@@ -215,7 +144,7 @@ impl EventLoop {
                 Some(event) = self.api_queue.next() => Some(event),
                 Some(event) = self.messages.recv() => Some(event),
                 Some((game, ending)) = self.games.join_next() => Some(self.left(game, ending)),
-                Ok(()) = self.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
+                Ok(()) = self.background.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
                 () = self.context.alerts.changed() => Some(AccountEvent::Alert(self.context.alerts.stop())),
                 envelope = self.commands.next() => {
                     self.run_command(envelope);
@@ -466,7 +395,7 @@ impl EventLoop {
         self.on_game_finish.remove(&game);
         self.context.event_bus.event_log().leave(&game);
         match ending {
-            Ok(None) => AccountEvent::Parked(game),
+            Ok(None) => AccountEvent::LeftCorrespondence(game),
             Ok(Some(ending)) => AccountEvent::Left {
                 game,
                 seen: ending.status.is_some(),

@@ -25,7 +25,7 @@ const STOLEN_AFTER: u32 = 3;
 /// A stream that lives for this many healthy lives is undisturbed again.
 const STABLE_LIVES: u32 = 2;
 
-/// How often in one outage to believe a successful probe; if only the stream is down, a probe says
+/// How many successful probes count in one outage; if only the stream is down, a probe says
 /// nothing about it.
 const MAX_BELIEVED: u32 = 2;
 
@@ -63,7 +63,7 @@ pub(super) struct AccountStream {
 #[derive(Clone, Copy)]
 struct Outage {
     since: Instant,
-    /// How many successful probes were believed.
+    /// How many successful probes counted.
     believed: u32,
 }
 
@@ -85,10 +85,10 @@ impl AccountStream {
 
     /// The stream's state for display.
     pub(super) fn status(&self) -> EventStreamStatus {
-        let received = self.stream.live().map(|it| it.last_heard().elapsed());
+        let received = self.stream.live().map(|it| it.last_received().elapsed());
         EventStreamStatus {
             open: received.is_some(),
-            heard_ago: received.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
+            received_ago: received.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
             lost: self.lost,
             openings: self.reopening.openings(Instant::now()),
         }

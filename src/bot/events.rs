@@ -5,12 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use strum::{IntoStaticStr, VariantArray};
+
 use super::challenge_policy::ChallengeRule;
 use super::game::{Anomaly, Ending, MovePlayed};
 use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
 
 /// What an alert concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AlertKind {
     /// The server no longer accepts the token.
     Token,
@@ -35,33 +38,11 @@ pub enum AlertKind {
 }
 
 impl AlertKind {
-    pub const ALL: [Self; 10] = [
-        Self::Token,
-        Self::Scopes,
-        Self::Closed,
-        Self::Marked,
-        Self::Barred,
-        Self::Stolen,
-        Self::TokenEnds,
-        Self::Guard,
-        Self::Store,
-        Self::Archive,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The kind's stable name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Token => "token",
-            Self::Scopes => "scopes",
-            Self::Closed => "closed",
-            Self::Marked => "marked",
-            Self::Barred => "barred",
-            Self::Stolen => "stolen",
-            Self::TokenEnds => "token-ends",
-            Self::Guard => "guard",
-            Self::Store => "store",
-            Self::Archive => "archive",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Whether the bot refuses new games while the alert lasts.

@@ -64,8 +64,8 @@ pub use account_check::{AccountReport, Finding, findings};
 pub use alerts::Alerts;
 pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules};
 pub use challenge_policy::{
-    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
-    Violation, judge_challenge,
+    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
+    Violation, evaluate_challenge,
 };
 pub use context::{BotError, BotOptions, Shutdown};
 pub use control::{
@@ -80,10 +80,10 @@ pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{
     ListParseError, ListRefresher, ListSources, ListState, PlayerLists, read_names,
 };
-pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules};
-pub use rating_guard::{GuardUpdate, Pause, RatingGuard, RatingGuardRules};
+pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota};
+pub use rating_guard::{GuardUpdate, Pause, RatingGuard};
 pub use run::{run, run_commanded};
-pub use settings::{BotTiming, SearchLimits, Settings};
+pub use settings::{BotTiming, Settings};
 pub use state::{
     BotState, KnownGame, OpponentRecord, QuotaCall, StartedGame, StateRules, UnfinishedGame,
     WallClock,

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+use crate::config;
 use crate::lichess::{GameId, UserId};
 use crate::store::{
     Change, FinishedGame, GameResult, GuardRow, GuardScope, RatedPause, TimeSpan, Timestamp,
@@ -19,30 +20,6 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 const MAX_SETTLED: i32 = 60;
 /// Maximum rating changes kept for the sum.
 const MAX_CHANGES: usize = 2000;
-
-/// Thresholds of the rating guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RatingGuardRules {
-    /// Consecutive rated losses to one opponent.
-    pub opponent_losses: u32,
-    /// Consecutive rated losses to anyone.
-    pub losses: u32,
-    /// Rating points lost within a day, minus gains.
-    pub points: u32,
-    /// How long the pause lasts.
-    pub rest: Duration,
-}
-
-impl Default for RatingGuardRules {
-    fn default() -> Self {
-        Self {
-            opponent_losses: 8,
-            losses: 15,
-            points: 150,
-            rest: DAY,
-        }
-    }
-}
 
 /// A new pause of rated games.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,14 +49,14 @@ struct RatingChange {
 
 #[derive(Clone, Debug)]
 pub struct RatingGuard {
-    rules: RatingGuardRules,
+    rules: config::Guard,
     rows: HashMap<GuardScope, GuardRow>,
     points: VecDeque<RatingChange>,
 }
 
 impl RatingGuard {
     /// Restores the stored guard and the games of the last days.
-    pub fn new(rules: RatingGuardRules, rows: Vec<GuardRow>, games: &[FinishedGame]) -> Self {
+    pub fn new(rules: config::Guard, rows: Vec<GuardRow>, games: &[FinishedGame]) -> Self {
         let mut guard = Self {
             rules,
             rows: rows
@@ -95,7 +72,7 @@ impl RatingGuard {
     }
 
     /// Replaces the rules; a current pause keeps its length.
-    pub fn set_rules(&mut self, rules: RatingGuardRules) {
+    pub fn set_rules(&mut self, rules: config::Guard) {
         self.rules = rules;
     }
 
@@ -127,7 +104,7 @@ impl RatingGuard {
         for scope in scopes(game.opponent.as_ref()) {
             self.count(scope, game.result(), now, &mut news);
         }
-        self.weigh(game.opponent.as_ref(), now, &mut news);
+        self.check_points(game.opponent.as_ref(), now, &mut news);
         news
     }
 
@@ -147,7 +124,7 @@ impl RatingGuard {
             at: now,
         });
         if is_new {
-            self.weigh(opponent, now, &mut news);
+            self.check_points(opponent, now, &mut news);
         }
         news
     }
@@ -226,7 +203,7 @@ impl RatingGuard {
     }
 
     /// Sums the points of a day.
-    fn weigh(&mut self, opponent: Option<&UserId>, now: Timestamp, news: &mut GuardUpdate) {
+    fn check_points(&mut self, opponent: Option<&UserId>, now: Timestamp, news: &mut GuardUpdate) {
         self.points.retain(|points| points.at + DAY > now);
         for scope in scopes(opponent) {
             if self.is_resting(&scope, now) {
@@ -303,6 +280,7 @@ fn scopes(opponent: Option<&UserId>) -> impl Iterator<Item = GuardScope> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config;
     use crate::lichess::Side;
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -332,13 +310,13 @@ mod tests {
         }
     }
 
-    fn guard(rules: RatingGuardRules) -> RatingGuard {
+    fn guard(rules: config::Guard) -> RatingGuard {
         RatingGuard::new(rules, Vec::new(), &[])
     }
 
     #[test]
     fn losses_in_a_row_to_one_opponent_pause_rated_games_with_that_opponent() {
-        let mut guard = guard(RatingGuardRules::default());
+        let mut guard = guard(config::Guard::default());
         let (foe, other) = (UserId::new("foe"), UserId::new("other"));
         let mut pause = Vec::new();
         for n in 0..8 {
@@ -361,9 +339,9 @@ mod tests {
 
     #[test]
     fn a_draw_or_a_win_ends_the_run() {
-        let mut guard = guard(RatingGuardRules {
+        let mut guard = guard(config::Guard {
             opponent_losses: 2,
-            ..RatingGuardRules::default()
+            ..config::Guard::default()
         });
         let loss = Some(Side::Black);
         for (n, winner) in [loss, None, loss, Some(Side::White), loss]
@@ -385,7 +363,7 @@ mod tests {
 
     #[test]
     fn losses_to_many_opponents_pause_all_rated_games() {
-        let mut guard = guard(RatingGuardRules::default());
+        let mut guard = guard(config::Guard::default());
         let mut pause = Vec::new();
         for n in 0..15 {
             let lost = game(n, &format!("foe{n}"), Some(Side::Black), None);
@@ -401,7 +379,7 @@ mod tests {
 
     #[test]
     fn points_are_summed_over_a_day_and_reported_once() {
-        let mut guard = guard(RatingGuardRules::default());
+        let mut guard = guard(config::Guard::default());
         let foe = UserId::new("foe");
         for number in 1..=3 {
             let lost = game(number, "foe", Some(Side::Black), None);
@@ -427,7 +405,7 @@ mod tests {
 
     #[test]
     fn the_first_losses_of_a_new_account_pause_nothing() {
-        let mut guard = guard(RatingGuardRules::default());
+        let mut guard = guard(config::Guard::default());
         let foe = UserId::new("foe");
         for (n, diff) in [-162, -115, 162, -66, -60, -60, -60, -60, -60]
             .into_iter()
@@ -441,7 +419,7 @@ mod tests {
 
     #[test]
     fn points_of_yesterday_do_not_count_and_gains_are_deducted() {
-        let mut guard = guard(RatingGuardRules::default());
+        let mut guard = guard(config::Guard::default());
         let now = start();
         let rows = [(-60, 0), (-60, 0), (30, 1), (-50, 2), (-60, 25), (-9, 25)];
         for (n, (diff, hours)) in rows.into_iter().enumerate() {
@@ -453,7 +431,7 @@ mod tests {
 
     #[test]
     fn the_guard_restores_its_stored_state() {
-        let mut before = guard(RatingGuardRules::default());
+        let mut before = guard(config::Guard::default());
         let mut rows = HashMap::new();
         for n in 0..14 {
             let lost = game(n, &format!("foe{n}"), Some(Side::Black), None);
@@ -464,7 +442,7 @@ mod tests {
             }
         }
         let rows = rows.into_values().collect();
-        let mut after = RatingGuard::new(RatingGuardRules::default(), rows, &[]);
+        let mut after = RatingGuard::new(config::Guard::default(), rows, &[]);
         let lost = game(15, "foe15", Some(Side::Black), None);
         assert_eq!(after.finished(&lost, lost.at).pause.len(), 1);
     }
@@ -473,7 +451,7 @@ mod tests {
     fn points_of_the_last_run_count_after_a_restart() {
         let lost = |n, diff| game(n, &format!("foe{n}"), Some(Side::Black), Some(diff));
         let before = [lost(1, -60), lost(2, -60), lost(4, -20)];
-        let mut after = RatingGuard::new(RatingGuardRules::default(), Vec::new(), &before);
+        let mut after = RatingGuard::new(config::Guard::default(), Vec::new(), &before);
         let next = lost(5, -10);
         let pause = after.finished(&next, next.at).pause;
         assert_eq!(pause.len(), 1);
@@ -482,9 +460,9 @@ mod tests {
 
     #[test]
     fn a_clock_set_back_does_not_lengthen_a_pause() {
-        let mut guard = guard(RatingGuardRules {
+        let mut guard = guard(config::Guard {
             losses: 1,
-            ..RatingGuardRules::default()
+            ..config::Guard::default()
         });
         let lost = game(1, "foe", Some(Side::Black), None);
         let wrong = lost.at + DAY * 365;

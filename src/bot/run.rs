@@ -127,7 +127,7 @@ async fn run_with_restarts(
     loop {
         match catch_panic(event_loop.run(drain)).await {
             Ok(outcome) => return outcome.map(|()| event_loop),
-            Err(reason) => *event_loop = event_loop.restarted(lists, account, reason),
+            Err(reason) => event_loop.restart(lists, account, reason),
         }
         backoff.wait().await;
     }

@@ -7,81 +7,8 @@ use std::time::Duration;
 use crate::config;
 use crate::lichess::durations;
 
-/// The parts of the configuration that the bot uses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
-    /// Which games to accept, and how many at a time.
-    pub challenge: config::Challenge,
-    /// The server's daily limits.
-    pub limits: config::Limits,
-    /// Games that the bot looks for itself.
-    pub matchmaking: config::Matchmaking,
-    pub arena: config::Arena,
-    /// Time reserved for the way to the server.
-    pub clock: config::Clock,
-    /// Correspondence and untimed games.
-    pub correspondence: config::Correspondence,
-    /// Patience with a first move.
-    pub game: config::Game,
-    /// Draws to accept and offer.
-    pub draw: config::Draw,
-    pub resign: config::Resign,
-    pub takeback: config::Takeback,
-    pub chat: config::Chat,
-    pub variety: config::Variety,
-    /// When to pause rated games.
-    pub guard: config::Guard,
-    pub shutdown: config::ShutdownRules,
-    /// Limits of every search, for tests; none in real games.
-    pub search: SearchLimits,
-    /// Think on the opponent's time.
-    pub ponder: bool,
-}
-
-/// Limits of every search beside the clock. If none is set, the clock alone decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SearchLimits {
-    pub nodes: Option<u64>,
-    pub depth: Option<u32>,
-    pub movetime: Option<Duration>,
-}
-
-impl SearchLimits {
-    /// Whether any limit is set.
-    pub fn any(&self) -> bool {
-        self.nodes.is_some() || self.depth.is_some() || self.movetime.is_some()
-    }
-}
-
-impl From<&config::Config> for Settings {
-    fn from(config: &config::Config) -> Self {
-        let engine = &config.engine;
-        Self {
-            challenge: config.challenge.clone(),
-            limits: config.limits.clone(),
-            matchmaking: config.matchmaking.clone(),
-            arena: config.arena.clone(),
-            clock: config.clock.clone(),
-            correspondence: config.correspondence.clone(),
-            game: config.game.clone(),
-            draw: config.draw.clone(),
-            resign: config.resign.clone(),
-            takeback: config.takeback.clone(),
-            chat: config.chat.clone(),
-            variety: config.variety.clone(),
-            guard: config.guard.clone(),
-            shutdown: config.shutdown.clone(),
-            search: SearchLimits {
-                nodes: engine.nodes.map(std::num::NonZeroU64::get),
-                depth: engine
-                    .depth
-                    .map(|depth| u32::try_from(depth.get()).unwrap_or(u32::MAX)),
-                movetime: engine.movetime,
-            },
-            ponder: engine.ponder,
-        }
-    }
-}
+/// The configuration, of which the bot uses the sections that concern it.
+pub type Settings = config::Config;
 
 impl Settings {
     /// Every delay divided by `factor`, the patience with a first move by half of that, for tests
@@ -179,14 +106,10 @@ mod tests {
 
     #[test]
     fn the_engines_test_limits_come_through() {
-        let mut config = config::Config::default();
-        assert!(!Settings::from(&config).search.any());
-        config.engine.nodes = std::num::NonZeroU64::new(7);
-        config.engine.depth = std::num::NonZeroU64::new(u64::MAX);
-        let search = Settings::from(&config).search;
-        assert_eq!(search.nodes, Some(7));
-        assert_eq!(search.depth, Some(u32::MAX));
-        assert!(search.any());
+        let mut settings = Settings::default();
+        assert!(!settings.engine.limits_search());
+        settings.engine.depth = std::num::NonZeroU64::new(7);
+        assert!(settings.engine.limits_search());
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub struct Status {
     pub uptime: u64,
     /// The account's event stream.
     pub stream: EventStreamStatus,
-    pub seats: SlotStatus,
+    #[serde(rename = "seats")]
+    pub slots: SlotStatus,
     pub games: Vec<GameStatus>,
     /// Correspondence games, which take no slot.
     #[serde(rename = "parked")]
@@ -84,7 +85,8 @@ impl BotPhase {
 pub struct EventStreamStatus {
     pub open: bool,
     /// Milliseconds since the last line, blank lines included.
-    pub heard_ago: Option<u64>,
+    #[serde(rename = "heard_ago")]
+    pub received_ago: Option<u64>,
     /// How often it disconnected.
     pub lost: u64,
     /// Openings and attempts in the last ten minutes.
@@ -99,7 +101,8 @@ pub struct GameStreamStatus {
     /// Milliseconds since it opened; if not open, since it was lost or first wanted.
     pub since: u64,
     /// Milliseconds since the last line, blank lines included.
-    pub heard_ago: Option<u64>,
+    #[serde(rename = "heard_ago")]
+    pub received_ago: Option<u64>,
     /// How often it was reopened.
     pub reopened: u64,
 }
@@ -186,7 +189,7 @@ impl SourcesStatus {
             TableFiles {
                 outcomes: state.outcomes,
                 distances: state.distances,
-                most_men: state.most_men,
+                max_pieces: state.most_men,
                 faulty: state.faulty,
                 faults: state.faults.into_iter().take(MAX_FAULTS).collect(),
             }
@@ -207,7 +210,8 @@ pub struct TableFiles {
     /// Number of DTZ files.
     pub distances: usize,
     /// Pieces of the largest, kings included.
-    pub most_men: usize,
+    #[serde(rename = "most_men")]
+    pub max_pieces: usize,
     /// Unusable files, including those made useless by another one.
     pub faulty: usize,
     /// Some of the faulty files, with reasons.

@@ -20,7 +20,7 @@ pub(crate) enum Failure {
     /// The work failed.
     Failed(anyhow::Error),
     /// The answer is no, and the command has printed it.
-    Told,
+    Reported,
     /// The command has printed its answer, one of several with a status of its own.
     Answer(u8),
 }
@@ -45,7 +45,7 @@ impl Failure {
             Self::Setup(error) => (error, EXIT_SETUP),
             Self::Failed(error) if reader_left(&error) => return ExitCode::SUCCESS,
             Self::Failed(error) => (error, EXIT_FAILED),
-            Self::Told => return ExitCode::from(EXIT_FAILED),
+            Self::Reported => return ExitCode::from(EXIT_FAILED),
             Self::Answer(status) => return ExitCode::from(status),
         };
         // Where stderr is closed, the status remains.
@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// Turns an error into a failure that says what it is about.
+/// Turns an error into a failure with context.
 pub(crate) trait OrFailure<T> {
     /// A setup that cannot work: `what: error`.
     fn or_setup(self, what: impl Display) -> Result<T, Failure>;

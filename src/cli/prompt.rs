@@ -18,7 +18,7 @@ pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
 
 /// Reads a line after this prompt, without surrounding blanks.
 pub(super) fn line(prompt: &str) -> Result<String, Failure> {
-    say(prompt)?;
+    write(prompt)?;
     let mut typed = String::new();
     if io::stdin().lock().read_line(&mut typed)? == 0 {
         return Err(Failure::failed("no answer: stdin is closed"));
@@ -27,7 +27,7 @@ pub(super) fn line(prompt: &str) -> Result<String, Failure> {
 }
 
 /// Writes a message beside the results, without a line break.
-pub(super) fn say(text: &str) -> Result<(), Failure> {
+pub(super) fn write(text: &str) -> Result<(), Failure> {
     let mut err = io::stderr().lock();
     err.write_all(text.as_bytes())?;
     Ok(err.flush()?)
@@ -50,19 +50,19 @@ mod hidden {
         LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
     };
 
-    use super::{Failure, line, say};
+    use super::{Failure, line, write};
 
     /// Reads a line after this prompt, without surrounding blanks. A terminal does not echo it.
     pub(in crate::cli) fn secret(prompt: &str) -> Result<String, Failure> {
         let Some(hidden) = HiddenInput::begin() else {
             return line(prompt);
         };
-        say(prompt)?;
+        write(prompt)?;
         let typed = hidden.line();
         let interrupt = hidden.interrupt();
         drop(hidden);
         // The terminal did not echo Enter either.
-        say("\n")?;
+        write("\n")?;
         let mut typed = typed?;
         match typed.pop() {
             Some(b'\n') => {}

@@ -53,7 +53,7 @@ impl Notifier {
     pub(super) async fn finish(self, error: Option<&BotError>) {
         if let Some(error) = error {
             self.alerter
-                .say("ended", format!("the bot has exited: {error}"));
+                .send("ended", format!("the bot has exited: {error}"));
         }
         self.alerter.end();
         let patience = if error.is_some() {

@@ -609,6 +609,13 @@ impl Lichess {
     }
 }
 
+impl Engine {
+    /// Whether any limit of every search is set. Otherwise the clock alone decides.
+    pub fn limits_search(&self) -> bool {
+        self.nodes.is_some() || self.depth.is_some() || self.movetime.is_some()
+    }
+}
+
 impl Data {
     /// The subfolder of `server`, if the bot stores anything: daily games, ratings and names of one
     /// server do not apply to another.

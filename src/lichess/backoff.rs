@@ -229,7 +229,7 @@ impl PollFallback {
     pub fn new(timing: &Timing, since: Instant) -> Self {
         Self {
             first: timing.ping,
-            longest: timing.knock_max.max(timing.ping),
+            longest: timing.max_ping.max(timing.ping),
             steady: timing.steady,
             since,
         }

@@ -1,14 +1,15 @@
-//! The API client of one account: builds a request, sends it, judges the reply.
+//! The API client of one account: builds a request, sends it, classifies the reply.
 //!
 //! The client never retries, with one exception: after a 401 that our name in the user agent may have
 //! caused, it repeats the call without the name. A call goes out when the rate limiter permits; a move goes
 //! at once; a call that would wait too long fails with the wait.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use serde::de::DeserializeOwned;
@@ -24,7 +25,7 @@ use super::lenient_json::{self, JsonMismatch};
 use super::rate_limit_log::{RateLimitLog, RateLimitedCalls};
 use super::rate_limiter::RateLimiter;
 use super::request::ApiRequest;
-use super::response::{BODY_LIMIT, Body, judge};
+use super::response::{BODY_LIMIT, Body, classify};
 use super::timing::Timing;
 use super::token::Token;
 use super::user_agent::UserAgent;
@@ -106,17 +107,17 @@ impl Client {
 
     /// The number of calls of this class that went out.
     pub fn calls(&self, class: EndpointClass) -> u64 {
-        self.0.limiter.scheduler().stats().sent(class)
+        self.0.limiter.scheduler.lock().stats().sent(class)
     }
 
     /// The counters of all classes of calls.
     pub fn stats(&self) -> CallStats {
-        self.0.limiter.scheduler().stats().clone()
+        self.0.limiter.scheduler.lock().stats().clone()
     }
 
     /// The rest of the pause of this class of calls, if it pauses.
     pub fn pause(&self, class: EndpointClass) -> Option<Duration> {
-        self.0.limiter.scheduler().pause(class, Instant::now())
+        self.0.limiter.scheduler.lock().pause(class, Instant::now())
     }
 
     /// Waits until [`Client::take_limited`] may have something to return.
@@ -137,14 +138,14 @@ impl Client {
     /// The class of calls on games and challenges with the most 403 responses in a row, and their
     /// number.
     pub fn forbidden(&self) -> Option<(EndpointClass, u32)> {
-        let forbidden = lock(&self.0.forbidden);
+        let forbidden = self.0.forbidden.lock();
         let most = forbidden.iter().max_by_key(|(_, times)| **times);
         most.map(|(class, times)| (*class, *times))
     }
 
     /// Resets these counts.
     pub fn forget_forbidden(&self) {
-        lock(&self.0.forbidden).clear();
+        self.0.forbidden.lock().clear();
     }
 
     pub fn server(&self) -> &str {
@@ -171,13 +172,13 @@ impl Client {
 
     /// How long the connection for moves has been idle; none if it was never used.
     pub(super) fn moves_idle(&self) -> Option<Duration> {
-        let used = *lock(&self.0.moves_used);
+        let used = *self.0.moves_used.lock();
         used.map(|at| at.elapsed())
     }
 
     /// Records a use of the connection for moves.
     pub(super) fn use_moves(&self) {
-        *lock(&self.0.moves_used) = Some(Instant::now());
+        *self.0.moves_used.lock() = Some(Instant::now());
     }
 
     fn pool(&self, class: EndpointClass) -> &reqwest::Client {
@@ -201,7 +202,11 @@ impl Client {
             return Ok(response);
         }
         drop(response);
-        self.0.limiter.scheduler().again(call.class, Instant::now());
+        self.0
+            .limiter
+            .scheduler
+            .lock()
+            .again(call.class, Instant::now());
         let response = send(self.0.agent.nameless()).await.map_err(no_answer)?;
         if response.status() != 401 {
             self.0.agent.forget_name();
@@ -241,10 +246,10 @@ impl Client {
         })??;
         let mut body = Body::default();
         let reading = body.read(&mut response, call.limit);
-        // A truncated body is judged by the part that arrived.
+        // A truncated body is classified by the part that arrived.
         let _ = tokio::time::timeout_at(deadline.into(), reading).await;
         let status = response.status().as_u16();
-        judge(status, response.headers(), body, call.is_command)
+        classify(status, response.headers(), body, call.is_command)
     }
 
     /// Opens a stream. No response within `time` counts as silence of the stream.
@@ -263,7 +268,7 @@ impl Client {
             }
             let mut body = Body::default();
             body.read(&mut response, BODY_LIMIT).await;
-            match judge(status, response.headers(), body, false) {
+            match classify(status, response.headers(), body, false) {
                 Err(error) => Err(error),
                 Ok(_) => Err(Error::Protocol {
                     reason: format!("status {status} instead of a stream"),
@@ -273,7 +278,8 @@ impl Client {
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
             self.0
                 .limiter
-                .scheduler()
+                .scheduler
+                .lock()
                 .ended(call.class, CallResult::Lost);
             return Err(Disconnect::Silent(time));
         };
@@ -287,9 +293,9 @@ impl Client {
             .as_ref()
             .err()
             .map_or(CallResult::Done, CallResult::from);
-        self.0.limiter.scheduler().ended(class, end);
+        self.0.limiter.scheduler.lock().ended(class, end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
-            self.0.limiter.scheduler().unsent(class);
+            self.0.limiter.scheduler.lock().unsent(class);
         }
         if class.is_play() {
             self.note_refusal(class, outcome.as_ref().err());
@@ -302,7 +308,7 @@ impl Client {
             wait
         } else {
             let now = Instant::now();
-            Some(self.0.limiter.scheduler().limited(class, wait, now))
+            Some(self.0.limiter.scheduler.lock().limited(class, wait, now))
         };
         self.0.limited.add(class, call.game.as_ref(), wait, &body);
         let (key, answer) = (body.limit_key(), &body.message);
@@ -316,10 +322,10 @@ impl Client {
     fn note_refusal(&self, class: EndpointClass, error: Option<&Error>) {
         match error {
             None => {
-                lock(&self.0.forbidden).remove(&class);
+                self.0.forbidden.lock().remove(&class);
             }
             Some(error) if error.is_forbidden() => {
-                *lock(&self.0.forbidden).entry(class).or_default() += 1;
+                *self.0.forbidden.lock().entry(class).or_default() += 1;
                 self.0.doubted.notify_one();
             }
             Some(error) if error.is_unauthorized() => self.0.doubted.notify_one(),
@@ -394,10 +400,6 @@ impl std::fmt::Debug for Client {
             .field("base", &self.0.base.as_str())
             .finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn base_url(text: &str) -> Result<Url, SetupError> {

@@ -173,10 +173,9 @@ words! {
 }
 
 /// White or black; any other word is malformed.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Display, IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(Display, IntoStaticStr)]
 #[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Side {
     White,

@@ -4,12 +4,13 @@
 //! line for error messages, and ends a stream whose line is too long. It does not parse.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::Stream;
+use parking_lot::{Mutex, MutexGuard};
 
 /// The longest line of a stream. A game of 600 plies takes four kilobytes.
 pub(super) const LINE_LIMIT: usize = 1 << 20;
@@ -28,7 +29,7 @@ pub(super) enum EndReason {
 #[derive(Debug)]
 pub(super) struct StreamStats {
     /// When the last bytes arrived.
-    pub(super) heard: Instant,
+    pub(super) received: Instant,
     /// When the current line began.
     began: Instant,
     /// The number of the current line, from one, counting blank lines.
@@ -47,7 +48,7 @@ pub(super) struct StreamStats {
 impl StreamStats {
     fn new(now: Instant) -> Self {
         Self {
-            heard: now,
+            received: now,
             began: now,
             line: 0,
             offset: 0,
@@ -60,7 +61,7 @@ impl StreamStats {
 
     fn enter(&mut self, piece: &[u8]) {
         if self.at_start {
-            self.began = self.heard;
+            self.began = self.received;
             self.line += 1;
             self.offset = self.total;
             self.length = 0;
@@ -77,7 +78,7 @@ impl StreamStats {
     /// silence, even while its bytes trickle in.
     pub(super) fn deadline(&self, idle: Duration) -> Instant {
         let since = if self.at_start {
-            self.heard
+            self.received
         } else {
             self.began
         };
@@ -99,8 +100,8 @@ impl SharedStats {
         Self(Arc::new(Mutex::new(StreamStats::new(now))))
     }
 
-    pub(super) fn look(&self) -> MutexGuard<'_, StreamStats> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn lock(&self) -> MutexGuard<'_, StreamStats> {
+        self.0.lock()
     }
 }
 
@@ -133,7 +134,7 @@ impl<S> LineReader<S> {
         let newline = self.pending.iter().position(|&byte| byte == b'\n');
         let end = newline.map_or(self.pending.len(), |at| at + 1);
         let piece = self.pending.split_to(end);
-        let mut stats = self.stats.look();
+        let mut stats = self.stats.lock();
         stats.enter(&piece);
         if stats.length > self.limit {
             return Err(EndReason::LineTooLong);
@@ -156,7 +157,7 @@ where
             }
             match ready!(Pin::new(&mut self.chunks).poll_next(cx)) {
                 Some(Ok(chunk)) => {
-                    self.stats.look().heard = Instant::now();
+                    self.stats.lock().received = Instant::now();
                     self.pending = chunk;
                 }
                 Some(Err(error)) => {
@@ -196,7 +197,7 @@ mod tests {
         let stats = lines.stats();
         let mut seen = Vec::new();
         while let Some(piece) = pull(&mut lines) {
-            let stats = stats.look();
+            let stats = stats.lock();
             seen.push((piece.unwrap(), stats.line, stats.offset));
         }
         let expected = [
@@ -232,8 +233,8 @@ mod tests {
         let mut deadlines = Vec::new();
         while let Some(piece) = pull(&mut lines) {
             piece.unwrap();
-            let stats = stats.look();
-            deadlines.push((stats.deadline(idle), stats.heard + idle));
+            let stats = stats.lock();
+            deadlines.push((stats.deadline(idle), stats.received + idle));
             drop(stats);
             // Moments tell them apart only if time continues.
             let now = Instant::now();
@@ -252,7 +253,7 @@ mod tests {
         let mut lines = lines(&["ab", "cd", long], 1000);
         let stats = lines.stats();
         while pull(&mut lines).is_some() {}
-        let head = stats.look().head();
+        let head = stats.lock().head();
         assert!(head.starts_with("abcdxx") && head.len() == HEAD_BYTES);
     }
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::endpoint_class::EndpointClass;
@@ -26,7 +26,7 @@ pub struct RateLimitedCalls {
     /// How long the class pauses since the last refusal, if known.
     pub wait: Option<Duration>,
     /// The server's last message.
-    pub said: String,
+    pub message: String,
 }
 
 impl fmt::Display for RateLimitedCalls {
@@ -38,8 +38,8 @@ impl fmt::Display for RateLimitedCalls {
         if let Some(wait) = self.wait {
             write!(f, ", to wait {} s", wait.as_secs_f64().ceil())?;
         }
-        if !self.said.is_empty() {
-            write!(f, ": {}", self.said)?;
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ impl RateLimitLog {
         wait: Option<Duration>,
         body: &ErrorBody,
     ) {
-        let mut untaken = self.lock();
+        let mut untaken = self.untaken.lock();
         let mut key = (class, game.cloned());
         if untaken.len() >= MAX_APART && !untaken.contains_key(&key) {
             key.1 = None;
@@ -72,27 +72,25 @@ impl RateLimitLog {
             game,
             times: 0,
             wait: None,
-            said: String::new(),
+            message: String::new(),
         });
         known.times += 1;
         known.wait = wait;
-        known.said.clone_from(&body.message);
+        known.message.clone_from(&body.message);
         drop(untaken);
         self.added.notify_one();
     }
 
     /// Everything since the last call of this method, the most urgent classes first.
     pub(super) fn take(&self) -> Vec<RateLimitedCalls> {
-        std::mem::take(&mut *self.lock()).into_values().collect()
+        std::mem::take(&mut *self.untaken.lock())
+            .into_values()
+            .collect()
     }
 
     /// Waits until there may be an entry to take.
     pub(super) async fn added(&self) {
         self.added.notified().await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PendingReport> {
-        self.untaken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,9 +115,9 @@ mod tests {
         log.add(EndpointClass::Move, Some(&other), minute, &body("slow"));
         log.add(EndpointClass::Move, Some(&one), minute, &body("slower"));
         let taken = log.take();
-        let told: Vec<String> = taken.iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = taken.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            lines,
             [
                 "move: rate limited, to wait 60 s: slow",
                 "move: rate limited 2 times, to wait 60 s: slower",

@@ -3,9 +3,9 @@
 //! A move never waits here. A waiting call can be cancelled at any time and then leaves the queue; a permit
 //! is returned when it is dropped.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::endpoint_class::{Admission, EndpointClass};
@@ -14,7 +14,7 @@ use super::scheduler::{Decision, Scheduler, Ticket};
 use super::timing::Timing;
 
 pub(super) struct RateLimiter {
-    scheduler: Mutex<Scheduler>,
+    pub(super) scheduler: Mutex<Scheduler>,
     changed: Notify,
 }
 
@@ -26,18 +26,12 @@ impl RateLimiter {
         }
     }
 
-    pub(super) fn scheduler(&self) -> MutexGuard<'_, Scheduler> {
-        self.scheduler
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until the call may go out. A move does not wait.
     ///
     /// # Errors
     /// When the wait would be too long; contains the wait.
     pub(super) async fn pass(&self, class: EndpointClass, cost: u32) -> Result<Permit<'_>, Error> {
-        let asked = self.scheduler().ask(class, cost, Instant::now());
+        let asked = self.scheduler.lock().ask(class, cost, Instant::now());
         match asked {
             Decision::Go => Ok(Permit {
                 limiter: self,
@@ -59,7 +53,7 @@ impl RateLimiter {
             tokio::pin!(changed);
             // Enabled before the poll, so that no change is missed in between.
             changed.as_mut().enable();
-            let turn = self.scheduler().poll(ticket, Instant::now());
+            let turn = self.scheduler.lock().poll(ticket, Instant::now());
             let at = match turn {
                 Decision::Go => {
                     place.taken = true;
@@ -91,7 +85,7 @@ struct QueueSlot<'a> {
 impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         if !self.taken {
-            self.limiter.scheduler().leave(self.ticket);
+            self.limiter.scheduler.lock().leave(self.ticket);
             self.limiter.changed.notify_waiters();
         }
     }
@@ -106,7 +100,7 @@ pub(super) struct Permit<'a> {
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if self.class.admission() == Admission::InTurn {
-            self.limiter.scheduler().over(self.class);
+            self.limiter.scheduler.lock().over(self.class);
             self.limiter.changed.notify_waiters();
         }
     }

@@ -50,7 +50,7 @@ impl Body {
 
 /// A success is a 2xx that is no web page. The body of a command may be incomplete; any other must be
 /// complete.
-pub(super) fn judge(
+pub(super) fn classify(
     status: u16,
     headers: &HeaderMap,
     body: Body,
@@ -77,22 +77,27 @@ pub(super) fn judge(
 mod tests {
     use super::*;
 
-    fn judged(status: u16, bytes: &[u8], whole: bool, is_command: bool) -> Result<Bytes, Error> {
+    fn classified(
+        status: u16,
+        bytes: &[u8],
+        whole: bool,
+        is_command: bool,
+    ) -> Result<Bytes, Error> {
         let bytes = bytes.to_vec();
-        judge(status, &HeaderMap::new(), Body { bytes, whole }, is_command)
+        classify(status, &HeaderMap::new(), Body { bytes, whole }, is_command)
     }
 
     #[test]
     fn a_web_page_is_never_a_success() {
         for is_command in [true, false] {
-            let outcome = judged(200, b" <!DOCTYPE html>", true, is_command);
+            let outcome = classified(200, b" <!DOCTYPE html>", true, is_command);
             assert!(outcome.unwrap_err().is_transient());
         }
     }
 
     #[test]
     fn a_truncated_answer_is_enough_for_a_command_only() {
-        assert!(judged(200, b"{\"ok\":", false, true).is_ok());
-        assert!(judged(200, b"{\"id\":", false, false).is_err());
+        assert!(classified(200, b"{\"ok\":", false, true).is_ok());
+        assert!(classified(200, b"{\"id\":", false, false).is_err());
     }
 }

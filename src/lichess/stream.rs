@@ -137,15 +137,15 @@ impl<T: Record> RecordStream<T> {
                 }
             };
             if let Some(event) = self.typed(&record) {
-                let at = self.stats.look().heard;
+                let at = self.stats.lock().received;
                 return Ok(Timestamped { at, event });
             }
         }
     }
 
     /// When anything came last, blank lines included.
-    pub fn last_heard(&self) -> Instant {
-        self.stats.look().heard
+    pub fn last_received(&self) -> Instant {
+        self.stats.lock().received
     }
 
     /// Its signs of life, for a task that does not read it.
@@ -164,11 +164,11 @@ impl<T: Record> RecordStream<T> {
             return Err(self.disconnect.clone());
         };
         loop {
-            let deadline = self.stats.look().deadline(self.idle);
+            let deadline = self.stats.lock().deadline(self.idle);
             match tokio::time::timeout_at(deadline.into(), raw.next()).await {
                 Ok(Some(Ok(record))) => return Ok(record),
                 Ok(Some(Err(FallibleNdjsonError::JsonError(error)))) => {
-                    let stats = self.stats.look();
+                    let stats = self.stats.lock();
                     return Err(Disconnect::NotJson {
                         line: stats.line,
                         offset: stats.offset,
@@ -180,12 +180,12 @@ impl<T: Record> RecordStream<T> {
                     return Err(Disconnect::Reset(reason));
                 }
                 Ok(Some(Err(FallibleNdjsonError::InputError(EndReason::LineTooLong)))) => {
-                    let line = self.stats.look().line;
+                    let line = self.stats.lock().line;
                     let limit = LINE_LIMIT;
                     return Err(Disconnect::LineTooLong { line, limit });
                 }
                 Ok(None) => return Err(Disconnect::Ended),
-                Err(_) if self.stats.look().deadline(self.idle) > Instant::now() => {}
+                Err(_) if self.stats.lock().deadline(self.idle) > Instant::now() => {}
                 Err(_) => return Err(Disconnect::Silent(self.idle)),
             }
         }
@@ -220,7 +220,7 @@ impl<T: Record> RecordStream<T> {
         if !self.warnings.is_new(warning) {
             return;
         }
-        let stats = self.stats.look();
+        let stats = self.stats.lock();
         let head = excerpt(&without_secrets(&stats.head()), EXCERPT_CHARS);
         let (line, offset) = (stats.line, stats.offset);
         tracing::warn!(stream = %self.subject, line, offset, path = %mismatch.path,
@@ -242,8 +242,8 @@ pub struct Liveness(SharedStats);
 
 impl Liveness {
     /// When anything came last, blank lines included.
-    pub fn last_heard(&self) -> Instant {
-        self.0.look().heard
+    pub fn last_received(&self) -> Instant {
+        self.0.lock().received
     }
 }
 

@@ -88,7 +88,7 @@ durations! {
         unreached_backoff_max = Duration::from_secs(10);
         /// The first wait between two polls of a server that is out of order.
         ping = Duration::from_secs(1);
-        knock_max = Duration::from_secs(10);
+        max_ping = Duration::from_secs(10);
         /// How long the first wait holds while the server is away or out of order; then waits grow.
         steady = Duration::from_secs(120);
         /// The span over which openings of the event stream are counted.

@@ -3,8 +3,7 @@
 //! The server answers every call with 401 if the account named here does not own the token, so the name can
 //! be withdrawn.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use reqwest::header::HeaderValue;
 
 #[derive(Debug)]
@@ -32,7 +31,7 @@ impl UserAgent {
 
     /// The header of the next request, and whether it names the account.
     pub(super) fn header(&self) -> (HeaderValue, bool) {
-        let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = self.named.lock();
         match &*named {
             Some(header) => (header.clone(), true),
             None => (self.nameless.clone(), false),
@@ -59,7 +58,7 @@ impl UserAgent {
     }
 
     fn set(&self, header: Option<HeaderValue>) {
-        *self.named.lock().unwrap_or_else(PoisonError::into_inner) = header;
+        *self.named.lock() = header;
     }
 }
 

@@ -1,7 +1,9 @@
 //! Warns about unknown JSON once, not at every repetition, and without private ids.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// The warnings given so far. One for each client, shared by its streams.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +15,7 @@ impl WarnOnce {
 
     /// Whether this is the first time.
     pub(super) fn is_new(&self, warning: String) -> bool {
-        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given = self.0.lock();
         if given.len() >= Self::CAPACITY {
             given.clear();
         }
@@ -54,6 +56,6 @@ mod tests {
         for n in 0..10_000 {
             warnings.is_new(n.to_string());
         }
-        assert!(warnings.0.lock().unwrap().len() <= WarnOnce::CAPACITY);
+        assert!(warnings.0.lock().len() <= WarnOnce::CAPACITY);
     }
 }

@@ -4,6 +4,7 @@
 //! something by it.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use super::health::HealthReport;
 use crate::bot::{ChallengeSpec, Command, Reply, Status};
@@ -13,6 +14,7 @@ use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Request {
@@ -27,12 +29,9 @@ pub enum Request {
     Challenge {
         user: String,
         /// A profile's name or a clock such as `3+2`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         what: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         rated: Option<bool>,
         /// Our colour.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         color: Option<ColorWish>,
     },
     /// Challenge the last opponent again.
@@ -40,7 +39,6 @@ pub enum Request {
     /// Withdraw a challenge of ours.
     Cancel {
         /// Its id; without it the open challenge and those waiting to be sent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         challenge: Option<String>,
     },
     Abort {
@@ -63,10 +61,8 @@ pub enum Request {
     Join {
         /// The eight letters in its URL.
         arena: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         password: Option<Secret>,
         /// The team to play for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         team: Option<String>,
     },
     Leave {
@@ -150,6 +146,7 @@ impl Request {
     }
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Response {
@@ -157,9 +154,7 @@ pub struct Response {
     pub ok: bool,
     /// What was done, or why it was refused.
     pub text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Status>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<HealthReport>,
 }
 

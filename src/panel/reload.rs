@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::bot::{Command, ControlHandle, EventLog, Reply, Settings};
+use crate::bot::{Command, ControlHandle, EventLog, Reply};
 use crate::config::Config;
 
 /// Time for the bot to answer.
@@ -102,7 +102,7 @@ impl Reloader {
             .map_err(|error| error.to_string())?;
         let changes = self.current.changes(&config);
         // Sent even without changes: a command may have changed the settings.
-        let settings = Arc::new(Settings::from(&config));
+        let settings = Arc::new(config.clone());
         let control = self.control.by(via);
         match control.ask(Command::Reload(settings), PATIENCE).await {
             Ok(Reply::Done(_)) => {}
@@ -137,15 +137,15 @@ mod tests {
         let current = Config::read(&path).unwrap();
         let (control, mut commands) = channel();
         let bot = tokio::spawn(async move {
-            let mut seats = Vec::new();
-            while seats.len() < 3 {
+            let mut slots = Vec::new();
+            while slots.len() < 3 {
                 let order = commands.next().await;
                 if let Command::Reload(settings) = &order.command {
-                    seats.push(settings.challenge.concurrency);
+                    slots.push(settings.challenge.concurrency);
                 }
                 order.answer(Reply::done("reloaded"));
             }
-            seats
+            slots
         });
         let (reloader, reload) = Reloader::new(Some(path.clone()), current, control);
         let task = tokio::spawn(reloader.run());

@@ -1,7 +1,7 @@
 //! The bot's end of the control socket.
 //!
 //! It serves few clients at a time and limits the length and time of a request. Commands go to the bot
-//! through a bounded channel; if that is full, the client is told.
+//! through a bounded channel; if that is full, the client gets an error.
 
 use std::fs;
 use std::io;

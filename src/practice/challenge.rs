@@ -1,5 +1,7 @@
 //! A challenge, its states, and the reasons for declining one.
 
+use strum::{EnumMessage, EnumString, IntoStaticStr};
+
 use super::game_settings::{ColorWish, GameSettings};
 use super::time::Millis;
 use super::wire::Variant;
@@ -65,70 +67,48 @@ impl ServerChallenge {
     }
 }
 
-/// Why a challenge is declined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reason {
-    /// The key in lower case, as the other side receives it.
-    pub(crate) key: &'static str,
-    /// Its text for people.
-    pub(crate) text: &'static str,
+/// Why a challenge was declined. The message is its text for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
+pub(crate) enum Reason {
+    #[default]
+    #[strum(message = "I am not taking challenges right now.")]
+    Generic,
+    #[strum(message = "Not now; please ask again later.")]
+    Later,
+    #[strum(message = "That is too fast for me; please offer a slower game.")]
+    TooFast,
+    #[strum(message = "That is too slow for me; please offer a faster game.")]
+    TooSlow,
+    #[strum(message = "I do not play at this time control.")]
+    TimeControl,
+    #[strum(message = "Please make it a rated game.")]
+    Rated,
+    #[strum(message = "Please make it a casual game.")]
+    Casual,
+    #[strum(message = "I play standard chess only for now.")]
+    Standard,
+    #[strum(message = "I do not play this variant.")]
+    Variant,
+    #[strum(message = "I do not play bots.")]
+    NoBot,
+    #[strum(message = "I play bots only.")]
+    OnlyBot,
 }
-
-const REASONS: [Reason; 11] = [
-    Reason {
-        key: "generic",
-        text: "I am not taking challenges right now.",
-    },
-    Reason {
-        key: "later",
-        text: "Not now; please ask again later.",
-    },
-    Reason {
-        key: "toofast",
-        text: "That is too fast for me; please offer a slower game.",
-    },
-    Reason {
-        key: "tooslow",
-        text: "That is too slow for me; please offer a faster game.",
-    },
-    Reason {
-        key: "timecontrol",
-        text: "I do not play at this time control.",
-    },
-    Reason {
-        key: "rated",
-        text: "Please make it a rated game.",
-    },
-    Reason {
-        key: "casual",
-        text: "Please make it a casual game.",
-    },
-    Reason {
-        key: "standard",
-        text: "I play standard chess only for now.",
-    },
-    Reason {
-        key: "variant",
-        text: "I do not play this variant.",
-    },
-    Reason {
-        key: "nobot",
-        text: "I do not play bots.",
-    },
-    Reason {
-        key: "onlybot",
-        text: "I play bots only.",
-    },
-];
 
 impl Reason {
     /// The reason with that key in any letter case; unknown keys are generic.
     pub(crate) fn of(key: &str) -> Self {
-        let key = key.to_lowercase();
-        REASONS
-            .into_iter()
-            .find(|reason| reason.key == key)
-            .unwrap_or(REASONS[0])
+        key.parse().unwrap_or_default()
+    }
+
+    /// The key in lower case, as the other side receives it.
+    pub(crate) fn key(self) -> &'static str {
+        self.into()
+    }
+
+    pub(crate) fn text(self) -> &'static str {
+        self.get_message().unwrap_or_default()
     }
 }
 
@@ -138,9 +118,9 @@ mod tests {
 
     #[test]
     fn reasons_are_read_in_any_case_and_sent_in_lower_case() {
-        assert_eq!(Reason::of("tooFast").key, "toofast");
-        assert_eq!(Reason::of("NOBOT").key, "nobot");
-        assert_eq!(Reason::of("whatever").key, "generic");
-        assert_eq!(Reason::of("").key, "generic");
+        assert_eq!(Reason::of("tooFast").key(), "toofast");
+        assert_eq!(Reason::of("NOBOT").key(), "nobot");
+        assert_eq!(Reason::of("whatever").key(), "generic");
+        assert_eq!(Reason::of("").key(), "generic");
     }
 }

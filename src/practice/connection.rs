@@ -5,13 +5,14 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use futures::task::AtomicWaker;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -71,7 +72,7 @@ impl Default for ConnectionLimit {
 impl ConnectionLimit {
     fn enter(&self) -> ConnectionKiller {
         let killer = ConnectionKiller::default();
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inside = self.inside.lock();
         inside.retain(|cut| cut.strong_count() > 0);
         inside.push(Arc::downgrade(&killer.0));
         killer
@@ -80,8 +81,7 @@ impl ConnectionLimit {
     /// Cuts every connection and accepts no new ones.
     pub(super) fn close(&self) {
         self.closed.send_replace(true);
-        let inside =
-            std::mem::take(&mut *self.inside.lock().unwrap_or_else(PoisonError::into_inner));
+        let inside = std::mem::take(&mut *self.inside.lock());
         for cut in inside.iter().filter_map(Weak::upgrade) {
             ConnectionKiller(cut).cut();
         }

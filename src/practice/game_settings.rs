@@ -1,7 +1,8 @@
 //! The terms of a game: time control, speed, rated or casual, and the names Lichess gives to game
 //! states.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use strum::{EnumString, IntoStaticStr};
 
 use crate::rules::Color;
 
@@ -128,8 +129,9 @@ pub struct GameSettings {
 }
 
 /// The colour that a challenger asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum ColorWish {
     White,
     Black,
@@ -141,12 +143,7 @@ pub enum ColorWish {
 impl ColorWish {
     /// Parses the word of the API.
     pub fn parse(word: &str) -> Option<Self> {
-        match word {
-            "white" => Some(Self::White),
-            "black" => Some(Self::Black),
-            "random" => Some(Self::Random),
-            _ => None,
-        }
+        word.parse().ok()
     }
 
     /// The requested colour, or the one drawn.
@@ -169,71 +166,45 @@ impl From<Color> for ColorWish {
 }
 
 /// The state of a game. Everything but [`Status::Started`] is an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The discriminant is the number that events have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
+#[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
+#[repr(u8)]
 pub enum Status {
-    Started,
+    Started = 20,
     /// Aborted before both had moved; counts for nothing.
-    Aborted,
-    Mate,
-    Resign,
+    Aborted = 25,
+    Mate = 30,
+    Resign = 31,
     /// No legal move and no check.
-    Stalemate,
+    Stalemate = 32,
     /// A player left and the other claimed.
-    Timeout,
+    Timeout = 33,
     /// Agreement, repetition, fifty moves, dead position or ply cap.
-    Draw,
-    Outoftime,
+    Draw = 34,
+    Outoftime = 35,
     /// A first move in an arena did not come in time.
-    NoStart,
+    NoStart = 37,
     /// A draw was offered to a bare king.
-    InsufficientMaterialClaim,
-    VariantEnd,
+    InsufficientMaterialClaim = 39,
+    VariantEnd = 60,
 }
 
 impl Status {
     /// The word used in streams.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Started => "started",
-            Self::Aborted => "aborted",
-            Self::Mate => "mate",
-            Self::Resign => "resign",
-            Self::Stalemate => "stalemate",
-            Self::Timeout => "timeout",
-            Self::Draw => "draw",
-            Self::Outoftime => "outoftime",
-            Self::NoStart => "noStart",
-            Self::InsufficientMaterialClaim => "insufficientMaterialClaim",
-            Self::VariantEnd => "variantEnd",
-        }
+        self.into()
     }
 
     /// The number used in events.
     pub fn id(self) -> u8 {
-        match self {
-            Self::Started => 20,
-            Self::Aborted => 25,
-            Self::Mate => 30,
-            Self::Resign => 31,
-            Self::Stalemate => 32,
-            Self::Timeout => 33,
-            Self::Draw => 34,
-            Self::Outoftime => 35,
-            Self::NoStart => 37,
-            Self::InsufficientMaterialClaim => 39,
-            Self::VariantEnd => 60,
-        }
+        self as u8
     }
 
     /// Whether the game is still being played.
     pub fn is_playing(self) -> bool {
         self == Self::Started
-    }
-}
-
-impl Serialize for Status {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 

@@ -2,8 +2,8 @@
 //! the reader is slow, silently, as Lichess does.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::chaos::StreamFault;
@@ -29,7 +29,7 @@ struct OutboxQueue {
 pub(crate) enum OutboxItem {
     Line(String),
     /// A fault at this point between the lines.
-    Mess(StreamFault),
+    Fault(StreamFault),
 }
 
 /// How a stream ends.
@@ -55,21 +55,17 @@ impl Outbox {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, OutboxQueue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn push(&self, line: String) {
         self.post(OutboxItem::Line(line));
     }
 
     /// Queues a fault.
     pub(crate) fn stream_fault(&self, stream_fault: StreamFault) {
-        self.post(OutboxItem::Mess(stream_fault));
+        self.post(OutboxItem::Fault(stream_fault));
     }
 
     fn post(&self, post: OutboxItem) {
-        let mut queue = self.lock();
+        let mut queue = self.queue.lock();
         if queue.end.is_some() {
             return;
         }
@@ -83,13 +79,13 @@ impl Outbox {
 
     /// Ends the stream after the queued items.
     pub(crate) fn close(&self) {
-        self.lock().end.get_or_insert(StreamEnd::Closed);
+        self.queue.lock().end.get_or_insert(StreamEnd::Closed);
         self.news.notify_one();
     }
 
     /// Breaks the connection.
     pub(crate) fn break_off(&self) {
-        self.lock().end = Some(StreamEnd::Broken);
+        self.queue.lock().end = Some(StreamEnd::Broken);
         self.news.notify_one();
     }
 
@@ -97,7 +93,7 @@ impl Outbox {
     pub(crate) async fn next(&self) -> Result<OutboxItem, StreamEnd> {
         loop {
             {
-                let mut queue = self.lock();
+                let mut queue = self.queue.lock();
                 if queue.end == Some(StreamEnd::Broken) {
                     return Err(StreamEnd::Broken);
                 }

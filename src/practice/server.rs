@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::account::AccountKind;
+use super::account::{Account, AccountKind};
 use super::chaos::injector::run_injections;
 use super::chaos::{Faults, Injection};
 use super::connection::{Acceptor, ConnectionKiller};
@@ -82,11 +82,11 @@ impl Server {
         });
         let page = Page::new(Arc::clone(&shared), address, options.bot.as_deref());
         let router = http::router(Arc::clone(&shared)).merge(page::router(page));
-        let door = Acceptor {
+        let listener = Acceptor {
             listener,
             gate: Arc::clone(&shared.gate),
         };
-        tasks.spawn(serve(door, router, stop.clone()));
+        tasks.spawn(serve(listener, router, stop.clone()));
         Ok(ServerHandle {
             address,
             url,
@@ -97,9 +97,9 @@ impl Server {
     }
 }
 
-async fn serve(door: Acceptor, router: Router, stop: CancellationToken) {
+async fn serve(listener: Acceptor, router: Router, stop: CancellationToken) {
     let service = router.into_make_service_with_connect_info::<ConnectionKiller>();
-    let serving = axum::serve(door, service).with_graceful_shutdown(stop.cancelled_owned());
+    let serving = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = serving.await {
         tracing::error!(%error, "the practice server stopped listening");
     }
@@ -155,29 +155,25 @@ impl ServerHandle {
 
     /// Gives an account a rating.
     pub fn rate(&self, name: &str, rating: Rating) {
+        self.change_account(name, |account| account.rating = rating);
+    }
+
+    pub(super) fn change_account(&self, name: &str, change: impl FnOnce(&mut Account)) {
         self.shared.with(|state, _| {
             if let Some(account) = state.account_mut(&name.to_lowercase()) {
-                account.rating = rating;
+                change(account);
             }
         });
     }
 
     /// Closes or reopens an account.
     pub fn close_account(&self, name: &str, closed: bool) {
-        self.shared.with(|state, _| {
-            if let Some(account) = state.account_mut(&name.to_lowercase()) {
-                account.closed = closed;
-            }
-        });
+        self.change_account(name, |account| account.closed = closed);
     }
 
     /// Flags an account for a terms of service violation, or removes the flag.
     pub fn mark_account(&self, name: &str, marked: bool) {
-        self.shared.with(|state, _| {
-            if let Some(account) = state.account_mut(&name.to_lowercase()) {
-                account.marked = marked;
-            }
-        });
+        self.change_account(name, |account| account.marked = marked);
     }
 
     /// Starts the game of a cancelled challenge, as when acceptance and cancellation cross.
@@ -188,11 +184,7 @@ impl ServerHandle {
 
     /// Sets whether an account lets its opponents take moves back.
     pub fn allow_takebacks(&self, name: &str, allowed: bool) {
-        self.shared.with(|state, _| {
-            if let Some(account) = state.account_mut(&name.to_lowercase()) {
-                account.takebacks = allowed;
-            }
-        });
+        self.change_account(name, |account| account.takebacks = allowed);
     }
 
     /// Gives the opponent of `name` more time, as a player on the website can.

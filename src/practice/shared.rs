@@ -5,9 +5,10 @@
 //! order.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
@@ -17,7 +18,7 @@ use crate::rules::Color;
 
 use super::api_error::ApiError;
 use super::attribution::{EndContext, attribution};
-use super::chaos::{Faults, GamePhase, INTO_THOUGHT, Injection, ScheduledInjection};
+use super::chaos::{Faults, GamePhase, Injection, MID_SEARCH_DELAY, ScheduledInjection};
 use super::connection::ConnectionLimit;
 use super::event::Event;
 use super::outbox::Outbox;
@@ -88,14 +89,10 @@ impl SharedServer {
         self.opened_at + self.opened.elapsed()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Changes the server state and delivers the resulting events.
     pub(crate) fn with<T>(&self, action: impl FnOnce(&mut ServerState, Millis) -> T) -> T {
         let now = self.now();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let result = action(&mut inner.state, now);
         self.deliver_outbox(&mut inner, now);
         drop(inner);
@@ -105,13 +102,13 @@ impl SharedServer {
 
     /// Reads the server state.
     pub(crate) fn see<T>(&self, look: impl FnOnce(&ServerState, Millis) -> T) -> T {
-        look(&self.lock().state, self.now())
+        look(&self.inner.lock().state, self.now())
     }
 
     /// Opens the event stream of a token.
     pub(crate) fn open_events(&self, token: &str, user: &str) -> Result<Arc<Outbox>, ApiError> {
         let now = self.now();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.state.open_event_stream(token, now)?;
         let lines = inner
             .state
@@ -125,7 +122,7 @@ impl SharedServer {
     /// Opens the stream of a game; that of a finished game states it completely and ends at once.
     pub(crate) fn open_game(&self, key: GameStreamKey) -> Result<Arc<Outbox>, ApiError> {
         let now = self.now();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let entry = inner
             .state
             .entry(&key.game)
@@ -153,13 +150,13 @@ impl SharedServer {
 
     /// Keeps a challenge alive while this stream is read.
     pub(crate) fn open_challenge(&self, id: &str, first: String) -> Arc<Outbox> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.state.keep_challenge(id);
         inner.streams.open_challenge(id, first)
     }
 
     pub(crate) fn forget(&self, outbox: &Arc<Outbox>) {
-        self.lock().streams.forget(outbox);
+        self.inner.lock().streams.forget(outbox);
     }
 
     /// The side of `user` in a game, if it may stream the game.
@@ -168,19 +165,19 @@ impl SharedServer {
     }
 
     pub(crate) fn watch(&self, id: &str) -> watch::Receiver<u64> {
-        self.lock().streams.watch(id)
+        self.inner.lock().streams.watch(id)
     }
 
     pub(crate) fn news(&self) -> broadcast::Receiver<Event> {
-        self.lock().streams.news()
+        self.inner.lock().streams.news()
     }
 
     pub(crate) fn close_all(&self) {
-        self.lock().streams.close_all();
+        self.inner.lock().streams.close_all();
     }
 
     pub(crate) fn break_all(&self) {
-        self.lock().streams.break_all();
+        self.inner.lock().streams.break_all();
     }
 
     /// When the next timer is due; `None` while the server is down.
@@ -188,7 +185,7 @@ impl SharedServer {
         if self.gate.is_closed() {
             return None;
         }
-        self.lock().state.next_due()
+        self.inner.lock().state.next_due()
     }
 
     /// Wakes the timer task: a timer may be due earlier.
@@ -222,13 +219,13 @@ impl SharedServer {
         }
         if moment.phase == GamePhase::OurTurn {
             for injection in self.faults.due(game, GamePhase::Thinking, moment.ply) {
-                self.schedule_injection(game, injection, INTO_THOUGHT);
+                self.schedule_injection(game, injection, MID_SEARCH_DELAY);
             }
         }
     }
 
     fn inject(&self, inner: &mut Inner, game: &str, injection: Injection) {
-        self.log.tell(game, self.now(), injection.name());
+        self.log.record(game, self.now(), injection.name());
         match injection {
             Injection::Call(place, fault) if place.is_of_a_game() => {
                 self.faults.add_at(game, place, fault);
@@ -245,7 +242,7 @@ impl SharedServer {
 
     /// Injects a fault into a game.
     pub(super) fn trigger(&self, game: &str, injection: Injection) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         self.inject(&mut inner, game, injection);
     }
 
@@ -262,7 +259,7 @@ impl SharedServer {
     /// Injects what is due when a move arrives.
     pub(super) fn on_move(&self, id: &str, uci: &str) {
         let now = self.now();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let Some(entry) = inner.state.entry(id) else {
             return;
         };
@@ -300,25 +297,21 @@ impl SharedServer {
         };
         let attribution = attribution(game, side, &trace, around);
         let report = GameReport::of(game, side, attribution, &trace);
-        let mut reports = self.lock_reports();
+        let mut reports = self.reports.lock();
         if reports.len() >= REPORTS {
             reports.pop_front();
         }
         reports.push_back(report);
     }
 
-    fn lock_reports(&self) -> MutexGuard<'_, VecDeque<GameReport>> {
-        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The reports of games that finished since the last call.
     pub(super) fn take_reports(&self) -> Vec<GameReport> {
-        self.lock_reports().drain(..).collect()
+        self.reports.lock().drain(..).collect()
     }
 
     /// The same for the games of one arena; the others stay.
     pub(super) fn take_reports_of(&self, arena: &str) -> Vec<GameReport> {
-        let mut reports = self.lock_reports();
+        let mut reports = self.reports.lock();
         let all = std::mem::take(&mut *reports);
         let of_arena = |report: &GameReport| report.arena.as_deref() == Some(arena);
         let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(of_arena);
@@ -328,7 +321,7 @@ impl SharedServer {
 
     /// The report of one finished game.
     pub(super) fn take_report(&self, game: &str) -> Option<GameReport> {
-        let mut reports = self.lock_reports();
+        let mut reports = self.reports.lock();
         let at = reports.iter().position(|report| report.id == game)?;
         reports.remove(at)
     }

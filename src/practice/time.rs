@@ -93,13 +93,10 @@ impl Timing {
             absence_grace: usual.absence_grace / factor,
             absence_notice: usual.absence_notice / factor,
             speed: factor,
-            clock_speed: usual.clock_speed,
             first_move_speed: factor,
-            flag_grace: usual.flag_grace,
-            threefold_claim: usual.threefold_claim,
             claim_refusal: usual.claim_refusal / factor,
-            first_move: usual.first_move,
             online_grace: usual.online_grace / factor,
+            ..usual
         }
     }
 

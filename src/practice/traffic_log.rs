@@ -4,8 +4,9 @@
 //! Records only; `attribution` decides what the records mean for a game.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::chaos::Endpoint;
 use super::time::Millis;
@@ -129,13 +130,9 @@ impl TrafficLog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The traffic so far.
     pub(crate) fn traffic(&self) -> Traffic {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         Traffic {
             still_lost: inner.lost.len(),
             ..inner.traffic.clone()
@@ -143,14 +140,15 @@ impl TrafficLog {
     }
 
     pub(crate) fn begin(&self, game: &str) {
-        self.lock()
+        self.inner
+            .lock()
             .games
             .insert(game.to_owned(), GameTrace::default());
     }
 
     /// The trace of a finished game.
     pub(crate) fn close(&self, game: &str) -> GameTrace {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.lost.remove(&format!("game {game}"));
         let elsewhere = |kind: &LimitKey| kind.game.as_deref() != Some(game);
         inner.limited.retain(|kind, _| elsewhere(kind));
@@ -159,8 +157,8 @@ impl TrafficLog {
     }
 
     /// Adds a line to the trace of a running game.
-    pub(crate) fn tell(&self, game: &str, now: Millis, line: impl Into<String>) {
-        self.lock().tell(game, now, line.into());
+    pub(crate) fn record(&self, game: &str, now: Millis, line: impl Into<String>) {
+        self.inner.lock().record(game, now, line.into());
     }
 
     /// A call came in; a different move than the limited one is not its repetition.
@@ -171,7 +169,7 @@ impl TrafficLog {
             uci,
             ..
         } = call;
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let inner = &mut *inner;
         *inner.traffic.calls.entry(endpoint.name()).or_default() += 1;
         if let Some(trace) = game.and_then(|game| inner.games.get_mut(game)) {
@@ -216,7 +214,7 @@ impl TrafficLog {
             uci,
             ..
         } = call;
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if status == 429 {
             inner.traffic.limited += 1;
             let kind = call.kind();
@@ -229,14 +227,14 @@ impl TrafficLog {
         if let Some(game) = game
             && (status != 200 || endpoint == Endpoint::Move)
         {
-            inner.tell(game, now, format!("{} answered {status}", endpoint.name()));
+            inner.record(game, now, format!("{} answered {status}", endpoint.name()));
         }
     }
 
     /// A move was sent for the list of moves `after`.
     pub(crate) fn move_sent(&self, game: &str, after: &str, uci: &str, now: Millis) {
-        let mut inner = self.lock();
-        inner.tell(game, now, format!("the client sends {uci}"));
+        let mut inner = self.inner.lock();
+        inner.record(game, now, format!("the client sends {uci}"));
         let Some(trace) = inner.games.get_mut(game) else {
             return;
         };
@@ -245,7 +243,7 @@ impl TrafficLog {
                 if sent.uci != uci && !sent.refused {
                     trace.second_thoughts += 1;
                     let line = format!("{uci} after {} for the same ply", sent.uci);
-                    inner.tell(game, now, line);
+                    inner.record(game, now, line);
                 }
             }
             _ => {
@@ -260,7 +258,7 @@ impl TrafficLog {
 
     /// The pending move was definitely refused.
     pub(crate) fn move_refused(&self, game: &str) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if let Some(sent) = inner
             .games
             .get_mut(game)
@@ -272,16 +270,16 @@ impl TrafficLog {
 
     /// A stream is unusable from now on.
     pub(crate) fn lost(&self, stream: &str, how: &'static str, now: Millis) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.lost.entry(stream.to_owned()).or_insert((how, now));
         if let Some(game) = stream.strip_prefix("game ") {
-            inner.tell(game, now, how.to_owned());
+            inner.record(game, now, how.to_owned());
         }
     }
 
     /// A stream was opened.
     pub(crate) fn opened(&self, stream: &str, now: Millis) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if let Some((how, since)) = inner.lost.remove(stream) {
             let kind = stream.split(' ').next().unwrap_or_default();
             let found = inner
@@ -292,18 +290,18 @@ impl TrafficLog {
             found.push(now - since);
         }
         if let Some(game) = stream.strip_prefix("game ") {
-            inner.tell(game, now, "the client opens the stream".to_owned());
+            inner.record(game, now, "the client opens the stream".to_owned());
         }
     }
 
     /// An outage begins: the server serves no one.
     pub(crate) fn outage(&self, now: Millis) {
-        self.lock().outages.push((now, None));
+        self.inner.lock().outages.push((now, None));
     }
 
     /// The oldest outage in progress is over.
     pub(crate) fn outage_over(&self, now: Millis) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         if let Some((_, until)) = inner.outages.iter_mut().find(|(_, until)| until.is_none()) {
             *until = Some(now);
         }
@@ -312,7 +310,7 @@ impl TrafficLog {
     /// The stall detector goes to sleep and should wake at `due`; last time it woke this much too
     /// late.
     pub(crate) fn heartbeat(&self, late: Duration, due: Millis, now: Millis) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.heartbeat = Some(due);
         if late < LATE {
             return;
@@ -327,7 +325,7 @@ impl TrafficLog {
     /// not had that much time since to make up for it.
     pub(crate) fn longest_stall_over(&self, margin: Duration, now: Millis) -> bool {
         let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
-        let inner = self.lock();
+        let inner = self.inner.lock();
         // Other tasks may wake from the stall before the detector does.
         let still = inner.heartbeat.is_some_and(|due| now - due > margin);
         still || inner.stalls.iter().any(counts)
@@ -338,12 +336,12 @@ impl TrafficLog {
         let covers = |&(since, until): &(Millis, Option<Millis>)| {
             since <= from && until.is_none_or(|until| until >= to)
         };
-        self.lock().outages.iter().any(covers)
+        self.inner.lock().outages.iter().any(covers)
     }
 }
 
 impl Inner {
-    fn tell(&mut self, game: &str, now: Millis, line: String) {
+    fn record(&mut self, game: &str, now: Millis, line: String) {
         if let Some(trace) = self.games.get_mut(game) {
             if trace.lines.len() >= MAX_TRACE_LINES {
                 trace.lines.pop_front();

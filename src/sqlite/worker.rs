@@ -3,10 +3,10 @@
 use std::future::Future;
 use std::io;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 type Job<T> = Box<dyn FnOnce(&mut T) + Send>;
@@ -73,7 +73,7 @@ impl<T: Send + 'static> Worker<T> {
     /// Ends the thread and waits so long at most until it has finished its jobs and closed the file.
     pub fn close(&mut self, patience: Duration) {
         self.jobs = None;
-        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let ended = self.ended.get_mut();
         let _ = ended.recv_timeout(patience);
     }
 }

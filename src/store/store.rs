@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::data::{Change, State};
@@ -151,7 +152,7 @@ impl Store {
         let Some(handle) = &self.0 else {
             return;
         };
-        let mut waiting = lock(&handle.waiting);
+        let mut waiting = handle.waiting.lock();
         let was_empty = waiting.changes.is_empty();
         for change in changes {
             waiting.put(change);
@@ -161,25 +162,10 @@ impl Store {
         }
     }
 
-    /// Writes a change and all before it. The future is ready once they are on disk, or after a few
-    /// seconds if the disk does not answer.
+    /// Ready once all changes are on disk, or after a few seconds if the disk does not answer.
     ///
     /// # Errors
     /// When they cannot be written now; the store tries again later all the same.
-    pub fn write_through(
-        &self,
-        change: Change,
-    ) -> impl Future<Output = Result<(), Error>> + Send + 'static {
-        if let Some(handle) = &self.0 {
-            lock(&handle.waiting).put(change);
-        }
-        self.flush()
-    }
-
-    /// Ready once everything handed in so far is on disk.
-    ///
-    /// # Errors
-    /// When it cannot be written now.
     pub fn flush(&self) -> impl Future<Output = Result<(), Error>> + Send + 'static {
         let written = self
             .0
@@ -212,10 +198,6 @@ impl Drop for Handle {
         // The file is closed before the folder's lock is released, unless the disk hangs.
         self.worker.close(self.patience);
     }
-}
-
-fn lock(waiting: &Mutex<Batch>) -> MutexGuard<'_, Batch> {
-    waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Batch {
@@ -259,7 +241,7 @@ impl Committer {
 
     /// Writes what still waits after a failed attempt.
     fn retry(&mut self) {
-        if !lock(&self.waiting).changes.is_empty() {
+        if !self.waiting.lock().changes.is_empty() {
             let _ = self.commit();
         }
     }
@@ -271,11 +253,11 @@ impl Committer {
     }
 
     fn commit_batch(&mut self) -> Result<(), Error> {
-        let changes = std::mem::take(&mut lock(&self.waiting).changes);
+        let changes = std::mem::take(&mut self.waiting.lock().changes);
         let changes: Vec<Change> = changes.into_values().collect();
         let outcome = self.backend.commit(&changes);
         if outcome.is_err() {
-            lock(&self.waiting).put_back(changes);
+            self.waiting.lock().put_back(changes);
         }
         outcome
     }
@@ -288,7 +270,7 @@ impl Committer {
                 tracing::debug!(%error, "state is kept in memory only until this is fixed");
             }
             None if before => {
-                let dropped = std::mem::take(&mut lock(&self.waiting).dropped);
+                let dropped = std::mem::take(&mut self.waiting.lock().dropped);
                 tracing::info!(dropped, "state can be written again");
             }
             _ => {}
@@ -301,7 +283,7 @@ impl Committer {
 
 impl Drop for Committer {
     fn drop(&mut self) {
-        let lost = lock(&self.waiting).changes.len();
+        let lost = self.waiting.lock().changes.len();
         if lost > 0
             && let Err(error) = self.commit_batch()
         {

@@ -10,8 +10,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use shakmaty::variant::Atomic;
 use shakmaty::{
     Bitboard, Board, ByColor, ByRole, CastlingMode, FromSetup, Setup, Square as TheirSquare,
@@ -42,7 +42,7 @@ pub enum SyzygyError {
 pub struct Syzygy {
     tables: Tablebase<Atomic>,
     known: HashMap<Material, MaterialTables>,
-    most_men: usize,
+    max_pieces: usize,
     /// Files that were skipped, with the reason.
     refused: Vec<String>,
     /// Files that failed when probed, with the reason.
@@ -88,7 +88,7 @@ pub struct FoundTables {
     pub outcomes: usize,
     pub distances: usize,
     /// The number of pieces, kings included, of the largest table.
-    pub most_men: usize,
+    pub max_pieces: usize,
 }
 
 impl fmt::Display for FoundTables {
@@ -96,11 +96,11 @@ impl fmt::Display for FoundTables {
         let FoundTables {
             outcomes,
             distances,
-            most_men,
+            max_pieces,
         } = self;
         write!(
             f,
-            "{outcomes} WDL and {distances} DTZ tables, up to {most_men} pieces"
+            "{outcomes} WDL and {distances} DTZ tables, up to {max_pieces} pieces"
         )
     }
 }
@@ -120,7 +120,7 @@ impl Syzygy {
         let mut syzygy = Syzygy {
             tables: Tablebase::new(),
             known: HashMap::new(),
-            most_men: 0,
+            max_pieces: 0,
             refused: Vec::new(),
             failed: Mutex::default(),
         };
@@ -160,7 +160,7 @@ impl Syzygy {
         }
         let usable = self.known.iter();
         let usable = usable.filter(|(_, known)| known.outcomes.exists);
-        self.most_men = usable
+        self.max_pieces = usable
             .map(|(material, _)| material.pieces())
             .max()
             .unwrap_or(0);
@@ -180,7 +180,7 @@ impl Syzygy {
         FoundTables {
             outcomes: count(|known| known.outcomes.exists),
             distances: count(|known| known.distances.exists),
-            most_men: self.most_men,
+            max_pieces: self.max_pieces,
         }
     }
 
@@ -204,7 +204,7 @@ impl Syzygy {
     /// The tables for a position, if they may answer; avoids most probes of the files.
     fn knows(&self, position: &Position, wanted: TableKind) -> Option<(Material, &MaterialTables)> {
         if position.castling_rights() != CastlingRights::NONE
-            || position.occupied().count() > self.most_men
+            || position.occupied().count() > self.max_pieces
         {
             return None;
         }
@@ -264,7 +264,7 @@ impl Syzygy {
         }
         known.table(*wanted).mark_broken();
         let table = format!("{material}.{}", wanted.extension());
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = self.failed.lock();
         failed.push(format!("{table}: {what}"));
         drop(failed);
         tracing::error!(
@@ -315,20 +315,20 @@ impl TableKind {
 
 impl TablebaseProbe for Syzygy {
     fn most_men(&self) -> usize {
-        self.most_men
+        self.max_pieces
     }
 
     fn state(&self) -> TablebaseState {
         let FoundTables {
             outcomes,
             distances,
-            most_men,
+            max_pieces,
         } = self.found();
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = self.failed.lock();
         TablebaseState {
             outcomes,
             distances,
-            most_men,
+            most_men: max_pieces,
             faulty: self.refused.len() + self.useless(),
             faults: self.refused.iter().chain(failed.iter()).cloned().collect(),
         }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::engine::{Info, ScoreBound, SearchResult};
 use crate::rules::UciStyle;
@@ -23,12 +25,12 @@ impl<W: Write> Output<W> {
     }
 
     /// Writes one or more lines without interleaving.
-    pub(super) fn say(&self, text: &str) -> io::Result<()> {
+    pub(super) fn write_line(&self, text: &str) -> io::Result<()> {
         self.write(|writer| writeln!(writer, "{text}"))
     }
 
     pub(super) fn write(&self, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
-        let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.0.lock();
         write(&mut writer)?;
         writer.flush()
     }
@@ -62,8 +64,8 @@ pub(super) fn info_line(info: &Info, style: UciStyle) -> String {
 }
 
 /// The answer to `go`.
-pub(super) fn best_move_line(thought: &SearchResult, style: UciStyle) -> String {
-    match (thought.best, thought.ponder) {
+pub(super) fn best_move_line(result: &SearchResult, style: UciStyle) -> String {
+    match (result.best, result.ponder) {
         (None, _) => "bestmove (none)".to_owned(),
         (Some(best), None) => format!("bestmove {}", best.uci(style)),
         (Some(best), Some(ponder)) => {

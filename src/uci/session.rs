@@ -52,7 +52,7 @@ impl<W: Write + Send + 'static> Session<W> {
     pub(super) fn obey(&mut self, command: Command) -> io::Result<Next> {
         match command {
             Command::Uci => self.introduce()?,
-            Command::IsReady => self.output.say("readyok")?,
+            Command::IsReady => self.output.write_line("readyok")?,
             Command::NewGame => {
                 self.halt();
                 self.engine.pool().clear_hash();
@@ -64,7 +64,7 @@ impl<W: Write + Send + 'static> Session<W> {
             Command::Perft(depth) => {
                 self.halt();
                 let text = describe::perft(self.game.position(), depth, self.options.style);
-                self.output.say(&text)?;
+                self.output.write_line(&text)?;
             }
             Command::Stop => self.halt(),
             Command::PonderHit => {
@@ -76,11 +76,11 @@ impl<W: Write + Send + 'static> Session<W> {
             Command::Quit => return Ok(Next::Quit),
             Command::Display => {
                 self.output
-                    .say(&describe::position(&self.game, self.options.style))?;
+                    .write_line(&describe::position(&self.game, self.options.style))?;
             }
             Command::Eval => {
                 let text = describe::evaluation(self.game.position(), &self.options.evaluator);
-                self.output.say(&text)?;
+                self.output.write_line(&text)?;
             }
             Command::Bench(depth) => self.bench(depth)?,
             Command::Nothing => {}
@@ -121,7 +121,8 @@ impl<W: Write + Send + 'static> Session<W> {
     }
 
     fn complain(&self, text: &str) -> io::Result<()> {
-        self.output.say(&format!("info string error: {text}"))
+        self.output
+            .write_line(&format!("info string error: {text}"))
     }
 
     fn set_option(&mut self, name: &str, value: &str) -> io::Result<()> {
@@ -140,7 +141,8 @@ impl<W: Write + Send + 'static> Session<W> {
             Ok(Effect::NewTables(found)) => {
                 self.halt();
                 self.engine = engine(&self.options);
-                self.output.say(&format!("info string tables: {found}"))
+                self.output
+                    .write_line(&format!("info string tables: {found}"))
             }
             Err(error) => self.complain(&error),
         }
@@ -174,12 +176,12 @@ impl<W: Write + Send + 'static> Session<W> {
         let reports = self.output.clone();
         let search = self.engine.think_with(&self.game, limits, move |info| {
             // If the reader is gone, the closed input ends the program.
-            let _ = reports.say(&info_line(info, style));
+            let _ = reports.write_line(&info_line(info, style));
         });
         let (sender, answered) = mpsc::channel::<()>();
         let output = self.output.clone();
-        search.on_done(Box::new(move |thought: SearchResult| {
-            let _ = output.say(&best_move_line(&thought, style));
+        search.on_done(Box::new(move |result: SearchResult| {
+            let _ = output.write_line(&best_move_line(&result, style));
             drop(sender);
         }));
         self.running = Some(Running {
@@ -226,7 +228,7 @@ impl<W: Write + Send + 'static> Session<W> {
         self.halt();
         let report = bench(&self.options.evaluator, depth);
         let (nodes, millis, speed) = (report.nodes, report.time.as_millis(), report.speed());
-        self.output.say(&format!(
+        self.output.write_line(&format!(
             "Total time (ms) : {millis}\nNodes searched  : {nodes}\nNodes/second    : {speed}"
         ))
     }

@@ -6,7 +6,6 @@ use megaton::bot::{
     self, AlertKind, BotEvent, BotOptions, BotPhase, BotState, BotTiming, Command, ControlHandle,
     EventBus, ListSources, Reply, Settings, Shutdown,
 };
-use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, JoinOptions, Token};
 use megaton::practice::{Endpoint, Fault, Options, Server, ServerHandle, Timing};
@@ -59,7 +58,7 @@ impl Running {
                 hash_mb: 1,
                 ..EngineOptions::default()
             }),
-            settings: Settings::from(&Config::default()),
+            settings: Settings::default(),
             timing: BotTiming::default().faster(FACTOR),
             event_bus,
             state: BotState::nowhere(),

@@ -2,6 +2,7 @@
 //! whole bot on the practice server, with a simulated date.
 
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,9 +14,9 @@ use megaton::archive::{
 };
 use megaton::bot::{
     self, AnalysisRules, ArchiveRules, Archiver, BotOptions, BotState, BotTiming, ControlHandle,
-    EventBus, EventLog, ListSources, MaintenanceRules, SearchLimits, Settings, Shutdown,
+    EventBus, EventLog, ListSources, MaintenanceRules, Settings, Shutdown,
 };
-use megaton::config::{AlertFormat, Alerts as AlertSettings, Archive};
+use megaton::config::{self, AlertFormat, Alerts as AlertSettings, Archive};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Side, Status, Timing, Token};
 use megaton::panel::{Address, Alerts, StatusWatch};
@@ -57,16 +58,16 @@ impl Bot {
         });
         let event_bus = EventBus::default();
         let archiver = Archiver::start(archive, event_bus.event_log(), &pool, rules).await;
-        let search = SearchLimits {
-            nodes: Some(1),
-            ..SearchLimits::default()
+        let search = config::Engine {
+            nodes: NonZeroU64::new(1),
+            ..config::Engine::default()
         };
         let options = BotOptions {
             exclusive: false,
             client: client.expect("a good address"),
             pool: pool.clone(),
             settings: Settings {
-                search,
+                engine: search,
                 ..Settings::default()
             },
             timing: BotTiming::default(),

@@ -1,13 +1,15 @@
 //! Limits on the practice server that outlast the program: the daily games between bots, and pauses
 //! of the rating guard.
 
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    self, AlertKind, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources,
-    SearchLimits, Settings, Shutdown, StateRules,
+    self, AlertKind, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings,
+    Shutdown, StateRules,
 };
+use megaton::config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, DeclineReason, Token};
 use megaton::practice::{
@@ -34,9 +36,9 @@ struct Bot {
 impl Bot {
     async fn start(server: &ServerHandle, token: &str, data: &Path, guard_losses: u32) -> Self {
         let mut settings = Settings {
-            search: SearchLimits {
-                nodes: Some(1),
-                ..SearchLimits::default()
+            engine: config::Engine {
+                nodes: NonZeroU64::new(1),
+                ..config::Engine::default()
             },
             ..Settings::default()
         };

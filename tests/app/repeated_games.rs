@@ -1,13 +1,14 @@
 //! Rated games against the same opponent on the practice server, which does not count a game that
 //! repeats another: with opening variety all count.
 
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits, Settings, Shutdown,
-    StateRules,
+    self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown, StateRules,
 };
+use megaton::config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{Options, Partner, Schedule, Server, ServerRules, TimeControl, Timing};
@@ -37,9 +38,9 @@ async fn counted(variety: bool, data: &Path) -> usize {
     let mut counted = 0;
     for _ in 0..GAMES {
         let mut settings = Settings {
-            search: SearchLimits {
-                nodes: Some(600),
-                ..SearchLimits::default()
+            engine: config::Engine {
+                nodes: NonZeroU64::new(600),
+                ..config::Engine::default()
             },
             ..Settings::default()
         };

@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
 const MOST_LINES: [(&str, usize); 17] = [
-    ("archive", 3910),
-    ("bot", 16_960),
+    ("archive", 3870),
+    ("bot", 16_420),
     ("cli", 6420),
     ("config", 1870),
     ("engine", 6180),
     ("http_common", 118),
     ("lichess", 4390),
     ("match_runner", 2370),
-    ("panel", 4290),
-    ("practice", 10_730),
+    ("panel", 4270),
+    ("practice", 10_570),
     ("rules", 3140),
     ("sqlite", 510),
-    ("store", 980),
-    ("tablebase", 430),
+    ("store", 960),
+    ("tablebase", 425),
     ("training", 2720),
     ("uci", 820),
     (".", 190),
@@ -98,22 +98,19 @@ fn is_test_file(name: &str) -> bool {
         .any(|part| part == "tests" || part == "tests.rs")
 }
 
-/// How many lines of code a file has, up to its test module.
+/// How many lines of code a file has, up to the test module inside it. The declaration of a test
+/// module in a file of its own is not counted either.
 fn code_lines(text: &str) -> usize {
+    let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
+    let mut lines = text.lines().map(str::trim).filter(is_code).peekable();
     let mut count = 0;
-    let mut before = "";
-    for line in text.lines().map(str::trim) {
-        if before.starts_with("#[cfg(") && before.contains("test") && line.starts_with("mod ") {
-            // The attribute was counted.
-            return if line.ends_with('{') {
-                count - 1
-            } else {
-                count
-            };
-        }
-        if !line.is_empty() && !line.starts_with("//") {
-            count += 1;
-            before = line;
+    while let Some(line) = lines.next() {
+        let is_for_tests = line.starts_with("#[cfg(") && line.contains("test");
+        let module = lines.next_if(|next| is_for_tests && next.starts_with("mod "));
+        match module {
+            Some(module) if module.ends_with('{') => break,
+            Some(_) => {}
+            None => count += 1,
         }
     }
     count
@@ -149,6 +146,8 @@ fn modules_keep_within_their_size() {
 fn code_lines_are_counted_correctly() {
     let text = "//! Head.\n\nuse a::b;\n// why\nfn f() {\n    g(); // why\n}\n\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
     assert_eq!(code_lines(text), 4);
+    let declared = "#[cfg(test)]\nmod tests;\n\nuse a::b;\n#[cfg(test)]\nfn f() {}\n";
+    assert_eq!(code_lines(declared), 3);
 }
 
 #[test]

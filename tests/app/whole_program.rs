@@ -4,14 +4,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use megaton::bot::{
-    self, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits, Settings, Shutdown,
+    self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown,
 };
-use megaton::config::Config;
+use megaton::config::{self, Config};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{self, Client, ClientOptions, Token};
 use megaton::practice::{
@@ -53,9 +54,9 @@ fn put_on_with(server: &ServerHandle, mut config: Config) -> JoinHandle<()> {
         timing: lichess::Timing::default().faster(FACTOR),
     });
     config.challenge.concurrency = 8;
-    let search = SearchLimits {
-        nodes: Some(1),
-        ..SearchLimits::default()
+    let search = config::Engine {
+        nodes: NonZeroU64::new(1),
+        ..config::Engine::default()
     };
     let options = BotOptions {
         exclusive: false,
@@ -65,8 +66,8 @@ fn put_on_with(server: &ServerHandle, mut config: Config) -> JoinHandle<()> {
             ..EngineOptions::default()
         }),
         settings: Settings {
-            search,
-            ..Settings::from(&config)
+            engine: search,
+            ..config.clone()
         },
         timing: BotTiming::default().faster(FACTOR),
         event_bus: EventBus::default(),

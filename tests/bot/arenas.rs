@@ -2,12 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use megaton::bot::{
     BotError, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
-    Reply, SearchLimits, Settings, Shutdown, channel, run_commanded,
+    Reply, Settings, Shutdown, channel, run_commanded,
 };
+use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{
     CallResult, Client, ClientOptions, EndpointClass, JoinOptions, Timing, Token,
@@ -66,9 +68,9 @@ impl Bot {
         })
         .unwrap();
         let mut settings = Settings {
-            search: SearchLimits {
-                nodes: Some(200),
-                ..SearchLimits::default()
+            engine: config::Engine {
+                nodes: NonZeroU64::new(200),
+                ..config::Engine::default()
             },
             ..Settings::default().faster(FASTER)
         };

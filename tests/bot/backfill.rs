@@ -2,13 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    BotError, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits,
-    Settings, Shutdown, StateRules, run,
+    BotError, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown,
+    StateRules, run,
 };
+use megaton::config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, EndpointClass, GameId, OfferDraw, Side,
@@ -103,9 +105,9 @@ impl Ground {
         let state = remembered(self.folder.path()).await;
         let client = client(&self.server, &self.token);
         let mut settings = Settings {
-            search: SearchLimits {
-                nodes: Some(200),
-                ..SearchLimits::default()
+            engine: config::Engine {
+                nodes: NonZeroU64::new(200),
+                ..config::Engine::default()
             },
             ..Settings::default()
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::bot::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PlayerLists,
-    PolicyVerdict, judge_challenge,
+    PolicyOutcome, evaluate_challenge,
 };
 use megaton::config::{self, ColorWish};
 use megaton::lichess::{
@@ -113,7 +113,7 @@ impl Case {
         id.is_some_and(|id| PlayerLists::named(&self.rules).blocked_by(id).is_some())
     }
 
-    pub(crate) fn judge(&self) -> PolicyVerdict {
+    pub(crate) fn judge(&self) -> PolicyOutcome {
         let lists = PlayerLists::named(&self.rules);
         let standing = ChallengeContext {
             me: &UserId::new(ME),
@@ -123,7 +123,7 @@ impl Case {
             rated_rests: self.rated_rests,
             open: self.open,
         };
-        judge_challenge(&self.asked, self.compat, &self.rules, &standing)
+        evaluate_challenge(&self.asked, self.compat, &self.rules, &standing)
     }
 
     pub(crate) fn time(&mut self, limit: u64, increment: u64) {
@@ -137,7 +137,7 @@ impl Case {
     }
 }
 
-pub(crate) fn judged(change: impl FnOnce(&mut Case)) -> PolicyVerdict {
+pub(crate) fn judged(change: impl FnOnce(&mut Case)) -> PolicyOutcome {
     let mut case = Case::new();
     change(&mut case);
     case.judge()

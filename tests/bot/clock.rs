@@ -1,6 +1,7 @@
 //! The clock in the game state machine: move overhead is learned, the stated clock is believed, and
 //! the bot ponders if the operator wants it.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, GameInput, RequestId};
@@ -381,10 +382,9 @@ fn expecting_from(
 }
 
 fn keen() -> Settings {
-    Settings {
-        ponder: true,
-        ..settings()
-    }
+    let mut settings = settings();
+    settings.engine.ponder = true;
+    settings
 }
 
 #[test]
@@ -441,7 +441,7 @@ fn there_is_no_pondering_unless_enabled_and_useful() {
     none(keen(), LINE, "e2e3", "e2e4");
     // A search with limits of its own is a test.
     let mut limited = keen();
-    limited.search.nodes = Some(100);
+    limited.engine.nodes = NonZeroU64::new(100);
     none(limited, LINE, "e2e3", "e7e6");
 }
 

@@ -54,7 +54,7 @@ impl Fixture {
     }
 
     fn correspondence(&mut self, id: &str) -> Vec<String> {
-        visits(&self.apply(&AccountEvent::Parked(GameId::new(id))))
+        visits(&self.apply(&AccountEvent::LeftCorrespondence(GameId::new(id))))
     }
 
     fn left(&mut self, id: &str, seen: bool) -> Vec<String> {

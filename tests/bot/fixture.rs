@@ -50,8 +50,8 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    pub(crate) fn new(seats: usize) -> Self {
-        Self::with(|settings| settings.challenge.concurrency = seats)
+    pub(crate) fn new(slots: usize) -> Self {
+        Self::with(|settings| settings.challenge.concurrency = slots)
     }
 
     pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {

@@ -546,7 +546,7 @@ proptest! {
         events in prop::collection::vec(event(), 1..120),
     ) {
         let mut settings = settings();
-        settings.ponder = ponder;
+        settings.engine.ponder = ponder;
         settings.clock.human_pace = human_pace;
         if policies {
             want_manners(&mut settings);

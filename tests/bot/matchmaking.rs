@@ -2,13 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "the steps of a test may fail")]
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use megaton::bot::{
     BotError, BotEvent, BotOptions, BotState, BotTiming, ChallengeSpec, Command, ControlHandle,
-    EventBus, ListSources, Reply, SearchLimits, Settings, Shutdown, channel, run_commanded,
+    EventBus, ListSources, Reply, Settings, Shutdown, channel, run_commanded,
 };
-use megaton::config::Profile;
+use megaton::config::{self, Profile};
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, EndpointClass, Side, Timing, Token};
 use megaton::practice::{self, Endpoint, Event, Fault, Partner, ServerHandle};
@@ -49,9 +50,9 @@ impl Bot {
         })
         .unwrap();
         let mut settings = Settings {
-            search: SearchLimits {
-                nodes: Some(200),
-                ..SearchLimits::default()
+            engine: config::Engine {
+                nodes: NonZeroU64::new(200),
+                ..config::Engine::default()
             },
             ..Settings::default()
         };

@@ -64,7 +64,10 @@ fn a_late_or_repeated_line_is_no_takeback() {
     harness.state("g1f3 f7f6 e2e3");
     let actions = harness.state(old);
     assert!(reopens(&actions) && active_search(&actions).is_none() && posts(&actions) == 0);
-    let shrunk = Anomaly::Shrunk { known: 3, told: 2 };
+    let shrunk = Anomaly::Shrunk {
+        known: 3,
+        listed: 2,
+    };
     assert_eq!(notes(&actions), [shrunk]);
     assert_eq!(
         posts(&harness.answer(post.request_id, CallOutcome::Done)),

@@ -1,11 +1,11 @@
 //! A whole bot on the small test server, and ways to watch it.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use megaton::bot::{
-    BotError, BotOptions, BotState, BotTiming, EventBus, ListSources, SearchLimits,
-};
+use megaton::bot::{BotError, BotOptions, BotState, BotTiming, EventBus, ListSources};
 use megaton::bot::{Settings, Shutdown, run};
+use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::Client;
 use tokio::task::JoinHandle;
@@ -56,9 +56,9 @@ impl Bot {
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let mut settings = Settings {
-            search: SearchLimits {
-                nodes: Some(300),
-                ..SearchLimits::default()
+            engine: config::Engine {
+                nodes: NonZeroU64::new(300),
+                ..config::Engine::default()
             },
             ..Settings::default()
         };

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEvent, QuotaRules, Settings, StateRules};
+use megaton::bot::{AcceptOutcome, AccountEvent, Settings, StateRules};
+use megaton::config;
 use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Side, UserId};
 use megaton::store::FinishedGame;
 
@@ -412,9 +413,9 @@ fn a_short_pause_of_accepts_is_waited_out_and_a_long_one_is_not() {
 fn the_last_game_of_the_day_is_given_to_one_bot_only() {
     let mut fixture = Fixture::new(4);
     fixture.state.set_rules(StateRules {
-        quota: QuotaRules {
+        quota: config::Limits {
             bot_games: 1,
-            ..QuotaRules::default()
+            ..config::Limits::default()
         },
         ..StateRules::default()
     });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotError, BotEvent, BotTiming, SearchLimits};
+use megaton::bot::{BotError, BotEvent, BotTiming};
 
 use crate::running_bot::{Bot, all_over};
 use crate::test_server::{MoveFault, Piece, Server, World};
@@ -351,9 +351,8 @@ async fn correspondence_games_are_visited_and_left_until_they_end() {
     all_over(&server).await;
     let mut endings = 0;
     while endings < 4 {
-        let handle_event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
-        if let BotEvent::Finished { ending } = handle_event.expect("in time").expect("nothing lost")
-        {
+        let event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        if let BotEvent::Finished { ending } = event.expect("in time").expect("nothing lost") {
             assert_ne!(ending.result(), "*", "{ending:?}");
             endings += 1;
         }
@@ -376,8 +375,8 @@ async fn pondering_on_the_opponents_time_costs_no_game() {
         server.world().begin(&format!("g{n}"), n % 2 == 0, 16);
     }
     let bot = Bot::with(&server, |settings| {
-        settings.ponder = true;
-        settings.search = SearchLimits::default();
+        settings.engine.ponder = true;
+        settings.engine.nodes = None;
     });
     all_over(&server).await;
     bot.stop().await;
@@ -444,8 +443,8 @@ async fn subscribers_receive_every_move_and_the_end() {
     server.world().begin("g1", true, 12);
     let mut moves = 0;
     let ending = loop {
-        let handle_event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
-        match handle_event.expect("in time").expect("nothing lost") {
+        let event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
+        match event.expect("in time").expect("nothing lost") {
             BotEvent::Moved { moved, .. } => {
                 assert_eq!(moved.ours, moved.ply % 2 == 0);
                 moves += 1;

@@ -73,9 +73,9 @@ async fn the_arrival_of_a_blank_line_is_stamped() {
     let server = Server::streaming(steps).await;
     let mut stream = server.client().game(&game(), PATIENCE).await.unwrap();
     let first = stream.next().await.unwrap();
-    assert!(first.at >= stream.opened_at() && first.at == stream.last_heard());
+    assert!(first.at >= stream.opened_at() && first.at == stream.last_received());
     stream.next().await.unwrap_err();
-    assert!(stream.last_heard() >= first.at + pause);
+    assert!(stream.last_received() >= first.at + pause);
 }
 
 #[tokio::test]

@@ -199,7 +199,7 @@ async fn each_of_five_hundred_challenges_gets_one_answer_or_lapses() {
         }
     }
     assert!(!asked.is_disjoint(&answered), "nobody was answered");
-    assert!(most_at_once(&told) <= 4, "more games than seats");
+    assert!(most_at_once(&told) <= 4, "more games than slots");
     for report in server.take_reports() {
         assert!(!report.attribution.is_ours(), "{report:?}");
     }

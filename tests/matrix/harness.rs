@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
 use megaton::bot::{
     self, BotEvent, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
-    Reply, SearchLimits, Settings, Shutdown, StateRules, Status,
+    Reply, Settings, Shutdown, StateRules, Status,
 };
+use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{self, Client, ClientOptions, GameId, Token};
 use megaton::practice::{
@@ -221,7 +223,7 @@ impl Running {
     pub(crate) async fn is_at_rest_after(&self, what: &str) {
         until(&format!("no seat is taken after {what}"), async || {
             let status = self.status().await;
-            status.seats.taken == 0 && status.waiting == 0 && status.games.is_empty()
+            status.slots.taken == 0 && status.waiting == 0 && status.games.is_empty()
         })
         .await;
     }
@@ -293,10 +295,10 @@ pub(crate) fn start(
 /// The same with a client that finds the server by itself.
 pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> Running {
     let mut settings = Settings {
-        search: SearchLimits {
+        engine: config::Engine {
             movetime: Some(Duration::from_millis(10)),
-            nodes: Some(800),
-            ..SearchLimits::default()
+            nodes: NonZeroU64::new(800),
+            ..config::Engine::default()
         },
         ..Settings::default().faster(SPEED)
     };
@@ -391,7 +393,7 @@ async fn cell(cell: Cell) -> Option<String> {
         settings.arena.auto = cell.arena;
     });
     let over = CancellationToken::new();
-    let seats = tokio::spawn(doubled(bot.news, over.clone()));
+    let doubled = tokio::spawn(doubled(bot.news, over.clone()));
     let schedule = Schedule {
         people: cell.people,
         rated: !cell.casual,
@@ -422,7 +424,7 @@ async fn cell(cell: Cell) -> Option<String> {
         wrong.push_str("the bot did not come to its end; ");
     }
     over.cancel();
-    for game in seats.await.unwrap() {
+    for game in doubled.await.unwrap() {
         let _ = write!(wrong, "two players in {game}; ");
     }
     let waits = |(place, _): &(Endpoint, Fault)| server.faults().waiting(*place) > 0;

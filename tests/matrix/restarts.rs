@@ -109,8 +109,8 @@ async fn killed_at(phase: GamePhase) {
     let token = server.open_bot(BOT).unwrap();
     let (first, _) = put_on_with(&server, &token, |settings| {
         // It is to be killed over it.
-        settings.search.movetime = Some(Duration::from_millis(60));
-        settings.search.nodes = None;
+        settings.engine.movetime = Some(Duration::from_millis(60));
+        settings.engine.nodes = None;
     });
     // What makes the phase last until the end: a line that is never read, a move that is never
     // answered. Thinking takes its time anyhow. (A move that was lost with the bot cannot be known

@@ -72,7 +72,7 @@ async fn a_drain_with_two_seconds_left_on_our_clock_loses_no_game_on_time() {
     let token = server.open_bot(BOT).unwrap();
     let bot = start(&server, &token, |settings| {
         settings.clock = megaton::config::Clock::default();
-        (settings.search.movetime, settings.search.nodes) = (None, None);
+        (settings.engine.movetime, settings.engine.nodes) = (None, None);
         settings.shutdown.drain = Duration::from_secs(300);
     });
     let short = Schedule {

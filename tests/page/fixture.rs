@@ -1,16 +1,17 @@
 //! The practice server and the bot in this process, and the operator's page of that bot.
 
 use std::future::Future;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::archive::{ArchiveEntry, Database};
 use megaton::bot::{
-    self, BotOptions, BotState, BotTiming, EventBus, EventLog, ListSources, SearchLimits, Settings,
-    Shutdown, channel,
+    self, BotOptions, BotState, BotTiming, EventBus, EventLog, ListSources, Settings, Shutdown,
+    channel,
 };
-use megaton::config::{Config, Panel};
+use megaton::config::{self, Config, Panel};
 use megaton::engine::{Dtz, EngineOptions, Pool, TablebaseProbe, TablebaseState, Tablebases, Wdl};
 use megaton::lichess::{ChallengeOptions, Client, ClientOptions, Timing, Token, UserId, Variant};
 use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch, Timeouts};
@@ -246,15 +247,18 @@ fn bot_options(url: &str, token: &str) -> BotOptions {
     challenge.block = vec!["Staller".parse().unwrap()];
     let unread = "file:/nowhere/at/all.txt".parse().unwrap();
     challenge.welcome = vec!["Friend".parse().unwrap(), unread];
-    let search = SearchLimits {
-        nodes: Some(NODES),
-        ..SearchLimits::default()
+    let search = config::Engine {
+        nodes: NonZeroU64::new(NODES),
+        ..config::Engine::default()
     };
     BotOptions {
         exclusive: false,
         client: client(url, token),
         pool: Pool::in_background(&engine),
-        settings: Settings { search, ..settings },
+        settings: Settings {
+            engine: search,
+            ..settings
+        },
         timing: BotTiming::default(),
         event_bus: EventBus::new(),
         state: BotState::nowhere(),

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use crate::archive::record::{Millis, MoveRecord, ScoreRecord, Source};
 use crate::lichess::Side;
 
-/// Limits of depth and score beyond which a comment is not believed.
+/// Limits of depth and score beyond which a comment is ignored.
 const DEEPEST: u32 = 255;
 const WIDEST: f64 = 320.0;
 const MAX_MATE: i32 = 500;

@@ -216,7 +216,7 @@ fn a_file_of_any_earlier_format_is_migrated_completely() {
         assert_eq!(next.is_some(), kept.is_none(), "from format {format}");
         as_if_written_today(&reader);
 
-        // The bot goes on with the file, and deleting a game deletes what belongs to it.
+        // The bot continues with the file, and deleting a game deletes what belongs to it.
         keep(&mut disk, &game("new00004", 4000, "Blast"));
         keep(&mut disk, &games()[0]);
         assert_eq!(count(&other, "SELECT count(*) FROM game"), 4);

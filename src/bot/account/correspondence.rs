@@ -21,9 +21,9 @@ const LONG_VISIT: Duration = Duration::from_secs(600);
 /// Maximum poll interval, whatever the config says: a game of one day per move must not be missed.
 const MAX_POLL: Duration = Duration::from_secs(4 * 3600);
 
-/// Whether this is a correspondence game, judged by its announcement. A game with a very long clock
+/// Whether this is a correspondence game, by its announcement. A game with a very long clock
 /// looks the same; its first visit plays it to the end.
-pub(super) fn is_parked(game: &GameInfo) -> bool {
+pub(super) fn is_correspondence(game: &GameInfo) -> bool {
     game.speed == Speed::Correspondence
 }
 
@@ -87,7 +87,7 @@ impl CorrespondenceGames {
     }
 
     /// Updates a game, new or known, from its announcement: side to move and time left.
-    pub(super) fn told(&mut self, game: &GameInfo, now: Instant) {
+    pub(super) fn update(&mut self, game: &GameInfo, now: Instant) {
         let deadline = game.time_left.and_then(|left| now.checked_add(left));
         let state = if game.is_my_turn {
             VisitState::Due

@@ -5,8 +5,8 @@ use super::slots::AcceptedChallenge;
 use super::slots::OpponentKind;
 use super::slots::QueuedChallenge;
 use crate::bot::challenge_policy::{
-    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyVerdict,
-    judge_challenge,
+    Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
+    evaluate_challenge,
 };
 use crate::bot::event::{AcceptOutcome, AccountEffect, Decline};
 use crate::bot::game::chat::no_show_key;
@@ -23,35 +23,35 @@ impl AccountState {
             return;
         }
         let kind = OpponentKind::of(challenge.challenger.as_ref());
-        let verdict = self.judge(challenge, compat, kind);
-        match verdict.decision {
+        let outcome = self.evaluate(challenge, compat, kind);
+        match outcome.decision {
             Decision::Accept => {
                 let accepted = self.hold_slot(challenge, kind);
                 self.reserve(&accepted);
                 self.out.push(accepted.accept());
                 self.accepted.push(accepted);
             }
-            Decision::Decline(_) if verdict.lacks_only_a_slot() => {
+            Decision::Decline(_) if outcome.lacks_only_a_slot() => {
                 self.wait(challenge, compat, kind);
             }
-            Decision::Decline(reason) => self.out.push(refusal(challenge, kind, reason, &verdict)),
+            Decision::Decline(reason) => self.out.push(refusal(challenge, kind, reason, &outcome)),
             Decision::Ignore => {}
         }
     }
 
-    fn judge(
+    fn evaluate(
         &self,
         challenge: &Challenge,
         compat: Option<Compat>,
         kind: OpponentKind,
-    ) -> PolicyVerdict {
+    ) -> PolicyOutcome {
         let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
         // A correspondence game takes no slot: only a closed bot keeps it out.
         let open = match self.availability(kind) {
             Availability::Full if !takes_slot(challenge) => Availability::Open,
             open => open,
         };
-        let standing = ChallengeContext {
+        let context = ChallengeContext {
             me: &self.me,
             rating: self.rating,
             lists: &self.lists,
@@ -59,7 +59,7 @@ impl AccountState {
             rated_rests: challenge.rated && self.state.rated_rest(opponent).is_some(),
             open,
         };
-        judge_challenge(challenge, compat, &self.settings.challenge, &standing)
+        evaluate_challenge(challenge, compat, &self.settings.challenge, &context)
     }
 
     /// The history with a challenger. An accepted challenge counts before its game begins.
@@ -139,14 +139,11 @@ impl AccountState {
 
     /// Gives free slots to queued challenges and declines those that waited too long.
     pub(super) fn fill_slots(&mut self) {
-        loop {
-            if self.queue.is_empty() {
-                break;
-            }
-            let [opponents, bots] =
+        while !self.queue.is_empty() {
+            let [humans, bots] =
                 [OpponentKind::Human, OpponentKind::Bot].map(|kind| self.availability(kind));
             let may = |kind: OpponentKind| {
-                let open = if kind.is_bot() { bots } else { opponents };
+                let open = if kind.is_bot() { bots } else { humans };
                 open != Availability::Full
             };
             let Some(waiting) = self.queue.pop(may) else {
@@ -237,16 +234,15 @@ impl AccountState {
 
     /// Declines a challenge that cannot be accepted after all.
     fn give_up(&mut self, id: &ChallengeId) {
-        let accepted = self.drop_accepted(id);
-        let from = accepted
-            .as_ref()
-            .map_or(OpponentKind::Human, |accepted| accepted.kind);
-        let who = accepted.and_then(|accepted| accepted.opponent);
+        let Some(accepted) = self.drop_accepted(id) else {
+            return;
+        };
+        let challenger = accepted.opponent.map(|who| who.to_string());
         self.out.push(AccountEffect::Decline(Box::new(Decline {
             id: id.clone(),
             reason: DeclineReason::Later,
-            from,
-            challenger: who.map_or_else(|| "Anonymous".to_owned(), |who| who.to_string()),
+            from: accepted.kind,
+            challenger: challenger.unwrap_or_else(|| "Anonymous".to_owned()),
             rule: None,
             why: "Lichess does not allow the game now".to_owned(),
         })));
@@ -296,9 +292,9 @@ fn refusal(
     challenge: &Challenge,
     from: OpponentKind,
     reason: DeclineReason,
-    verdict: &PolicyVerdict,
+    outcome: &PolicyOutcome,
 ) -> AccountEffect {
-    let decided = verdict.decided_by();
+    let decided = outcome.decided_by();
     AccountEffect::Decline(Box::new(Decline {
         id: challenge.id.clone(),
         reason,

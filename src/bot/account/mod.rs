@@ -223,7 +223,7 @@ impl AccountState {
         self.out.extend(self.arenas.handle(event, now, wall));
         self.handle_own(event);
         self.fill_slots();
-        self.visit_parked();
+        self.visit_correspondence();
         self.matchmake(event);
         self.look_up_missed();
         for effect in &self.out {
@@ -288,7 +288,7 @@ impl AccountState {
             AccountEvent::Canceled { id, answer } => self.canceled(id, answer),
             AccountEvent::Aborted { game, answer } => self.aborted(game, answer),
             AccountEvent::Left { game, seen } => self.left(game, *seen),
-            AccountEvent::Parked(game) => {
+            AccountEvent::LeftCorrespondence(game) => {
                 self.tasks.remove(game);
                 self.correspondence.waits(game);
             }
@@ -358,7 +358,7 @@ impl AccountState {
 
     /// Visits correspondence games where it is the bot's turn. They can wait when the daily quota
     /// is spent.
-    fn visit_parked(&mut self) {
+    fn visit_correspondence(&mut self) {
         if !self.is_draining() {
             self.out.extend(self.correspondence.next_visits(self.now));
         }

@@ -11,8 +11,7 @@ use super::slots::{OpponentKind, OutgoingChallenge};
 use crate::bot::event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
-    ChallengeRequest, Directory, ManualChallenge, ManualChallengeError, MatchContext,
-    MatchmakingEffect, all_keys,
+    ChallengeRequest, Directory, ManualChallengeError, MatchContext, MatchmakingEffect, all_keys,
 };
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::{ChallengeTarget, Permit};
@@ -219,9 +218,10 @@ impl AccountState {
         color: Option<ColorChoice>,
     ) -> Result<(), ManualChallengeError> {
         let profiles = &self.settings.matchmaking.profile;
-        let order = ManualChallenge::new(user, what, profiles)?;
-        self.matchmaker
-            .queue_manual(order.rated(rated).with_color(color))
+        let mut request = ChallengeRequest::manual(user, what, profiles)?;
+        request.profile.rated = rated.unwrap_or(request.profile.rated);
+        request.color = color.unwrap_or(request.color);
+        self.matchmaker.queue_manual(request)
     }
 
     /// Challenges the last opponent again with colours reversed. Returns that opponent.
@@ -293,7 +293,7 @@ impl AccountState {
                     self.state
                         .cool(&rest.key, rest.first, rest.most, Some(rest.reason));
                 }
-                MatchmakingEffect::Unasked(user, why) => {
+                MatchmakingEffect::ManualFailed(user, why) => {
                     tracing::warn!(%user, why, "operator's challenge not sent");
                     let text = format!("challenge {user}: not sent, {why}");
                     self.out.push(AccountEffect::Note(text));

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::AccountState;
-use super::correspondence::is_parked;
+use super::correspondence::is_correspondence;
 use super::slots::{AcceptedChallenge, ActiveGame, OpponentKind};
 use crate::bot::event::AccountEffect;
 use crate::bot::game::CallOutcome;
@@ -38,9 +38,9 @@ impl GameOrigin {
     }
 
     /// No known request led to the game.
-    fn unknown(kind: OpponentKind) -> Self {
+    fn unknown(game: &GameInfo) -> Self {
         Self {
-            kind,
+            kind: OpponentKind::of(Some(&game.opponent)),
             origin: None,
             rematch: false,
         }
@@ -60,9 +60,8 @@ impl AccountState {
             return;
         }
         if self.correspondence.contains(&game.id) {
-            return self.correspondence.told(game, self.now);
+            return self.correspondence.update(game, self.now);
         }
-        let title = OpponentKind::of(Some(&game.opponent));
         let asked = if let Some(accepted) = self.accepted.take(game) {
             // A game with another id takes the slot over; a rematch's takes over the quota entry as
             // well.
@@ -87,15 +86,15 @@ impl AccountState {
             self.call_off(game);
             return;
         } else {
-            GameOrigin::unknown(title)
+            GameOrigin::unknown(game)
         };
         self.play(game, &asked);
     }
 
     fn play(&mut self, game: &GameInfo, asked: &GameOrigin) {
         self.record_start(game, asked);
-        if is_parked(game) {
-            self.correspondence.told(game, self.now);
+        if is_correspondence(game) {
+            self.correspondence.update(game, self.now);
             let poll = self.correspondence.poll(&self.settings.correspondence);
             let poll_at = poll.and_then(|poll| self.now.checked_add(poll));
             self.list_at = [self.list_at, poll_at].into_iter().flatten().min();
@@ -127,7 +126,7 @@ impl AccountState {
     fn has_no_slot_for(&self, game: &GameInfo) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
         let can_be_called_off = !game.has_moved && !is_arena(game);
-        let takes_slot = !is_parked(game);
+        let takes_slot = !is_correspondence(game);
         self.excess.has_settled(self.now)
             && can_be_called_off
             && takes_slot
@@ -154,15 +153,13 @@ impl AccountState {
             return;
         };
         if !matches!(answer, CallOutcome::Done | CallOutcome::Gone) {
-            let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
-            self.play(&game, &asked);
+            self.play(&game, &GameOrigin::unknown(&game));
         }
     }
 
     pub(super) fn tick_surplus(&mut self) {
         for game in self.excess.overdue(self.now) {
-            let asked = GameOrigin::unknown(OpponentKind::of(Some(&game.opponent)));
-            self.play(&game, &asked);
+            self.play(&game, &GameOrigin::unknown(&game));
         }
     }
 
@@ -171,8 +168,7 @@ impl AccountState {
             // The game ended before its start was seen, but it did start. It is backfilled after
             // the next list.
             self.record_start(game, &GameOrigin::of(&accepted));
-            let soon = self.now + self.timing.again;
-            self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+            self.list_soon();
         }
         self.outgoing_is_gone(&game.id.as_challenge());
         self.excess.leaving.remove(&game.id);
@@ -257,10 +253,9 @@ impl AccountState {
             self.out.extend(visited.map(AccountEffect::GameFinish));
         }
         for game in games {
-            if self.ended.contains(&game.id) {
-                continue;
+            if !self.ended.contains(&game.id) {
+                self.started(game);
             }
-            self.started(game);
         }
         if is_complete_list {
             let answered_before = self
@@ -269,8 +264,7 @@ impl AccountState {
             for void in self.accepted.not_listed(answered_before) {
                 self.release_game(&void);
             }
-        }
-        if !is_complete_list {
+        } else {
             // The list is full. The most urgent games come first, so the next list will show
             // others.
             self.list_soon();

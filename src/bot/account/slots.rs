@@ -129,7 +129,7 @@ pub(super) struct AcceptedChallenge {
     pub(super) kind: OpponentKind,
     /// The game this is a rematch of; the new game may get another id.
     pub(super) rematch_of: Option<GameId>,
-    /// Whether the challenge was rated when judged.
+    /// Whether the challenge was rated when accepted.
     pub(super) rated: bool,
     /// Whether the game will take a slot.
     pub(super) takes_slot: bool,

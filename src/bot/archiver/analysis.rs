@@ -321,7 +321,7 @@ impl BlunderSearch {
             line: position.san_line(result.line.iter().copied().take(LINE)),
         };
         if ours {
-            self.weigh(ply, result, &worth);
+            self.check_move(ply, result, &worth);
         }
         self.after = Some(worth);
         let step = if ours { 2 } else { 1 };
@@ -338,7 +338,7 @@ impl BlunderSearch {
     }
 
     /// Whether the bot's move at `ply` gave something away.
-    fn weigh(&mut self, ply: usize, result: &SearchResult, before: &Eval) {
+    fn check_move(&mut self, ply: usize, result: &SearchResult, before: &Eval) {
         let (Some(after), Some(better)) = (&self.after, result.best) else {
             return;
         };

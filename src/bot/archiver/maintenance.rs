@@ -34,11 +34,11 @@ impl Default for MaintenanceRules {
 }
 
 /// Maintains the archive as long as it is open.
-pub(super) async fn mind(
+pub(super) async fn run(
     writer: Writer,
     event_log: EventLog,
     rules: ArchiveRules,
-    say: Arc<watch::Sender<Option<String>>>,
+    day_sender: Arc<watch::Sender<Option<String>>>,
 ) {
     let now = || epoch((rules.clock)());
     let mut days = SummaryDays {
@@ -58,7 +58,7 @@ pub(super) async fn mind(
         let now = now();
         let summary = days.next(day_of(now)).await;
         if summary.is_some() {
-            say.send_replace(summary);
+            day_sender.send_replace(summary);
         }
         // Preferably while no game runs; at the latest a day later.
         let quiet = event_log.running().is_empty();

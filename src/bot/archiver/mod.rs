@@ -128,9 +128,9 @@ impl Archiver {
         let archive_writer =
             ArchiveWriter::new(event_log.clone(), writer.clone(), rules.retry, stop.clone());
         keeping.spawn(async move { archive_writer.keep().await });
-        let (say_day, days) = watch::channel(None);
+        let (day_sender, days) = watch::channel(None);
         let mut side_tasks = JoinSet::new();
-        let say_day = Arc::new(say_day);
+        let day_sender = Arc::new(day_sender);
         let again = note_restart(event_log, "archive maintenance");
         let parts = (writer.clone(), event_log.clone(), rules.clone());
         side_tasks.spawn(restart_on_panic(
@@ -139,7 +139,7 @@ impl Archiver {
             move || {
                 again();
                 let (writer, event_log, rules) = parts.clone();
-                maintenance::mind(writer, event_log, rules, Arc::clone(&say_day))
+                maintenance::run(writer, event_log, rules, Arc::clone(&day_sender))
             },
         ));
         if rules.settings.review {

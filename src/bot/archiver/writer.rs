@@ -52,17 +52,17 @@ impl ArchiveWriter {
         }
     }
 
-    /// Stores changes until told to stop, and then the rest; restarts after panics.
+    /// Stores changes until stopped, and then the rest; restarts after panics.
     pub(super) async fn keep(&self) {
-        self.outlive(|| self.work()).await;
+        self.keep_running(|| self.work()).await;
     }
 
-    /// Restarts as often as needed. When told to stop, tries once more.
-    async fn outlive<F: Future<Output = ()>>(&self, mut live: impl FnMut() -> F) {
+    /// Restarts as often as needed. When stopped, tries once more.
+    async fn keep_running<F: Future<Output = ()>>(&self, mut task: impl FnMut() -> F) {
         let mut backoff = RestartBackoff::new(FIRST_PAUSE.min(self.retry));
         loop {
             let last = self.stop.is_cancelled();
-            let Err(reason) = catch_panic(live()).await else {
+            let Err(reason) = catch_panic(task()).await else {
                 return;
             };
             if last {
@@ -83,15 +83,15 @@ impl ArchiveWriter {
         let Self {
             event_log, stop, ..
         } = self;
-        let mut told = event_log.changes();
+        let mut signal = event_log.changes();
         let mut pause = FIRST_PAUSE.min(self.retry);
         // Changes from before the start count as well.
-        told.mark_changed();
+        signal.mark_changed();
         loop {
             let stopping = tokio::select! {
                 biased;
                 () = stop.cancelled() => true,
-                _ = told.changed() => {
+                _ = signal.changed() => {
                     tokio::select! {
                         () = stop.cancelled() => {}
                         () = tokio::time::sleep(TOGETHER) => {}
@@ -99,7 +99,7 @@ impl ArchiveWriter {
                     false
                 }
             };
-            told.mark_unchanged();
+            signal.mark_unchanged();
             let changes = event_log.since(self.kept.load(Ordering::Relaxed));
             self.count_lost(changes.lost);
             let waiting = changes.games.len();
@@ -123,7 +123,7 @@ impl ArchiveWriter {
                         () = tokio::time::sleep(pause) => {}
                     }
                     pause = (pause * 2).min(self.retry);
-                    told.mark_changed();
+                    signal.mark_changed();
                 }
             }
             if stopping {
@@ -210,7 +210,7 @@ mod tests {
         let writer = ArchiveWriter::new(event_log.clone(), writer, retry, stop.clone());
         event_log.note("game", "stored in the first life", None);
         let mut lives = 0;
-        let surviving = writer.outlive(|| {
+        let surviving = writer.keep_running(|| {
             lives += 1;
             let life = lives;
             let (writer, event_log) = (&writer, &event_log);
@@ -247,9 +247,9 @@ mod tests {
         let both = async { tokio::join!(surviving, watched) };
         tokio::time::timeout(guard, both).await.expect("it ends");
         let events = ArchiveReader::open(&path).unwrap().events(9).unwrap();
-        let told: Vec<&str> = events.iter().rev().map(|it| it.text.as_str()).collect();
+        let texts: Vec<&str> = events.iter().rev().map(|it| it.text.as_str()).collect();
         assert_eq!(
-            told,
+            texts,
             [
                 "stored in the first life",
                 "not stored any more",
@@ -268,13 +268,13 @@ mod tests {
         let writer = ArchiveWriter::new(event_log.clone(), writer, hour, stop.clone());
         let mut lives = 0;
         writer
-            .outlive(|| {
+            .keep_running(|| {
                 lives += 1;
                 stop.cancel();
                 async { panic!("an injected fault") }
             })
             .await;
-        assert_eq!(lives, 2, "once more after it was told to");
+        assert_eq!(lives, 2, "once more after it was stopped");
         assert!(event_log.write_errors().borrow().is_some());
     }
 }

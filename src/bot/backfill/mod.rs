@@ -276,8 +276,7 @@ impl RetryQueue {
 
     /// Replaces the games with these: uncounted and not running.
     pub(super) fn set(&mut self, missing: Vec<UnfinishedGame>, now: Instant) {
-        let before = std::mem::take(&mut self.entries);
-        let mut before: BTreeMap<_, _> = before.into_iter().collect();
+        let mut before = std::mem::take(&mut self.entries);
         for UnfinishedGame { game, since } in missing {
             let entry = before.remove(&game).unwrap_or(RetryEntry {
                 since,

@@ -3,7 +3,7 @@
 //! Pure: the challenge, the operator's rules and the context go in; every violation comes out, the
 //! decisive one first. A fact that the server did not state counts as unknown, never as "no".
 //!
-//! [`judge_challenge`] asks all rules and decides.
+//! [`evaluate_challenge`] applies all rules and decides.
 //!
 //! * `rule`: every reason to refuse a challenge, in order of weight
 //! * `opponent`, `variant`, `time_control`: the rules by subject
@@ -13,7 +13,7 @@ mod rule;
 mod time_control;
 mod variant;
 
-use self::rule::RuleScope;
+use self::rule::{RuleScope, Violations};
 use crate::config;
 use crate::lichess::{Challenge, ChallengeStatus, Compat, DeclineReason, Player};
 
@@ -29,13 +29,13 @@ pub enum Decision {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyVerdict {
+pub struct PolicyOutcome {
     pub decision: Decision,
     /// Every violation, the decisive one first.
     pub violations: Vec<Violation>,
 }
 
-impl PolicyVerdict {
+impl PolicyOutcome {
     /// The decisive violation; none if the challenge is accepted.
     pub fn decided_by(&self) -> Option<&Violation> {
         self.violations.first()
@@ -47,9 +47,11 @@ impl PolicyVerdict {
     }
 
     fn ignored(rule: ChallengeRule) -> Self {
+        let mut out = Violations::default();
+        out.add(rule, DeclineReason::Generic, "");
         Self {
             decision: Decision::Ignore,
-            violations: vec![Violation::new(rule, DeclineReason::Generic, "")],
+            violations: out.0,
         }
     }
 
@@ -70,14 +72,14 @@ impl PolicyVerdict {
     }
 }
 
-pub fn judge_challenge(
+pub fn evaluate_challenge(
     challenge: &Challenge,
     compat: Option<Compat>,
     rules: &config::Challenge,
     context: &ChallengeContext<'_>,
-) -> PolicyVerdict {
+) -> PolicyOutcome {
     if let Some(rule) = reason_to_ignore(challenge, context) {
-        return PolicyVerdict::ignored(rule);
+        return PolicyOutcome::ignored(rule);
     }
     let challenger = challenge.challenger.as_ref();
     let rules = rules.rules_for(challenger.is_some_and(Player::is_bot));
@@ -87,7 +89,7 @@ pub fn judge_challenge(
     } else {
         RuleScope::All
     };
-    let mut out = Vec::new();
+    let mut out = Violations::default();
     opponent::blocked(challenger, context, &mut out);
     if scope == RuleScope::All {
         opponent::violations(challenge, rules, context, &mut out);
@@ -95,8 +97,8 @@ pub fn judge_challenge(
     }
     variant::violations(challenge, compat, rules, context, scope, &mut out);
     time_control::violations(challenge.time_control, rules, scope, &mut out);
-    out.extend(opponent::availability(context));
-    PolicyVerdict::of(out)
+    opponent::availability(context, &mut out);
+    PolicyOutcome::of(out.0)
 }
 
 /// The bot's own challenges come back as events, and so do answered ones.

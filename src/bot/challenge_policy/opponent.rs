@@ -2,7 +2,9 @@
 //!
 //! Only the atomic rating counts; ratings in other variants are irrelevant.
 
-use super::rule::{Availability, ChallengeContext, ChallengeRule, OpponentHistory, Violation};
+use DeclineReason::{Generic, Later, NoBot, OnlyBot};
+
+use super::rule::{Availability, ChallengeContext, ChallengeRule, OpponentHistory, Violations};
 use crate::config::Visitors;
 use crate::lichess::{Challenge, DeclineReason, Player, Variant};
 
@@ -13,16 +15,12 @@ const NO_CEILING: u32 = 4000;
 pub(super) fn blocked(
     challenger: Option<&Player>,
     context: &ChallengeContext<'_>,
-    out: &mut Vec<Violation>,
+    out: &mut Violations,
 ) {
     let id = challenger.and_then(|player| player.id.as_ref());
     if let Some(source) = id.and_then(|id| context.lists.blocked_by(id)) {
         let detail = format!("[challenge] block: {source}");
-        out.push(Violation::new(
-            ChallengeRule::Blocked,
-            DeclineReason::Generic,
-            detail,
-        ));
+        out.add(ChallengeRule::Blocked, Generic, detail);
     }
 }
 
@@ -32,7 +30,7 @@ pub(super) fn violations(
     challenge: &Challenge,
     rules: &Visitors,
     context: &ChallengeContext<'_>,
-    out: &mut Vec<Violation>,
+    out: &mut Violations,
 ) {
     let challenger = challenge.challenger.as_ref();
     kind(challenger, rules, out);
@@ -42,26 +40,17 @@ pub(super) fn violations(
     }
 }
 
-fn kind(challenger: Option<&Player>, rules: &Visitors, out: &mut Vec<Violation>) {
+fn kind(challenger: Option<&Player>, rules: &Visitors, out: &mut Violations) {
     if rules.accept {
-        return;
-    }
-    out.push(if challenger.is_some_and(Player::is_bot) {
-        Violation::new(
-            ChallengeRule::NoBots,
-            DeclineReason::NoBot,
-            "[challenge.bots] accept",
-        )
+    } else if challenger.is_some_and(Player::is_bot) {
+        out.add(ChallengeRule::NoBots, NoBot, "[challenge.bots] accept");
     } else {
-        Violation::new(
-            ChallengeRule::NoHumans,
-            DeclineReason::OnlyBot,
-            "[challenge.humans] accept",
-        )
-    });
+        let detail = "[challenge.humans] accept";
+        out.add(ChallengeRule::NoHumans, OnlyBot, detail);
+    }
 }
 
-fn allowed(challenger: Option<&Player>, context: &ChallengeContext<'_>, out: &mut Vec<Violation>) {
+fn allowed(challenger: Option<&Player>, context: &ChallengeContext<'_>, out: &mut Violations) {
     let id = challenger.and_then(|player| player.id.as_ref());
     // An anonymous challenger is on no list.
     let allowed = match id {
@@ -69,43 +58,31 @@ fn allowed(challenger: Option<&Player>, context: &ChallengeContext<'_>, out: &mu
         None => context.lists.allows_anyone(),
     };
     if !allowed {
-        out.push(Violation::new(
-            ChallengeRule::NotAllowed,
-            DeclineReason::Generic,
-            "[challenge] allow",
-        ));
+        out.add(ChallengeRule::NotAllowed, Generic, "[challenge] allow");
     }
 }
 
-fn rating(
-    challenger: Option<&Player>,
-    rules: &Visitors,
-    ours: Option<i32>,
-    out: &mut Vec<Violation>,
-) {
-    let mut object = |rule, detail: String| {
-        out.push(Violation::new(rule, DeclineReason::Generic, detail));
-    };
+fn rating(challenger: Option<&Player>, rules: &Visitors, ours: Option<i32>, out: &mut Violations) {
     let theirs = challenger.and_then(|player| player.rating);
     let uncertain = challenger.is_none_or(|player| player.provisional) || theirs.is_none();
     if uncertain && !rules.provisional {
-        object(ChallengeRule::Provisional, "provisional = false".to_owned());
+        out.add(ChallengeRule::Provisional, Generic, "provisional = false");
     }
     let Some(theirs) = theirs.map(i64::from) else {
         // An unrated challenger fails any minimum; the other bounds do not apply.
         if rules.min_rating > 0 {
             let detail = format!("none, min_rating = {}", rules.min_rating);
-            object(ChallengeRule::RatingTooLow, detail);
+            out.add(ChallengeRule::RatingTooLow, Generic, detail);
         }
         return;
     };
     if theirs < i64::from(rules.min_rating) {
         let detail = format!("{theirs}, min_rating = {}", rules.min_rating);
-        object(ChallengeRule::RatingTooLow, detail);
+        out.add(ChallengeRule::RatingTooLow, Generic, detail);
     }
     if theirs > i64::from(rules.max_rating) && rules.max_rating < NO_CEILING {
         let detail = format!("{theirs}, max_rating = {}", rules.max_rating);
-        object(ChallengeRule::RatingTooHigh, detail);
+        out.add(ChallengeRule::RatingTooHigh, Generic, detail);
     }
     let Some(ours) = ours.map(i64::from) else {
         return;
@@ -113,7 +90,7 @@ fn rating(
     let most = rules.max_rating_difference;
     if theirs.abs_diff(ours) > u64::from(most) && most < NO_CEILING {
         let detail = format!("{theirs} and {ours}, max_rating_difference = {most}");
-        object(ChallengeRule::RatingTooFar, detail);
+        out.add(ChallengeRule::RatingTooFar, Generic, detail);
     }
 }
 
@@ -126,60 +103,39 @@ pub(super) fn rate_limit_violations(
     challenge: &Challenge,
     rules: &Visitors,
     past: OpponentHistory,
-    out: &mut Vec<Violation>,
+    out: &mut Violations,
 ) {
-    let mut limit = |rule, have: u32, most: u32, key: &str| {
-        if have >= most {
-            let detail = format!("{have}, {key} = {most}");
-            out.push(Violation::new(rule, DeclineReason::Later, detail));
+    use ChallengeRule::{AtOnce, PerDay, Rematches, Repeats, TotalPerDay};
+    let total = rules.total_per_day;
+    // The rule, what counts, the limit, and its config key.
+    let limits = [
+        (AtOnce, past.at_once, rules.at_once, "at_once"),
+        (Repeats, past.lately, rules.repeats, "repeats"),
+        (Rematches, past.rematches, rules.rematches, "rematches"),
+        (PerDay, past.today, rules.per_day, "per_day"),
+        (TotalPerDay, past.kind_today, total, "total_per_day"),
+    ];
+    for (rule, count, most, key) in limits {
+        let applies = rule != Rematches || challenge.rematch_of.is_some();
+        if applies && count >= most {
+            out.add(rule, Later, format!("{count}, {key} = {most}"));
         }
-    };
-    limit(
-        ChallengeRule::AtOnce,
-        past.at_once,
-        rules.at_once,
-        "at_once",
-    );
-    limit(
-        ChallengeRule::Repeats,
-        past.lately,
-        rules.repeats,
-        "repeats",
-    );
-    if challenge.rematch_of.is_some() {
-        limit(
-            ChallengeRule::Rematches,
-            past.rematches,
-            rules.rematches,
-            "rematches",
-        );
     }
-    limit(ChallengeRule::PerDay, past.today, rules.per_day, "per_day");
-    limit(
-        ChallengeRule::TotalPerDay,
-        past.kind_today,
-        rules.total_per_day,
-        "total_per_day",
-    );
     if past.rests {
         let detail = "cooldown of [game] abort_rest";
-        out.push(Violation::new(
-            ChallengeRule::NoShows,
-            DeclineReason::Later,
-            detail,
-        ));
+        out.add(ChallengeRule::NoShows, Later, detail);
     }
 }
 
-/// The violation, if any, that rules out every new game at present.
-pub(super) fn availability(context: &ChallengeContext<'_>) -> Option<Violation> {
+/// Adds the violation, if any, that rules out every new game at present.
+pub(super) fn availability(context: &ChallengeContext<'_>, out: &mut Violations) {
     let rule = match context.open {
-        Availability::Open => return None,
+        Availability::Open => return,
         Availability::Full => ChallengeRule::NoSeat,
         Availability::BotsSpent => ChallengeRule::BotsSpent,
         Availability::Draining => ChallengeRule::Draining,
         Availability::Paused => ChallengeRule::Paused,
         Availability::Alert => ChallengeRule::Alarm,
     };
-    Some(Violation::new(rule, DeclineReason::Later, ""))
+    out.add(rule, Later, "");
 }

@@ -8,187 +8,130 @@
 
 use std::fmt;
 
+use strum::Display;
+
 use crate::bot::player_lists::PlayerLists;
 use crate::lichess::{DeclineReason, UserId};
 
 /// Why a challenge is refused. The earlier one weighs more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Display)]
+#[cfg_attr(test, derive(strum::VariantArray))]
 pub enum ChallengeRule {
     /// The bot itself sent it.
+    #[strum(to_string = "our own challenge")]
     OurOwn,
     /// Addressed to another account.
+    #[strum(to_string = "for another account")]
     NotForUs,
+    #[strum(to_string = "no longer open")]
     Closed,
+    #[strum(to_string = "bots are not accepted")]
     NoBots,
+    #[strum(to_string = "only bots are accepted")]
     NoHumans,
+    #[strum(to_string = "the challenger is blocked")]
     Blocked,
     /// An allow list exists, and the challenger is not on it.
+    #[strum(to_string = "the challenger is not on the allow list")]
     NotAllowed,
     /// Also an unknown rating where a minimum is set.
+    #[strum(to_string = "the challenger's rating is too low")]
     RatingTooLow,
+    #[strum(to_string = "the challenger's rating is too high")]
     RatingTooHigh,
+    #[strum(to_string = "the challenger's rating is too far from ours")]
     RatingTooFar,
     /// Provisional or unknown rating.
+    #[strum(to_string = "the challenger's rating is provisional")]
     Provisional,
+    #[strum(to_string = "only atomic is accepted")]
     Variant,
+    #[strum(to_string = "only the standard start position is accepted")]
     StartPosition,
     /// Too short: Lichess does not allow bots to play it.
+    #[strum(to_string = "too short: Lichess does not allow bots to play it")]
     UltraBullet,
     /// A time control type that the bot does not know.
+    #[strum(to_string = "unknown time control type")]
     UnknownTime,
+    #[strum(to_string = "correspondence games are not accepted")]
     NoCorrespondence,
+    #[strum(to_string = "unlimited games are not accepted")]
     NoUnlimited,
+    #[strum(to_string = "too few days per move")]
     FewDays,
+    #[strum(to_string = "too many days per move")]
     ManyDays,
+    #[strum(to_string = "initial time too short")]
     ShortBase,
+    #[strum(to_string = "initial time too long")]
     LongBase,
+    #[strum(to_string = "increment too small")]
     SmallIncrement,
+    #[strum(to_string = "increment too large")]
     LargeIncrement,
+    #[strum(to_string = "time control not in the list")]
     TimeNotListed,
+    #[strum(to_string = "game would last too long")]
     LongGame,
+    #[strum(to_string = "bullet is accepted only with an increment")]
     BulletWithoutIncrement,
     /// Lichess rates atomic only with a clock.
+    #[strum(to_string = "Lichess rates atomic only with a clock")]
     RatedWithoutClock,
+    #[strum(to_string = "rated games are not accepted")]
     NoRated,
+    #[strum(to_string = "casual games are not accepted")]
     NoCasual,
     /// Rated games are paused after too many losses.
+    #[strum(to_string = "rated games are paused after too many losses")]
     RatedRests,
     /// The bot would get the wrong colour.
+    #[strum(to_string = "we would get the wrong colour")]
     Color,
     /// Special rules that the bot does not accept.
+    #[strum(to_string = "special rules that are not accepted")]
     SpecialRules,
     /// Lichess reports that bots cannot play it.
+    #[strum(to_string = "Lichess says bots cannot play it")]
     Incompatible,
     /// Too many concurrent games with this opponent.
+    #[strum(to_string = "too many concurrent games with this opponent")]
     AtOnce,
     /// Too many challenges from this opponent in a short time.
+    #[strum(to_string = "too many challenges from this opponent in a short time")]
     Repeats,
+    #[strum(to_string = "too many rematches in a row")]
     Rematches,
     /// Daily limit of games with this opponent.
+    #[strum(to_string = "daily limit of games with this opponent reached")]
     PerDay,
     /// Daily limit of games with this kind of opponent.
+    #[strum(to_string = "daily limit of games with this kind of opponent reached")]
     TotalPerDay,
     /// Today this opponent repeatedly failed to make the first move.
+    #[strum(to_string = "opponent repeatedly failed to make the first move")]
     NoShows,
     /// The bot is shutting down.
+    #[strum(to_string = "the bot is shutting down")]
     Draining,
     /// Paused by the operator.
+    #[strum(to_string = "paused by the operator")]
     Paused,
     /// An alert needs the operator.
+    #[strum(to_string = "an alert needs the operator")]
     Alarm,
     /// The daily bot games are used up, or accepting bots is on cooldown.
+    #[strum(to_string = "daily limit of bot games reached")]
     BotsSpent,
+    #[strum(to_string = "every slot is taken")]
     NoSeat,
 }
 
 impl ChallengeRule {
-    /// Every rule in order of weight, heaviest first.
-    pub const ALL: &'static [Self] = &[
-        Self::OurOwn,
-        Self::NotForUs,
-        Self::Closed,
-        Self::NoBots,
-        Self::NoHumans,
-        Self::Blocked,
-        Self::NotAllowed,
-        Self::RatingTooLow,
-        Self::RatingTooHigh,
-        Self::RatingTooFar,
-        Self::Provisional,
-        Self::Variant,
-        Self::StartPosition,
-        Self::UltraBullet,
-        Self::UnknownTime,
-        Self::NoCorrespondence,
-        Self::NoUnlimited,
-        Self::FewDays,
-        Self::ManyDays,
-        Self::ShortBase,
-        Self::LongBase,
-        Self::SmallIncrement,
-        Self::LargeIncrement,
-        Self::TimeNotListed,
-        Self::LongGame,
-        Self::BulletWithoutIncrement,
-        Self::RatedWithoutClock,
-        Self::NoRated,
-        Self::NoCasual,
-        Self::RatedRests,
-        Self::Color,
-        Self::SpecialRules,
-        Self::Incompatible,
-        Self::AtOnce,
-        Self::Repeats,
-        Self::Rematches,
-        Self::PerDay,
-        Self::TotalPerDay,
-        Self::NoShows,
-        Self::Draining,
-        Self::Paused,
-        Self::Alarm,
-        Self::BotsSpent,
-        Self::NoSeat,
-    ];
-
-    /// The rule as an explanation for the operator.
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::OurOwn => "our own challenge",
-            Self::NotForUs => "for another account",
-            Self::Closed => "no longer open",
-            Self::NoBots => "bots are not accepted",
-            Self::NoHumans => "only bots are accepted",
-            Self::Blocked => "the challenger is blocked",
-            Self::NotAllowed => "the challenger is not on the allow list",
-            Self::RatingTooLow => "the challenger's rating is too low",
-            Self::RatingTooHigh => "the challenger's rating is too high",
-            Self::RatingTooFar => "the challenger's rating is too far from ours",
-            Self::Provisional => "the challenger's rating is provisional",
-            Self::Variant => "only atomic is accepted",
-            Self::StartPosition => "only the standard start position is accepted",
-            Self::UltraBullet => "too short: Lichess does not allow bots to play it",
-            Self::UnknownTime => "unknown time control type",
-            Self::NoCorrespondence => "correspondence games are not accepted",
-            Self::NoUnlimited => "unlimited games are not accepted",
-            Self::FewDays => "too few days per move",
-            Self::ManyDays => "too many days per move",
-            Self::ShortBase => "initial time too short",
-            Self::LongBase => "initial time too long",
-            Self::SmallIncrement => "increment too small",
-            Self::LargeIncrement => "increment too large",
-            Self::TimeNotListed => "time control not in the list",
-            Self::LongGame => "game would last too long",
-            Self::BulletWithoutIncrement => "bullet is accepted only with an increment",
-            Self::RatedWithoutClock => "Lichess rates atomic only with a clock",
-            Self::NoRated => "rated games are not accepted",
-            Self::NoCasual => "casual games are not accepted",
-            Self::RatedRests => "rated games are paused after too many losses",
-            Self::Color => "we would get the wrong colour",
-            Self::SpecialRules => "special rules that are not accepted",
-            Self::Incompatible => "Lichess says bots cannot play it",
-            Self::AtOnce => "too many concurrent games with this opponent",
-            Self::Repeats => "too many challenges from this opponent in a short time",
-            Self::Rematches => "too many rematches in a row",
-            Self::PerDay => "daily limit of games with this opponent reached",
-            Self::TotalPerDay => "daily limit of games with this kind of opponent reached",
-            Self::NoShows => "opponent repeatedly failed to make the first move",
-            Self::Draining => "the bot is shutting down",
-            Self::Paused => "paused by the operator",
-            Self::Alarm => "an alert needs the operator",
-            Self::BotsSpent => "daily limit of bot games reached",
-            Self::NoSeat => "every slot is taken",
-        }
-    }
-
     /// Whether it concerns the time control; such rules share one decline reason.
     pub(super) fn is_about_time(self) -> bool {
         (Self::UltraBullet..=Self::BulletWithoutIncrement).contains(&self)
-    }
-}
-
-impl fmt::Display for ChallengeRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.sentence())
     }
 }
 
@@ -202,27 +145,32 @@ pub struct Violation {
     pub detail: String,
 }
 
-impl Violation {
-    pub(super) fn new(
-        rule: ChallengeRule,
-        reason: DeclineReason,
-        detail: impl Into<String>,
-    ) -> Self {
-        Self {
-            rule,
-            reason,
-            detail: detail.into(),
-        }
-    }
-}
-
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.rule.sentence())?;
+        self.rule.fmt(f)?;
         if self.detail.is_empty() {
             return Ok(());
         }
         write!(f, " ({})", self.detail)
+    }
+}
+
+/// The violations found so far.
+#[derive(Debug, Default)]
+pub(super) struct Violations(pub(super) Vec<Violation>);
+
+impl Violations {
+    pub(super) fn add(
+        &mut self,
+        rule: ChallengeRule,
+        reason: DeclineReason,
+        detail: impl Into<String>,
+    ) {
+        self.0.push(Violation {
+            rule,
+            reason,
+            detail: detail.into(),
+        });
     }
 }
 
@@ -234,7 +182,7 @@ pub(super) enum RuleScope {
     Necessary,
 }
 
-/// The bot's state at the moment a challenge is judged.
+/// The bot's state at the moment of the decision.
 #[derive(Clone, Debug)]
 pub struct ChallengeContext<'a> {
     pub me: &'a UserId,
@@ -284,38 +232,40 @@ pub enum Availability {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray;
+
     use super::*;
 
     #[test]
     fn the_list_of_rules_is_complete_and_in_order() {
-        assert!(ChallengeRule::ALL.is_sorted());
-        assert_eq!(ChallengeRule::ALL.first(), Some(&ChallengeRule::OurOwn));
-        assert_eq!(ChallengeRule::ALL.last(), Some(&ChallengeRule::NoSeat));
-        // Discriminants of a field-less enum start at 0.
-        let last = ChallengeRule::NoSeat as usize;
-        assert_eq!(ChallengeRule::ALL.len(), last + 1);
+        assert!(ChallengeRule::VARIANTS.is_sorted());
+        assert_eq!(
+            ChallengeRule::VARIANTS.first(),
+            Some(&ChallengeRule::OurOwn)
+        );
+        assert_eq!(ChallengeRule::VARIANTS.last(), Some(&ChallengeRule::NoSeat));
     }
 
     #[test]
     fn no_two_rules_have_the_same_sentence() {
-        let mut sentences: Vec<_> = ChallengeRule::ALL
-            .iter()
-            .map(|rule| rule.sentence())
-            .collect();
+        let rules = ChallengeRule::VARIANTS.iter();
+        let mut sentences: Vec<String> = rules.map(ToString::to_string).collect();
         sentences.sort_unstable();
         sentences.dedup();
-        assert_eq!(sentences.len(), ChallengeRule::ALL.len());
+        assert_eq!(sentences.len(), ChallengeRule::VARIANTS.len());
     }
 
     #[test]
     fn a_violation_shows_its_detail() {
-        let bare = Violation::new(ChallengeRule::NoSeat, DeclineReason::Later, "");
+        let mut out = Violations::default();
+        out.add(ChallengeRule::NoSeat, DeclineReason::Later, "");
+        let length = "60 s, at most 30";
+        out.add(ChallengeRule::LongBase, DeclineReason::TooSlow, length);
+        let [bare, detailed] = &out.0[..] else {
+            panic!("{out:?}");
+        };
         assert_eq!(bare.to_string(), "every slot is taken");
-        let told = Violation::new(
-            ChallengeRule::LongBase,
-            DeclineReason::TooSlow,
-            "60 s, at most 30",
-        );
-        assert_eq!(told.to_string(), "initial time too long (60 s, at most 30)");
+        let text = detailed.to_string();
+        assert_eq!(text, "initial time too long (60 s, at most 30)");
     }
 }

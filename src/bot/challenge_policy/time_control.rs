@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
-use super::rule::{ChallengeRule, RuleScope, Violation};
+use DeclineReason::{TooFast, TooSlow};
+
+use super::rule::{ChallengeRule, RuleScope, Violations};
 use crate::config::{TimeRule, Visitors};
 use crate::lichess::{DeclineReason, Speed, TimeControl, estimate, speed_of};
 
@@ -19,16 +21,12 @@ pub(super) fn violations(
     time: TimeControl,
     rules: &Visitors,
     scope: RuleScope,
-    out: &mut Vec<Violation>,
+    out: &mut Violations,
 ) {
     match time {
         TimeControl::Clock { limit, increment } => {
             if estimate(limit, increment) < MIN_DURATION {
-                out.push(Violation::new(
-                    ChallengeRule::UltraBullet,
-                    DeclineReason::TooFast,
-                    "",
-                ));
+                out.add(ChallengeRule::UltraBullet, TooFast, "");
             }
             if scope == RuleScope::All {
                 clock(limit, increment, rules, out);
@@ -36,83 +34,48 @@ pub(super) fn violations(
         }
         TimeControl::Correspondence { days } => correspondence(days, rules, scope, out),
         // A game of weeks is no matter of taste: these two bind welcome challengers too.
-        TimeControl::Unlimited if !rules.unlimited => out.push(Violation::new(
-            ChallengeRule::NoUnlimited,
-            DeclineReason::TooSlow,
-            "unlimited = false",
-        )),
+        TimeControl::Unlimited if !rules.unlimited => {
+            out.add(ChallengeRule::NoUnlimited, TooSlow, "unlimited = false");
+        }
         TimeControl::Unlimited => {}
-        TimeControl::Unknown => out.push(Violation::new(
-            ChallengeRule::UnknownTime,
-            DeclineReason::TimeControl,
-            "",
-        )),
+        TimeControl::Unknown => {
+            out.add(ChallengeRule::UnknownTime, DeclineReason::TimeControl, "");
+        }
     }
 }
 
-fn correspondence(days: u32, rules: &Visitors, scope: RuleScope, out: &mut Vec<Violation>) {
-    let mut object = |rule, reason, detail: String| {
-        out.push(Violation::new(rule, reason, detail));
-    };
+fn correspondence(days: u32, rules: &Visitors, scope: RuleScope, out: &mut Violations) {
     if !rules.correspondence {
-        let detail = "correspondence = false".to_owned();
-        object(
-            ChallengeRule::NoCorrespondence,
-            DeclineReason::TooSlow,
-            detail,
-        );
+        let detail = "correspondence = false";
+        out.add(ChallengeRule::NoCorrespondence, TooSlow, detail);
     } else if scope == RuleScope::All && days < rules.min_days {
         let detail = format!("{days}, min_days = {}", rules.min_days);
-        object(ChallengeRule::FewDays, DeclineReason::TooFast, detail);
+        out.add(ChallengeRule::FewDays, TooFast, detail);
     } else if scope == RuleScope::All && days > rules.max_days {
         let detail = format!("{days}, max_days = {}", rules.max_days);
-        object(ChallengeRule::ManyDays, DeclineReason::TooSlow, detail);
+        out.add(ChallengeRule::ManyDays, TooSlow, detail);
     }
 }
 
-fn clock(base: Duration, increment: Duration, rules: &Visitors, out: &mut Vec<Violation>) {
-    use DeclineReason::{TooFast, TooSlow};
-    let mut object = |rule, reason, key: &str, asked: Duration, bound: Duration| {
-        let detail = format!("{} s, {key} = {}", asked.as_secs(), bound.as_secs());
-        out.push(Violation::new(rule, reason, detail));
+fn clock(base: Duration, increment: Duration, rules: &Visitors, out: &mut Violations) {
+    let seconds = |asked: Duration, key: &str, bound: Duration| {
+        format!("{} s, {key} = {}", asked.as_secs(), bound.as_secs())
     };
     if base < rules.min_base {
-        object(
-            ChallengeRule::ShortBase,
-            TooFast,
-            "min_base",
-            base,
-            rules.min_base,
-        );
+        let detail = seconds(base, "min_base", rules.min_base);
+        out.add(ChallengeRule::ShortBase, TooFast, detail);
     }
     if base > rules.max_base {
-        object(
-            ChallengeRule::LongBase,
-            TooSlow,
-            "max_base",
-            base,
-            rules.max_base,
-        );
+        let detail = seconds(base, "max_base", rules.max_base);
+        out.add(ChallengeRule::LongBase, TooSlow, detail);
     }
     if increment < rules.min_increment {
-        let bound = rules.min_increment;
-        object(
-            ChallengeRule::SmallIncrement,
-            TooFast,
-            "min_increment",
-            increment,
-            bound,
-        );
+        let detail = seconds(increment, "min_increment", rules.min_increment);
+        out.add(ChallengeRule::SmallIncrement, TooFast, detail);
     }
     if increment > rules.max_increment {
-        let bound = rules.max_increment;
-        object(
-            ChallengeRule::LargeIncrement,
-            TooSlow,
-            "max_increment",
-            increment,
-            bound,
-        );
+        let detail = seconds(increment, "max_increment", rules.max_increment);
+        out.add(ChallengeRule::LargeIncrement, TooSlow, detail);
     }
     let length = estimate(base, increment);
     if length > rules.max_duration {
@@ -121,21 +84,17 @@ fn clock(base: Duration, increment: Duration, rules: &Visitors, out: &mut Vec<Vi
             length.as_secs().div_ceil(60),
             rules.max_duration.as_secs() / 60
         );
-        out.push(Violation::new(ChallengeRule::LongGame, TooSlow, detail));
+        out.add(ChallengeRule::LongGame, TooSlow, detail);
     }
     if rules.bullet_needs_increment && increment.is_zero() && length < BULLET_ENDS {
         let detail = "bullet_needs_increment = true";
-        out.push(Violation::new(
-            ChallengeRule::BulletWithoutIncrement,
-            TooFast,
-            detail,
-        ));
+        out.add(ChallengeRule::BulletWithoutIncrement, TooFast, detail);
     }
     if !rules.times.is_empty() && !rules.times.iter().any(|rule| rule.fits(base, increment)) {
         let listed: Vec<_> = rules.times.iter().map(ToString::to_string).collect();
         let detail = format!("times = {}", listed.join(", "));
         let reason = direction(base, increment, &rules.times);
-        out.push(Violation::new(ChallengeRule::TimeNotListed, reason, detail));
+        out.add(ChallengeRule::TimeNotListed, reason, detail);
     }
 }
 
@@ -149,9 +108,9 @@ fn direction(base: Duration, increment: Duration, listed: &[TimeRule]) -> Declin
         } => estimate(base, increment).cmp(&estimate(listed_base, listed_increment)),
     };
     if listed.iter().all(|rule| beside(rule).is_lt()) {
-        DeclineReason::TooFast
+        TooFast
     } else if listed.iter().all(|rule| beside(rule).is_gt()) {
-        DeclineReason::TooSlow
+        TooSlow
     } else {
         DeclineReason::TimeControl
     }
@@ -163,16 +122,10 @@ fn rank(speed: Speed) -> Option<usize> {
 }
 
 /// One decline reason for several violations about time.
-pub(super) fn together(reasons: impl Iterator<Item = DeclineReason>) -> DeclineReason {
-    let mut reasons = reasons;
-    let Some(first) = reasons.next() else {
-        return DeclineReason::TimeControl;
-    };
-    if reasons.all(|reason| reason == first) {
-        first
-    } else {
-        DeclineReason::TimeControl
-    }
+pub(super) fn together(mut reasons: impl Iterator<Item = DeclineReason>) -> DeclineReason {
+    let first = reasons.next();
+    let agreed = first.filter(|first| reasons.all(|reason| reason == *first));
+    agreed.unwrap_or(DeclineReason::TimeControl)
 }
 
 #[cfg(test)]
@@ -181,7 +134,7 @@ mod tests {
 
     #[test]
     fn conflicting_reasons_ask_for_another_time_control() {
-        use DeclineReason::{TimeControl, TooFast, TooSlow};
+        use DeclineReason::TimeControl;
         assert_eq!(together([TooFast, TooFast].into_iter()), TooFast);
         assert_eq!(together([TooSlow].into_iter()), TooSlow);
         assert_eq!(together([TooFast, TooSlow].into_iter()), TimeControl);

@@ -1,6 +1,8 @@
 //! Rules about the game: variant, start position, mode, colour, special rules.
 
-use super::rule::{ChallengeContext, ChallengeRule, RuleScope, Violation};
+use DeclineReason::{Casual, Generic, Later};
+
+use super::rule::{ChallengeContext, ChallengeRule, RuleScope, Violations};
 use crate::config::{ColorWish, Visitors, may_be_rated};
 use crate::lichess::{Challenge, ColorChoice, Compat, DeclineReason, Side, TimeControl, Variant};
 
@@ -15,54 +17,31 @@ pub(super) fn violations(
     rules: &Visitors,
     context: &ChallengeContext<'_>,
     scope: RuleScope,
-    out: &mut Vec<Violation>,
+    out: &mut Violations,
 ) {
-    let mut object = |rule, reason, detail: String| {
-        out.push(Violation::new(rule, reason, detail));
-    };
     if challenge.variant != Variant::Atomic {
         let detail = challenge.variant.to_string();
-        object(ChallengeRule::Variant, DeclineReason::Variant, detail);
+        out.add(ChallengeRule::Variant, DeclineReason::Variant, detail);
     } else if !matches!(challenge.initial_fen.as_deref(), None | Some("startpos")) {
-        object(
-            ChallengeRule::StartPosition,
-            DeclineReason::Variant,
-            String::new(),
-        );
+        out.add(ChallengeRule::StartPosition, DeclineReason::Variant, "");
     }
+    let casual_or = |other| if rules.casual { Casual } else { other };
     if challenge.rated && !has_clock(challenge) {
-        let reason = if rules.casual {
-            DeclineReason::Casual
-        } else {
-            DeclineReason::TooSlow
-        };
-        object(ChallengeRule::RatedWithoutClock, reason, String::new());
+        let reason = casual_or(DeclineReason::TooSlow);
+        out.add(ChallengeRule::RatedWithoutClock, reason, "");
     }
     if let Some(rule) = (challenge.rules.iter()).find(|rule| !is_harmless(rule)) {
-        object(
-            ChallengeRule::SpecialRules,
-            DeclineReason::Generic,
-            shortened(rule),
-        );
+        out.add(ChallengeRule::SpecialRules, Generic, shortened(rule));
     }
     if compat.is_some_and(|compat| !compat.bot) {
-        object(
-            ChallengeRule::Incompatible,
-            DeclineReason::Generic,
-            String::new(),
-        );
+        out.add(ChallengeRule::Incompatible, Generic, "");
     }
     if challenge.rated && context.rated_rests {
-        let reason = if rules.casual {
-            DeclineReason::Casual
-        } else {
-            DeclineReason::Later
-        };
-        object(ChallengeRule::RatedRests, reason, "[guard]".to_owned());
+        out.add(ChallengeRule::RatedRests, casual_or(Later), "[guard]");
     }
     if scope == RuleScope::All {
-        out.extend(mode(challenge, rules));
-        out.extend(color(challenge, rules));
+        mode(challenge, rules, out);
+        color(challenge, rules, out);
     }
 }
 
@@ -88,33 +67,15 @@ fn shortened(rule: &str) -> String {
 }
 
 /// The decline reason names the mode that the bot does accept.
-fn mode(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
-    match (challenge.rated, rules.rated, rules.casual) {
-        (true, true, _) | (false, _, true) => None,
-        (true, false, casual) => {
-            let reason = if casual {
-                DeclineReason::Casual
-            } else {
-                DeclineReason::Generic
-            };
-            Some(Violation::new(
-                ChallengeRule::NoRated,
-                reason,
-                "rated = false",
-            ))
-        }
-        (false, rated, false) => {
-            let reason = if rated {
-                rated_instead(challenge.time_control)
-            } else {
-                DeclineReason::Generic
-            };
-            Some(Violation::new(
-                ChallengeRule::NoCasual,
-                reason,
-                "casual = false",
-            ))
-        }
+fn mode(challenge: &Challenge, rules: &Visitors, out: &mut Violations) {
+    if challenge.rated && !rules.rated {
+        let reason = if rules.casual { Casual } else { Generic };
+        out.add(ChallengeRule::NoRated, reason, "rated = false");
+    }
+    if !challenge.rated && !rules.casual {
+        let rated = rules.rated.then(|| rated_instead(challenge.time_control));
+        let reason = rated.unwrap_or(Generic);
+        out.add(ChallengeRule::NoCasual, reason, "casual = false");
     }
 }
 
@@ -133,9 +94,9 @@ fn rated_instead(time: TimeControl) -> DeclineReason {
 
 /// No decline reason says "the other colour". A random colour may differ next time, which "later"
 /// comes closest to saying.
-fn color(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
+fn color(challenge: &Challenge, rules: &Visitors, out: &mut Violations) {
     let wanted = match rules.color {
-        ColorWish::Any => return None,
+        ColorWish::Any => return,
         ColorWish::White => Side::White,
         ColorWish::Black => Side::Black,
     };
@@ -143,19 +104,18 @@ fn color(challenge: &Challenge, rules: &Visitors) -> Option<Violation> {
         ColorChoice::White => Some(Side::White),
         ColorChoice::Black => Some(Side::Black),
         ColorChoice::Random | ColorChoice::Unknown => None,
-    })?;
-    if theirs.other() == wanted {
-        return None;
+    });
+    if theirs == Some(wanted) {
+        let reason = match challenge.color {
+            ColorChoice::Random => Later,
+            _ => Generic,
+        };
+        out.add(
+            ChallengeRule::Color,
+            reason,
+            format!("color = \"{wanted}\""),
+        );
     }
-    let reason = match challenge.color {
-        ColorChoice::Random => DeclineReason::Later,
-        _ => DeclineReason::Generic,
-    };
-    Some(Violation::new(
-        ChallengeRule::Color,
-        reason,
-        format!("color = \"{wanted}\""),
-    ))
 }
 
 #[cfg(test)]

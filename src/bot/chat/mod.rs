@@ -62,7 +62,7 @@ impl OutcomeSender {
     }
 
     /// Reports the outcome to the receiver, if there is one.
-    pub(super) fn tell(&self, outcome: Result<(), String>) {
+    pub(super) fn report(&self, outcome: Result<(), String>) {
         if let Some(sender) = &self.0 {
             // The receiver may be gone.
             let _ = sender.try_send(outcome);
@@ -77,7 +77,7 @@ pub struct OutcomeReceiver(mpsc::Receiver<Result<(), String>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
     /// Sent: the server accepted it.
-    Said,
+    Sent,
     /// The server refused it; holds the error.
     Refused(String),
     /// Dropped: the queue was full, or it waited too long.
@@ -90,7 +90,7 @@ impl OutcomeReceiver {
     /// Waits for the outcome for up to `most`.
     pub async fn within(mut self, most: Duration) -> SendOutcome {
         match tokio::time::timeout(most, self.0.recv()).await {
-            Ok(Some(Ok(()))) => SendOutcome::Said,
+            Ok(Some(Ok(()))) => SendOutcome::Sent,
             Ok(Some(Err(why))) => SendOutcome::Refused(why),
             Ok(None) => SendOutcome::Dropped,
             Err(_) => SendOutcome::Waits,

@@ -103,11 +103,11 @@ async fn send(client: &Client, line: &ChatMessage) {
         Ok(()) => {
             let kind = line.kind;
             tracing::debug!(%game, %room, ?kind, text = ?line.text, "chat message sent");
-            line.outcome_sender.tell(Ok(()));
+            line.outcome_sender.report(Ok(()));
         }
         Err(error) => {
             tracing::debug!(%game, %room, kind = ?line.kind, %error, "chat message not sent");
-            line.outcome_sender.tell(Err(error.to_string()));
+            line.outcome_sender.report(Err(error.to_string()));
         }
     }
 }

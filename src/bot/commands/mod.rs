@@ -47,7 +47,7 @@ impl EventLoop {
             Command::Resume => self.resume(),
             Command::Drain => self.drain(),
             Command::Reload(settings) => self.reload(settings),
-            Command::Challenge(wish) => self.challenge(wish),
+            Command::Challenge(spec) => self.challenge(spec),
             Command::Rechallenge => self.rechallenge(),
             Command::Cancel(id) => self.cancel(id.as_ref()),
             Command::Block(user) => self.block(user, true),
@@ -102,26 +102,26 @@ impl EventLoop {
         let rules = StateRules::from(&**settings);
         self.context.state.set_rules(rules);
         // No receiver: there are no lists to fetch.
-        let _ = self.rules.send(Arc::clone(settings));
+        let _ = self.background.rules.send(Arc::clone(settings));
         self.handle_event(&AccountEvent::Settings(Arc::clone(settings)));
         Reply::done("reloaded")
     }
 
-    fn challenge(&mut self, wish: &ChallengeSpec) -> Reply {
-        let color = wish.color.map(|color| match color {
+    fn challenge(&mut self, spec: &ChallengeSpec) -> Reply {
+        let color = spec.color.map(|color| match color {
             ColorWish::Any => ColorChoice::Random,
             ColorWish::White => ColorChoice::White,
             ColorWish::Black => ColorChoice::Black,
         });
         let taken =
             self.account_state
-                .challenge(&wish.user, wish.what.as_deref(), wish.rated, color);
+                .challenge(&spec.user, spec.what.as_deref(), spec.rated, color);
         match taken {
             Ok(()) => {
                 self.handle_event(&AccountEvent::Tick);
                 Reply::done(format!(
                     "challenging {} as soon as a slot is free",
-                    wish.user
+                    spec.user
                 ))
             }
             Err(error) => Reply::refused(error.to_string()),
@@ -230,7 +230,7 @@ impl EventLoop {
             state,
             uptime: self.begun.elapsed().as_secs(),
             stream: self.account_stream.status(),
-            seats: SlotStatus {
+            slots: SlotStatus {
                 all: challenge.concurrency,
                 taken: self.account_state.taken(),
                 for_humans: challenge.reserved_for_humans,
@@ -252,7 +252,7 @@ impl EventLoop {
             accepted_ago: self.accepted_at.map(|at| at.elapsed().as_secs()),
             sources: Some(SourcesStatus::of(
                 &self.context.pool,
-                &self.list_states.borrow(),
+                &self.background.list_states.borrow(),
             )),
         }
     }
@@ -261,7 +261,7 @@ impl EventLoop {
 /// Replies to a say command once the message's outcome is known.
 async fn report(event_log: EventLog, envelope: Envelope, outcome_receiver: OutcomeReceiver) {
     let reply = match outcome_receiver.within(SPEECH).await {
-        SendOutcome::Said => Reply::done("said"),
+        SendOutcome::Sent => Reply::done("said"),
         SendOutcome::Waits => Reply::done("queued; dropped if it waits too long"),
         SendOutcome::Refused(why) => Reply::refused(format!("not sent: {why}")),
         SendOutcome::Dropped => {
@@ -275,28 +275,22 @@ async fn report(event_log: EventLog, envelope: Envelope, outcome_receiver: Outco
 /// Logs a command and its outcome; queries are not logged.
 pub(in crate::bot) fn note(event_log: &EventLog, envelope: &Envelope, reply: &Reply) {
     let Envelope { command, via, .. } = envelope;
-    let Some(said) = command.describe() else {
+    let Some(text) = command.describe() else {
         return;
     };
-    match reply {
+    let outcome = match reply {
         Reply::Done(what) => {
-            tracing::info!(command = said, via, what, "operator command");
-            event_log.note(
-                "operator",
-                format!("{said}: {what} (by {via})"),
-                command.game(),
-            );
+            tracing::info!(command = text, via, what, "operator command");
+            what.clone()
         }
         Reply::Refused(why) => {
-            tracing::info!(command = said, via, why, "operator command refused");
-            event_log.note(
-                "operator",
-                format!("{said}: refused, {why} (by {via})"),
-                command.game(),
-            );
+            tracing::info!(command = text, via, why, "operator command refused");
+            format!("refused, {why}")
         }
-        Reply::Status(_) => {}
-    }
+        Reply::Status(_) => return,
+    };
+    let text = format!("{text}: {outcome} (by {via})");
+    event_log.note("operator", text, command.game());
 }
 
 // Operator commands on games, challenges and opponents: abort, resign, cancel, block.
@@ -383,7 +377,7 @@ impl EventLoop {
 
     /// The player lists, including accounts blocked by command.
     pub(in crate::bot) fn known_lists(&mut self) -> Arc<PlayerLists> {
-        let lists = Arc::clone(&self.lists.borrow_and_update());
+        let lists = Arc::clone(&self.background.lists.borrow_and_update());
         Arc::new(lists.and_blocked(self.blocked.users()))
     }
 }
@@ -423,9 +417,9 @@ impl Command {
             Self::Resume => "resume".to_owned(),
             Self::Drain => "drain".to_owned(),
             Self::Reload(_) => "reload".to_owned(),
-            Self::Challenge(wish) => {
-                let what = wish.what.as_deref().unwrap_or_default();
-                format!("challenge {} {what}", wish.user)
+            Self::Challenge(spec) => {
+                let what = spec.what.as_deref().unwrap_or_default();
+                format!("challenge {} {what}", spec.user)
                     .trim_end()
                     .to_owned()
             }

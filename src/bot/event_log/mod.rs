@@ -17,9 +17,10 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use self::state::LogState;
@@ -55,14 +56,14 @@ pub struct EventLog(Arc<Shared>);
 struct Shared {
     state: Mutex<LogState>,
     changes: watch::Sender<u64>,
-    thoughts: watch::Sender<u64>,
+    search_progress: watch::Sender<u64>,
     trouble: watch::Sender<Option<String>>,
     reviewed: Mutex<VecDeque<(String, Millis)>>,
 }
 
 impl fmt::Debug for EventLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Chronicle").finish_non_exhaustive()
+        f.debug_struct("EventLog").finish_non_exhaustive()
     }
 }
 
@@ -132,8 +133,8 @@ impl EventLog {
     }
 
     /// Counts search reports. Searches report only if such a receiver exists when they begin.
-    pub fn thoughts(&self) -> watch::Receiver<u64> {
-        self.0.thoughts.subscribe()
+    pub fn search_progress(&self) -> watch::Receiver<u64> {
+        self.0.search_progress.subscribe()
     }
 
     /// Changes after a version, each game whole.
@@ -167,7 +168,7 @@ impl EventLog {
 
     /// A finished game was analysed and the result stored.
     pub fn reviewed(&self, game: &str) {
-        let mut reviewed = self.lock_reviewed();
+        let mut reviewed = self.0.reviewed.lock();
         if reviewed.len() >= MAX_REVIEWED {
             reviewed.pop_front();
         }
@@ -178,12 +179,7 @@ impl EventLog {
 
     /// The latest reviewed games with their times.
     pub fn reviews(&self) -> Vec<(String, Millis)> {
-        self.lock_reviewed().iter().cloned().collect()
-    }
-
-    fn lock_reviewed(&self) -> MutexGuard<'_, VecDeque<(String, Millis)>> {
-        let reviewed = &self.0.reviewed;
-        reviewed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.reviewed.lock().iter().cloned().collect()
     }
 
     /// Logs an event that an operator may want to look up later.
@@ -247,8 +243,8 @@ impl EventLog {
 
     /// Counter for search reports, if there is a reader.
     pub(in crate::bot) fn audience(&self) -> Option<watch::Sender<u64>> {
-        let thoughts = &self.0.thoughts;
-        (thoughts.receiver_count() > 0).then(|| thoughts.clone())
+        let search_progress = &self.0.search_progress;
+        (search_progress.receiver_count() > 0).then(|| search_progress.clone())
     }
 
     /// A challenge exists. The server repeats it whenever the stream opens.
@@ -408,7 +404,7 @@ impl EventLog {
     }
 
     fn state(&self) -> MutexGuard<'_, LogState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 }
 

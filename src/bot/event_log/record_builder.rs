@@ -84,7 +84,7 @@ pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, a
         ..MoveRecord::bare(moved.played.to_string())
     };
     if let Some(result) = &moved.result {
-        weigh(&mut made, result);
+        set_search_info(&mut made, result);
     }
     record.moves.push(made);
     if ply + shown_exactly(note.live) >= note.ply {
@@ -128,7 +128,7 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
     };
 }
 
-fn weigh(made: &mut MoveRecord, result: &SearchResult) {
+fn set_search_info(made: &mut MoveRecord, result: &SearchResult) {
     let searched = result.depth > 0;
     // A tablebase result at the root needs no search.
     made.score = (searched || result.by_tables).then(|| result.score.into());

@@ -4,8 +4,9 @@
 //! report there; if a reader holds the slot at that moment, it skips the report. A move never waits
 //! here.
 
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -60,7 +61,7 @@ pub(in crate::bot) struct SearchInfoSlot(Arc<Mutex<SlotContent>>);
 impl SearchInfoSlot {
     /// A search begins, or none runs any more.
     fn clear(&self, root: Option<SearchRoot>) {
-        if let Some(mut content) = self.try_lock() {
+        if let Some(mut content) = self.0.try_lock() {
             *content = SlotContent { root, info: None };
         }
     }
@@ -87,7 +88,7 @@ impl SearchInfoSlot {
             if info.multipv != 1 || info.bound != ScoreBound::Exact {
                 return;
             }
-            if let Some(mut content) = slot.try_lock() {
+            if let Some(mut content) = slot.0.try_lock() {
                 content.info = Some(info.clone());
                 drop(content);
                 news.send_modify(|count| *count += 1);
@@ -98,7 +99,7 @@ impl SearchInfoSlot {
     /// The latest report of the running search.
     pub(super) fn read(&self) -> Option<SearchInfo> {
         let (root, info) = {
-            let content = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let content = self.0.lock();
             (content.root?, content.info.clone()?)
         };
         let millis = u64::try_from(info.time.as_millis()).unwrap_or(u64::MAX);
@@ -118,13 +119,5 @@ impl SearchInfoSlot {
             line,
             san,
         })
-    }
-
-    fn try_lock(&self) -> Option<std::sync::MutexGuard<'_, SlotContent>> {
-        match self.0.try_lock() {
-            Ok(content) => Some(content),
-            Err(TryLockError::Poisoned(content)) => Some(content.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
     }
 }

@@ -442,11 +442,11 @@ impl StreamEntry {
         let received = self
             .open
             .as_ref()
-            .map(|liveness| liveness.last_heard().elapsed());
+            .map(|liveness| liveness.last_received().elapsed());
         GameStreamStatus {
             open: self.open.is_some(),
             since: millis(self.since.elapsed()),
-            heard_ago: received.map(millis),
+            received_ago: received.map(millis),
             reopened: self.openings.saturating_sub(1),
         }
     }

@@ -390,7 +390,7 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
     assert_eq!(
         told(&event_log).0,
         ChallengeVerdict::Declined,
-        "it was told once"
+        "it was reported once"
     );
     open(&event_log, "");
     assert_eq!(event_log.game(ID).unwrap().origin, Origin::Incoming);
@@ -402,7 +402,7 @@ fn a_search_reports_only_while_there_is_a_reader() {
 
     let event_log = EventLog::default();
     assert!(event_log.audience().is_none());
-    let mut news = event_log.thoughts();
+    let mut news = event_log.search_progress();
     let pool = Pool::new(&EngineOptions {
         hash_mb: 1,
         evaluator: Evaluator::classical(),

@@ -70,12 +70,12 @@ impl GameChat {
 
     pub(in crate::bot) fn moved(&mut self, moved: &MovePlayed) {
         let lines = self.conversation.moved(moved);
-        self.say(lines);
+        self.send(lines);
     }
 
     pub(in crate::bot) fn ended(&mut self, ending: &Ending) {
         let lines = self.conversation.ended(ending);
-        self.say(lines);
+        self.send(lines);
     }
 
     pub(in crate::bot) fn handle_event(&mut self, line: &ChatLine) {
@@ -95,12 +95,12 @@ impl GameChat {
             })
         };
         if let Some(answer) = self.conversation.handle_event(line, tally, Instant::now()) {
-            self.say(vec![answer]);
+            self.send(vec![answer]);
         }
     }
 
     /// Greetings and goodbyes are stored before they are sent: rather none than two.
-    fn say(&self, lines: Vec<ChatMessage>) {
+    fn send(&self, lines: Vec<ChatMessage>) {
         let Some(first) = lines.first() else { return };
         match first.kind {
             MessageKind::Greeting => self.state.update_game(&self.game, |game| {

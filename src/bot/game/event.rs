@@ -248,12 +248,12 @@ pub enum Anomaly {
     #[error("the server's move list cannot be replayed: {0}")]
     Foreign(#[from] IllegalMove),
     /// The list lacks known moves although the bot granted no takeback.
-    #[error("the server's move list shrank from {known} moves to {told}: reopening the stream")]
+    #[error("the server's move list shrank from {known} moves to {listed}: reopening the stream")]
     Shrunk {
         /// Number of moves known.
         known: usize,
         /// Number of moves on the list.
-        told: usize,
+        listed: usize,
     },
     /// The list has another move of the bot than the one it sent.
     #[error("the server shows {theirs} where {ours} was sent")]
@@ -282,7 +282,7 @@ pub enum Anomaly {
     #[error("not atomic chess from the standard position: leaving the game")]
     NotOurs,
     #[error("neither player of this game is this account")]
-    NotSeated,
+    NotPlaying,
     #[error("the server no longer knows this game")]
     Vanished,
     /// The clock fell by more than the time that passed.
@@ -309,7 +309,7 @@ impl Anomaly {
 //
 // Data only.
 
-/// What is known of a game before its stream opens.
+/// The facts about a game before its stream opens.
 #[derive(Clone, Debug)]
 pub struct GameParams {
     pub game: GameId,
@@ -330,7 +330,7 @@ pub struct ResumeState {
     pub draw_offers: u32,
     /// The evaluations when the game was last left; only of this run.
     pub eval_history: EvalHistory,
-    /// When the bot first heard of the game by its own clock, if known.
+    /// When the bot first learned of the game, by its own clock, if known.
     pub begun: Option<Instant>,
 }
 
@@ -379,7 +379,7 @@ pub struct GameSetup {
     pub arena: bool,
 }
 
-/// The last state believed.
+/// The last credible state.
 #[derive(Clone, Debug)]
 pub(super) struct LastState {
     pub(super) state: GameState,

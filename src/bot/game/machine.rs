@@ -2,7 +2,7 @@
 //!
 //! Each line states the whole game; nothing is patched. A line with less than is already known (an
 //! unreadable move list, or missing moves although no takeback was granted: late or repeated) is
-//! not believed, and the stream is reopened.
+//! ignored, and the stream is reopened.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -159,7 +159,7 @@ impl GameMachine {
         &self.params
     }
 
-    /// The last state believed.
+    /// The last credible state.
     pub fn last_state(&self) -> Option<&GameState> {
         self.last_state.as_ref().map(|last_state| &last_state.state)
     }
@@ -238,13 +238,13 @@ impl GameMachine {
         self.refusals = 0;
         let first = self.setup.is_none();
         let Some(us) = self.params.side_in(&full) else {
-            self.out.push(GameEffect::Report(Anomaly::NotSeated));
+            self.out.push(GameEffect::Report(Anomaly::NotPlaying));
             return self.leave();
         };
         self.setup = Some(GameSetup::of(&full, us));
         let variant = match full.variant {
             Variant::Unknown => self.params.variant,
-            told => told,
+            stated => stated,
         };
         let ours = matches!(variant, Variant::Atomic | Variant::Unknown) && full.starts_as_usual();
         if !ours {
@@ -275,7 +275,7 @@ impl GameMachine {
         if opened.is_none() && self.move_list.is_ahead_of(&state.moves) && !self.grants_now() {
             self.out.push(GameEffect::Report(Anomaly::Shrunk {
                 known: self.move_list.ply(),
-                told: state.moves.split_ascii_whitespace().count(),
+                listed: state.moves.split_ascii_whitespace().count(),
             }));
             return self.distrust(&state, opened);
         }
@@ -331,7 +331,7 @@ impl GameMachine {
         self.apply_policies(update);
     }
 
-    /// Handles a list that is not believed: nothing is sent based on the old list until a credible
+    /// Handles a list that is not credible: nothing is sent based on the old list until a credible
     /// one arrives.
     fn distrust(&mut self, state: &GameState, opened: Option<Instant>) {
         if state.status.is_over() {
@@ -354,14 +354,14 @@ impl GameMachine {
         }
     }
 
-    /// Whether it is our turn on the last list believed.
+    /// Whether it is our turn on the last credible list.
     pub(super) fn is_our_turn(&self) -> bool {
         let white_to_move = self.move_list.ply().is_multiple_of(2);
         self.us()
             .is_some_and(|us| white_to_move == (us == Side::White))
     }
 
-    /// Whether the last list was believed.
+    /// Whether the last list was credible.
     pub(in crate::bot) fn is_trusted(&self) -> bool {
         self.trusted
     }
@@ -473,7 +473,10 @@ impl GameMachine {
         let (Some(reply), Some(reading)) = (reply, self.reading()) else {
             return;
         };
-        if !self.settings.ponder || ply < FIRST_PLIES || !goes_on(self.move_list.game(), reply) {
+        if !self.settings.engine.ponder
+            || ply < FIRST_PLIES
+            || !continues(self.move_list.game(), reply)
+        {
             return;
         }
         let limits = ponder(
@@ -514,7 +517,7 @@ impl GameMachine {
 }
 
 /// Whether the reply is legal and leaves the bot a choice to think about.
-fn goes_on(game: &Game, reply: Move) -> bool {
+fn continues(game: &Game, reply: Move) -> bool {
     if !game.position().is_legal(reply) {
         return false;
     }

@@ -5,8 +5,10 @@
 //! come from a changed clock are ignored.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::bot::settings::BotTiming;
 use crate::config;
@@ -169,15 +171,11 @@ impl SharedEstimator {
 
     /// Adds the cost of one move.
     pub fn learn(&self, cost: Duration) {
-        self.lock().learn(cost);
+        self.0.lock().learn(cost);
     }
 
     pub fn latency(&self) -> Latency {
-        self.lock().latency()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, OverheadEstimator> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().latency()
     }
 }
 
@@ -328,7 +326,7 @@ mod tests {
         let after = |moves| learned(vec![20; moves]).learned;
         assert!(after(1) > ms(250) && after(8) == ms(160));
         assert!(after(128) < ms(40), "{:?}", after(128));
-        // A slow connection is believed at once.
+        // A slow connection counts at once.
         assert!(learned([600]).learned >= ms(600));
     }
 

@@ -272,7 +272,7 @@ impl GameMachine {
     /// Makes a move final and sends it.
     pub(super) fn send(&mut self, played: Move, result: Option<SearchResult>) {
         self.stop_pondering();
-        self.weigh(result.as_ref());
+        self.record_eval(result.as_ref());
         let before = self.out.len();
         let draw = self.draw_with_move();
         let after_move = self.out.split_off(before);
@@ -431,7 +431,7 @@ impl GameMachine {
         }
     }
 
-    /// The list is not believed: a pending move waits for a credible one. A wait requested by the
+    /// The list is not credible: a pending move waits for a credible one. A wait requested by the
     /// server continues.
     pub(super) fn pause_pending_move(&mut self) {
         let Some(pending) = &mut self.pending else {

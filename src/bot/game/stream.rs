@@ -117,15 +117,15 @@ impl SupervisedGameStream {
 
     fn lost(&mut self, loss: &Disconnect, lived: Duration) -> Option<GameStreamEvent> {
         let mut wait = self.reopening.after_loss(loss, lived);
-        let mut fed = None;
+        let mut event = None;
         if let Disconnect::Unopened(error) = loss {
             match error {
                 Error::RateLimited { wait: advised, .. } => {
                     wait = wait.max(self.least_pause);
-                    fed = Some(GameStreamEvent::Limited(advised.unwrap_or(wait)));
+                    event = Some(GameStreamEvent::Limited(advised.unwrap_or(wait)));
                 }
                 Error::Gone { .. } | Error::Refused { status: 400, .. } => {
-                    fed = Some(GameStreamEvent::Refused);
+                    event = Some(GameStreamEvent::Refused);
                 }
                 // The account or the token: retry slowly; an alert has been raised.
                 Error::Refused { .. } => wait = wait.max(self.least_pause),
@@ -141,6 +141,6 @@ impl SupervisedGameStream {
                 .publish(BotEvent::StreamLost { game, reason });
         }
         self.stream.wait(wait);
-        fed
+        event
     }
 }

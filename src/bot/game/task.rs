@@ -536,7 +536,7 @@ impl GameRecorder {
 
     /// Records a line once all its effects have run.
     pub(in crate::bot) fn write(&mut self, machine: &GameMachine) {
-        // A state that the machine does not believe is not recorded.
+        // A state that the machine rejects is not recorded.
         if !std::mem::take(&mut self.read) || !machine.is_trusted() {
             return;
         }

@@ -4,11 +4,12 @@
 //! time held back for the move's way to the server, so the flag does not fall while thinking. The
 //! number of other games does not matter here: cores go to the search with the nearest deadline.
 
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
 use super::move_overhead::{ClockKind, ClockState};
 use crate::bot::game::move_overhead::Latency;
-use crate::bot::settings::{BotTiming, SearchLimits, Settings};
+use crate::bot::settings::{BotTiming, Settings};
 use crate::config;
 use crate::engine::{Clock, Limits};
 
@@ -80,7 +81,7 @@ pub fn search_budget(
     timing: &BotTiming,
     now: Instant,
 ) -> SearchBudget {
-    let search = &settings.search;
+    let search = &settings.engine;
     let time = match clock.kind {
         ClockKind::Running => on_the_clock(clock, latency, settings, timing, now),
         ClockKind::Standing => first_move(clock, search, timing, now),
@@ -88,8 +89,10 @@ pub fn search_budget(
     };
     SearchBudget {
         limits: Limits {
-            nodes: search.nodes,
-            depth: search.depth,
+            nodes: search.nodes.map(NonZeroU64::get),
+            depth: search
+                .depth
+                .map(|depth| u32::try_from(depth.get()).unwrap_or(u32::MAX)),
             hard_deadline: Some(now + time.engine),
             ..time.limits
         },
@@ -107,8 +110,8 @@ pub fn ponder(
     now: Instant,
 ) -> Option<Limits> {
     let standing = ClockState { at: now, ..*clock };
-    let search = &settings.search;
-    if clock.kind != ClockKind::Running || search.any() {
+    let search = &settings.engine;
+    if clock.kind != ClockKind::Running || search.limits_search() {
         return None;
     }
     let time = on_the_clock(&standing, latency, settings, timing, now);
@@ -150,11 +153,11 @@ fn on_the_clock(
         .max(least * 2)
         .max(Duration::from_millis(1));
     let mut limits = Limits::default();
-    if let Some(movetime) = settings.search.movetime {
+    if let Some(movetime) = settings.engine.movetime {
         limits.movetime = Some(movetime.min(engine));
-    } else if engine == least && !settings.search.any() {
+    } else if engine == least && !settings.engine.limits_search() {
         limits.movetime = Some(least);
-    } else if !settings.search.any() {
+    } else if !settings.engine.limits_search() {
         limits.clock = Some(Clock {
             time: left,
             increment: clock.increment,
@@ -172,7 +175,7 @@ fn on_the_clock(
 /// The clock stands, but an opponent waits, and there may be a limit on first moves.
 fn first_move(
     clock: &ClockState,
-    search: &SearchLimits,
+    search: &config::Engine,
     timing: &BotTiming,
     now: Instant,
 ) -> TimeShare {
@@ -191,7 +194,7 @@ fn first_move(
 /// Correspondence or no clock: cores that the other games leave idle are good enough.
 fn unclocked(
     clock: &ClockState,
-    search: &SearchLimits,
+    search: &config::Engine,
     think: Duration,
     now: Instant,
 ) -> TimeShare {
@@ -211,9 +214,9 @@ fn unclocked(
 
 /// A fixed thinking time, or a limit of nodes or depth; the latter may take its time here, but not
 /// for ever.
-fn fixed(search: &SearchLimits, time: Duration, most: Duration) -> TimeShare {
+fn fixed(search: &config::Engine, time: Duration, most: Duration) -> TimeShare {
     let movetime = search.movetime.unwrap_or(time).min(most);
-    let given = (!search.any() || search.movetime.is_some()).then_some(movetime);
+    let given = (!search.limits_search() || search.movetime.is_some()).then_some(movetime);
     let engine = given.unwrap_or(most) + GRACE / 2;
     TimeShare {
         limits: Limits {

@@ -69,14 +69,6 @@ impl ChallengeRequest {
 /// Manual challenges that may wait.
 pub(super) const MAX_MANUAL: usize = 8;
 
-/// A challenge that the operator requested.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ManualChallenge {
-    pub user: UserId,
-    pub profile: Profile,
-    pub color: ColorChoice,
-}
-
 /// Why a manual challenge is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManualChallengeError {
@@ -101,65 +93,51 @@ pub enum ManualChallengeError {
     Closed,
 }
 
-impl ManualChallenge {
-    /// A challenge to a user; `what` is a profile of the config or a clock such as `3+2`, by
-    /// default the first profile.
-    ///
-    /// # Errors
-    /// When `what` is neither.
-    pub fn new(
+impl ChallengeRequest {
+    /// A challenge by command to `user`; `what` is a profile's name or a clock such as "3+2", for the
+    /// first profile by default.
+    pub fn manual(
         user: &str,
         what: Option<&str>,
         profiles: &[Profile],
     ) -> Result<Self, ManualChallengeError> {
-        let user =
+        let to =
             UserId::typed(user).ok_or_else(|| ManualChallengeError::NoName(user.to_owned()))?;
-        let first = profiles.first().cloned().unwrap_or_default();
         let profile = match what {
-            None => first,
-            Some(word) => match profiles
-                .iter()
-                .find(|it| it.name.eq_ignore_ascii_case(word))
-            {
-                Some(profile) => profile.clone(),
-                None if word.starts_with(|c: char| c.is_ascii_digit()) => {
-                    let (base, increment) = clock(word)
-                        .ok_or_else(|| ManualChallengeError::BadClock(word.to_owned()))?;
-                    Profile {
-                        name: word.to_owned(),
-                        base,
-                        increment,
-                        ..first
-                    }
-                }
-                None => {
-                    let names: Vec<_> = profiles.iter().map(|it| it.name.as_str()).collect();
-                    return Err(ManualChallengeError::UnknownProfile(
-                        word.to_owned(),
-                        names.join(", "),
-                    ));
-                }
-            },
+            Some(what) => profile(what, profiles)?,
+            None => profiles.first().cloned().unwrap_or_default(),
         };
         Ok(Self {
-            user,
+            to,
+            target: ChallengeTarget::Human,
             profile,
             color: ColorChoice::Random,
+            origin: Initiator::Operator,
         })
     }
+}
 
-    /// Rated or casual, if not as the profile has it.
-    #[must_use]
-    pub fn rated(mut self, rated: Option<bool>) -> Self {
-        self.profile.rated = rated.unwrap_or(self.profile.rated);
-        self
+/// The profile of this name, or the first one with this clock.
+fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeError> {
+    let named = profiles
+        .iter()
+        .find(|it| it.name.eq_ignore_ascii_case(what));
+    if let Some(profile) = named {
+        return Ok(profile.clone());
     }
-
-    #[must_use]
-    pub fn with_color(mut self, color: Option<ColorChoice>) -> Self {
-        self.color = color.unwrap_or(self.color);
-        self
+    if !what.starts_with(|c: char| c.is_ascii_digit()) {
+        let known: Vec<_> = profiles.iter().map(|it| it.name.as_str()).collect();
+        let known = known.join(", ");
+        return Err(ManualChallengeError::UnknownProfile(what.to_owned(), known));
     }
+    let (base, increment) =
+        clock(what).ok_or_else(|| ManualChallengeError::BadClock(what.to_owned()))?;
+    Ok(Profile {
+        name: what.to_owned(),
+        base,
+        increment,
+        ..profiles.first().cloned().unwrap_or_default()
+    })
 }
 
 /// Minutes and seconds, such as `3+2` or `0.5+0`; `None` for a clock that bots cannot play.
@@ -227,7 +205,7 @@ mod manual_challenge_tests {
             base: Duration::from_secs(900),
             ..Profile::default()
         };
-        ManualChallenge::new("NukeEngine", what, &[Profile::default(), slow])
+        ChallengeRequest::manual("NukeEngine", what, &[Profile::default(), slow])
             .map(|it| (it.profile.base.as_secs(), it.profile.increment.as_secs()))
             .map_err(|error| error.to_string())
     }
@@ -243,7 +221,7 @@ mod manual_challenge_tests {
 
     #[test]
     fn an_invalid_account_name_is_rejected() {
-        let error = ManualChallenge::new("nuke engine", None, &[])
+        let error = ChallengeRequest::manual("nuke engine", None, &[])
             .unwrap_err()
             .to_string();
         assert!(

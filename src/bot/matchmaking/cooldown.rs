@@ -90,18 +90,18 @@ pub fn lesson(
     opponent: &UserId,
     speed: Speed,
     rated: bool,
-    verdict: AttemptOutcome,
+    outcome: AttemptOutcome,
     (first, most): (Duration, Duration),
 ) -> Vec<Cooldown> {
-    let (abouts, length) = about(speed, rated, verdict, first);
-    let fixed = matches!(verdict, AttemptOutcome::Played(_));
+    let (abouts, length) = about(speed, rated, outcome, first);
+    let fixed = matches!(outcome, AttemptOutcome::Played(_));
     abouts
         .into_iter()
         .map(|about| Cooldown {
             key: about.key(opponent),
             first: length,
             most: if fixed { length } else { most },
-            reason: reason(verdict),
+            reason: reason(outcome),
         })
         .collect()
 }
@@ -109,7 +109,7 @@ pub fn lesson(
 fn about(
     speed: Speed,
     rated: bool,
-    verdict: AttemptOutcome,
+    outcome: AttemptOutcome,
     first: Duration,
 ) -> (Vec<CooldownScope>, Duration) {
     let at = SPEEDS.iter().position(|it| *it == speed);
@@ -118,7 +118,7 @@ fn about(
     let speeds =
         |speeds: std::slice::Iter<'_, Speed>| speeds.copied().map(CooldownScope::Speed).collect();
     let (middling, long) = (first.saturating_mul(MIDDLING), first.saturating_mul(LONG));
-    match verdict {
+    match outcome {
         AttemptOutcome::Declined(reason) => match reason {
             DeclineReason::NoBot | DeclineReason::Variant | DeclineReason::Standard => {
                 (vec![CooldownScope::All], long)
@@ -140,8 +140,8 @@ fn about(
     }
 }
 
-fn reason(verdict: AttemptOutcome) -> &'static str {
-    match verdict {
+fn reason(outcome: AttemptOutcome) -> &'static str {
+    match outcome {
         AttemptOutcome::Declined(reason) => reason.as_str(),
         AttemptOutcome::Silent => "no answer",
         AttemptOutcome::Barred => "refused by the server",
@@ -156,14 +156,14 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
     const WEEK: Duration = Duration::from_secs(604_800);
 
-    fn learned(verdict: AttemptOutcome) -> Vec<Cooldown> {
+    fn learned(outcome: AttemptOutcome) -> Vec<Cooldown> {
         let them = UserId::new("NukeEngine");
-        lesson(&them, Speed::Blitz, true, verdict, (HOUR, WEEK))
+        lesson(&them, Speed::Blitz, true, outcome, (HOUR, WEEK))
     }
 
     /// Which of bullet, blitz, rapid and classical remain allowed after it, rated or casual.
-    fn open(verdict: AttemptOutcome, rated: bool) -> String {
-        let learned = learned(verdict);
+    fn open(outcome: AttemptOutcome, rated: bool) -> String {
+        let learned = learned(outcome);
         let closed = |speed| {
             let keys = keys(&UserId::new("nukeengine"), speed, rated);
             learned.iter().any(|rest| keys.contains(&rest.key))
@@ -188,15 +188,15 @@ mod tests {
             ("onlybot", "x-xx", "xxxx"),
             ("novelty", "x-xx", "xxxx"),
         ] {
-            let verdict = AttemptOutcome::Declined(DeclineReason::from_word(reason));
-            assert_eq!(open(verdict, true), rated, "{reason}, rated");
-            assert_eq!(open(verdict, false), casual, "{reason}, casual");
+            let outcome = AttemptOutcome::Declined(DeclineReason::from_word(reason));
+            assert_eq!(open(outcome, true), rated, "{reason}, rated");
+            assert_eq!(open(outcome, false), casual, "{reason}, casual");
         }
     }
 
     #[test]
     fn a_permanent_refusal_counts_longer_than_a_temporary_one() {
-        let minutes = |verdict| learned(verdict)[0].first.as_secs() / 60;
+        let minutes = |outcome| learned(outcome)[0].first.as_secs() / 60;
         assert_eq!(minutes(AttemptOutcome::Declined(DeclineReason::Later)), 10);
         assert_eq!(minutes(AttemptOutcome::Silent), 60);
         assert_eq!(

@@ -8,9 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::challenge_request::{
-    ChallengeRequest, MAX_MANUAL, ManualChallenge, ManualChallengeError,
-};
+use super::challenge_request::{ChallengeRequest, Initiator, MAX_MANUAL, ManualChallengeError};
 use super::cooldown::{AttemptOutcome, Cooldown};
 use super::online_bots::OnlineBots;
 use crate::bot::event::{AccountEvent, NotCreated};
@@ -50,8 +48,32 @@ pub(super) enum AttemptState {
     Withdrawn {
         offer: ChallengeRequest,
         id: ChallengeId,
-        verdict: Option<AttemptOutcome>,
+        outcome: Option<AttemptOutcome>,
     },
+}
+
+impl AttemptState {
+    /// The challenge of the attempt, once its creation has begun.
+    pub(super) fn offer(&self) -> Option<&ChallengeRequest> {
+        match self {
+            Self::Idle | Self::Listing | Self::Looking(_) => None,
+            Self::Creating { offer, .. }
+            | Self::Lost { offer, .. }
+            | Self::Pending { offer, .. }
+            | Self::Declined { offer, .. }
+            | Self::Withdrawn { offer, .. } => Some(offer),
+        }
+    }
+
+    /// The id of the challenge, once the server has created it.
+    pub(super) fn id(&self) -> Option<&ChallengeId> {
+        match self {
+            Self::Pending { id, .. } | Self::Declined { id, .. } | Self::Withdrawn { id, .. } => {
+                Some(id)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The second game of a pair.
@@ -71,7 +93,7 @@ pub struct Matchmaker {
     pub(super) quiet_since: Instant,
     pub(super) next: Instant,
     pub(super) pair: Option<GamePair>,
-    pub(super) manual_queue: VecDeque<ManualChallenge>,
+    pub(super) manual_queue: VecDeque<ChallengeRequest>,
     pub(super) last: Option<ChallengeRequest>,
     /// Rated profiles that the server made casual.
     pub(super) unratable: Vec<String>,
@@ -117,7 +139,7 @@ impl Matchmaker {
             return Vec::new();
         }
         let dropped = self.manual_queue.drain(..).map(|manual| {
-            MatchmakingEffect::Unasked(manual.user, "no new games accepted".to_owned())
+            MatchmakingEffect::ManualFailed(manual.to, "no new games accepted".to_owned())
         });
         self.out.extend(dropped);
         self.pair = None;
@@ -129,11 +151,11 @@ impl Matchmaker {
     ///
     /// # Errors
     /// Why it cannot be queued.
-    pub fn queue_manual(&mut self, manual: ManualChallenge) -> Result<(), ManualChallengeError> {
+    pub fn queue_manual(&mut self, manual: ChallengeRequest) -> Result<(), ManualChallengeError> {
         if !self.open {
             return Err(ManualChallengeError::Closed);
         }
-        if manual.user == self.me {
+        if manual.to == self.me {
             return Err(ManualChallengeError::Ourselves);
         }
         if self.manual_queue.len() >= MAX_MANUAL {
@@ -154,10 +176,10 @@ impl Matchmaker {
             .ok_or(ManualChallengeError::NoOpponent)?
             .turned();
         let user = last.to.clone();
-        self.queue_manual(ManualChallenge {
-            user: last.to,
-            profile: last.profile,
-            color: last.color,
+        self.queue_manual(ChallengeRequest {
+            target: ChallengeTarget::Human,
+            origin: Initiator::Operator,
+            ..last
         })?;
         Ok(user)
     }
@@ -180,7 +202,7 @@ impl Matchmaker {
                 "off".to_owned()
             }
             AttemptState::Idle => match self.manual_queue.front() {
-                Some(manual) => format!("waiting to challenge {}", manual.user),
+                Some(manual) => format!("waiting to challenge {}", manual.to),
                 None => "waiting".to_owned(),
             },
             AttemptState::Listing | AttemptState::Looking(_) => {
@@ -255,9 +277,9 @@ impl Matchmaker {
             }
             // An incoming challenge took its slot: not the opponent's fault.
             AttemptState::Pending { .. } if !around.held => self.conclude(None),
-            AttemptState::Withdrawn { verdict, .. } if !around.held => {
-                let verdict = *verdict;
-                self.conclude(verdict);
+            AttemptState::Withdrawn { outcome, .. } if !around.held => {
+                let outcome = *outcome;
+                self.conclude(outcome);
             }
             AttemptState::Declined { until, .. } if *until <= around.now => {
                 let unknown = AttemptOutcome::Declined(DeclineReason::Unknown);
@@ -327,7 +349,7 @@ pub enum MatchmakingEffect {
     Release,
     Rest(Cooldown),
     /// Report that the operator's challenge to this user was not sent, and why.
-    Unasked(UserId, String),
+    ManualFailed(UserId, String),
     /// Clear this user's cooldowns: they accepted, and this is the game if it has begun.
     Forgive(UserId, Option<GameId>),
 }

@@ -18,7 +18,7 @@ mod online_bots;
 mod opponent_selection;
 mod outcome;
 
-pub use self::challenge_request::{ManualChallenge, ManualChallengeError};
+pub use self::challenge_request::ManualChallengeError;
 pub use self::matchmaker::{Directory, MatchContext, MatchmakingEffect};
 pub use challenge_request::{ChallengeRequest, Initiator};
 pub use cooldown::{AttemptOutcome, Cooldown, all_keys, keys, lesson};

@@ -18,7 +18,7 @@ const LIST_AGE_IN_NEED: Duration = Duration::from_secs(10 * 60);
 /// Number of bots whose status is checked before one is challenged.
 const SHORTLIST: usize = 20;
 /// If no bot was available, try again after this many times the spacing.
-const NOBODY_THERE: u32 = 3;
+const NO_OPPONENT_FACTOR: u32 = 3;
 /// Check a spent quota again after this long at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
@@ -36,14 +36,7 @@ impl Matchmaker {
             return;
         }
         if let Some(manual) = self.manual_queue.front() {
-            let offer = ChallengeRequest {
-                to: manual.user.clone(),
-                target: ChallengeTarget::Human,
-                profile: manual.profile.clone(),
-                color: manual.color,
-                origin: Initiator::Operator,
-            };
-            self.look_up_presence(vec![offer]);
+            self.look_up_presence(vec![manual.clone()]);
             return;
         }
         if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
@@ -67,7 +60,7 @@ impl Matchmaker {
             self.state = AttemptState::Listing;
             self.out.push(MatchmakingEffect::List);
         } else if shortlist.is_empty() {
-            self.next = now + self.rules.spacing * NOBODY_THERE;
+            self.next = now + self.rules.spacing * NO_OPPONENT_FACTOR;
         } else {
             self.look_up_presence(shortlist);
         }
@@ -220,9 +213,10 @@ impl Matchmaker {
                     "no such account"
                 };
                 self.out
-                    .push(MatchmakingEffect::Unasked(user, why.to_owned()));
+                    .push(MatchmakingEffect::ManualFailed(user, why.to_owned()));
             }
-            self.next = around.now + self.rules.spacing * if by_order { 1 } else { NOBODY_THERE };
+            self.next =
+                around.now + self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };
             return;
         };
         if let Permit::Later { at, denied } = around.directory.may_challenge(offer.target)
@@ -231,7 +225,7 @@ impl Matchmaker {
             let (user, wait) = (&offer.to, at.since(around.moment));
             tracing::warn!(%user, ?wait, denied = denied.as_str(), "daily budget does not allow a challenge");
             if by_order {
-                self.out.push(MatchmakingEffect::Unasked(
+                self.out.push(MatchmakingEffect::ManualFailed(
                     offer.to,
                     denied.as_str().to_owned(),
                 ));

@@ -48,7 +48,7 @@ impl Matchmaker {
         let (offer, id) = (offer.clone(), id.clone());
         let now = around.now;
         tracing::debug!(user = %offer.to, ?why, "challenge not created");
-        let verdict = match why {
+        let outcome = match why {
             NotCreated::Lost => {
                 let until = now + self.rules.timeout;
                 if let Some(id) = id {
@@ -74,20 +74,20 @@ impl Matchmaker {
                 None
             }
         };
-        self.fall_through(why, verdict);
+        self.fall_through(why, outcome);
     }
 
     /// There is no challenge; a manual one reports why to the operator.
-    pub(super) fn fall_through(&mut self, why: &NotCreated, verdict: Option<AttemptOutcome>) {
-        if let AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. } = &self.state
+    pub(super) fn fall_through(&mut self, why: &NotCreated, outcome: Option<AttemptOutcome>) {
+        if let Some(offer) = self.state.offer()
             && offer.origin == Initiator::Operator
         {
-            self.out.push(MatchmakingEffect::Unasked(
+            self.out.push(MatchmakingEffect::ManualFailed(
                 offer.to.clone(),
                 why.to_string(),
             ));
         }
-        self.conclude(verdict);
+        self.conclude(outcome);
     }
 
     /// Looks for the challenge whose answer was lost among the open ones.
@@ -130,7 +130,7 @@ impl Matchmaker {
             Event::Challenge { challenge, .. } => self.echoed(challenge, around),
             Event::ChallengeDeclined(challenge) if self.is_ours(challenge) => {
                 let reason = challenge.decline_reason.unwrap_or(DeclineReason::Unknown);
-                self.said_no(reason);
+                self.handle_decline(reason);
             }
             Event::ChallengeCanceled(challenge) if self.is_ours(challenge) => {
                 if let AttemptState::Pending { .. } = self.state {
@@ -142,11 +142,8 @@ impl Matchmaker {
         }
     }
 
-    fn said_no(&mut self, reason: DeclineReason) {
-        let (AttemptState::Pending { offer, .. }
-        | AttemptState::Declined { offer, .. }
-        | AttemptState::Withdrawn { offer, .. }) = &self.state
-        else {
+    fn handle_decline(&mut self, reason: DeclineReason) {
+        let (Some(offer), Some(_)) = (self.state.offer(), self.state.id()) else {
             return;
         };
         tracing::info!(user = %offer.to, %reason, "declined");
@@ -171,32 +168,16 @@ impl Matchmaker {
     }
 
     fn is_ours(&self, challenge: &Challenge) -> bool {
-        match &self.state {
-            AttemptState::Pending { id, .. }
-            | AttemptState::Declined { id, .. }
-            | AttemptState::Withdrawn { id, .. } => *id == challenge.id,
-            AttemptState::Idle
-            | AttemptState::Listing
-            | AttemptState::Looking(_)
-            | AttemptState::Creating { .. }
-            | AttemptState::Lost { .. } => false,
-        }
+        self.state.id() == Some(&challenge.id)
     }
 
     /// Handles the start of a game, the attempt's or any other.
     fn started(&mut self, game: &GameInfo, around: &MatchContext<'_>) {
-        let ours = match &self.state {
-            AttemptState::Pending { id, offer, .. }
-            | AttemptState::Declined { id, offer, .. }
-            | AttemptState::Withdrawn { id, offer, .. } => {
-                (id.as_str() == game.id.as_str()).then(|| offer.clone())
-            }
-            AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. } => {
-                (game.opponent.id.as_ref() == Some(&offer.to)).then(|| offer.clone())
-            }
-            AttemptState::Idle | AttemptState::Listing | AttemptState::Looking(_) => None,
-        };
-        match ours {
+        let offer = self.state.offer().filter(|offer| match self.state.id() {
+            Some(id) => id.as_str() == game.id.as_str(),
+            None => game.opponent.id.as_ref() == Some(&offer.to),
+        });
+        match offer.cloned() {
             Some(offer) => self.accepted(&offer, Some(&game.id), around),
             None => self.quiet_since = around.now,
         }
@@ -232,11 +213,11 @@ impl Matchmaker {
     }
 
     /// Withdraws the open challenge; the outcome is recorded once that is done.
-    pub(super) fn withdraw(&mut self, verdict: Option<AttemptOutcome>) {
+    pub(super) fn withdraw(&mut self, outcome: Option<AttemptOutcome>) {
         match std::mem::replace(&mut self.state, AttemptState::Idle) {
             AttemptState::Pending { offer, id, .. } => {
                 self.out.push(MatchmakingEffect::Withdraw);
-                self.state = AttemptState::Withdrawn { offer, id, verdict };
+                self.state = AttemptState::Withdrawn { offer, id, outcome };
             }
             // Its answer gives the account state the id, which then withdraws it.
             AttemptState::Creating { offer, id } => {
@@ -248,26 +229,19 @@ impl Matchmaker {
     }
 
     /// The attempt is over without a game.
-    pub(super) fn conclude(&mut self, verdict: Option<AttemptOutcome>) {
+    pub(super) fn conclude(&mut self, outcome: Option<AttemptOutcome>) {
         let before = std::mem::replace(&mut self.state, AttemptState::Idle);
-        let offer = match before {
-            AttemptState::Creating { offer, .. }
-            | AttemptState::Lost { offer, .. }
-            | AttemptState::Pending { offer, .. }
-            | AttemptState::Declined { offer, .. }
-            | AttemptState::Withdrawn { offer, .. } => offer,
-            AttemptState::Idle | AttemptState::Listing | AttemptState::Looking(_) => return,
-        };
+        let Some(offer) = before.offer() else { return };
         self.out.push(MatchmakingEffect::Release);
-        if let Some(verdict) = verdict {
-            self.learn(&offer, verdict);
+        if let Some(outcome) = outcome {
+            self.learn(offer, outcome);
         }
     }
 
-    fn learn(&mut self, offer: &ChallengeRequest, verdict: AttemptOutcome) {
+    fn learn(&mut self, offer: &ChallengeRequest, outcome: AttemptOutcome) {
         let (speed, rated) = (offer.speed(), offer.profile.rated);
         let lengths = (self.rules.cooldown, self.rules.cooldown_max);
-        let learned = lesson(&offer.to, speed, rated, verdict, lengths);
+        let learned = lesson(&offer.to, speed, rated, outcome, lengths);
         self.out
             .extend(learned.into_iter().map(MatchmakingEffect::Rest));
     }

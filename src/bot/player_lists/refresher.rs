@@ -127,12 +127,12 @@ impl ListRefresher {
         loop {
             self.read_disk();
             self.publish_states();
-            tell(lists, self.lists());
+            publish(lists, self.lists());
             for url in self.urls() {
                 tokio::select! {
                     () = self.fetch(&url) => {
                         self.publish_states();
-                        tell(lists, self.lists());
+                        publish(lists, self.lists());
                     }
                     () = lists.closed() => return,
                 }
@@ -302,7 +302,7 @@ impl ListRefresher {
     }
 }
 
-fn tell(lists: &watch::Sender<Arc<PlayerLists>>, fresh: PlayerLists) {
+fn publish(lists: &watch::Sender<Arc<PlayerLists>>, fresh: PlayerLists) {
     lists.send_if_modified(|known| {
         let is_new = **known != fresh;
         if is_new {

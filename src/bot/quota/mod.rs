@@ -12,6 +12,7 @@ mod tests;
 use std::fmt;
 use std::time::Duration;
 
+use crate::config::Limits;
 use crate::lichess::UserId;
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, QuotaUseKind, TimeSpan, Timestamp};
 
@@ -30,7 +31,7 @@ const CREDITS_A_MINUTE: u32 = 25;
 
 #[derive(Clone, Debug)]
 pub struct Quota {
-    rules: QuotaRules,
+    rules: Limits,
     /// Sorted in chronological order.
     pub(super) spends: Vec<QuotaUse>,
     pub(super) games: Limit,
@@ -42,12 +43,7 @@ pub struct Quota {
 
 impl Quota {
     /// The stored quota, recording since `since`.
-    pub fn new(
-        rules: QuotaRules,
-        spends: Vec<QuotaUse>,
-        limits: &[Limit],
-        since: Timestamp,
-    ) -> Self {
+    pub fn new(rules: Limits, spends: Vec<QuotaUse>, limits: &[Limit], since: Timestamp) -> Self {
         let kept = |name| {
             let kept = limits.iter().find(|limit| limit.name == name);
             kept.cloned().unwrap_or_else(|| Limit::unknown(name))
@@ -66,7 +62,7 @@ impl Quota {
     }
 
     /// Replaces the assumptions; learned limits stay.
-    pub fn set_rules(&mut self, rules: QuotaRules) {
+    pub fn set_rules(&mut self, rules: Limits) {
         self.rules = rules;
     }
 
@@ -404,16 +400,16 @@ fn freed(begun: &[Timestamp], most: u32, now: Timestamp) -> Option<Timestamp> {
 
 // Learns the server's limits from its answers.
 //
-// The bot keeps to a wait named by the server. It believes a limit that the server named, or that
+// The bot keeps to a wait named by the server. It trusts a limit that the server named, or that
 // was counted at a refusal, for a while, then tries the configured one again.
 
-/// How long a learned limit is believed; then the configured one is tried again.
+/// How long a learned limit is trusted; then the configured one is tried again.
 const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Added to a wait named by the server, whose seconds are truncated.
 const MARGIN: Duration = Duration::from_secs(2);
-/// Daily limits from here on are not believed.
+/// Daily limits from here on are ignored.
 const MAX_BELIEVED: u32 = 100_000;
-/// Longest wait that is believed.
+/// Longest wait that is accepted.
 const MAX_CLOSURE: Duration = Duration::from_secs(48 * 3600);
 /// The first cooldown after a refusal without a wait; it doubles up to the longest.
 const FIRST_REST: Duration = Duration::from_secs(60);
@@ -437,12 +433,12 @@ impl Quota {
     pub fn games_refused(
         &mut self,
         wait: Option<Duration>,
-        said: Option<u32>,
+        stated: Option<u32>,
         now: Timestamp,
     ) -> Change {
         let assumed = self.most_games(now);
-        let told = said.filter(|said| (1..MAX_BELIEVED).contains(said));
-        if let Some(number) = told.or_else(|| self.counted_limit(assumed, now))
+        let believable = stated.filter(|stated| (1..MAX_BELIEVED).contains(stated));
+        if let Some(number) = believable.or_else(|| self.counted_limit(assumed, now))
             && believed(&self.games, now) != Some(number)
         {
             self.games.learned = Some((number, now));
@@ -472,12 +468,12 @@ impl Quota {
     }
 }
 
-/// The limit in force: the learned one while it is believed, else the assumed one.
+/// The limit in force: the learned one while it is trusted, else the assumed one.
 pub(super) fn most(limit: &Limit, assumed: u32, now: Timestamp) -> u32 {
     believed(limit, now).unwrap_or(assumed)
 }
 
-/// The learned limit while it is believed.
+/// The learned limit while it is trusted.
 pub(super) fn believed(limit: &Limit, now: Timestamp) -> Option<u32> {
     let learned = limit.learned.filter(|(_, at)| *at + BELIEVED > now);
     learned.map(|(most, _)| most)
@@ -493,29 +489,6 @@ pub(super) fn close(limit: &mut Limit, wait: Option<Duration>, now: Timestamp) {
         FIRST_REST.saturating_mul(doubled).min(MAX_REST)
     };
     limit.closed = Some(TimeSpan::new(now, rest));
-}
-
-// Data of the quota: rules, permissions, prices and the budget in numbers.
-
-/// Limits assumed until the server states others, and how they are divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QuotaRules {
-    /// Games between bots per day.
-    pub bot_games: u32,
-    /// Challenge credits per day.
-    pub challenge_credits: u32,
-    /// Percentage of the bot games reserved for incoming challenges.
-    pub incoming_share: u32,
-}
-
-impl Default for QuotaRules {
-    fn default() -> Self {
-        Self {
-            bot_games: 100,
-            challenge_credits: 200,
-            incoming_share: 50,
-        }
-    }
 }
 
 /// Whether the quota allows a call now.

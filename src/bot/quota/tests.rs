@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules};
+use super::{ChallengeTarget, Denied, Forecast, Permit, Quota};
+use crate::config;
 use crate::lichess::UserId;
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, Timestamp};
 
@@ -16,16 +17,17 @@ fn start() -> Timestamp {
     Timestamp::from_millis(1_800_000_000_000)
 }
 
-fn quota(rules: QuotaRules) -> Quota {
+fn quota(rules: config::Limits) -> Quota {
     Quota::new(rules, Vec::new(), &[], start())
 }
 
 /// A quota to which the server has named the configured limit.
-fn told(rules: QuotaRules) -> Quota {
-    Quota::new(rules, Vec::new(), &[named(rules)], start())
+fn with_named_limit(rules: config::Limits) -> Quota {
+    let limit = named(&rules);
+    Quota::new(rules, Vec::new(), &[limit], start())
 }
 
-fn named(rules: QuotaRules) -> Limit {
+fn named(rules: &config::Limits) -> Limit {
     Limit {
         learned: Some((rules.bot_games, start())),
         ..Limit::unknown(LimitName::BotGames)
@@ -48,7 +50,7 @@ fn accept_all(quota: &mut Quota, now: Timestamp) -> (u32, Permit) {
 
 #[test]
 fn an_assumed_limit_turns_no_challenger_away_but_stops_outgoing_games() {
-    let mut quota = quota(QuotaRules::default());
+    let mut quota = quota(config::Limits::default());
     let now = start();
     for n in 0..100 {
         quota.begin_game(&n.to_string(), Origin::Incoming, None, now);
@@ -64,7 +66,7 @@ fn an_assumed_limit_turns_no_challenger_away_but_stops_outgoing_games() {
 
 #[test]
 fn the_hundredth_game_is_the_last_of_its_day() {
-    let mut quota = told(QuotaRules::default());
+    let mut quota = with_named_limit(config::Limits::default());
     let now = start();
     let (games, refusal) = accept_all(&mut quota, now);
     assert_eq!(games, 100);
@@ -84,10 +86,10 @@ fn the_hundredth_game_is_the_last_of_its_day() {
 
 #[test]
 fn a_reserved_game_counts_until_it_is_released_or_expires() {
-    let mut quota = told(QuotaRules {
+    let mut quota = with_named_limit(config::Limits {
         bot_games: 1,
         incoming_share: 0,
-        ..QuotaRules::default()
+        ..config::Limits::default()
     });
     let now = start();
     quota.hold_game("a", Origin::Incoming, None, now);
@@ -114,7 +116,7 @@ fn a_reserved_game_counts_until_it_is_released_or_expires() {
 
 #[test]
 fn half_of_the_games_is_reserved_for_incoming_challenges() {
-    let mut quota = told(QuotaRules::default());
+    let mut quota = with_named_limit(config::Limits::default());
     let mut now = start();
     for n in 0..50 {
         while !quota.may_begin(now).is_granted() {
@@ -136,7 +138,7 @@ fn half_of_the_games_is_reserved_for_incoming_challenges() {
 
 #[test]
 fn outgoing_games_are_spread_over_the_day() {
-    let mut quota = quota(QuotaRules::default());
+    let mut quota = quota(config::Limits::default());
     let mut begun = Vec::new();
     for minute in 0..24 * 60 {
         let now = start() + MINUTE * minute;
@@ -160,9 +162,9 @@ fn outgoing_games_are_spread_over_the_day() {
 #[test]
 fn pacing_is_reported_only_if_nothing_else_denies_a_challenge() {
     let denied = |credits| {
-        let mut quota = quota(QuotaRules {
+        let mut quota = quota(config::Limits {
             challenge_credits: credits,
-            ..QuotaRules::default()
+            ..config::Limits::default()
         });
         let mut reasons = Vec::new();
         for game in 0.. {
@@ -187,7 +189,7 @@ fn pacing_is_reported_only_if_nothing_else_denies_a_challenge() {
 
 #[test]
 fn the_servers_word_overrides_any_count() {
-    let mut quota = quota(QuotaRules::default());
+    let mut quota = quota(config::Limits::default());
     let now = start();
     let wait = Duration::from_secs(27_594);
     let change = quota.games_refused(Some(wait), Some(64), now);
@@ -209,7 +211,7 @@ fn the_servers_word_overrides_any_count() {
     let Change::Limit(limit) = change else {
         panic!("a limit is kept")
     };
-    let after = Quota::new(QuotaRules::default(), Vec::new(), &[limit], start());
+    let after = Quota::new(config::Limits::default(), Vec::new(), &[limit], start());
     assert_eq!(after.may_accept(now), refused);
     assert!(after.may_accept(until).is_granted());
     assert_eq!(after.most_games(until), 64);
@@ -229,7 +231,7 @@ fn a_limit_is_learned_by_counting_if_no_other_program_played_that_day() {
         // Too few: another program must have played.
         (start().before(DAY), 20, 100),
     ] {
-        let mut quota = Quota::new(QuotaRules::default(), Vec::new(), &[], since);
+        let mut quota = Quota::new(config::Limits::default(), Vec::new(), &[], since);
         for n in 0..games {
             quota.begin_game(&n.to_string(), Origin::Incoming, None, start());
         }
@@ -240,9 +242,9 @@ fn a_limit_is_learned_by_counting_if_no_other_program_played_that_day() {
 
 #[test]
 fn a_game_that_begins_beyond_the_limit_shows_that_it_is_higher() {
-    let mut quota = told(QuotaRules {
+    let mut quota = with_named_limit(config::Limits {
         bot_games: 2,
-        ..QuotaRules::default()
+        ..config::Limits::default()
     });
     let now = start();
     for n in 0..2 {
@@ -256,9 +258,9 @@ fn a_game_that_begins_beyond_the_limit_shows_that_it_is_higher() {
 
 #[test]
 fn credits_are_counted_by_the_minute_and_by_the_day() {
-    let mut quota = quota(QuotaRules {
+    let mut quota = quota(config::Limits {
         challenge_credits: 60,
-        ..QuotaRules::default()
+        ..config::Limits::default()
     });
     let mut now = start();
     for _ in 0..5 {
@@ -299,7 +301,7 @@ fn credits_are_counted_by_the_minute_and_by_the_day() {
 
 #[test]
 fn refusals_without_a_wait_are_waited_out_ever_longer() {
-    let mut quota = quota(QuotaRules::default());
+    let mut quota = quota(config::Limits::default());
     let now = start();
     let mut waits = Vec::new();
     for _ in 0..8 {
@@ -319,9 +321,9 @@ fn refusals_without_a_wait_are_waited_out_ever_longer() {
 
 #[test]
 fn a_clock_set_back_a_year_lengthens_nothing() {
-    let mut quota = told(QuotaRules {
+    let mut quota = with_named_limit(config::Limits {
         bot_games: 2,
-        ..QuotaRules::default()
+        ..config::Limits::default()
     });
     let wrong = start() + DAY * 365;
     quota.notice(wrong);
@@ -349,7 +351,7 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
 
 #[test]
 fn time_passes_while_the_host_is_suspended() {
-    let mut quota = told(QuotaRules::default());
+    let mut quota = with_named_limit(config::Limits::default());
     let now = start();
     assert_eq!(accept_all(&mut quota, now).0, 100);
     quota.games_refused(Some(HOUR), Some(100), now);
@@ -358,7 +360,7 @@ fn time_passes_while_the_host_is_suspended() {
     assert_eq!(changes, [Change::Prune(awake)]);
     assert_eq!(accept_all(&mut quota, awake).0, 100);
     // At most the two hours' worth that may be saved up, however long it slept.
-    let mut quota = self::quota(QuotaRules::default());
+    let mut quota = self::quota(config::Limits::default());
     let mut outgoing = 0;
     while quota.may_begin(awake).is_granted() {
         outgoing += 1;
@@ -369,7 +371,7 @@ fn time_passes_while_the_host_is_suspended() {
 
 #[test]
 fn a_rematch_takes_over_the_reservation() {
-    let mut quota = quota(QuotaRules::default());
+    let mut quota = quota(config::Limits::default());
     let foe = UserId::new("foe");
     quota.hold_game("challenge", Origin::Outgoing, Some(foe.clone()), start());
     assert_eq!(quota.held_for(&foe), Some("challenge"));
@@ -382,12 +384,12 @@ fn a_rematch_takes_over_the_reservation() {
 
 #[test]
 fn a_restart_within_a_millisecond_forgets_no_credits() {
-    let mut quota = Quota::new(QuotaRules::default(), Vec::new(), &[], start());
+    let mut quota = Quota::new(config::Limits::default(), Vec::new(), &[], start());
     let spent = quota.spend_credits(ChallengeTarget::Human, None, start());
     let Some(Change::Spend(spent)) = spent else {
         panic!("a person's challenge costs something: {spent:?}")
     };
-    let mut again = Quota::new(QuotaRules::default(), vec![spent.clone()], &[], start());
+    let mut again = Quota::new(config::Limits::default(), vec![spent.clone()], &[], start());
     let Some(Change::Spend(second)) = again.spend_credits(ChallengeTarget::Human, None, start())
     else {
         panic!("it costs as much again")
@@ -469,10 +471,10 @@ proptest! {
         bot_games in 0_u32..12,
         incoming_share in 0_u32..=100,
     ) {
-        let rules = QuotaRules { bot_games, challenge_credits: 40, incoming_share };
-        let mut quota = told(rules);
+        let rules = config::Limits { bot_games, challenge_credits: 40, incoming_share };
+        let mut quota = with_named_limit(rules.clone());
         let (mut world, mut wall) = (Duration::ZERO, start());
-        let (mut kept, mut limits) = (Vec::new(), vec![named(rules)]);
+        let (mut kept, mut limits) = (Vec::new(), vec![named(&rules)]);
         let (mut games, mut outgoing, mut credits) = (Vec::new(), Vec::new(), Vec::new());
         for (n, step) in steps.into_iter().enumerate() {
             keep(&mut kept, &mut limits, quota.notice(wall));
@@ -504,7 +506,7 @@ proptest! {
                 }
                 Step::Back(minutes) => wall = wall.before(MINUTE * u32::from(minutes)),
                 Step::Restart => {
-                    quota = Quota::new(rules, kept.clone(), &limits, start());
+                    quota = Quota::new(rules.clone(), kept.clone(), &limits, start());
                 }
                 Step::Refused(wait) => {
                     let wait = wait.map(|minutes| MINUTE * u32::from(minutes));

@@ -15,13 +15,16 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use parking_lot::Mutex;
+
 use self::opponents::Opponents;
-use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota, QuotaRules};
-use crate::bot::rating_guard::{Pause, RatingGuard, RatingGuardRules};
+use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota};
+use crate::bot::rating_guard::{Pause, RatingGuard};
 use crate::bot::settings::Settings;
+use crate::config;
 use crate::lichess::{ChallengeId, Error, GameId, UserId};
 use crate::store::{
     Change, Cooldown, FinishedGame, GameMemory, GuardScope, Interaction, InteractionKind, Origin,
@@ -45,27 +48,17 @@ const SINCE: &str = "ledger.since";
 pub type WallClock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// The operator's rules that concern the state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateRules {
-    pub quota: QuotaRules,
-    pub guard: RatingGuardRules,
+    pub quota: config::Limits,
+    pub guard: config::Guard,
 }
 
 impl From<&Settings> for StateRules {
     fn from(settings: &Settings) -> Self {
-        let (limits, guard) = (&settings.limits, &settings.guard);
         Self {
-            quota: QuotaRules {
-                bot_games: limits.bot_games,
-                challenge_credits: limits.challenge_credits,
-                incoming_share: limits.incoming_share,
-            },
-            guard: RatingGuardRules {
-                opponent_losses: guard.opponent_losses,
-                losses: guard.losses,
-                points: guard.points,
-                rest: guard.rest,
-            },
+            quota: settings.limits.clone(),
+            guard: settings.guard.clone(),
         }
     }
 }
@@ -131,7 +124,7 @@ impl BotState {
     }
 
     pub fn set_rules(&self, rules: StateRules) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.quota.set_rules(rules.quota);
         inner.guard.set_rules(rules.guard);
     }
@@ -159,10 +152,6 @@ impl BotState {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn with_state<T>(&self, with_state: impl FnOnce(&Inner, Timestamp) -> T) -> T {
         self.change(|inner, now, _| with_state(inner, now))
     }
@@ -173,7 +162,7 @@ impl BotState {
         change: impl FnOnce(&mut Inner, Timestamp, &mut Vec<Change>) -> T,
     ) -> T {
         let now = self.now();
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let mut changes = inner.notice(now);
         let outcome = change(&mut inner, now, &mut changes);
         // Queued under the lock, so that the order on disk is the order here.
@@ -274,7 +263,7 @@ impl BotState {
 
     /// The chat and takeback state of a game.
     pub fn game(&self, id: &GameId) -> GameMemory {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let game = inner.games.get(id).map(|(_, game)| game.clone());
         game.unwrap_or_default()
     }
@@ -340,7 +329,7 @@ impl BotState {
     }
 
     pub fn note(&self, key: &str) -> Option<String> {
-        self.lock().notes.get(key).cloned()
+        self.inner.lock().notes.get(key).cloned()
     }
 
     /// Sets or removes the note under a key.
@@ -441,7 +430,7 @@ impl Inner {
 // A few moves, each with its time: an old cost says nothing about today's connection. They are
 // only a starting point, soon outvoted by new moves.
 
-/// Moves stored. Few, so that a connection that got worse meanwhile is believed after two moves.
+/// Moves stored. Few, so that a connection that got worse meanwhile counts after two moves.
 const KEPT: usize = 32;
 /// How long a cost stays relevant.
 const LIFE: Duration = Duration::from_secs(48 * 3600);
@@ -715,10 +704,10 @@ impl BotState {
     }
 
     /// The server refused a bot game, perhaps with a wait and its limit.
-    pub fn bot_games_refused(&self, wait: Option<Duration>, said: Option<u32>) {
+    pub fn bot_games_refused(&self, wait: Option<Duration>, stated: Option<u32>) {
         self.change(|inner, now, changes| {
             let before = inner.quota.most_games(now);
-            changes.push(inner.quota.games_refused(wait, said, now));
+            changes.push(inner.quota.games_refused(wait, stated, now));
             let (most, forecast) = (inner.quota.most_games(now), inner.quota.forecast(now));
             tracing::warn!(most, "daily limit of bot games reached: {forecast}");
             if most != before {

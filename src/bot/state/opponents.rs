@@ -16,7 +16,7 @@ use crate::store::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedGame {
     pub game: GameId,
-    /// When the bot first heard of it.
+    /// When the bot first learned of it.
     pub since: Timestamp,
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use megaton::bot::{BotTiming, ListRefresher, ListSources, Settings};
+use megaton::bot::{BotTiming, ListRefresher, ListSources};
 use megaton::config::{Config, Panel};
 use megaton::lichess::Client;
 use megaton::panel::{self, Address, PanelError, check_password};
@@ -43,26 +43,26 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
         || "built-in defaults (no config.toml here)".to_owned(),
         |path| format!("{}, good", path.display()),
     );
-    say("config", &[origin])?;
-    say("server", &summary::server(&config.lichess.url))?;
+    print_field("config", &[origin])?;
+    print_field("server", &summary::server(&config.lichess.url))?;
     let engine = summary::engine(&config.engine, &evaluator(&config.engine)?);
-    say("engine", &[engine])?;
+    print_field("engine", &[engine])?;
     let tables = tables(&config.engine)?;
-    say("tablebase", &summary::tables(tables.as_deref()))?;
-    say("data", &[state(config)?, socket(config)])?;
-    say("accepts", &summary::accepts(&config.challenge))?;
-    say("lists", &lists(config, offline)?)?;
-    say("matchmaking", &summary::matchmaking(config))?;
-    say("arenas", &summary::arenas(&config.arena))?;
-    say("chat", &summary::chat(&config.chat, "Megaton"))?;
-    say("page", &[page(&config.panel)])?;
+    print_field("tablebase", &summary::tables(tables.as_deref()))?;
+    print_field("data", &[state(config)?, socket(config)])?;
+    print_field("accepts", &summary::accepts(&config.challenge))?;
+    print_field("lists", &lists(config, offline)?)?;
+    print_field("matchmaking", &summary::matchmaking(config))?;
+    print_field("arenas", &summary::arenas(&config.arena))?;
+    print_field("chat", &summary::chat(&config.chat, "Megaton"))?;
+    print_field("page", &[page(&config.panel)])?;
     let webhook = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
     let webhook = webhook.map_err(Failure::of_setup)?;
     let alerts = webhook.map_or_else(
         || "disabled: no webhook_file set in [alerts]".to_owned(),
         |address| format!("webhook at {}", address.host()),
     );
-    say("alerts", &[alerts])?;
+    print_field("alerts", &[alerts])?;
     if offline {
         return Ok(());
     }
@@ -70,14 +70,14 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     runtime::block_on(online(&client, config))
 }
 
-fn say(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
+fn print_field(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
     let mut lines = lines.iter().map(AsRef::as_ref);
     lines.try_for_each(|line| output::print(output::field(about, line)))
 }
 
 /// Reads the lists; offline only those in files. Without a data folder no copies are read or kept.
 fn lists(config: &Config, offline: bool) -> Result<Vec<String>, Failure> {
-    let settings = Arc::new(Settings::from(config));
+    let settings = Arc::new(config.clone());
     let mut lists = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
     if !offline {
         runtime::block_on(async {
@@ -156,9 +156,9 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
         || vec!["valid; this server does not report token scopes".to_owned()],
         |token| summary::token(token, &scopes, SystemTime::now()),
     );
-    say("token", &lines)?;
-    say("account", &summary::account(&account))?;
-    say(
+    print_field("token", &lines)?;
+    print_field("account", &summary::account(&account))?;
+    print_field(
         "website",
         &[
             "not checked: set Preferences, Privacy, so that other players can always challenge the bot",
@@ -168,7 +168,7 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
         return Err(Failure::setup(obstacle));
     }
     let plays = format!("`megaton run` plays as {}", account.username);
-    say("result", &[plays])
+    print_field("result", &[plays])
 }
 
 #[cfg(test)]

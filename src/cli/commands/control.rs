@@ -412,7 +412,7 @@ impl Status {
 impl Healthcheck {
     fn execute(&self) -> Result<(), Failure> {
         let report = match self.report() {
-            Err(Failure::Failed(_)) if self.quiet => return Err(Failure::Told),
+            Err(Failure::Failed(_)) if self.quiet => return Err(Failure::Reported),
             other => other?,
         };
         let (what, well) = if self.ready {
@@ -429,7 +429,7 @@ impl Healthcheck {
                 output::print(format!("{mark} {:<8} {}", check.name, check.text))?;
             }
         }
-        if well { Ok(()) } else { Err(Failure::Told) }
+        if well { Ok(()) } else { Err(Failure::Reported) }
     }
 
     fn report(&self) -> Result<HealthReport, Failure> {

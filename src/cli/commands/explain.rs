@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use megaton::bot::{
     Availability, BotTiming, ChallengeContext, Decision, ListRefresher, ListSources,
-    OpponentHistory, OpponentKind, Settings, judge_challenge,
+    OpponentHistory, OpponentKind, evaluate_challenge,
 };
 use megaton::lichess::{Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId};
 use serde_json::Value;
@@ -50,7 +50,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         compat,
         dropped,
     } = parse(&text).or_setup(&name)?;
-    let settings = Arc::new(Settings::from(&config));
+    let settings = Arc::new(config.clone());
     let sources = ListSources {
         data: config.data.home(&config.lichess),
     };
@@ -65,36 +65,36 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         rated_rests: false,
         open: Availability::Open,
     };
-    let verdict = judge_challenge(&challenge, compat, &settings.challenge, &context);
+    let outcome = evaluate_challenge(&challenge, compat, &settings.challenge, &context);
     let mut text = String::new();
-    let mut say = |label: &str, what: &str| {
+    let mut add = |label: &str, what: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{label:<8} {what}");
     };
-    say("asked", &describe(&challenge));
-    match verdict.decision {
-        Decision::Accept => say("verdict", "accept"),
+    add("asked", &describe(&challenge));
+    match outcome.decision {
+        Decision::Accept => add("verdict", "accept"),
         Decision::Decline(reason) => {
-            say("verdict", &format!("decline, with the reason \"{reason}\""));
+            add("verdict", &format!("decline, with the reason \"{reason}\""));
         }
-        Decision::Ignore => say("verdict", "ignore"),
+        Decision::Ignore => add("verdict", "ignore"),
     }
-    for (number, violation) in verdict.violations.iter().enumerate() {
+    for (number, violation) in outcome.violations.iter().enumerate() {
         let label = if number == 0 { "because" } else { "also" };
-        say(label, &violation.to_string());
+        add(label, &violation.to_string());
     }
     for mismatch in &dropped {
-        say("note", &format!("ignored: {mismatch}"));
+        add("note", &format!("ignored: {mismatch}"));
     }
     for (list, state) in refresher.state() {
         if let Err(reason) = state {
-            say("note", &format!("cannot read a list: {list}: {reason}"));
+            add("note", &format!("cannot read a list: {list}: {reason}"));
         }
     }
     output::print_text(text)?;
-    match verdict.decision {
+    match outcome.decision {
         Decision::Accept => Ok(()),
-        _ => Err(Failure::Told),
+        _ => Err(Failure::Reported),
     }
 }
 
@@ -166,7 +166,7 @@ fn parse_event(text: &str) -> Result<ChallengeInput, String> {
     })
 }
 
-/// The account that was challenged, whose view the verdict takes.
+/// The account that was challenged, which receives it.
 fn addressee(challenge: &Challenge) -> UserId {
     let user = challenge.dest_user.as_ref();
     let id = user.and_then(|user| user.id.clone());

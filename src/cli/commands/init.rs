@@ -108,15 +108,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if let Some(token) = typed {
         let file = args.folder.join(TOKEN_FILE);
         write_new(&file, &format!("{token}\n"), 0o600)?;
-        say("wrote", format!("{}, readable only by you", file.display()))?;
+        print_field("wrote", format!("{}, readable only by you", file.display()))?;
         draft.token_file = Some(TOKEN_FILE.into());
     }
     write_new(&path, &draft.text(), 0o666)?;
-    say("wrote", path.display())?;
+    print_field("wrote", path.display())?;
     let config = Config::read(&path)?;
     let lacks_token = config.lichess.token_file.is_none() && !is_in_the_variable();
     if lacks_token {
-        say(
+        print_field(
             "token",
             format!(
                 "none yet: create one at {}{TOKEN_PAGE}\n         and name its file with \
@@ -131,7 +131,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     } else {
         format!(" --config {}", path.display())
     };
-    say(
+    print_field(
         "next",
         format!(
             "megaton upgrade-account{config}   (once, if the account is not a bot yet)\n         \
@@ -141,7 +141,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     outcome
 }
 
-fn say(about: &str, what: impl std::fmt::Display) -> Result<(), Failure> {
+fn print_field(about: &str, what: impl std::fmt::Display) -> Result<(), Failure> {
     output::print(format!("{about:<8} {what}"))
 }
 
@@ -164,7 +164,7 @@ impl Args {
     /// Asks for everything that no flag gives.
     fn ask(&self, draft: &mut ConfigDraft) -> Result<(), Failure> {
         let any = |text: &str| Ok(text.to_owned());
-        prompt::say("Press Enter for the default in brackets.\n")?;
+        prompt::write("Press Enter for the default in brackets.\n")?;
         if self.url.is_none() {
             draft.url = answer("Server [https://lichess.org]: ", any)?;
         }
@@ -204,7 +204,7 @@ fn ask_token(draft: &ConfigDraft) -> Result<Option<String>, Failure> {
     if draft.token_file.is_some() || is_in_the_variable() {
         return Ok(None);
     }
-    prompt::say(&format!(
+    prompt::write(&format!(
         "Create a token for the bot's account at\n  {}{TOKEN_PAGE}\n",
         draft.url()
     ))?;
@@ -215,7 +215,7 @@ fn ask_token(draft: &ConfigDraft) -> Result<Option<String>, Failure> {
         }
         match Token::parse(&typed, "what was typed") {
             Ok(_) => return Ok(Some(typed)),
-            Err(error) => prompt::say(&format!("{error}\n"))?,
+            Err(error) => prompt::write(&format!("{error}\n"))?,
         }
     }
 }
@@ -232,7 +232,7 @@ fn answer<T>(
         }
         match parse(&typed) {
             Ok(value) => return Ok(Some(value)),
-            Err(wanted) => prompt::say(&format!("Expected {wanted}.\n"))?,
+            Err(wanted) => prompt::write(&format!("Expected {wanted}.\n"))?,
         }
     }
 }
@@ -262,7 +262,7 @@ fn existing_token(folder: &Path) -> Result<Option<PathBuf>, Failure> {
         String::new()
     };
     let existing = format!("using the existing {}{precedence}", file.display());
-    say("token", existing)?;
+    print_field("token", existing)?;
     Ok(Some(TOKEN_FILE.into()))
 }
 

@@ -221,7 +221,7 @@ fn start_bot(
         exclusive: false,
         client: client.map_err(Failure::of_setup)?,
         pool: run::pool(&config)?,
-        settings: Settings::from(&config),
+        settings: config.clone(),
         timing: BotTiming::default(),
         event_bus,
         state: unlimited_state(Settings::default()),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use megaton::archive::FILE_NAME;
 use megaton::bot::{
     self, ArchiveRules, Archiver, BotError, BotOptions, BotState, BotTiming, EventBus, EventLog,
-    ListSources, Settings, Shutdown, StateRules,
+    ListSources, Shutdown, StateRules,
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool, Tablebases};
@@ -68,7 +68,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             exclusive: true,
             client,
             pool,
-            settings: Settings::from(&config),
+            settings: config.clone(),
             timing: BotTiming::default(),
             event_bus,
             state: state.clone(),
@@ -115,7 +115,7 @@ fn open_state(config: &Config) -> Result<BotState, Failure> {
         Some(home) => Store::open(&home).map_err(Failure::of_setup)?,
         None => Store::nowhere(),
     };
-    let rules = StateRules::from(&Settings::from(config));
+    let rules = StateRules::from(config);
     Ok(BotState::new(store, kept, rules))
 }
 

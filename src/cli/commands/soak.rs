@@ -1,5 +1,6 @@
 //! `megaton soak`: many short games under random faults, and whether the bot lost any by its own fault.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use megaton::bot::{self, BotOptions, BotTiming, EventBus, ListSources, Settings, Shutdown};
@@ -168,7 +169,7 @@ fn client(target: &SoakTarget, speed: u32) -> Option<Client> {
 /// The default rules, sped up, without limits on the number of games.
 fn settings(speed: u32, nodes: u64, concurrency: usize) -> Settings {
     let mut settings = Settings::default().faster(speed);
-    settings.search.nodes = Some(nodes);
+    settings.engine.nodes = NonZeroU64::new(nodes);
     settings.challenge.concurrency = concurrency + MORE_SLOTS;
     settings.game.abort_repeats = u32::MAX;
     settings.limits.bot_games = u32::MAX;

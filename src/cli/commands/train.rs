@@ -227,7 +227,7 @@ impl TrainProgress {
     fn show(&mut self, event: TrainEvent<'_>) {
         match event {
             TrainEvent::Resumed(curve) => {
-                self.say(&format!("resuming after epoch {}", curve.len()));
+                self.print(&format!("resuming after epoch {}", curve.len()));
                 self.set_curve(curve);
                 let done = curve.iter().map(|row| row.samples).sum();
                 self.bar.set_position(done);
@@ -253,7 +253,7 @@ impl TrainProgress {
             TrainEvent::Epoch(curve) => {
                 self.set_curve(curve);
                 if let Some(last) = curve.last() {
-                    self.say(&line(last, self.epochs));
+                    self.print(&line(last, self.epochs));
                 }
                 self.begun = Instant::now();
             }
@@ -266,9 +266,9 @@ impl TrainProgress {
         self.validation = last.map_or_else(String::new, |loss| format!("  validation {loss:.5}"));
     }
 
-    fn say(&self, line: &str) {
+    fn print(&self, line: &str) {
         self.bar.suspend(|| {
-            // The training goes on without a reader.
+            // The training continues without a reader.
             let _ = writeln!(io::stdout(), "{line}");
         });
     }

@@ -30,13 +30,13 @@ pub(crate) fn line(contest: &Match, score: &MatchScore) -> String {
 pub(crate) fn text(contest: &Match, report: &MatchReport, time: Duration) -> String {
     let (score, tally) = (&report.score, &report.score.tally);
     let mut text = String::new();
-    let mut say = |label: &str, what: String| {
+    let mut add = |label: &str, what: String| {
         let _ = writeln!(text, "{label:<10} {what}");
     };
     for (name, player) in PLAYERS.iter().zip(&contest.players) {
-        say(name, player.to_string());
+        add(name, player.to_string());
     }
-    say("limit", contest.allowance.to_string());
+    add("limit", contest.allowance.to_string());
     let games = format!(
         "{} of {}, from {} openings, seed {}",
         tally.games(),
@@ -44,36 +44,36 @@ pub(crate) fn text(contest: &Match, report: &MatchReport, time: Duration) -> Str
         contest.openings.len(),
         contest.seed
     );
-    say("games", games);
-    say("W-D-L", counts(tally));
-    say(
+    add("games", games);
+    add("W-D-L", counts(tally));
+    add(
         "pairs",
         format!("{:?} with 0, ½, 1, 1½, 2 points", tally.pairs),
     );
     if let (Some(estimate), Some(elo)) = (tally.estimate(), elo(tally)) {
-        say("score", format!("{:.1}%", 100.0 * estimate.score));
-        say("Elo", elo);
+        add("score", format!("{:.1}%", 100.0 * estimate.score));
+        add("Elo", elo);
     }
     if let (Some(sprt), Some(ratio), Some(verdict)) = (&contest.sprt, score.ratio, report.verdict) {
-        say("LLR", format!("{}: {verdict}", likelihood(sprt, ratio)));
+        add("LLR", format!("{}: {verdict}", likelihood(sprt, ratio)));
     }
     for (name, forfeits) in PLAYERS.iter().zip(&score.forfeits) {
-        say(&format!("forfeits {name}"), faults(forfeits));
+        add(&format!("forfeits {name}"), faults(forfeits));
     }
     if score.dropped > 0 {
-        say("dropped", format!("{} pairs with a forfeit", score.dropped));
+        add("dropped", format!("{} pairs with a forfeit", score.dropped));
     }
     if score.still_games > 0 {
         let (games, worst) = (score.still_games, score.stillest_ms);
         let stalled =
             format!("stalled in {games} games, at most {worst} ms in one; not charged to a clock");
-        say("machine", stalled);
+        add("machine", stalled);
     }
     for (name, speed) in PLAYERS.iter().zip(&score.speed) {
         let rate = speed.nodes_per_second().unwrap_or(0);
         let depth = speed.median_depth();
         let depth = depth.map_or_else(|| "unknown".to_owned(), |depth| depth.to_string());
-        say(
+        add(
             &format!("speed {name}"),
             format!("{rate} nodes/s, median depth {depth}"),
         );
@@ -82,14 +82,14 @@ pub(crate) fn text(contest: &Match, report: &MatchReport, time: Duration) -> Str
     let ends: Vec<String> = ends
         .map(|(end, count)| format!("{} {count}", end.words()))
         .collect();
-    say("ends", ends.join(", "));
+    add("ends", ends.join(", "));
     let white = format!(
         "{:.1}%, games of {:.0} plies, {:.0} s",
         100.0 * score.white_score(),
         score.mean_plies(),
         time.as_secs_f64()
     );
-    say("White", white);
+    add("White", white);
     text
 }
 

@@ -50,7 +50,7 @@ pub(super) fn print_pretty_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// A line of a report: what it is about, and what there is to say.
+/// A line of a report: a label and a text.
 pub(super) fn field(label: &str, text: impl Display) -> String {
     format!("{label:<11} {text}")
 }

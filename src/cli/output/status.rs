@@ -15,32 +15,32 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
         status.version,
         span(status.uptime)
     )];
-    let mut say = |about: &str, text: String| lines.push(field(about, text));
-    say("stream", event_stream(&status.stream));
-    say("slots", slots(status));
+    let mut add = |about: &str, text: String| lines.push(field(about, text));
+    add("stream", event_stream(&status.stream));
+    add("slots", slots(status));
     for game in &status.games {
-        say("game", one_game(game));
+        add("game", one_game(game));
     }
     if let Some(used) = &status.quota {
-        say("quota", quota(used));
+        add("quota", quota(used));
     }
-    say("matchmaking", matchmaking(status));
+    add("matchmaking", matchmaking(status));
     if !status.blocked.is_empty() {
         let blocked = status.blocked.join(", ");
-        say("blocked", format!("{blocked} (by command)"));
+        add("blocked", format!("{blocked} (by command)"));
     }
     for arena in &status.arenas {
-        say("arena", arena.clone());
+        add("arena", arena.clone());
     }
     for (about, text) in status.sources.iter().flat_map(sources) {
-        say(about, text);
+        add(about, text);
     }
     if let Some(overhead) = status.overhead {
-        say("overhead", format!("{overhead} ms per move, measured"));
+        add("overhead", format!("{overhead} ms per move, measured"));
     }
     for alert in &status.alerts {
         let since = span(alert.since);
-        say(
+        add(
             "ALERT",
             format!("{}: {} (for {since})", alert.kind, alert.text),
         );
@@ -62,7 +62,7 @@ fn event_stream(stream: &EventStreamStatus) -> String {
         0 | 1 => String::new(),
         many => format!("; {many} openings in ten minutes"),
     };
-    match stream.heard_ago {
+    match stream.received_ago {
         Some(ago) => format!("open, heard {} s ago{lost}{openings}", ago / 1000),
         None => format!("not open{lost}{openings}"),
     }
@@ -71,14 +71,14 @@ fn event_stream(stream: &EventStreamStatus) -> String {
 fn game_stream(stream: &GameStreamStatus) -> String {
     let again = reconnects(',', stream.reopened);
     let since = span(stream.since / 1000);
-    match stream.heard_ago {
+    match stream.received_ago {
         Some(ago) => format!("stream open for {since}, heard {} s ago{again}", ago / 1000),
         None => format!("STREAM not open for {since}{again}"),
     }
 }
 
 fn slots(status: &Status) -> String {
-    let slots = &status.seats;
+    let slots = &status.slots;
     let more = |count: usize, what: &str| match count {
         0 => String::new(),
         count => format!(", {count} {what}"),
@@ -151,11 +151,11 @@ fn tables(tables: Option<&TableFiles>) -> String {
     let TableFiles {
         outcomes,
         distances,
-        most_men,
+        max_pieces,
         faulty,
         faults,
     } = tables;
-    let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {most_men} pieces");
+    let found = format!("{outcomes} WDL and {distances} DTZ tables, up to {max_pieces} pieces");
     if *faulty == 0 {
         return found;
     }
@@ -199,11 +199,11 @@ mod tests {
             uptime: 90_061,
             stream: EventStreamStatus {
                 open: true,
-                heard_ago: Some(2500),
+                received_ago: Some(2500),
                 lost: 1,
                 openings: 2,
             },
-            seats: SlotStatus {
+            slots: SlotStatus {
                 all: 8,
                 taken: 1,
                 for_humans: 2,
@@ -220,7 +220,7 @@ mod tests {
                 stream: GameStreamStatus {
                     open: true,
                     since: 65_000,
-                    heard_ago: Some(4_000),
+                    received_ago: Some(4_000),
                     reopened: 2,
                 },
             }],
@@ -276,7 +276,7 @@ mod tests {
         told.tables = Some(TableFiles {
             outcomes: 35,
             distances: 34,
-            most_men: 4,
+            max_pieces: 4,
             faulty: 1,
             faults: vec!["KQvK.atbz: it is corrupt".to_owned()],
         });

@@ -24,7 +24,7 @@ pub(super) struct MessageLimit {
     sent: VecDeque<(Instant, AlertMessage)>,
     held_back: u64,
     /// The last messages about lasting conditions, if they were held back.
-    untold: VecDeque<AlertMessage>,
+    unsent: VecDeque<AlertMessage>,
 }
 
 impl MessageLimit {
@@ -33,14 +33,14 @@ impl MessageLimit {
             most,
             sent: VecDeque::new(),
             held_back: 0,
-            untold: VecDeque::new(),
+            unsent: VecDeque::new(),
         }
     }
 
     /// Whether to send a message: if so, the number of messages suppressed since the last one sent.
     pub(super) fn pass(&mut self, message: &AlertMessage, now: Instant) -> Option<u64> {
         self.forget(now);
-        self.untold.retain(|it| it.kind != message.kind);
+        self.unsent.retain(|it| it.kind != message.kind);
         let same = |(at, it): &(Instant, AlertMessage)| {
             it == message && now.saturating_duration_since(*at) < QUIET
         };
@@ -52,7 +52,7 @@ impl MessageLimit {
         if !self.has_room(message) {
             self.held_back += 1;
             if message.lasts() {
-                self.untold.push_back(message.clone());
+                self.unsent.push_back(message.clone());
             }
             return None;
         }
@@ -66,8 +66,8 @@ impl MessageLimit {
         if self.sent.len() >= self.most {
             return None;
         }
-        let next = self.untold.iter().position(|it| self.has_room(it))?;
-        let message = self.untold.remove(next)?;
+        let next = self.unsent.iter().position(|it| self.has_room(it))?;
+        let message = self.unsent.remove(next)?;
         self.held_back = self.held_back.saturating_sub(1);
         Some(message)
     }
@@ -182,7 +182,11 @@ mod tests {
         assert_eq!(limit.pass(&token, now), passed(1));
         assert_eq!(limit.pass(&over, now), passed(0));
         assert_eq!(limit.pass(&token, now), None);
-        assert_eq!(limit.pass(&over, now), None, "that is what was told last");
+        assert_eq!(
+            limit.pass(&over, now),
+            None,
+            "the last message said the same"
+        );
         assert_eq!(limit.overdue(now + HOUR), None);
         assert_eq!(limit.pass(&engine, now + HOUR), passed(1));
         assert_eq!(limit.pass(&token, now + HOUR), passed(0));

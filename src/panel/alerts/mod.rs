@@ -26,7 +26,7 @@ use super::status_poller::{LastStatus, StatusWatch};
 use crate::bot::BotEvent;
 use crate::config::Alerts as Settings;
 
-/// Time between two looks at the status.
+/// Time between two comparisons with the status.
 const LOOK: Duration = Duration::from_secs(5);
 /// Messages that may wait.
 const MOST_WAITING: usize = 16;
@@ -45,17 +45,17 @@ pub struct Alerts {
     rules: AlertRules,
     limit: MessageLimit,
     client: Option<WebhookClient>,
-    handed_in: mpsc::Receiver<AlertMessage>,
+    queued: mpsc::Receiver<AlertMessage>,
     end: CancellationToken,
     /// When events were last dropped, until the status has been compared.
     missed: Option<Instant>,
-    /// Time between two looks at the status.
+    /// Time between two comparisons with the status.
     every: Duration,
 }
 
 impl Alerter {
     /// Sends a message, such as the summary of a day. Never waits.
-    pub fn say(&self, kind: &'static str, text: impl Into<String>) {
+    pub fn send(&self, kind: &'static str, text: impl Into<String>) {
         // A full queue, or no webhook, drops the message.
         let _ = self.messages.try_send(AlertMessage::new(kind, text));
     }
@@ -70,7 +70,7 @@ impl Alerter {
         while days.changed().await.is_ok() {
             let day = days.borrow_and_update().clone();
             if let Some(day) = day {
-                self.say("day", day);
+                self.send("day", day);
             }
         }
     }
@@ -80,7 +80,7 @@ impl Alerts {
     /// # Errors
     /// When no HTTP client can be created.
     pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
-        let (messages, handed_in) = mpsc::channel(MOST_WAITING);
+        let (messages, queued) = mpsc::channel(MOST_WAITING);
         let client = address.map(|address| WebhookClient::new(address, settings.format));
         let end = CancellationToken::new();
         let alerter = Alerter {
@@ -91,7 +91,7 @@ impl Alerts {
             rules: AlertRules::new(settings.deaf),
             limit: MessageLimit::new(settings.per_hour),
             client: client.transpose()?,
-            handed_in,
+            queued,
             end,
             missed: None,
             every: LOOK,
@@ -116,10 +116,10 @@ impl Alerts {
         loop {
             let messages = tokio::select! {
                 biased;
-                Some(message) = self.handed_in.recv() => vec![message],
+                Some(message) = self.queued.recv() => vec![message],
                 () = self.end.cancelled() => break,
                 event = events.recv(), if bot_runs => match event {
-                    Ok(event) => self.rules.hear(&event).into_iter().collect(),
+                    Ok(event) => self.rules.handle_event(&event).into_iter().collect(),
                     Err(broadcast::error::RecvError::Lagged(_)) => {
                         self.missed = Some(Instant::now());
                         Vec::new()
@@ -129,7 +129,7 @@ impl Alerts {
                         Vec::new()
                     }
                 },
-                _ = ticks.tick() => self.look(&watch),
+                _ = ticks.tick() => self.check_status(&watch),
             };
             for message in messages {
                 self.send(&sender, &account(), message);
@@ -137,7 +137,7 @@ impl Alerts {
         }
         // The last events may matter most.
         while let Ok(event) = events.try_recv() {
-            if let Some(message) = self.rules.hear(&event) {
+            if let Some(message) = self.rules.handle_event(&event) {
                 self.send(&sender, &account(), message);
             }
         }
@@ -147,11 +147,11 @@ impl Alerts {
     }
 
     /// The messages that were held back, and those that the status gives rise to.
-    fn look(&mut self, watch: &StatusWatch) -> Vec<AlertMessage> {
+    fn check_status(&mut self, watch: &StatusWatch) -> Vec<AlertMessage> {
         let now = Instant::now();
         let mut messages: Vec<AlertMessage> = self.limit.overdue(now).into_iter().collect();
         if let Some(LastStatus { status, at }) = watch.seen() {
-            messages.extend(self.rules.look(&status, now));
+            messages.extend(self.rules.check(&status, now));
             // By then all events that were not dropped have been handled.
             if self.missed.is_some_and(|missed| at >= missed + self.every) {
                 self.missed = None;

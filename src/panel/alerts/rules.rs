@@ -34,8 +34,8 @@ impl AlertMessage {
 
     /// Whether it is about a lasting condition, whose end is a message too.
     pub(super) fn lasts(&self) -> bool {
-        let alarm = AlertKind::ALL.iter().any(|it| it.as_str() == self.kind);
-        alarm || matches!(self.kind, "deaf" | "ended")
+        let alert = AlertKind::ALL.iter().any(|it| it.as_str() == self.kind);
+        alert || matches!(self.kind, "deaf" | "ended")
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) struct AlertRules {
     deaf: bool,
     spent: bool,
     /// The reported alerts that are active.
-    alarms: BTreeSet<&'static str>,
+    alerts: BTreeSet<&'static str>,
 }
 
 impl AlertRules {
@@ -58,15 +58,15 @@ impl AlertRules {
             closed: None,
             deaf: false,
             spent: false,
-            alarms: BTreeSet::new(),
+            alerts: BTreeSet::new(),
         }
     }
 
     /// The message about an event.
-    pub(super) fn hear(&mut self, event: &BotEvent) -> Option<AlertMessage> {
+    pub(super) fn handle_event(&mut self, event: &BotEvent) -> Option<AlertMessage> {
         match event {
-            BotEvent::AlertRaised { kind, .. } => _ = self.alarms.insert(kind.as_str()),
-            BotEvent::AlertCleared { kind } => _ = self.alarms.remove(kind.as_str()),
+            BotEvent::AlertRaised { kind, .. } => _ = self.alerts.insert(kind.as_str()),
+            BotEvent::AlertCleared { kind } => _ = self.alerts.remove(kind.as_str()),
             _ => {}
         }
         Self::of(event)
@@ -76,14 +76,14 @@ impl AlertRules {
     pub(super) fn compare(&mut self, status: &Status) -> Vec<AlertMessage> {
         let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let missed = kinds.filter_map(|kind| {
-            let on = status.alerts.iter().find(|alarm| alarm.kind == kind);
-            match (on, self.alarms.contains(kind)) {
-                (Some(alarm), false) => {
-                    self.alarms.insert(kind);
-                    Some(AlertMessage::new(kind, alarm.text.as_str()))
+            let on = status.alerts.iter().find(|alert| alert.kind == kind);
+            match (on, self.alerts.contains(kind)) {
+                (Some(alert), false) => {
+                    self.alerts.insert(kind);
+                    Some(AlertMessage::new(kind, alert.text.as_str()))
                 }
                 (None, true) => {
-                    self.alarms.remove(kind);
+                    self.alerts.remove(kind);
                     Some(over(kind))
                 }
                 _ => None,
@@ -123,7 +123,7 @@ impl AlertRules {
     }
 
     /// The messages about a status.
-    pub(super) fn look(&mut self, status: &Status, now: Instant) -> Vec<AlertMessage> {
+    pub(super) fn check(&mut self, status: &Status, now: Instant) -> Vec<AlertMessage> {
         let mut messages = Vec::new();
         self.check_stream(status, now, &mut messages);
         self.check_quota(status, &mut messages);
@@ -165,8 +165,8 @@ impl AlertRules {
     }
 }
 
-fn over(alarm: &'static str) -> AlertMessage {
-    AlertMessage::over(alarm, format!("alert {alarm} resolved"))
+fn over(alert: &'static str) -> AlertMessage {
+    AlertMessage::over(alert, format!("alert {alert} resolved"))
 }
 
 fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
@@ -258,10 +258,10 @@ mod tests {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
         let closed = Status::default();
-        assert!(rules.look(&closed, now).is_empty());
-        assert!(rules.look(&closed, now + DEAF / 2).is_empty());
-        assert_eq!(rules.look(&closed, now + DEAF).len(), 1);
-        assert!(rules.look(&closed, now + DEAF * 2).is_empty());
+        assert!(rules.check(&closed, now).is_empty());
+        assert!(rules.check(&closed, now + DEAF / 2).is_empty());
+        assert_eq!(rules.check(&closed, now + DEAF).len(), 1);
+        assert!(rules.check(&closed, now + DEAF * 2).is_empty());
         let open = Status {
             stream: EventStreamStatus {
                 open: true,
@@ -269,9 +269,9 @@ mod tests {
             },
             ..Status::default()
         };
-        assert!(rules.look(&open, now + DEAF * 3)[0].over);
+        assert!(rules.check(&open, now + DEAF * 3)[0].over);
         assert!(
-            rules.look(&closed, now + DEAF * 3).is_empty(),
+            rules.check(&closed, now + DEAF * 3).is_empty(),
             "it counts anew"
         );
     }
@@ -279,28 +279,28 @@ mod tests {
     #[test]
     fn a_missed_alert_is_reported_with_its_end() {
         let mut rules = AlertRules::new(DEAF);
-        let alarm = |kind: AlertKind| AlertStatus {
+        let alert = |kind: AlertKind| AlertStatus {
             kind: kind.as_str().to_owned(),
             text: "see the log".to_owned(),
             since: 3,
         };
-        let with = |alarms| Status {
-            alerts: alarms,
+        let with = |alerts| Status {
+            alerts,
             ..Status::default()
         };
         let (token, disk) = (AlertKind::Token, AlertKind::Store);
         let text = "see the log".to_owned();
-        rules.hear(&BotEvent::AlertRaised { kind: token, text });
-        assert_eq!(rules.compare(&with(vec![alarm(token)])), [], "known");
-        let told = rules.compare(&with(vec![alarm(disk)]));
+        rules.handle_event(&BotEvent::AlertRaised { kind: token, text });
+        assert_eq!(rules.compare(&with(vec![alert(token)])), [], "known");
+        let told = rules.compare(&with(vec![alert(disk)]));
         let began = AlertMessage::new(disk.as_str(), "see the log");
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(
             told.contains(&began) && told.contains(&over(token.as_str())),
             "{told:?}"
         );
-        assert_eq!(rules.compare(&with(vec![alarm(disk)])), [], "told");
-        rules.hear(&BotEvent::AlertCleared { kind: disk });
+        assert_eq!(rules.compare(&with(vec![alert(disk)])), [], "told");
+        rules.handle_event(&BotEvent::AlertCleared { kind: disk });
         assert_eq!(rules.compare(&with(Vec::new())), [], "over");
     }
 
@@ -320,10 +320,10 @@ mod tests {
             },
             ..Status::default()
         };
-        assert!(rules.look(&with(99), now).is_empty());
-        assert_eq!(rules.look(&with(100), now)[0].kind, "spent");
-        assert!(rules.look(&with(100), now).is_empty());
-        assert!(rules.look(&with(98), now).is_empty());
-        assert_eq!(rules.look(&with(100), now).len(), 1);
+        assert!(rules.check(&with(99), now).is_empty());
+        assert_eq!(rules.check(&with(100), now)[0].kind, "spent");
+        assert!(rules.check(&with(100), now).is_empty());
+        assert!(rules.check(&with(98), now).is_empty());
+        assert_eq!(rules.check(&with(100), now).len(), 1);
     }
 }

@@ -89,14 +89,14 @@ async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
         let (mut client, _) = listener.accept().await.unwrap();
         let text = answer(&mut client, "200 OK").await;
         assert!(text.ends_with("megaton: [token] revoked"), "{text}");
-        alerter.say("day", "3 games");
+        alerter.send("day", "3 games");
         let (mut client, _) = listener.accept().await.unwrap();
         let text = answer(&mut client, "200 OK").await;
         assert!(text.ends_with("megaton: [day] 3 games"), "{text}");
         drop(alarms);
         // Let it notice that the bot is gone: what the caller still has to say must go out.
         tokio::task::yield_now().await;
-        alerter.say("ended", "the bot has exited");
+        alerter.send("ended", "the bot has exited");
         let (mut client, _) = listener.accept().await.unwrap();
         let text = answer(&mut client, "200 OK").await;
         assert!(

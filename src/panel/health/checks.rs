@@ -45,7 +45,7 @@ pub(super) struct HealthInputs {
     pub(super) room: FreeSpace,
 }
 
-pub(super) fn judge(inputs: &HealthInputs) -> HealthReport {
+pub(super) fn evaluate(inputs: &HealthInputs) -> HealthReport {
     let answers = inputs.age < FRESH;
     let engine_failed = matches!(inputs.engine, Some(SelfTestResult::Failed(_)));
     let mut checks = vec![check("bot", answers, answering(inputs))];
@@ -55,13 +55,13 @@ pub(super) fn judge(inputs: &HealthInputs) -> HealthReport {
         let accepted = status.accepted_ago;
         let accepted = accepted.map_or("none yet".to_owned(), |ago| format!("{ago} s ago"));
         checks.push(check("accepted", true, accepted));
-        let alarms: Vec<&str> = status.alerts.iter().map(|it| it.kind.as_str()).collect();
-        let said = if alarms.is_empty() {
+        let alerts: Vec<&str> = status.alerts.iter().map(|it| it.kind.as_str()).collect();
+        let names = if alerts.is_empty() {
             "none".to_owned()
         } else {
-            alarms.join(", ")
+            alerts.join(", ")
         };
-        checks.push(check("alarms", status.state != BotPhase::Alarmed, said));
+        checks.push(check("alarms", status.state != BotPhase::Alarmed, names));
     }
     checks.push(engine(inputs.engine.as_ref()));
     checks.push(disk(inputs));
@@ -89,7 +89,7 @@ fn answering(inputs: &HealthInputs) -> String {
 }
 
 fn taking(status: &Status) -> Check {
-    let full = status.seats.taken >= status.seats.all;
+    let full = status.slots.taken >= status.slots.all;
     let mut text = status.state.describe().to_owned();
     if status.state == BotPhase::Playing && full {
         text.push_str("; every slot is taken");
@@ -98,7 +98,7 @@ fn taking(status: &Status) -> Check {
 }
 
 fn stream(stream: &EventStreamStatus) -> Check {
-    let (ok, text) = match stream.heard_ago {
+    let (ok, text) = match stream.received_ago {
         Some(ago) if ago < SILENCE => (true, format!("heard {} s ago", ago / 1000)),
         Some(ago) => (false, format!("silent for {} s", ago / 1000)),
         None => (false, format!("not open; {} reconnects", stream.lost)),
@@ -118,8 +118,8 @@ fn engine(tested: Option<&SelfTestResult>) -> Check {
 }
 
 fn disk(inputs: &HealthInputs) -> Check {
-    let alarms = inputs.status.iter().flat_map(|status| &status.alerts);
-    let unwritten = alarms.clone().any(|it| it.kind == "store");
+    let alerts = inputs.status.iter().flat_map(|status| &status.alerts);
+    let unwritten = alerts.clone().any(|it| it.kind == "store");
     match inputs.room {
         _ if unwritten => check("disk", false, "cannot be written: see the alert"),
         FreeSpace::Unknown => check("disk", true, "not known"),
@@ -141,7 +141,7 @@ mod tests {
             state: BotPhase::Playing,
             stream: EventStreamStatus {
                 open: true,
-                heard_ago: Some(3000),
+                received_ago: Some(3000),
                 ..EventStreamStatus::default()
             },
             ..Status::default()
@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn wrong(inputs: &HealthInputs) -> Vec<String> {
-        let report = judge(inputs);
+        let report = evaluate(inputs);
         assert_eq!(report.ready, report.checks.iter().all(|check| check.ok));
         let wrong = report.checks.into_iter().filter(|check| !check.ok);
         wrong.map(|check| check.name).collect()
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_healthy_bot_passes() {
-        let report = judge(&well());
+        let report = evaluate(&well());
         assert!(report.alive && report.ready, "{report:?}");
         assert_eq!(wrong(&well()), Vec::<String>::new());
     }
@@ -182,10 +182,10 @@ mod tests {
             status.state = BotPhase::Connecting;
             status.stream = EventStreamStatus::default();
         });
-        let report = judge(&offline);
+        let report = evaluate(&offline);
         assert!(report.alive && !report.ready);
         assert_eq!(wrong(&offline), ["state", "stream"]);
-        let silent = with(|status| status.stream.heard_ago = Some(SILENCE));
+        let silent = with(|status| status.stream.received_ago = Some(SILENCE));
         assert_eq!(wrong(&silent), ["stream"]);
     }
 
@@ -202,25 +202,30 @@ mod tests {
             });
         });
         assert_eq!(wrong(&alarmed), ["state", "alarms"]);
-        assert!(judge(&alarmed).checks.iter().any(|it| it.text == "token"));
+        assert!(
+            evaluate(&alarmed)
+                .checks
+                .iter()
+                .any(|it| it.text == "token")
+        );
     }
 
     #[test]
     fn a_bot_that_hangs_or_whose_engine_fails_is_not_alive() {
         let mut deaf = well();
         deaf.age = FRESH;
-        assert!(!judge(&deaf).alive);
+        assert!(!evaluate(&deaf).alive);
         let never = HealthInputs {
             status: None,
             ..well()
         };
         assert!(
-            judge(&never).alive && !judge(&never).ready,
+            evaluate(&never).alive && !evaluate(&never).ready,
             "it has just begun"
         );
         let mut dull = well();
         dull.engine = Some(SelfTestResult::Failed("it plays a2a3".to_owned()));
-        assert!(!judge(&dull).alive);
+        assert!(!evaluate(&dull).alive);
         assert_eq!(wrong(&dull), ["engine"]);
     }
 
@@ -232,7 +237,7 @@ mod tests {
         let mut hung = well();
         hung.room = FreeSpace::Silent(Duration::from_secs(60));
         assert_eq!(wrong(&hung), ["disk"]);
-        assert!(judge(&hung).alive, "the games go on");
+        assert!(evaluate(&hung).alive, "the games go on");
         let unwritten = with(|status| {
             status.alerts.push(AlertStatus {
                 kind: "store".to_owned(),
@@ -240,6 +245,6 @@ mod tests {
             });
         });
         assert_eq!(wrong(&unwritten), ["disk"]);
-        assert!(judge(&unwritten).alive, "the games go on");
+        assert!(evaluate(&unwritten).alive, "the games go on");
     }
 }

@@ -3,9 +3,11 @@
 //! A disk that hangs blocks every thread that accesses it, so no other thread does.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Time between two readings.
 const EVERY: Duration = Duration::from_secs(5);
@@ -51,9 +53,9 @@ impl DiskMonitor {
         let seen = Arc::clone(&monitor.seen);
         let looking = move || {
             loop {
-                lock(&seen).begun = Some(Instant::now());
+                seen.lock().begun = Some(Instant::now());
                 let free = look();
-                *lock(&seen) = DiskReading { free, begun: None };
+                *seen.lock() = DiskReading { free, begun: None };
                 if ended.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
@@ -68,7 +70,7 @@ impl DiskMonitor {
 
     /// The last reading; accesses no disk.
     pub(super) fn room(&self) -> FreeSpace {
-        lock(&self.seen).room(Instant::now())
+        self.seen.lock().room(Instant::now())
     }
 }
 
@@ -81,10 +83,6 @@ impl DiskReading {
             (_, None) => FreeSpace::Unknown,
         }
     }
-}
-
-fn lock(seen: &Mutex<DiskReading>) -> MutexGuard<'_, DiskReading> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Free bytes, if the system reports them.
@@ -115,8 +113,8 @@ mod tests {
         });
         looks.recv().unwrap();
         assert_eq!(monitor.room(), FreeSpace::Unknown);
-        let asked = lock(&monitor.seen).begun.unwrap();
-        let later = lock(&monitor.seen).room(asked + HANGS);
+        let asked = monitor.seen.lock().begun.unwrap();
+        let later = monitor.seen.lock().room(asked + HANGS);
         assert_eq!(later, FreeSpace::Silent(HANGS));
         answer.send(7).unwrap();
         while monitor.room() == FreeSpace::Unknown {

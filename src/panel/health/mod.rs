@@ -46,7 +46,7 @@ impl Health {
             engine: self.engine.last(),
             room: self.room(),
         };
-        checks::judge(&inputs)
+        checks::evaluate(&inputs)
     }
 
     /// Free space of the data folder at the last reading, in bytes.

@@ -4,9 +4,10 @@
 //! must not slow them. A failure counts only if the next test fails too, since the machine may have been
 //! busy for a moment.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::engine::{Limits, Pool, SearchResult, StopReason};
@@ -65,13 +66,13 @@ impl SelfTest {
 
     /// The last result that counts.
     pub(super) fn last(&self) -> Option<SelfTestResult> {
-        self.known().last.clone()
+        self.0.lock().last.clone()
     }
 
     /// Records a result and returns the time to the next test. The first failure in a row that counts is
     /// reported; while games use the cores, a failure says nothing about the engine.
     fn record(&self, tested: SelfTestResult, idle: bool, watch: &StatusWatch) -> Duration {
-        let mut known = self.known();
+        let mut known = self.0.lock();
         let SelfTestResult::Failed(why) = &tested else {
             *known = Known {
                 last: Some(tested),
@@ -91,10 +92,6 @@ impl SelfTest {
             known.last = Some(tested);
         }
         LATER
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A failed self-test.
@@ -121,21 +118,21 @@ async fn test(pool: &Pool) -> SelfTestResult {
     let begun = Instant::now();
     let search = engine.think(&game, limits);
     let (done, answer) = oneshot::channel();
-    search.on_done(Box::new(move |thought| {
+    search.on_done(Box::new(move |result| {
         // The receiver may have given up.
-        let _ = done.send(thought);
+        let _ = done.send(result);
     }));
     match tokio::time::timeout(PATIENCE, answer).await {
-        Ok(Ok(thought)) => judged(&thought, begun.elapsed()),
+        Ok(Ok(result)) => evaluate(&result, begun.elapsed()),
         Ok(Err(_)) => SelfTestResult::Failed("the search ended without an answer".to_owned()),
         Err(_) => SelfTestResult::Failed(format!("no answer in {} s", PATIENCE.as_secs())),
     }
 }
 
-fn judged(thought: &SearchResult, took: Duration) -> SelfTestResult {
-    let best = thought.best.map(|best| best.to_string());
+fn evaluate(result: &SearchResult, took: Duration) -> SelfTestResult {
+    let best = result.best.map(|best| best.to_string());
     let best = best.as_deref().unwrap_or("no move");
-    if best == WINS && thought.ended != StopReason::Failed {
+    if best == WINS && result.ended != StopReason::Failed {
         SelfTestResult::Passed(took)
     } else {
         SelfTestResult::Failed(format!("it plays {best} where {WINS} wins"))

@@ -5,9 +5,10 @@
 //! exists but cannot be read is an error.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
+use parking_lot::Mutex;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::archive::{ArchiveError, ArchiveReader};
@@ -50,7 +51,7 @@ impl ArchiveAccess {
         let at = path.clone();
         let read = move || {
             let _turn = turn;
-            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = open.lock();
             let reader = match open.take() {
                 Some(reader) => reader,
                 None => ArchiveReader::open(&at)?,
@@ -79,9 +80,19 @@ impl ArchiveAccess {
         answer.map(Some)
     }
 
+    /// The answer of the archive, or that of `otherwise` if there is no archive.
+    pub(super) async fn ask_or<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&ArchiveReader) -> Result<T, ArchiveError> + Send + 'static,
+        otherwise: impl FnOnce() -> T,
+    ) -> Result<T, ArchiveError> {
+        let answer = if_there(self.ask(question).await)?;
+        Ok(answer.unwrap_or_else(otherwise))
+    }
+
     /// Logs trouble once, however many queries fail.
     fn log(&self, trouble: Option<&ArchiveError>) {
-        let mut known = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.trouble.lock();
         if known.as_ref() == trouble {
             return;
         }

@@ -1,6 +1,7 @@
 //! Games as the pages get them: the records of the archive, with what a board and a clock need. Pure.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::replay::{Replay, ReplayStep};
 use crate::archive::{
@@ -210,28 +211,20 @@ fn squares(uci: &str) -> Vec<String> {
     squares.map(ToOwned::to_owned).collect()
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 struct MoveDto {
     #[serde(flatten)]
     step: ReplayStep,
-    #[serde(skip_serializing_if = "Option::is_none")]
     clock: Option<Millis>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     spent: Option<Millis>,
     /// From White's view.
-    #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<ScoreRecord>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     depth: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     seldepth: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<Millis>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     lag: Option<Millis>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     line: Vec<String>,

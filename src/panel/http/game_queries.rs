@@ -254,11 +254,9 @@ pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Re
 /// Our opponents, counted as in the statistics: in the archive, or without one in the latest games.
 pub(super) async fn opponents(State(site): State<Site>) -> Response {
     let question = |reader: &ArchiveReader| reader.opponents(&Filter::default(), MOST_OPPONENTS);
-    let kept = if_there(site.queries.ask(question).await);
-    json_or_unreadable(kept.map(|kept| {
-        kept.unwrap_or_else(|| {
-            let latest = site.sources.event_log.recent();
-            opponents_of(latest.iter().map(|record| &**record))
-        })
-    }))
+    let found = site.queries.ask_or(question, || {
+        let latest = site.sources.event_log.recent();
+        opponents_of(latest.iter().map(|record| &**record))
+    });
+    json_or_unreadable(found.await)
 }

@@ -10,7 +10,6 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
 use super::app_state::Site;
-use super::archive_access::if_there;
 use super::dto::ChallengeDto;
 use super::responses::json_or_unreadable;
 use crate::archive::{
@@ -116,13 +115,11 @@ pub(super) async fn challenges(
     let question = move |reader: &ArchiveReader| {
         reader.challenges_by(&wanted, Order::Newest, page.most(), page.cursor())
     };
-    let kept = if_there(site.queries.ask(question).await);
-    let found = kept.map(|kept| {
-        kept.unwrap_or_else(|| {
-            let all = site.sources.event_log.challenges(usize::MAX);
-            page.of(&all, |it| it.at, |it| filter.fits(it))
-        })
+    let found = site.queries.ask_or(question, || {
+        let all = site.sources.event_log.challenges(usize::MAX);
+        page.of(&all, |it| it.at, |it| filter.fits(it))
     });
+    let found = found.await;
     rows(&found, ChallengeDto::from)
 }
 
@@ -141,26 +138,22 @@ pub(super) async fn events(
     let question = move |reader: &ArchiveReader| {
         reader.events_by(&wanted, Order::Newest, page.most(), page.cursor())
     };
-    let kept = if_there(site.queries.ask(question).await);
-    let found = kept.map(|kept| {
-        kept.unwrap_or_else(|| {
-            let all = site.sources.event_log.events(usize::MAX);
-            page.of(&all, |it| it.at, |it| filter.fits(it))
-        })
+    let found = site.queries.ask_or(question, || {
+        let all = site.sources.event_log.events(usize::MAX);
+        page.of(&all, |it| it.at, |it| filter.fits(it))
     });
+    let found = found.await;
     rows(&found, |record| record)
 }
 
 /// The kinds of events that exist, in alphabetical order.
 pub(super) async fn kinds(State(site): State<Site>) -> Response {
-    let kept = if_there(site.queries.ask(ArchiveReader::event_kinds).await);
-    json_or_unreadable(kept.map(|kept| {
-        kept.unwrap_or_else(|| {
-            let all = site.sources.event_log.events(usize::MAX);
-            let kinds: BTreeSet<String> = all.iter().map(|it| it.kind.clone()).collect();
-            kinds.into_iter().collect()
-        })
-    }))
+    let kinds = site.queries.ask_or(ArchiveReader::event_kinds, || {
+        let all = site.sources.event_log.events(usize::MAX);
+        let kinds: BTreeSet<String> = all.iter().map(|it| it.kind.clone()).collect();
+        kinds.into_iter().collect()
+    });
+    json_or_unreadable(kinds.await)
 }
 
 #[cfg(test)]

@@ -125,13 +125,13 @@ impl LiveUpdates {
     ) {
         let sources = &site.sources;
         let event_log = &sources.event_log;
-        // Searches report their progress only while `thoughts` exists.
-        let (mut changes, mut thoughts) = (event_log.changes(), event_log.thoughts());
+        // Searches report their progress only while `progress` exists.
+        let (mut changes, mut progress) = (event_log.changes(), event_log.search_progress());
         let mut status = sources.watch.changes();
         let mut builder = ViewBuilder::new(self.views.borrow().version, &sources.server);
         loop {
             changes.borrow_and_update();
-            thoughts.borrow_and_update();
+            progress.borrow_and_update();
             status.borrow_and_update();
             let Some(watched) = watched(viewers) else {
                 return;
@@ -143,7 +143,7 @@ impl LiveUpdates {
             tokio::time::sleep(INTERVAL).await;
             tokio::select! {
                 Ok(()) = changes.changed() => {}
-                Ok(()) = thoughts.changed() => {}
+                Ok(()) = progress.changed() => {}
                 Ok(()) = status.changed() => {}
                 Ok(()) = history.changed() => {}
                 Ok(()) = viewers.changed() => {}

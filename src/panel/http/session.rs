@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
@@ -131,7 +131,7 @@ impl Sessions {
         if same(password, given) {
             return LoginOutcome::Right;
         }
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         while let Some(first) = kept.wrong.front()
             && now.saturating_duration_since(*first) > WRONG_WITHIN
         {
@@ -154,7 +154,7 @@ impl Sessions {
             let _ = write!(id, "{byte:02x}");
             id
         });
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         if kept.sessions.len() >= MOST_SESSIONS {
             kept.sessions.pop_front();
         }
@@ -167,7 +167,7 @@ impl Sessions {
 
     /// Whether this is the id of a session.
     pub(super) fn knows_session(&self, id: &str, now: Instant) -> bool {
-        let mut kept = self.lock();
+        let mut kept = self.kept.lock();
         let young = |session: &Session| now.saturating_duration_since(session.begun) < SESSION_TIME;
         kept.sessions.retain(young);
         // Compares with all of them, so that the time does not tell which one matched.
@@ -179,13 +179,10 @@ impl Sessions {
     }
 
     pub(super) fn end_session(&self, id: &str) {
-        self.lock()
+        self.kept
+            .lock()
             .sessions
             .retain(|session| !same(&session.id, id));
-    }
-
-    fn lock(&self) -> MutexGuard<'_, SessionStore> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -57,7 +57,7 @@ const OVERHEAD: [f64; 12] = [
 pub(super) struct Counters {
     games: Family<Labels, Counter>,
     challenges: Family<Labels, Counter>,
-    alarms: Family<Labels, Counter>,
+    alerts: Family<Labels, Counter>,
     faults: Family<Labels, Counter>,
     thinking: Histogram,
     overhead: Histogram,
@@ -86,7 +86,7 @@ impl Counters {
         };
         let games = family("games", "Finished games by result");
         let challenges = family("challenges", "Incoming challenges by answer");
-        let alarms = family("alarms", "Alarms raised");
+        let alerts = family("alarms", "Alarms raised");
         let faults = family("faults", "Unexpected conditions in games or engine");
         let mut counter =
             |name: &str, help: &str| registered(registry, name, help, Counter::default());
@@ -96,7 +96,7 @@ impl Counters {
         let counters = Self {
             games,
             challenges,
-            alarms,
+            alerts,
             faults,
             thinking,
             overhead,
@@ -121,7 +121,7 @@ impl Counters {
             create(&self.challenges, declined(reason.as_str()));
         }
         for kind in AlertKind::ALL {
-            create(&self.alarms, [("kind", kind.as_str())]);
+            create(&self.alerts, [("kind", kind.as_str())]);
         }
         for kind in FAULTS {
             create(&self.faults, [("kind", kind)]);
@@ -132,9 +132,9 @@ impl Counters {
         match event {
             BotEvent::Finished { ending } => self.ended(ending),
             BotEvent::Moved { moved, .. } => {
-                if let Some(thought) = moved.result.as_ref().filter(|_| moved.ours) {
-                    self.thinking.observe(thought.time.as_secs_f64());
-                    self.nodes.inc_by(thought.nodes);
+                if let Some(result) = moved.result.as_ref().filter(|_| moved.ours) {
+                    self.thinking.observe(result.time.as_secs_f64());
+                    self.nodes.inc_by(result.nodes);
                 }
             }
             BotEvent::Overhead { cost } => self.overhead.observe(cost.as_secs_f64()),
@@ -152,7 +152,7 @@ impl Counters {
                 increment(&self.challenges, declined(reason.as_str()));
             }
             BotEvent::AlertRaised { kind, .. } => {
-                increment(&self.alarms, [("kind", kind.as_str())]);
+                increment(&self.alerts, [("kind", kind.as_str())]);
             }
             _ => {}
         }
@@ -212,7 +212,7 @@ fn kind(anomaly: &Anomaly) -> &'static str {
         Anomaly::Limited { .. } => "move_limited",
         Anomaly::Late => "search_late",
         Anomaly::NoSearchResult => "search_failed",
-        Anomaly::NotOurs | Anomaly::NotSeated => "not_ours",
+        Anomaly::NotOurs | Anomaly::NotPlaying => "not_ours",
         Anomaly::Vanished => "vanished",
         Anomaly::ClockFell { .. } => "clock_fell",
         Anomaly::Stale => "stale",

@@ -98,9 +98,9 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     ];
     let phases = phases.map(|(phase, word)| (vec![("state", word)], flag(phase == status.state)));
     labelled(out, "state", "State of the bot", phases)?;
-    let alarms = status.alerts.iter();
-    let alarms = alarms.map(|alarm| (vec![("kind", alarm.kind.as_str())], 1.0));
-    labelled(out, "alarm", "Active alerts", alarms)?;
+    let alerts = status.alerts.iter();
+    let alerts = alerts.map(|alert| (vec![("kind", alert.kind.as_str())], 1.0));
+    labelled(out, "alarm", "Active alerts", alerts)?;
     if let Some(quota) = &status.quota {
         let by_kind = |games: u32, credits: u32| {
             [
@@ -118,7 +118,7 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let help = "Event stream disconnects";
     let encoder = out.encode_descriptor("event_streams_lost", help, None, MetricType::Counter)?;
     ConstCounter::new(status.stream.lost).encode(encoder)?;
-    let (slots, stream) = (&status.seats, &status.stream);
+    let (slots, stream) = (&status.slots, &status.stream);
     let games = status.games.iter();
     let open = games.clone().filter(|game| game.stream.open).count();
     let reopened: u64 = games.map(|game| game.stream.reopened).sum();
@@ -135,7 +135,7 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
             (
                 "event_stream_age_seconds",
                 "Time since the last line of the event stream",
-                stream.heard_ago.map(seconds),
+                stream.received_ago.map(seconds),
             ),
             ("game_streams_open", "Open game streams", Some(open as f64)),
             (

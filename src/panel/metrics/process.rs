@@ -22,16 +22,13 @@ impl Collector for Process {
         let out = &mut encoder;
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let kilobytes = |key| number(&status, key).map(|value| value * 1024.0);
+        let (memory, peak) = (kilobytes("VmRSS:"), kilobytes("VmHWM:"));
         let gauges = [
-            (
-                "process_resident_memory_bytes",
-                "Memory in use",
-                kilobytes("VmRSS:"),
-            ),
+            ("process_resident_memory_bytes", "Memory in use", memory),
             (
                 "process_resident_memory_max_bytes",
                 "Peak memory in use",
-                kilobytes("VmHWM:"),
+                peak,
             ),
             ("process_threads", "Threads", number(&status, "Threads:")),
             ("process_open_fds", "Open files and sockets", open_files()),

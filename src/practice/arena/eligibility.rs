@@ -1,4 +1,4 @@
-//! Who may join an arena, and what the others are told. Pure.
+//! Who may join an arena, and the error for everyone else. Pure.
 
 use std::collections::BTreeSet;
 

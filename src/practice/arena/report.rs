@@ -76,11 +76,7 @@ impl ServerHandle {
 
     /// Makes an account a member of a team.
     pub fn make_member(&self, name: &str, team: &str) {
-        self.shared.with(|state, _| {
-            if let Some(account) = state.account_mut(&name.to_lowercase()) {
-                account.teams.insert(team.to_owned());
-            }
-        });
+        self.change_account(name, |account| _ = account.teams.insert(team.to_owned()));
     }
 
     /// The state of an arena.

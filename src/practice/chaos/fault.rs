@@ -8,10 +8,9 @@ use strum::IntoStaticStr;
 use super::{FaultReply, StreamFault};
 
 /// The class of requests that a fault applies to.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(IntoStaticStr)]
 #[strum(serialize_all = "kebab-case", const_into_str)]
 pub enum Endpoint {
     #[default]

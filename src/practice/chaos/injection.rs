@@ -18,7 +18,7 @@ pub enum GamePhase {
     OurTurn,
     /// The client learned of its turn a moment ago.
     Thinking,
-    /// The client's move has arrived and is not judged yet.
+    /// The client's move has arrived and is not checked yet.
     Posting,
     /// A line is about to show the client's move.
     TheirTurn,
@@ -217,7 +217,7 @@ impl Trigger {
 }
 
 /// From the announcement of a turn until the client is certainly searching.
-pub(in crate::practice) const INTO_THOUGHT: Duration = Duration::from_millis(4);
+pub(in crate::practice) const MID_SEARCH_DELAY: Duration = Duration::from_millis(4);
 /// An injection with its delay.
 #[derive(Debug)]
 pub(in crate::practice) struct ScheduledInjection {

@@ -131,7 +131,7 @@ fn burst(shared: &Arc<SharedServer>, game: &str, games: usize) {
     shared.add_sparring_bot(&SparringBotSpec::new(name, Partner::Random));
     shared.with(|state, now| {
         for _ in 0..games {
-            state.begin_unasked(&name.to_lowercase(), &user, settings, now);
+            state.start_unrequested_game(&name.to_lowercase(), &user, settings, now);
         }
     });
 }

@@ -46,7 +46,7 @@ pub(in crate::practice) async fn inject_faults(
     let fault = shared.faults.take(call.endpoint, game);
     if let (Some(game), Some(fault)) = (game, &fault) {
         let line = format!("{}: {}", call.endpoint.name(), fault.name());
-        shared.log.tell(game, shared.now(), line);
+        shared.log.record(game, shared.now(), line);
     }
     let response = run_effect(fault, &killer, request, next).await;
     let status = response.status().as_u16();

@@ -30,7 +30,7 @@ pub use file::{FaultScript, ScriptError};
 pub use injection::{
     Announcement, Channel, GamePhase, Injection, OpponentBehavior, ServerFault, Trigger,
 };
-pub(super) use injection::{INTO_THOUGHT, ScheduledInjection};
+pub(super) use injection::{MID_SEARCH_DELAY, ScheduledInjection};
 pub use kind::{KindEntry, kinds};
 pub use mix::{FaultMix, FaultPlan};
 pub use reply::{BodyShape, FaultReply};

@@ -157,7 +157,7 @@ impl ServerState {
     }
 
     /// Starts a game between `from` and `user` without a challenge.
-    pub(crate) fn begin_unasked(
+    pub(crate) fn start_unrequested_game(
         &mut self,
         from: &str,
         user: &str,

@@ -1,8 +1,9 @@
 //! The planned faults, and the count of injected ones.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::{
     Channel, Endpoint, Fault, FaultMix, FaultPlan, FaultScript, GamePhase, Injection,
@@ -30,35 +31,34 @@ struct Inner {
 }
 
 impl Faults {
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Queues a fault for `endpoint`: it applies once the faults queued before are used up.
     pub fn add(&self, endpoint: Endpoint, fault: Fault) {
-        self.lock().arm((endpoint, None), fault);
+        self.inner.lock().arm((endpoint, None), fault);
     }
 
     /// The same, for the requests of one game.
     pub fn add_at(&self, game: &str, endpoint: Endpoint, fault: Fault) {
-        self.lock().arm((endpoint, Some(game.to_owned())), fault);
+        self.inner
+            .lock()
+            .arm((endpoint, Some(game.to_owned())), fault);
     }
 
     /// How many faults are still queued for `endpoint`, in all games.
     pub fn waiting(&self, endpoint: Endpoint) -> usize {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         let here = inner.calls.iter().filter(|((at, _), _)| *at == endpoint);
         here.map(|(_, faults)| faults.len()).sum()
     }
 
     /// Applies to the games that reach its phase, until used up.
     pub fn trigger(&self, trigger: Trigger) {
-        self.lock().triggers.push(trigger);
+        self.inner.lock().triggers.push(trigger);
     }
 
     /// Number of triggers left, without the plans of single games.
     pub fn faults_left(&self) -> u32 {
-        self.lock()
+        self.inner
+            .lock()
             .triggers
             .iter()
             .map(|trigger| trigger.times)
@@ -67,7 +67,7 @@ impl Faults {
 
     /// Adds everything in a script.
     pub fn run(&self, script: FaultScript) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         for (endpoint, fault) in script.calls {
             inner.arm((endpoint, None), fault);
         }
@@ -79,27 +79,27 @@ impl Faults {
 
     /// Sets the mix for all new games.
     pub fn mix(&self, mix: FaultMix) {
-        self.lock().mix = Some(mix);
+        self.inner.lock().mix = Some(mix);
     }
 
     /// Sets the behaviour of all opponents from now on.
     pub fn set_behavior(&self, behavior: OpponentBehavior) {
-        self.lock().mix = Some(FaultMix::of_behavior(behavior));
+        self.inner.lock().mix = Some(FaultMix::of_behavior(behavior));
     }
 
     /// Sets the plan of one game, replacing the one from the mix.
     pub fn plan(&self, game: &str, plan: FaultPlan) {
-        self.lock().plans.insert(game.to_owned(), plan);
+        self.inner.lock().plans.insert(game.to_owned(), plan);
     }
 
     /// The faults injected so far, with their counts.
     pub fn injected(&self) -> BTreeMap<String, u64> {
-        self.lock().injected.clone()
+        self.inner.lock().injected.clone()
     }
 
     /// A game has begun.
     pub(crate) fn begin(&self, game: &str) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let number = inner.begun;
         inner.begun += 1;
         if !inner.plans.contains_key(game)
@@ -114,13 +114,13 @@ impl Faults {
 
     /// A game is over: its faults are dropped.
     pub(crate) fn forget(&self, game: &str) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.plans.remove(game);
         inner.calls.retain(|(_, at), _| at.as_deref() != Some(game));
     }
 
     pub(crate) fn behavior(&self, game: &str) -> OpponentBehavior {
-        let inner = self.lock();
+        let inner = self.inner.lock();
         inner
             .plans
             .get(game)
@@ -129,7 +129,7 @@ impl Faults {
 
     /// The fault of a request; those of its game go first.
     pub(crate) fn take(&self, endpoint: Endpoint, game: Option<&str>) -> Option<Fault> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let own = game.map(|game| (endpoint, Some(game.to_owned())));
         let taken = own
             .into_iter()
@@ -144,7 +144,7 @@ impl Faults {
 
     /// The injections that are due in a game at this phase.
     pub(crate) fn due(&self, game: &str, phase: GamePhase, ply: usize) -> Vec<Injection> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let mut due = Vec::new();
         take_due(&mut inner.triggers, phase, ply, &mut due);
         let mut planned = Vec::new();

@@ -51,7 +51,7 @@ impl StreamSender {
             }
             StreamFault::Skip(lines) => self.skip += lines,
             StreamFault::Noise(lines) => self.noise += lines,
-            StreamFault::Say(bytes) => self.say(&bytes),
+            StreamFault::Say(bytes) => self.write(&bytes),
             StreamFault::Overlong => self
                 .ready
                 .push_back(OutgoingChunk::Bytes(StreamFault::overlong().into())),
@@ -76,7 +76,7 @@ impl StreamSender {
     /// Nothing was sent for a while: releases held lines, or else sends an empty line.
     pub(in crate::practice) fn keep_alive(&mut self) {
         if self.held.is_empty() {
-            self.say(b"\n");
+            self.write(b"\n");
         } else {
             self.let_go();
         }
@@ -130,25 +130,25 @@ impl StreamSender {
         let mut line = line;
         if self.noise > 0 {
             self.noise -= 1;
-            self.say(b"{\"type\":\"weather\",\"sunny\":[true,{\"at\":null}]}\n");
+            self.write(b"{\"type\":\"weather\",\"sunny\":[true,{\"at\":null}]}\n");
             line = noisy(&line).unwrap_or(line);
         }
         line.push('\n');
         if let Some((bytes, end)) = self.cut.take() {
             // At least the line feed is missing.
             let kept = bytes.min(line.len() - 1);
-            self.say(&line.as_bytes()[..kept]);
+            self.write(&line.as_bytes()[..kept]);
             self.ready.push_back(end);
             return;
         }
-        self.say(line.as_bytes());
+        self.write(line.as_bytes());
         if self.repeat > 0 {
             self.repeat -= 1;
-            self.say(line.as_bytes());
+            self.write(line.as_bytes());
         }
     }
 
-    fn say(&mut self, bytes: &[u8]) {
+    fn write(&mut self, bytes: &[u8]) {
         let size = self.chop.unwrap_or(bytes.len().max(1));
         let pieces = bytes
             .chunks(size)

@@ -17,7 +17,7 @@ pub(super) struct Presence {
     away_since: Option<Millis>,
     left_the_page: bool,
     next_notice: Option<Millis>,
-    told_it_is_long: bool,
+    announced_long_absence: bool,
 }
 
 /// A notice to the opponent of an absent player.
@@ -60,7 +60,7 @@ impl Presence {
             away_since: (!task).then_some(now),
             left_the_page: false,
             next_notice: None,
-            told_it_is_long: false,
+            announced_long_absence: false,
         }
     }
 
@@ -69,7 +69,7 @@ impl Presence {
         self.streams += 1;
         self.away_since = None;
         self.next_notice = None;
-        std::mem::take(&mut self.told_it_is_long)
+        std::mem::take(&mut self.announced_long_absence)
     }
 
     /// Leaves although it runs inside the server.
@@ -125,7 +125,7 @@ impl Presence {
         self.next_notice = Some(now + timing.absence_notice);
         let left = self.long_gone_at(patience, timing)? - now;
         let claim_in = left.as_millis().div_ceil(1000) as u64;
-        self.told_it_is_long |= claim_in == 0;
+        self.announced_long_absence |= claim_in == 0;
         Some(Notice { claim_in })
     }
 }

@@ -305,7 +305,7 @@ impl ServerGame {
                 Color::Black => "Black declines draw",
             }));
         }
-        if let Some((status, winner)) = self.verdict() {
+        if let Some((status, winner)) = self.board_outcome() {
             self.finish(status, winner, now);
             return;
         }
@@ -317,7 +317,7 @@ impl ServerGame {
     }
 
     /// The result on the board, checked in the order of Lichess.
-    fn verdict(&self) -> Option<(Status, Option<Color>)> {
+    fn board_outcome(&self) -> Option<(Status, Option<Color>)> {
         match self.position().outcome() {
             Some(Outcome::Win {
                 winner,

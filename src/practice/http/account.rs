@@ -19,16 +19,12 @@ use crate::practice::shared::SharedServer;
 pub(super) async fn account(
     State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
-) -> Response {
-    let json = shared.with(|state, now| {
+) -> Result<impl IntoResponse, ApiError> {
+    shared.with(|state, now| {
         state.count_profile_call(&caller.user, now)?;
-        let account = state
-            .account(&caller.user)
-            .ok_or_else(ApiError::not_found)?;
-        Ok::<_, ApiError>(state.user_json(account, true, now))
-    });
-    json.map_or_else(IntoResponse::into_response, |json| {
-        Json(json).into_response()
+        let account = state.account(&caller.user);
+        let account = account.ok_or_else(ApiError::not_found)?;
+        Ok(Json(state.user_json(account, true, now)))
     })
 }
 
@@ -83,12 +79,9 @@ pub(super) async fn events(
     State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     fault: Option<Extension<PendingStreamFault>>,
-) -> Response {
-    match shared.open_events(&caller.token, &caller.user) {
-        Ok(outbox) => {
-            let reader = StreamOwner::Events { user: caller.user };
-            stream_of(shared, outbox, reader, stream_fault(fault).as_ref())
-        }
-        Err(error) => error.into_response(),
-    }
+) -> Result<Response, ApiError> {
+    let outbox = shared.open_events(&caller.token, &caller.user)?;
+    let reader = StreamOwner::Events { user: caller.user };
+    let fault = stream_fault(fault);
+    Ok(stream_of(shared, outbox, reader, fault.as_ref()))
 }

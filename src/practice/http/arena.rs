@@ -24,15 +24,12 @@ pub(super) async fn show(
     State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Response {
+) -> Result<impl IntoResponse, ApiError> {
     let json = shared.see(|state, now| {
         let caller = caller_of(state, &headers);
         state.shown_arena(&id, caller.as_ref().map(|it| it.user.as_str()), now)
     });
-    json.map_or_else(
-        || ApiError::not_found().into_response(),
-        |json| Json(json).into_response(),
-    )
+    json.map(Json).ok_or_else(ApiError::not_found)
 }
 
 pub(super) async fn join(

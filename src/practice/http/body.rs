@@ -126,7 +126,7 @@ impl OpenStream {
                     self.lines += 1;
                     self.sender.line(line);
                 }
-                Ok(Ok(OutboxItem::Mess(stream_fault))) => self.stream_fault(stream_fault),
+                Ok(Ok(OutboxItem::Fault(stream_fault))) => self.stream_fault(stream_fault),
                 Ok(Err(_)) if self.sender.holds() => self.sender.keep_alive(),
                 Ok(Err(StreamEnd::Closed)) => return OutgoingChunk::End,
                 Ok(Err(StreamEnd::Broken)) => return OutgoingChunk::Break,

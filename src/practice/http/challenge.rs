@@ -14,7 +14,7 @@ use crate::practice::wire::{Direction, Variant};
 use super::auth::Caller;
 use super::body::{StreamOwner, stream_of};
 use super::fields::Fields;
-use super::reply::{done, done_or};
+use super::reply::done_or;
 use crate::practice::shared::SharedServer;
 
 pub(super) async fn create(
@@ -22,30 +22,25 @@ pub(super) async fn create(
     Extension(caller): Extension<Caller>,
     Path(dest): Path<String>,
     fields: Fields,
-) -> Response {
-    let created = read_wish(&fields).and_then(|request| {
-        shared.with(|state, now| {
-            let id = state.challenge(&caller.user, &dest.to_lowercase(), request, now)?;
-            let challenge = state.pending(&id).ok_or_else(ApiError::not_found)?;
-            Ok((
-                id,
-                state.challenge_json(challenge, Some(Direction::Out), now),
-            ))
-        })
-    });
-    match created {
-        Ok((id, json)) if fields.is_true("keepAliveStream") => {
-            let first = serde_json::to_string(&json).unwrap_or_default();
-            let outbox = shared.open_challenge(&id, first);
-            stream_of(shared, outbox, StreamOwner::Challenge { id }, None)
-        }
-        Ok((_, json)) => Json(json).into_response(),
-        Err(error) => error.into_response(),
+) -> Result<Response, ApiError> {
+    let request = read_request(&fields)?;
+    let (id, json) = shared.with(|state, now| {
+        let id = state.challenge(&caller.user, &dest.to_lowercase(), request, now)?;
+        let challenge = state.pending(&id).ok_or_else(ApiError::not_found)?;
+        let json = state.challenge_json(challenge, Some(Direction::Out), now);
+        Ok::<_, ApiError>((id, json))
+    })?;
+    if !fields.is_true("keepAliveStream") {
+        return Ok(Json(json).into_response());
     }
+    let first = serde_json::to_string(&json).unwrap_or_default();
+    let outbox = shared.open_challenge(&id, first);
+    let owner = StreamOwner::Challenge { id };
+    Ok(stream_of(shared, outbox, owner, None))
 }
 
 /// The challenge in a form, or the wrong field.
-fn read_wish(fields: &Fields) -> Result<ChallengeRequest, ApiError> {
+fn read_request(fields: &Fields) -> Result<ChallengeRequest, ApiError> {
     let color = fields
         .get("color")
         .map_or(Some(ColorWish::Random), ColorWish::parse);
@@ -117,7 +112,7 @@ pub(super) async fn show(
     State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Response {
+) -> Result<impl IntoResponse, ApiError> {
     let json = shared.see(|state, now| {
         let challenge = state.pending(&id).filter(|it| it.concerns(&caller.user))?;
         let direction = if challenge.dest == caller.user {
@@ -127,10 +122,7 @@ pub(super) async fn show(
         };
         Some(state.challenge_json(challenge, Some(direction), now))
     });
-    json.map_or_else(
-        || ApiError::not_found().into_response(),
-        |json| Json(json).into_response(),
-    )
+    json.map(Json).ok_or_else(ApiError::not_found)
 }
 
 pub(super) async fn accept(
@@ -156,8 +148,5 @@ pub(super) async fn cancel(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    match shared.with(|state, now| state.cancel(&caller.user, &id, now)) {
-        Ok(()) => done(),
-        Err(error) => error.into_response(),
-    }
+    done_or(shared.with(|state, now| state.cancel(&caller.user, &id, now)))
 }

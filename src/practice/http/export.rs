@@ -11,7 +11,7 @@ use super::reply::unknown_path;
 use crate::practice::shared::SharedServer;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ExportQuery {
     moves: Option<String>,
 }
 
@@ -19,14 +19,14 @@ pub(super) struct Wanted {
 pub(super) async fn one(
     State(shared): State<Arc<SharedServer>>,
     Path(id): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Query(query): Query<ExportQuery>,
     headers: HeaderMap,
 ) -> Response {
     let accepted = headers.get(header::ACCEPT);
     let json = accepted
         .and_then(|accept| accept.to_str().ok())
         .is_some_and(|accept| accept.contains("application/json"));
-    let with_moves = !matches!(wanted.moves.as_deref(), Some("false" | "0" | "no"));
+    let with_moves = !matches!(query.moves.as_deref(), Some("false" | "0" | "no"));
     let answer = shared.see(|state, _| {
         if json {
             let game = state.export(&id, with_moves)?;

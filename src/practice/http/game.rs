@@ -57,25 +57,17 @@ pub(super) async fn stream(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     fault: Option<Extension<PendingStreamFault>>,
-) -> Response {
-    let side = match shared.see(|state, _| guard(state, &caller, &id)) {
-        Ok(side) => side,
-        Err(error) => return error.into_response(),
-    };
+) -> Result<Response, ApiError> {
+    let side = shared.see(|state, _| guard(state, &caller, &id))?;
     let key = GameStreamKey {
         game: id.clone(),
         side,
         agent: caller.agent,
     };
-    match shared.open_game(key) {
-        Ok(outbox) => stream_of(
-            shared,
-            outbox,
-            StreamOwner::Game { id, side },
-            stream_fault(fault).as_ref(),
-        ),
-        Err(error) => error.into_response(),
-    }
+    let outbox = shared.open_game(key)?;
+    let owner = StreamOwner::Game { id, side };
+    let fault = stream_fault(fault);
+    Ok(stream_of(shared, outbox, owner, fault.as_ref()))
 }
 
 #[derive(Debug, Deserialize)]
@@ -158,26 +150,23 @@ async fn after_a_while(shared: &SharedServer, outcome: Result<(), ApiError>) -> 
     done_or(outcome)
 }
 
-pub(super) async fn berserk() -> Response {
-    ApiError::refused("Cannot berserk").into_response()
+pub(super) async fn berserk() -> ApiError {
+    ApiError::refused("Cannot berserk")
 }
 
 pub(super) async fn read_chat(
     State(shared): State<Arc<SharedServer>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Response {
-    let chat = shared.see(|state, _| {
+) -> Result<impl IntoResponse, ApiError> {
+    shared.see(|state, _| {
         guard(state, &caller, &id)?;
         let entry = state.entry(&id).ok_or_else(ApiError::not_found)?;
         let lines = entry
             .chat
             .iter()
             .map(|(user, text)| json!({ "text": text, "user": user }));
-        Ok::<_, ApiError>(lines.collect::<Vec<Value>>())
-    });
-    chat.map_or_else(IntoResponse::into_response, |chat| {
-        Json(chat).into_response()
+        Ok(Json(lines.collect::<Vec<Value>>()))
     })
 }
 
@@ -186,18 +175,19 @@ pub(super) async fn write_chat(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     fields: Fields,
-) -> Response {
-    let room = match fields.get("room") {
-        Some("player") => "player",
-        Some("spectator") => "spectator",
-        Some(_) => return ApiError::form("room", "Invalid value").into_response(),
-        None => return ApiError::form("room", "This field is required").into_response(),
+) -> Result<Response, ApiError> {
+    let required = |name| {
+        let value = fields.get(name);
+        value.ok_or_else(|| ApiError::form(name, "This field is required"))
     };
-    let Some(text) = fields.get("text") else {
-        return ApiError::form("text", "This field is required").into_response();
+    let room = match required("room")? {
+        "player" => "player",
+        "spectator" => "spectator",
+        _ => return Err(ApiError::form("room", "Invalid value")),
     };
-    done_or(shared.with(|state, _| {
+    let text = required("text")?;
+    Ok(done_or(shared.with(|state, _| {
         guard(state, &caller, &id)?;
         state.chat(&caller.user, &id, room, text)
-    }))
+    })))
 }

@@ -10,7 +10,7 @@ mod challenge;
 mod export;
 mod fields;
 mod game;
-mod reply;
+pub(super) mod reply;
 mod router;
 mod users;
 

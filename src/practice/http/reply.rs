@@ -15,13 +15,11 @@ impl IntoResponse for ApiError {
     }
 }
 
-pub(super) fn done() -> Response {
-    Json(json!({ "ok": true })).into_response()
-}
-
 /// Done, or the refusal.
-pub(super) fn done_or(outcome: Result<(), ApiError>) -> Response {
-    outcome.map_or_else(IntoResponse::into_response, |()| done())
+pub(in crate::practice) fn done_or(outcome: Result<(), ApiError>) -> Response {
+    outcome
+        .map(|()| Json(json!({ "ok": true })))
+        .into_response()
 }
 
 /// One JSON object per line.
@@ -35,6 +33,6 @@ pub(super) fn lines<T: Serialize>(values: &[T]) -> Response {
 }
 
 /// The reply for unknown paths and wrong methods.
-pub(super) async fn unknown_path() -> Response {
+pub(in crate::practice) async fn unknown_path() -> Response {
     (StatusCode::NOT_FOUND, "404 - Resource not found").into_response()
 }

@@ -12,7 +12,7 @@ use super::reply::lines;
 use crate::practice::shared::SharedServer;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct UserQuery {
     #[serde(default)]
     ids: String,
     #[serde(default, rename = "withGameIds")]
@@ -21,14 +21,14 @@ pub(super) struct Asked {
 
 pub(super) async fn status(
     State(shared): State<Arc<SharedServer>>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<UserQuery>,
 ) -> Response {
     let list: Vec<_> = shared.see(|state, now| {
-        asked
+        query
             .ids
             .split(',')
             .take(100)
-            .filter_map(|id| state.user_status(id.trim(), asked.with_game_ids, now))
+            .filter_map(|id| state.user_status(id.trim(), query.with_game_ids, now))
             .collect()
     });
     Json(list).into_response()
@@ -48,15 +48,12 @@ pub(super) async fn many(State(shared): State<Arc<SharedServer>>, body: String) 
 pub(super) async fn one(
     State(shared): State<Arc<SharedServer>>,
     Path(name): Path<String>,
-) -> Response {
+) -> Result<impl IntoResponse, ApiError> {
     let json = shared.see(|state, now| {
         let account = state.account(&name.to_lowercase())?;
         Some(state.user_json(account, true, now))
     });
-    json.map_or_else(
-        || ApiError::not_found().into_response(),
-        |json| Json(json).into_response(),
-    )
+    json.map(Json).ok_or_else(ApiError::not_found)
 }
 
 #[derive(Debug, Deserialize)]

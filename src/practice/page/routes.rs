@@ -18,6 +18,7 @@ use super::{assets, sse};
 use crate::http_common::by_own_name;
 use crate::practice::api_error::ApiError;
 use crate::practice::game_settings::{ColorWish, TimeControl};
+use crate::practice::http::reply::{done_or, unknown_path};
 use crate::practice::shared::SharedServer;
 
 /// Shared by the page's requests.
@@ -68,14 +69,6 @@ pub(in crate::practice) fn router(page: Page) -> Router {
         .with_state(page)
 }
 
-/// Done, or the refusal as a sentence for people.
-fn answer(outcome: Result<(), ApiError>) -> Response {
-    match outcome {
-        Ok(()) => Json(json!({ "ok": true })).into_response(),
-        Err(error) => error.into_response(),
-    }
-}
-
 #[derive(Debug, Deserialize)]
 struct GameRequest {
     #[serde(default)]
@@ -84,23 +77,19 @@ struct GameRequest {
     increment: u32,
 }
 
-async fn new_game(State(page): State<Page>, body: String) -> Response {
+async fn new_game(State(page): State<Page>, body: String) -> Result<impl IntoResponse, ApiError> {
     let admitted = read(&body).and_then(|(color, time)| {
-        let bot = page
-            .bot
-            .as_deref()
-            .ok_or_else(|| ApiError::refused("nobody plays here"))?;
+        let bot = page.bot.as_deref();
+        let bot = bot.ok_or_else(|| ApiError::refused("no game here"))?;
         page.visitors.admit(&page.shared, bot, color, time)
     });
-    match admitted {
-        Ok(ticket) => Json(json!({ "ticket": ticket })).into_response(),
-        Err(error) => in_words(error).into_response(),
-    }
+    let ticket = admitted.map_err(in_words)?;
+    Ok(Json(json!({ "ticket": ticket })))
 }
 
 fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
     let wishes: GameRequest =
-        serde_json::from_str(body).map_err(|_| ApiError::refused("that is no wish for a game"))?;
+        serde_json::from_str(body).map_err(|_| ApiError::refused("not a game request"))?;
     let color = wishes.color.as_deref().unwrap_or("random");
     let color =
         ColorWish::parse(color).ok_or_else(|| ApiError::refused("there is no such colour"))?;
@@ -133,22 +122,23 @@ async fn games(State(page): State<Page>) -> Response {
     Json(list).into_response()
 }
 
-async fn events(State(page): State<Page>, Path(ticket): Path<String>) -> Response {
-    match page.visitor(&ticket) {
-        Ok(visitor) => sse::for_visitor(page.shared, visitor),
-        Err(error) => error.into_response(),
-    }
+async fn events(
+    State(page): State<Page>,
+    Path(ticket): Path<String>,
+) -> Result<Response, ApiError> {
+    let visitor = page.visitor(&ticket)?;
+    Ok(sse::for_visitor(page.shared, visitor))
 }
 
-async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Response {
+async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Result<Response, ApiError> {
     if page.shared.see(|state, _| state.entry(&game).is_none()) {
-        return ApiError::text(404, "there is no such game").into_response();
+        return Err(ApiError::text(404, "there is no such game"));
     }
-    sse::for_spectator(page.shared, game)
+    Ok(sse::for_spectator(page.shared, game))
 }
 
 async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, String)>) -> Response {
-    answer(page.visitor(&ticket).and_then(|visitor| {
+    done_or(page.visitor(&ticket).and_then(|visitor| {
         page.shared.with(|state, now| {
             state.act(&visitor.user, &visitor.current(), now, |game, side| {
                 game.play(side, &uci, false, now)
@@ -158,7 +148,7 @@ async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, Strin
 }
 
 async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, String)>) -> Response {
-    answer(page.visitor(&ticket).and_then(|visitor| {
+    done_or(page.visitor(&ticket).and_then(|visitor| {
         page.shared.with(|state, now| {
             state.act(&visitor.user, &visitor.current(), now, |game, side| {
                 if word == "yes" {
@@ -176,32 +166,22 @@ async fn draw(State(page): State<Page>, Path((ticket, word)): Path<(String, Stri
 async fn visitor_action(
     State(page): State<Page>,
     Path((ticket, verb)): Path<(String, String)>,
-) -> Response {
-    let visitor = match page.visitor(&ticket) {
-        Ok(visitor) => visitor,
-        Err(error) => return error.into_response(),
-    };
+) -> Result<Response, ApiError> {
+    let visitor = page.visitor(&ticket)?;
+    let (user, game) = (&visitor.user, visitor.current());
     let outcome = page.shared.with(|state, now| match verb.as_str() {
-        "resign" => Some(
-            state.act(&visitor.user, &visitor.current(), now, |game, side| {
-                game.resign(side, now)
-            }),
-        ),
-        "abort" => Some(match state.pending(&visitor.current()) {
-            Some(challenge) if challenge.status.is_pending() => {
-                state.cancel(&visitor.user, &visitor.current(), now)
-            }
-            _ => state.act(&visitor.user, &visitor.current(), now, |game, side| {
-                game.abort(side, now)
-            }),
+        "resign" => Some(state.act(user, &game, now, |game, side| game.resign(side, now))),
+        "abort" => Some(match state.pending(&game) {
+            Some(challenge) if challenge.status.is_pending() => state.cancel(user, &game, now),
+            _ => state.act(user, &game, now, |game, side| game.abort(side, now)),
         }),
         "rematch" => Some(rematch(state, &visitor, now)),
         _ => None,
     });
-    outcome.map_or_else(
-        || (StatusCode::NOT_FOUND, "404 - Resource not found").into_response(),
-        answer,
-    )
+    Ok(match outcome {
+        Some(outcome) => done_or(outcome),
+        None => unknown_path().await,
+    })
 }
 
 // Only pages of this server, under this machine's names, may use the API.

@@ -157,7 +157,9 @@ impl Snapshot {
     pub(super) fn of_challenge(state: &ServerState, challenge: &ServerChallenge) -> Self {
         let start = Position::default();
         let (phase, reason) = match challenge.status {
-            ChallengeState::Declined(reason) => (PagePhase::Declined, Some(reason.text.to_owned())),
+            ChallengeState::Declined(reason) => {
+                (PagePhase::Declined, Some(reason.text().to_owned()))
+            }
             ChallengeState::Canceled => (
                 PagePhase::Declined,
                 Some("The challenge was withdrawn.".to_owned()),

@@ -85,7 +85,7 @@ impl OpenStream {
         }
         self.changes.borrow_and_update();
         self.mark_present();
-        let snapshot = self.look()?;
+        let snapshot = self.snapshot()?;
         Event::default().event("snapshot").json_data(&snapshot).ok()
     }
 
@@ -104,7 +104,7 @@ impl OpenStream {
         }
     }
 
-    fn look(&self) -> Option<Snapshot> {
+    fn snapshot(&self) -> Option<Snapshot> {
         self.shared.see(|state, now| match &self.who {
             PageOwner::Visitor { visitor, .. } => {
                 match state.find_player(&visitor.user, &self.id) {

@@ -2,8 +2,9 @@
 //! challenge at a time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::practice::account::AccountKind;
@@ -48,12 +49,8 @@ struct Tickets {
 }
 
 impl Visitors {
-    fn lock(&self) -> MutexGuard<'_, Tickets> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn find(&self, ticket: &str) -> Option<Arc<Visitor>> {
-        self.lock().by_ticket.get(ticket).cloned()
+        self.0.lock().by_ticket.get(ticket).cloned()
     }
 
     /// Opens an account for a new visitor, challenges the bot for it, and returns the ticket.
@@ -65,7 +62,7 @@ impl Visitors {
         time: TimeControl,
     ) -> Result<String, ApiError> {
         let number = {
-            let mut tickets = self.lock();
+            let mut tickets = self.0.lock();
             tickets.admitted += 1;
             tickets.admitted
         };
@@ -82,7 +79,7 @@ impl Visitors {
             };
             Ok::<_, ApiError>((state.letters(24), visitor))
         })?;
-        let mut tickets = self.lock();
+        let mut tickets = self.0.lock();
         tickets.by_ticket.insert(ticket.clone(), Arc::new(visitor));
         tickets.oldest_first.push(ticket.clone());
         if tickets.oldest_first.len() > MOST {

@@ -1,6 +1,6 @@
 //! Sparring bots inside the practice server: they accept challenges and play.
 //!
-//! They act through the server state like any client, so the referee judges their moves too.
+//! They act through the server state like any client, so the referee checks their moves too.
 
 mod kind;
 mod move_chooser;

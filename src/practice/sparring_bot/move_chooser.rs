@@ -42,9 +42,9 @@ impl MoveChooser {
             Self::Engine { engine, nodes } => {
                 let (answer, answered) = oneshot::channel();
                 let search = engine.think(game, Limits::nodes(*nodes));
-                search.on_done(Box::new(move |thought| {
+                search.on_done(Box::new(move |result| {
                     // A dropped receiver needs no answer.
-                    let _ = answer.send(thought.best);
+                    let _ = answer.send(result.best);
                 }));
                 answered.await.ok().flatten()
             }

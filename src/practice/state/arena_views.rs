@@ -1,5 +1,8 @@
 //! The JSON views of arenas.
 
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
 use crate::practice::arena::{ArenaStage, Tournament};
 use crate::practice::time::Millis;
 use crate::practice::wire::{
@@ -137,31 +140,9 @@ fn verdict((condition, met): (String, bool)) -> EntryVerdict {
 
 /// A time as text, such as `2026-08-22T18:00:00Z`.
 fn iso(at: Millis) -> String {
-    let seconds = at.0 / 1000;
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    // Days are subtracted year by year and month by month: this is rarely called.
-    let mut days = seconds / 86_400;
-    let mut year = 1970;
-    while days >= length_of_year(year) {
-        days -= length_of_year(year);
-        year += 1;
-    }
-    let february = length_of_year(year) - 337;
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let day = days + 1;
-    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-fn length_of_year(year: u64) -> u64 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    365 + u64::from(leap)
+    let seconds = i64::try_from(at.0 / 1000).unwrap_or_default();
+    let time = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    time.format(&Rfc3339).unwrap_or_default()
 }
 
 #[cfg(test)]

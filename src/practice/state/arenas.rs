@@ -88,10 +88,7 @@ impl ServerState {
 
     /// New arenas that may be joined per hour and per day.
     fn spend_first_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self
-            .accounts
-            .get_mut(user)
-            .ok_or_else(ApiError::not_found)?;
+        let account = self.account_or_404(user)?;
         let spent = account
             .first_joins
             .iter_mut()
@@ -104,10 +101,7 @@ impl ServerState {
 
     /// Counts a join call, whatever its outcome.
     pub(crate) fn count_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self
-            .accounts
-            .get_mut(user)
-            .ok_or_else(ApiError::not_found)?;
+        let account = self.account_or_404(user)?;
         account
             .joins
             .take(now)
@@ -231,10 +225,7 @@ impl ServerState {
 
     /// `user` leaves a team.
     pub(crate) fn quit_team(&mut self, user: &str, team: &str) -> Result<(), ApiError> {
-        let account = self
-            .accounts
-            .get_mut(user)
-            .ok_or_else(ApiError::not_found)?;
+        let account = self.account_or_404(user)?;
         if account.teams.remove(team) {
             Ok(())
         } else {

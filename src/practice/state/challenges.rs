@@ -231,7 +231,7 @@ impl ServerState {
         let (event, done) = if let ChallengeState::Declined(reason) = status {
             self.news(Event::Declined {
                 game: id.to_owned(),
-                reason: reason.key.to_owned(),
+                reason: reason.key().to_owned(),
             });
             (EventLine::ChallengeDeclined { challenge: json }, "declined")
         } else {

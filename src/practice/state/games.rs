@@ -176,14 +176,14 @@ impl ServerState {
 
     fn deliver_outbox(&mut self, id: &str, change: GameChange, now: Millis) {
         match change {
-            GameChange::State(state) => self.say(id, None, &GameLine::GameState(state)),
+            GameChange::State(state) => self.send_line(id, None, &GameLine::GameState(state)),
             GameChange::Remark(text) => self.remark(id, text),
             GameChange::Gone { to, claim_in } => {
                 let line = GameLine::OpponentGone {
                     gone: claim_in.is_some(),
                     claim_win_in_seconds: claim_in,
                 };
-                self.say(id, Some(to), &line);
+                self.send_line(id, Some(to), &line);
             }
             GameChange::Over => {
                 self.outbox
@@ -193,7 +193,7 @@ impl ServerState {
         }
     }
 
-    fn say(&mut self, id: &str, to: Option<Color>, what: &GameLine) {
+    fn send_line(&mut self, id: &str, to: Option<Color>, what: &GameLine) {
         self.outbox.push(OutgoingEvent::Game {
             id: id.to_owned(),
             to,
@@ -240,7 +240,7 @@ impl ServerState {
             username: "lichess".to_owned(),
             text: text.to_owned(),
         };
-        self.say(id, None, &chat);
+        self.send_line(id, None, &chat);
     }
 
     fn report_moves(&mut self, id: &str, now: Millis) {
@@ -367,7 +367,7 @@ impl ServerState {
         {
             entry.chat.push((name.clone(), text.to_owned()));
         }
-        self.say(
+        self.send_line(
             id,
             None,
             &GameLine::ChatLine {

@@ -194,6 +194,10 @@ impl ServerState {
         self.accounts.get_mut(id)
     }
 
+    pub(super) fn account_or_404(&mut self, id: &str) -> Result<&mut Account, ApiError> {
+        self.accounts.get_mut(id).ok_or_else(ApiError::not_found)
+    }
+
     pub(crate) fn is_online(&self, user: &str, now: Millis) -> bool {
         self.accounts
             .get(user)
@@ -226,10 +230,7 @@ impl ServerState {
 
     /// Counts a call for the caller's own profile.
     pub(crate) fn count_profile_call(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self
-            .accounts
-            .get_mut(user)
-            .ok_or_else(ApiError::not_found)?;
+        let account = self.account_or_404(user)?;
         account.profile_calls.take(now).map_err(|_| {
             ApiError::text(
                 429,
@@ -240,10 +241,7 @@ impl ServerState {
 
     /// Turns an account without games into a bot account, permanently.
     pub(crate) fn upgrade(&mut self, user: &str) -> Result<(), ApiError> {
-        let account = self
-            .accounts
-            .get_mut(user)
-            .ok_or_else(ApiError::not_found)?;
+        let account = self.account_or_404(user)?;
         if account.counts.all > 0 || account.counts.playing > 0 {
             return Err(ApiError::refused(
                 "You already have games played. Make a new account.",

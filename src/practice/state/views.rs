@@ -1,7 +1,7 @@
 //! The JSON views of accounts, challenges and games.
 
 use crate::practice::account::Account;
-use crate::practice::challenge::{ChallengeState, ServerChallenge};
+use crate::practice::challenge::{ChallengeState, Reason, ServerChallenge};
 use crate::practice::game::{ServerGame, color_name};
 use crate::practice::game_settings::TimeControl;
 use crate::practice::time::Millis;
@@ -75,8 +75,8 @@ impl ServerState {
             direction,
             rematch_of: request.rematch_of.clone(),
             rules: (!request.rules.is_empty()).then(|| request.rules.clone()),
-            decline_reason: declined.map(|reason| reason.text),
-            decline_reason_key: declined.map(|reason| reason.key),
+            decline_reason: declined.map(Reason::text),
+            decline_reason_key: declined.map(Reason::key),
         }
     }
 

@@ -2,6 +2,7 @@
 //! numbers here and text there, a variant is an object here and a word there.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::Variant;
 use super::game::is_false;
@@ -15,6 +16,7 @@ pub(crate) struct ArenaList {
 }
 
 /// The fields of both shapes.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ArenaFacts {
@@ -30,13 +32,9 @@ pub(crate) struct ArenaFacts {
     pub(crate) bots_allowed: bool,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) private: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) min_rating: Option<RatingBound>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) team_member: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) team_battle: Option<TeamBattle>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_to_start: Option<u64>,
 }
 
@@ -54,6 +52,7 @@ pub(crate) struct ListedArena {
 }
 
 /// A tournament on its own page.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ShownArena {
@@ -64,13 +63,11 @@ pub(crate) struct ShownArena {
     pub(crate) perf: ShownPerf,
     pub(crate) verdicts: EntryVerdicts,
     pub(crate) standing: StandingPage,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_to_finish: Option<u64>,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) pairings_closed: bool,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) is_finished: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) my_username: Option<String>,
 }
 

@@ -1,11 +1,13 @@
 //! Challenges in events and replies.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::practice::game_settings::{ColorWish, Speed, TimeControl};
 
 use super::game::{Variant, is_false};
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChallengeJson {
@@ -21,15 +23,10 @@ pub(crate) struct ChallengeJson {
     pub(crate) color: ColorWish,
     pub(crate) final_color: &'static str,
     pub(crate) perf: PerfIcon,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) direction: Option<Direction>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rematch_of: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rules: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decline_reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decline_reason_key: Option<&'static str>,
 }
 
@@ -42,18 +39,17 @@ pub(crate) enum Direction {
 }
 
 /// One of the two users of a challenge.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ChallengeUser {
     pub(crate) id: String,
     pub(crate) name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'static str>,
     pub(crate) rating: i32,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) provisional: bool,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) online: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lag: Option<u8>,
 }
 

@@ -1,6 +1,7 @@
 //! The lines of the event stream, and the list of running games.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::practice::game_settings::{Speed, Status};
 
@@ -65,6 +66,7 @@ pub(crate) struct Opponent {
 }
 
 /// A game seen from one side.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GameInfo {
@@ -82,13 +84,9 @@ pub(crate) struct GameInfo {
     pub(crate) has_moved: bool,
     pub(crate) opponent: Opponent,
     pub(crate) is_my_turn: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) seconds_left: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tournament_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) winner: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rating_diff: Option<i32>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub(crate) extra: Option<EventExtra>,

@@ -4,12 +4,14 @@
 //! does if it has none.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::practice::game_settings::{Speed, Status};
 
 use super::game::is_false;
 
 /// The JSON reply of `/game/export/{id}`.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ExportJson {
@@ -24,16 +26,11 @@ pub(crate) struct ExportJson {
     pub(crate) status: Status,
     pub(crate) source: &'static str,
     pub(crate) players: ExportPlayers,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) winner: Option<&'static str>,
     /// In SAN, unlike on the streams.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) moves: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clock: Option<ExportClock>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) days_per_turn: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) arena_tour: Option<ExportArena>,
 }
 

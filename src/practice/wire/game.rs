@@ -1,6 +1,7 @@
 //! The lines of a game stream.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use crate::practice::game_settings::{Speed, Status};
 
@@ -25,6 +26,7 @@ pub(crate) enum GameLine {
     },
 }
 
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GameFull {
@@ -37,11 +39,8 @@ pub(crate) struct GameFull {
     pub(crate) white: PlayerJson,
     pub(crate) black: PlayerJson,
     pub(crate) initial_fen: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) clock: Option<ClockJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) days_per_turn: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tournament_id: Option<String>,
     pub(crate) state: StateWithType,
 }
@@ -89,6 +88,7 @@ pub(crate) struct PlayerJson {
     clippy::struct_excessive_bools,
     reason = "four flags, named as on the wire"
 )]
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct GameState {
     pub(crate) moves: String,
@@ -105,11 +105,8 @@ pub(crate) struct GameState {
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) btakeback: bool,
     pub(crate) status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) winner: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) expiration: Option<Expiration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) rematch: Option<String>,
 }
 
@@ -139,54 +136,26 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    pub(crate) const ATOMIC: Self = Self {
-        key: "atomic",
-        name: "Atomic",
-        short: Some("Atom"),
-    };
+    pub(crate) const ATOMIC: Self = Self::new("atomic", "Atomic", "Atom");
 
     const OTHERS: [Self; 8] = [
-        Self {
-            key: "standard",
-            name: "Standard",
-            short: Some("Std"),
-        },
-        Self {
-            key: "chess960",
-            name: "Chess960",
-            short: Some("960"),
-        },
-        Self {
-            key: "crazyhouse",
-            name: "Crazyhouse",
-            short: Some("Crazy"),
-        },
-        Self {
-            key: "antichess",
-            name: "Antichess",
-            short: Some("Anti"),
-        },
-        Self {
-            key: "horde",
-            name: "Horde",
-            short: Some("Horde"),
-        },
-        Self {
-            key: "kingOfTheHill",
-            name: "King of the Hill",
-            short: Some("KotH"),
-        },
-        Self {
-            key: "racingKings",
-            name: "Racing Kings",
-            short: Some("Racing"),
-        },
-        Self {
-            key: "threeCheck",
-            name: "Three-check",
-            short: Some("3check"),
-        },
+        Self::new("standard", "Standard", "Std"),
+        Self::new("chess960", "Chess960", "960"),
+        Self::new("crazyhouse", "Crazyhouse", "Crazy"),
+        Self::new("antichess", "Antichess", "Anti"),
+        Self::new("horde", "Horde", "Horde"),
+        Self::new("kingOfTheHill", "King of the Hill", "KotH"),
+        Self::new("racingKings", "Racing Kings", "Racing"),
+        Self::new("threeCheck", "Three-check", "3check"),
     ];
+
+    const fn new(key: &'static str, name: &'static str, short: &'static str) -> Self {
+        Self {
+            key,
+            name,
+            short: Some(short),
+        }
+    }
 
     /// The variant with that key.
     pub(crate) fn of(key: &str) -> Option<Self> {

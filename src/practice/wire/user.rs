@@ -1,16 +1,17 @@
 //! Accounts in replies.
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 use super::game::is_false;
 
 /// A user: short in lists, with `count` and `url` if requested alone.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserJson {
     pub(crate) id: String,
     pub(crate) username: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'static str>,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) disabled: bool,
@@ -19,11 +20,8 @@ pub(crate) struct UserJson {
     pub(crate) perfs: Perfs,
     pub(crate) created_at: u64,
     pub(crate) seen_at: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) playing: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) count: Option<Counts>,
 }
 
@@ -59,17 +57,16 @@ pub(crate) struct Counts {
 }
 
 /// One entry of `/api/users/status`; false flags are left out.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct UserStatus {
     pub(crate) id: String,
     pub(crate) name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) title: Option<&'static str>,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) online: bool,
     #[serde(skip_serializing_if = "is_false")]
     pub(crate) playing: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) playing_id: Option<String>,
 }

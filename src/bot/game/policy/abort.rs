@@ -15,7 +15,7 @@ use crate::lichess::Status;
 
 /// Attempts before the game is left alone.
 const MAX_ABORTS: u32 = 5;
-/// Refusals after which the server is believed.
+/// Refusals after which the bot accepts that the server means it.
 const MAX_REFUSALS: u32 = 2;
 
 #[derive(Debug, Default)]

@@ -5,7 +5,9 @@
 //! bot never resigns on a guess. A ply counts once, however often its move was chosen anew.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::bot::game::machine::GameMachine;
 use crate::engine::{Score, SearchResult, StopReason};
@@ -59,7 +61,7 @@ impl GameMachine {
     }
 
     /// Counts the evaluation of the move about to be sent; none without a search.
-    pub(in crate::bot::game) fn weigh(&mut self, result: Option<&SearchResult>) {
+    pub(in crate::bot::game) fn record_eval(&mut self, result: Option<&SearchResult>) {
         let sound = |result: &&SearchResult| {
             !matches!(result.ended, StopReason::Failed | StopReason::OnlyMove)
         };
@@ -116,7 +118,7 @@ pub(in crate::bot) struct EvalCache(Arc<Mutex<BTreeMap<GameId, EvalHistory>>>);
 impl EvalCache {
     /// Stores the history when a game task ends.
     pub(in crate::bot) fn put(&self, game: &GameId, history: EvalHistory) {
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         if kept.len() >= MOST {
             kept.clear();
         }
@@ -125,11 +127,7 @@ impl EvalCache {
 
     /// Takes the history for a new game task; empty for an unknown game.
     pub(in crate::bot) fn take(&self, game: &GameId) -> EvalHistory {
-        self.lock().remove(game).unwrap_or_default()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<GameId, EvalHistory>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().remove(game).unwrap_or_default()
     }
 }
 
@@ -143,9 +141,9 @@ mod tests {
         for number in 0..3 * MOST {
             cache.put(&GameId::new(number.to_string()), EvalHistory::default());
         }
-        assert!(cache.lock().len() <= MOST);
+        assert!(cache.0.lock().len() <= MOST);
         let last = GameId::new((3 * MOST - 1).to_string());
         assert_eq!(cache.take(&last), EvalHistory::default());
-        assert!(!cache.lock().contains_key(&last), "taken once");
+        assert!(!cache.0.lock().contains_key(&last), "taken once");
     }
 }

@@ -21,7 +21,7 @@ const MAX_FAILED: u32 = 12;
 #[derive(Debug, Default)]
 pub(super) struct OpponentAbsence {
     /// When the server last reported the opponent as gone.
-    heard_at: Option<Instant>,
+    received_at: Option<Instant>,
     /// Since when the game may be claimed, by the server's last message.
     due_since: Option<Instant>,
     claims: ClaimPolicy,
@@ -63,18 +63,18 @@ impl GameMachine {
         }
         let due = absence.claim_win_in.is_some_and(|left| left.is_zero());
         let known = &mut self.policies.absence;
-        known.heard_at = Some(self.now);
+        known.received_at = Some(self.now);
         known.due_since = due.then_some(self.now);
         self.claim_if_due();
     }
 
     /// Whether the latest report, not too old, has the opponent gone.
     pub(in crate::bot::game) fn opponent_is_away(&self) -> bool {
-        self.is_fresh(self.policies.absence.heard_at)
+        self.is_fresh(self.policies.absence.received_at)
     }
 
-    fn is_fresh(&self, heard_at: Option<Instant>) -> bool {
-        heard_at.is_some_and(|at| self.now.saturating_duration_since(at) <= self.timing.absence)
+    fn is_fresh(&self, received_at: Option<Instant>) -> bool {
+        received_at.is_some_and(|at| self.now.saturating_duration_since(at) <= self.timing.absence)
     }
 
     /// A move of theirs ends their absence.

@@ -34,9 +34,9 @@ fn known(cost: u64) -> Latency {
     }
 }
 
-fn searching(search: SearchLimits) -> Settings {
+fn searching(search: config::Engine) -> Settings {
     Settings {
-        search,
+        engine: search,
         ..Settings::default()
     }
 }
@@ -153,14 +153,14 @@ fn the_clock_goes_to_the_engine_unless_a_test_sets_limits() {
         let settings = searching(search);
         search_budget(&running, &known(50), &settings, &BotTiming::default(), now).limits
     };
-    let limits = limited(SearchLimits {
-        nodes: Some(1),
-        ..SearchLimits::default()
+    let limits = limited(config::Engine {
+        nodes: NonZeroU64::new(1),
+        ..config::Engine::default()
     });
     assert!(limits.clock.is_none() && limits.nodes == Some(1));
-    let limits = limited(SearchLimits {
+    let limits = limited(config::Engine {
         movetime: Some(ms(90_000)),
-        ..SearchLimits::default()
+        ..config::Engine::default()
     });
     let movetime = limits.movetime.expect("set");
     assert!(movetime < ms(60_000), "not beyond the clock");

@@ -575,7 +575,7 @@ fn closing_withdraws_the_open_challenge() {
     );
     (world.held, world.spare) = (false, 1);
     assert!(!world.offers_within(MINUTE * 60));
-    let manual = ManualChallenge::new("x1", None, &[]).unwrap();
+    let manual = ChallengeRequest::manual("x1", None, &[]).unwrap();
     assert_eq!(
         world.matchmaker.queue_manual(manual),
         Err(ManualChallengeError::Closed)
@@ -683,7 +683,7 @@ proptest! {
         };
         let mut asked: Option<Duration> = None;
         for step in steps {
-            let seats = world.spare;
+            let slots = world.spare;
             let effects = match step {
                 Step::Pass(seconds) => world.pass(Duration::from_secs(seconds)),
                 Step::Answer(kind) => {
@@ -696,14 +696,14 @@ proptest! {
                     world.handle(&AccountEvent::Tick)
                 }
                 Step::Order => {
-                    let manual = ManualChallenge::new("boss", None, &[]).unwrap();
+                    let manual = ChallengeRequest::manual("boss", None, &[]).unwrap();
                     let _ = world.matchmaker.queue_manual(manual);
                     world.handle(&AccountEvent::Tick)
                 }
             };
             for effect in effects {
                 if let MatchmakingEffect::Create(offer) = effect {
-                    prop_assert!(seats > 0);
+                    prop_assert!(slots > 0);
                     if let Some(before) = asked.replace(world.passed) {
                         prop_assert!(world.passed >= before + MINUTE);
                     }
@@ -766,7 +766,7 @@ fn with_no_candidate_left_they_are_fetched_every_ten_minutes_at_most() {
 #[test]
 fn a_manual_challenge_ignores_idle_time_but_not_slots() {
     let mut world = World::new(Matchmaking::default());
-    let manual = |name: &str| ManualChallenge::new(name, None, &[Profile::default()]).unwrap();
+    let manual = |name: &str| ChallengeRequest::manual(name, None, &[Profile::default()]).unwrap();
     world.matchmaker.queue_manual(manual("Someone")).unwrap();
     world.spare = 0;
     assert!(!world.offers_within(MINUTE * 10));
@@ -792,9 +792,9 @@ fn a_manual_challenge_ignores_idle_time_but_not_slots() {
 #[test]
 fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     let mut world = World::new(Matchmaking::default());
-    let manual = || ManualChallenge::new("Someone", None, &[]).unwrap();
+    let manual = || ChallengeRequest::manual("Someone", None, &[]).unwrap();
     let someone = || user("someone");
-    let unasked = |why: &str| MatchmakingEffect::Unasked(someone(), why.to_owned());
+    let unasked = |why: &str| MatchmakingEffect::ManualFailed(someone(), why.to_owned());
     let seen = |online| {
         AccountEvent::UsersSeen(vec![Presence {
             id: someone(),

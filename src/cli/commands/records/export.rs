@@ -54,7 +54,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         let _ = fs::remove_file(&partial);
     }
     let (games, path) = (written?, path.display());
-    prompt::say(&format!("{games} games written to {path}\n"))
+    prompt::write(&format!("{games} games written to {path}\n"))
 }
 
 /// Writes the games to `partial` and moves it to `path` once it is complete.

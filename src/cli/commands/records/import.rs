@@ -215,7 +215,7 @@ impl Import {
             }
         }
         if counts.broken > 0 {
-            return Err(Failure::Told);
+            return Err(Failure::Reported);
         }
         Ok(())
     }
