@@ -63,7 +63,7 @@ impl Example {
                 Bitboard::EMPTY
             };
             for man in sample.men() {
-                let (color, is_attacked) = (side(&man), attacked.contains(man.square));
+                let (color, is_attacked) = (side(man), attacked.contains(man.square));
                 views[0].push(ours.feature(color, man.role, man.square, is_attacked));
                 views[1].push(others.feature(color, man.role, man.square, is_attacked));
             }
@@ -77,7 +77,7 @@ impl Example {
     }
 }
 
-fn side(piece: &SamplePiece) -> Color {
+fn side(piece: SamplePiece) -> Color {
     if piece.mine {
         Color::White
     } else {
@@ -96,7 +96,7 @@ fn attacked_pieces(sample: &Sample) -> Bitboard {
     let attackers = sample.men().filter(|piece| piece.role != Role::King);
     attackers.fold(Bitboard::EMPTY, |all, piece| {
         let prey = if piece.mine { theirs } else { ours };
-        all | (prey & role_attacks(piece.role, side(&piece), piece.square, occupied))
+        all | (prey & role_attacks(piece.role, side(piece), piece.square, occupied))
     })
 }
 
