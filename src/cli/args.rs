@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::commands::train;
 use super::commands::{
     bench, check, control, data, datagen, engine_match, explain, init, manpage, openings, perft,
-    practice, records, run, soak, team, uci, upgrade,
+    practice, records, run, soak, tables, team, uci, upgrade,
 };
 use super::failure::Failure;
 use super::output;
@@ -68,6 +68,7 @@ enum Command {
     Openings(openings::Args),
     Datagen(datagen::Args),
     Data(data::Args),
+    Tables(tables::Args),
     Perft(perft::Args),
     Completions(manpage::Completions),
     Man(manpage::Man),
@@ -120,6 +121,7 @@ impl Command {
             Self::Openings(args) => openings::execute(&args),
             Self::Datagen(args) => datagen::execute(&args),
             Self::Data(args) => data::execute(&args),
+            Self::Tables(args) => tables::execute(&args),
             Self::Perft(args) => perft::execute(&args),
             Self::Completions(args) => args.execute(program()),
             Self::Man(args) => args.execute(program()),

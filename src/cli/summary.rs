@@ -102,10 +102,13 @@ pub(super) fn server(url: &str) -> Vec<String> {
     lines
 }
 
-/// The endgame tables that were found.
+/// The built-in endgame tables, and those that were found.
 pub(super) fn tables(tables: Option<&Syzygy>) -> Vec<String> {
     let Some(tables) = tables else {
-        return vec!["none: [engine] syzygy_path names no folder".to_owned()];
+        return vec![
+            "built-in, up to 4 pieces; no Syzygy files: [engine] syzygy_path names no folder"
+                .to_owned(),
+        ];
     };
     let refused = tables.refused().iter();
     let refused = refused.map(|file| format!("WARNING: {file}"));

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::params;
 use crate::rules::Position;
@@ -54,6 +55,11 @@ pub trait TablebaseProbe: fmt::Debug + Send + Sync {
     fn wdl(&self, position: &Position) -> Option<Wdl>;
     /// The distance to the next zeroing move in such a position.
     fn dtz(&self, position: &Position) -> Option<Dtz>;
+    /// As `dtz`, from tables that compute distances instead of reading them: `None` if that takes
+    /// longer than the caller waits, while the work goes on for a later call.
+    fn computed_dtz(&self, _position: &Position, _patience: Duration) -> Option<Dtz> {
+        None
+    }
     /// Their state, for display.
     fn state(&self) -> TablebaseState {
         TablebaseState {
@@ -131,6 +137,10 @@ impl Tablebases {
 
     pub(super) fn dtz(&self, position: &Position) -> Option<Dtz> {
         self.probe.dtz(position)
+    }
+
+    pub(super) fn computed_dtz(&self, position: &Position, patience: Duration) -> Option<Dtz> {
+        self.probe.computed_dtz(position, patience)
     }
 }
 

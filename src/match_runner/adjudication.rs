@@ -1,4 +1,5 @@
-//! Adjudication: ends a game once the scores of both players have agreed for long enough.
+//! Adjudication: ends a game once the scores of both players have agreed for long enough. (The built-in
+//! endgame tables end one without them: see `referee`.)
 //!
 //! This saves the time of decided games. Scores of a foreign program may mean something else, so against
 //! one it is off by default. Pure.

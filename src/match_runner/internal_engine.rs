@@ -9,6 +9,7 @@ use super::limit::MoveLimit;
 use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
 use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::Game;
+use crate::tablebase::{BuiltIn, tablebases};
 
 /// The default hash size in megabytes, as under UCI.
 const HASH_MB: usize = 16;
@@ -31,6 +32,7 @@ impl EngineSettings {
         let mut settings = Self {
             engine: EngineOptions {
                 hash_mb: HASH_MB,
+                tables: tablebases(BuiltIn::On, None),
                 ..EngineOptions::default()
             },
             overhead: OVERHEAD,
@@ -53,11 +55,18 @@ impl EngineSettings {
                 self.engine.evaluator =
                     Evaluator::named(Path::new(value)).map_err(|error| error.to_string())?;
             }
+            "builtintables" => {
+                let is_on = value
+                    .parse()
+                    .map_err(|_| format!("{name} is true or false, not {value:?}"))?;
+                let built_in = if is_on { BuiltIn::On } else { BuiltIn::Off };
+                self.engine.tables = tablebases(built_in, None);
+            }
             _ => {
                 return self.engine.params.set(name, value).unwrap_or_else(|| {
                     Err(format!(
-                        "self has no option {name:?}; it has hash, evalfile, nodes and overhead, \
-                         and the parameters of the search if built with --features tune"
+                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead and \
+                         builtintables, and the parameters of the search if built with --features tune"
                     ))
                 });
             }

@@ -11,6 +11,7 @@ use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
 use super::record::{GameEnd, SearchEffort};
 use super::stall_detector::StallDetector;
 use crate::rules::{ByColor, Color, Game, Position, RepetitionRule};
+use crate::tablebase::{OutcomeTables, TableRuling};
 
 /// The conditions for both players.
 #[derive(Clone, Debug)]
@@ -107,10 +108,19 @@ impl<'a> RefereedGame<'a> {
         if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
             return Some((outcome.winner(), outcome.into()));
         }
+        let adjudicates = self.terms.adjudicates && game.ply() > 0;
+        let position = game.position();
+        let ruling = adjudicates.then(|| OutcomeTables::built_in().ruling(position));
+        if let Some(ruling) = ruling.flatten() {
+            return Some(match ruling {
+                TableRuling::Won(color) => (Some(color), GameEnd::AdjudicatedWin),
+                TableRuling::Drawn => (None, GameEnd::AdjudicatedDraw),
+            });
+        }
         if game.ply() >= self.terms.most_plies {
             return Some((None, GameEnd::PlyLimit));
         }
-        if !self.terms.adjudicates || game.ply() == 0 {
+        if !adjudicates {
             return None;
         }
         let score = self.played.scores.last().copied().flatten();
@@ -304,6 +314,28 @@ mod tests {
             (played.end, played.game.ply()),
             (GameEnd::AdjudicatedWin, 4)
         );
+    }
+
+    #[test]
+    fn endgame_tables_end_a_game_with_few_pieces_when_asked_to() {
+        for (adjudicates, end) in [(true, GameEnd::AdjudicatedWin), (false, GameEnd::PlyLimit)] {
+            let mut white = Script::new(&[("h2h3", 0)]);
+            let mut black = Script::new(&[]);
+            let mut players = ByColor::<&mut dyn Player> {
+                white: &mut white,
+                black: &mut black,
+            };
+            let terms = GameTerms {
+                adjudicates,
+                most_plies: 1,
+                ..terms()
+            };
+            let start = Position::from_fen("8/8/4k3/8/8/3K4/6PP/8 w - - 0 1").unwrap();
+            let (stalls, going) = (StallDetector::default(), AtomicBool::new(false));
+            let played = play(start, &mut players, &terms, &stalls, &going).unwrap();
+            assert_eq!((played.end, played.game.ply()), (end, 1));
+            assert_eq!(played.winner, adjudicates.then_some(Color::White));
+        }
     }
 
     #[test]

@@ -73,6 +73,24 @@ impl Position {
             .expect("the start position is a valid FEN")
     }
 
+    /// A position of these pieces, without castling rights, checked like that of a FEN. Two pieces on one
+    /// square are an error.
+    pub fn from_pieces(pieces: &[(Piece, Square)], turn: Color) -> Result<Self, FenError> {
+        let mut position = Self::empty();
+        for &(piece, square) in pieces {
+            if position.piece_at(square).is_some() {
+                return refuse(FenField::Board, format!("two pieces on {square}"));
+            }
+            position.put(piece, square);
+        }
+        position.check_men()?;
+        position.turn = turn;
+        position.check_waiting_king()?;
+        position.refresh();
+        position.key = position.recomputed_key();
+        Ok(position)
+    }
+
     /// Reads a position. A board with one king is a finished game and is accepted.
     pub fn from_fen(fen: &str) -> Result<Self, FenError> {
         let mut fields = fen.split_ascii_whitespace();
@@ -95,13 +113,7 @@ impl Position {
                 format!("{} is too much; a FEN has 6 fields", quote(more)),
             );
         }
-        if position.is_attacked(!position.turn) {
-            let (waits, moves) = (!position.turn, position.turn);
-            return refuse(
-                FenField::Turn,
-                format!("{moves} is to move but {waits} is in check; only the side to move may be"),
-            );
-        }
+        position.check_waiting_king()?;
         position.refresh();
         position.key = position.recomputed_key();
         if let Some(square) = ep.filter(|&square| position.was_passed(square)) {
@@ -188,6 +200,17 @@ impl Position {
         Color::ALL
             .into_iter()
             .try_for_each(|color| self.check_side(color))
+    }
+
+    fn check_waiting_king(&self) -> Parsed<()> {
+        let (waits, moves) = (!self.turn, self.turn);
+        if self.is_attacked(waits) {
+            return refuse(
+                FenField::Turn,
+                format!("{moves} is to move but {waits} is in check; only the side to move may be"),
+            );
+        }
+        Ok(())
     }
 
     fn check_side(&self, color: Color) -> Parsed<()> {

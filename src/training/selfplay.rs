@@ -1,7 +1,7 @@
 //! One game of the engine against itself.
 //!
 //! Each side has its own hash table and histories. The same number and seed give the same game on every
-//! machine, because no decision depends on a clock.
+//! machine, because no decision depends on a clock. The built-in endgame tables end a game with few pieces.
 
 use fastrand::Rng;
 
@@ -9,6 +9,7 @@ use super::opening::opening;
 use super::record::{GameRecord, GameResult, NO_SCORE, RecordedPly};
 use crate::engine::{EngineOptions, Evaluator, Limits, Score, SearchResult, SingleThread};
 use crate::rules::{Color, Game, RepetitionRule};
+use crate::tablebase::{BuiltIn, OutcomeTables, TableRuling, tablebases};
 
 /// The hash size per side, in megabytes.
 const HASH_MB: usize = 1;
@@ -44,6 +45,7 @@ impl SelfPlayBoard {
             hash_mb: HASH_MB,
             threads: 1,
             evaluator: rules.evaluator.clone(),
+            tables: tablebases(BuiltIn::On, None),
             ..EngineOptions::default()
         };
         SelfPlayBoard {
@@ -68,6 +70,11 @@ impl SelfPlayBoard {
         let result = loop {
             if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
                 break GameResult::of(outcome);
+            }
+            match OutcomeTables::built_in().ruling(game.position()) {
+                Some(TableRuling::Won(color)) => break GameResult::won_by(color),
+                Some(TableRuling::Drawn) => break GameResult::Drawn,
+                None => {}
             }
             if game.ply() >= LONGEST {
                 break GameResult::Drawn;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::engine::{Evaluator, SearchParams, TUNABLES, Tablebases, Tunable};
 use crate::rules::UciStyle;
-use crate::tablebase::Syzygy;
+use crate::tablebase::{BuiltIn, Syzygy, tablebases};
 
 const HASH: Spin = Spin {
     default: 16,
@@ -83,6 +83,7 @@ pub(super) struct Options {
     pub(super) style: UciStyle,
     pub(super) evaluator: Evaluator,
     pub(super) params: SearchParams,
+    built_in: BuiltIn,
     syzygy: Option<Arc<Syzygy>>,
     probe_depth: u32,
     probe_limit: usize,
@@ -109,6 +110,7 @@ impl Options {
             style: UciStyle::Standard,
             evaluator,
             params: SearchParams::default(),
+            built_in: BuiltIn::On,
             syzygy: None,
             probe_depth: PROBE_DEPTH.default as u32,
             probe_limit: PROBE_LIMIT.default as usize,
@@ -118,8 +120,7 @@ impl Options {
 
     /// The tablebases to probe, and their settings.
     pub(super) fn tables(&self) -> Option<Tablebases> {
-        let syzygy = self.syzygy.clone()?;
-        let tables = Tablebases::new(syzygy)
+        let tables = tablebases(self.built_in, self.syzygy.clone())?
             .with_depth(self.probe_depth)
             .with_limit(self.probe_limit)
             .with_fifty_moves(self.fifty_moves);
@@ -137,6 +138,7 @@ impl Options {
         OVERHEAD.list("Move Overhead", output)?;
         LINES.list("MultiPV", output)?;
         writeln!(output, "option name EvalFile type string default <empty>")?;
+        writeln!(output, "option name BuiltInTables type check default true")?;
         writeln!(output, "option name SyzygyPath type string default <empty>")?;
         PROBE_DEPTH.list("SyzygyProbeDepth", output)?;
         PROBE_LIMIT.list("SyzygyProbeLimit", output)?;
@@ -183,6 +185,14 @@ impl Options {
                 let name = if value == "<empty>" { "" } else { value };
                 self.evaluator =
                     Evaluator::named(Path::new(name)).map_err(|error| error.to_string())?;
+                return Ok(Effect::NewEngine);
+            }
+            "builtintables" => {
+                self.built_in = if is_true(name, value)? {
+                    BuiltIn::On
+                } else {
+                    BuiltIn::Off
+                };
                 return Ok(Effect::NewEngine);
             }
             "syzygypath" => return self.open_tables(value),
@@ -243,7 +253,7 @@ impl Options {
 
     /// The change for the session after a change of tablebase settings.
     fn changed_tables(&self) -> Effect {
-        match self.syzygy {
+        match self.tables() {
             Some(_) => Effect::NewEngine,
             None => Effect::None,
         }

@@ -468,6 +468,7 @@ fn unreadable_tables_are_named_and_the_engine_continues() {
         folder.path().display()
     ));
     for line in [
+        "option name BuiltInTables type check default true",
         "option name SyzygyPath type string default <empty>",
         "option name SyzygyProbeDepth type spin default 1 min 1 max 100",
         "option name SyzygyProbeLimit type spin default 7 min 0 max 7",

@@ -1,18 +1,19 @@
-//! Endgame tables: the adapter's answers, the choice at the root, play to the end; and how the
-//! search does without them.
+//! Endgame tables: the adapter's answers, the choice at the root, play to the end, with Syzygy files
+//! and with the built-in tables; and how the search does without them.
 //!
-//! The tables and the 400 positions are shared data; without them all of this is skipped.
+//! The Syzygy files and the 400 positions are shared data; without them what needs them is skipped.
 
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use megaton::engine::{
     EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe, Tablebases, Wdl,
 };
 use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule};
-use megaton::tablebase::Syzygy;
+use megaton::tablebase::{BuiltIn, OutcomeTables, Syzygy, tablebases};
 
 /// A move may be worse than the tables' verdict in so many of a thousand positions, without tables
 /// and at [`NODES`] nodes.
@@ -329,6 +330,91 @@ fn shuffle(game: &mut Game, searcher: &mut SingleThread) -> Option<()> {
     Some(())
 }
 
+/// The longest computation of distances that a test waits for.
+const HANG: Duration = Duration::from_secs(300);
+
+fn with_built_in() -> SingleThread {
+    searcher(tablebases(BuiltIn::On, None))
+}
+
+/// How a game goes on if the built-in tables play against the longest defence, or a random one.
+fn played_out(fen: &str, nodes: u64, defence: Defence) -> Outcome {
+    let (mut searcher, tables) = (with_built_in(), OutcomeTables::built_in());
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut game = Game::from_position(Position::from_fen(fen).expect("a legal position"));
+    let us = game.position().turn();
+    loop {
+        if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
+            return outcome;
+        }
+        let position = game.position();
+        let moves = position.legal_moves();
+        let distance = |mv: &Move| {
+            let child = position.play(*mv);
+            match child.outcome() {
+                Some(_) => 0,
+                None if child.halfmove_clock() == 0 => 1,
+                None => tables.computed_dtz(&child, HANG).map_or(0, |dtz| dtz.plies),
+            }
+        };
+        let mv = match defence {
+            _ if position.turn() == us => choice(&mut searcher, &game, nodes).0,
+            Defence::Stubborn => moves.into_iter().max_by_key(distance).expect("a move"),
+            Defence::Random => rng.choice(moves).expect("a move"),
+        };
+        game.push(mv);
+    }
+}
+
+#[test]
+fn built_in_tables_win_within_the_fifty_moves_without_files() {
+    for fen in [
+        "8/8/4k3/8/8/3K4/8/3Q4 w - - 0 1",
+        "8/8/4k3/8/8/3K4/6PP/8 w - - 0 1",
+        // The longest there is: 96 plies to the next capture, pawn move or mate.
+        "8/8/1k6/8/6p1/2K3R1/8/8 w - - 0 1",
+    ] {
+        let us = Position::from_fen(fen).unwrap().turn();
+        for defence in [Defence::Stubborn, Defence::Random] {
+            let outcome = played_out(fen, 30, defence);
+            assert_eq!(outcome.winner(), Some(us), "{fen} {defence:?}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn with_built_in_tables_the_move_is_among_the_best() {
+    let Some((_, rows)) = shared() else { return };
+    let mut searcher = with_built_in();
+    let with_pawns = rows
+        .iter()
+        .filter(|row| row.fen.to_lowercase().contains('p'));
+    for row in with_pawns.step_by(40) {
+        let game = Game::from_position(row.position());
+        let (best, score) = choice(&mut searcher, &game, 200);
+        assert!(row.is_best(best), "{}: {best}, not {:?}", row.fen, row.best);
+        let told = score.centipawns();
+        assert_eq!(
+            (told / 29_000).signum(),
+            row.wdl / 2,
+            "{}: {score}",
+            row.fen
+        );
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: every slice is solved"]
+fn all_won_endings_are_won_with_built_in_tables() {
+    let Some((_, rows)) = shared() else { return };
+    for row in rows.iter().filter(|row| row.wdl == 2) {
+        for defence in [Defence::Stubborn, Defence::Random] {
+            let outcome = played_out(&row.fen, 30, defence);
+            assert_eq!(outcome.winner(), Some(row.position().turn()), "{}", row.fen);
+        }
+    }
+}
+
 /// The search alone: how often its move is worse than what the tables know.
 #[test]
 fn without_tables_few_moves_are_worse_than_the_verdict() {
@@ -358,13 +444,15 @@ fn without_tables_few_moves_are_worse_than_the_verdict() {
 #[ignore = "a measurement, for docs/strength.md"]
 fn the_share_of_moves_worse_than_the_verdict() {
     let Some((_, rows)) = shared() else { return };
-    for (name, evaluator) in [
-        ("net", Evaluator::default()),
-        ("classical", Evaluator::classical()),
+    for (name, evaluator, built_in) in [
+        ("built-in tables", Evaluator::default(), BuiltIn::On),
+        ("net", Evaluator::default(), BuiltIn::Off),
+        ("classical", Evaluator::classical(), BuiltIn::Off),
     ] {
         let engine = Pool::new(&EngineOptions {
             hash_mb: 16,
             evaluator,
+            tables: tablebases(built_in, None),
             ..EngineOptions::default()
         })
         .lease();

@@ -34,11 +34,11 @@ const PLAYERS: &[Choice<[bool; 2]>] = &[
 /// Play two engines against each other and measure the difference in strength
 ///
 /// A player is `self`, this program's own engine in process (`self:hash=32,evalfile=a.net`; also
-/// nodes and overhead), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays atomic. Every
-/// opening is played twice with colours reversed, and pairs count in their order: at fixed
-/// nodes or depth the same match gives the same result, whatever the concurrency. Illegal moves,
-/// crashes, hangs and time losses forfeit the game and are counted apart. Time in which the whole
-/// machine stalled is charged to no clock.
+/// nodes, overhead and builtintables), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays
+/// atomic. Every opening is played twice with colours reversed, and pairs count in their order: at
+/// fixed nodes or depth the same match gives the same result, whatever the concurrency. Illegal
+/// moves, crashes, hangs and time losses forfeit the game and are counted apart. Time in which the
+/// whole machine stalled is charged to no clock.
 ///
 /// Exit status: 0 match complete or test accepted; 3 test rejected; 4 test undecided.
 #[derive(Debug, clap::Args)]
@@ -81,8 +81,8 @@ pub(crate) struct Args {
     /// Seed for the order of openings
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Adjudicate games on which both scores have agreed for long [default: only between two
-    /// `self`]
+    /// Adjudicate games on which both scores have agreed for long, or whose result the built-in
+    /// endgame tables know [default: only between two `self`]
     #[arg(long, value_name = "WHEN", value_parser = one_of(SWITCH))]
     adjudicate: Option<bool>,
     /// Adjudicate a draw after this many half-moves

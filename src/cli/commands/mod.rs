@@ -17,6 +17,7 @@ pub(super) mod practice;
 pub(super) mod records;
 pub(super) mod run;
 pub(super) mod soak;
+pub(super) mod tables;
 pub(super) mod team;
 #[cfg(feature = "train")]
 pub(super) mod train;

@@ -8,8 +8,9 @@ use megaton::bot::{
     ListSources, Shutdown, StateRules,
 };
 use megaton::config::Config;
-use megaton::engine::{EngineOptions, Pool, Tablebases};
+use megaton::engine::{EngineOptions, Pool};
 use megaton::store::Store;
+use megaton::tablebase::{BuiltIn, tablebases};
 use tokio::sync::watch;
 
 use crate::cli::failure::Failure;
@@ -137,7 +138,7 @@ pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),
         evaluator: evaluator(&config.engine)?,
-        tables: tables(&config.engine)?.map(|tables| Tablebases::new(tables)),
+        tables: tablebases(BuiltIn::On, tables(&config.engine)?),
         ..EngineOptions::default()
     };
     Ok(Pool::in_background(&options))

@@ -23,6 +23,8 @@ pub(super) struct Control {
     pub(super) next_check: u64,
     on_clock: bool,
     pub(super) background: bool,
+    /// How long this search waits for endgame tables to compute distances.
+    pub(super) table_patience: Duration,
     /// How long this search has waited for a core.
     pub(super) waited: Duration,
     /// The soft end passed while pondering: answer as soon as the ponder move is played.
@@ -37,9 +39,11 @@ impl Control {
     }
 
     pub(super) fn new(limits: &Limits, search_shared: Arc<SearchShared>) -> Control {
+        let plan = TimePlan::new(limits);
         Control {
             search_shared,
-            plan: TimePlan::new(limits),
+            table_patience: table_patience(limits, &plan),
+            plan,
             deadline: limits.hard_deadline,
             node_limit: limits.nodes.unwrap_or(u64::MAX),
             soft_nodes: limits.soft_nodes.unwrap_or(u64::MAX),
@@ -151,5 +155,16 @@ impl Control {
     /// Whether a thread that waits for a core should stop waiting.
     pub(super) fn is_over(&self) -> bool {
         self.verdict(Instant::now()).is_some()
+    }
+}
+
+/// A part of the time of a move; long if only nodes or plies count, so that the same search gives the
+/// same answer; short if someone may stop the search at any time.
+fn table_patience(limits: &Limits, plan: &TimePlan) -> Duration {
+    let is_open = limits.infinite || limits.ponder || limits.hard_deadline.is_some();
+    match plan.soft.or(plan.hard) {
+        Some(time) => time / 2,
+        None if is_open => params::TABLE_PATIENCE,
+        None => params::LONG_TABLE_PATIENCE,
     }
 }

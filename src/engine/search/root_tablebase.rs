@@ -1,10 +1,11 @@
 //! Endgame tables at the root: which moves keep the best result.
 //!
 //! A win is kept within the fifty-move rule and makes progress: of the winning moves those nearest
-//! to the next capture, pawn move or mate are kept. A draw is not lost. The search chooses among
-//! the moves that are kept.
+//! to the next capture, pawn move or mate are kept, by distances read or computed. A draw is not lost.
+//! The search chooses among the moves that are kept.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use super::searcher::Searcher;
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
@@ -71,6 +72,7 @@ impl Searcher {
         moves: &[Move],
     ) -> Option<RootVerdict> {
         self.table_hits = 0;
+        self.keeps_table_win = false;
         self.table_men = self.tables.as_ref().map_or(0, Tablebases::most_men);
         let tables = self.tables.as_ref()?;
         if position.occupied().count() > self.table_men
@@ -82,6 +84,7 @@ impl Searcher {
             tables,
             position,
             keys: &self.keys,
+            patience: self.control.table_patience,
             hits: Cell::new(0),
         };
         let verdict = asked.verdict(moves);
@@ -90,6 +93,7 @@ impl Searcher {
         if !verdict.asks_below {
             self.table_men = 0;
         }
+        self.keeps_table_win = verdict.asks_below && verdict.value.is_some();
         Some(verdict)
     }
 }
@@ -100,23 +104,60 @@ struct RootQuery<'a> {
     position: &'a Position,
     /// The keys of the game so far.
     keys: &'a [u64],
+    /// How long to wait for distances that are being computed.
+    patience: Duration,
     hits: Cell<u64>,
 }
 
 impl RootQuery<'_> {
     fn verdict(&self, moves: &[Move]) -> Option<RootVerdict> {
-        let by_distance: Option<Vec<MoveOutcome>> =
-            moves.iter().map(|&mv| self.by_distance(mv)).collect();
+        let by_distance: Option<Vec<MoveOutcome>> = moves
+            .iter()
+            .map(|&mv| self.by_distance(mv, |child| self.tables.dtz(child)))
+            .collect();
         if let Some(fates) = by_distance {
             let fates: Vec<Option<MoveOutcome>> = fates.into_iter().map(Some).collect();
             return judged(moves, &fates, Precision::Distance);
         }
         let fates: Vec<Option<MoveOutcome>> = moves.iter().map(|&mv| self.by_outcome(mv)).collect();
-        judged(moves, &fates, Precision::Outcome)
+        match self.by_computed_distance(moves, &fates) {
+            Some(fates) => judged(moves, &fates, Precision::Distance),
+            None => judged(moves, &fates, Precision::Outcome),
+        }
     }
 
-    /// The result of a move by the DTZ tables.
-    fn by_distance(&self, mv: Move) -> Option<MoveOutcome> {
+    /// The results with the distances that decide: those of the moves that win, or that the fifty
+    /// moves may save.
+    fn by_computed_distance(
+        &self,
+        moves: &[Move],
+        fates: &[Option<MoveOutcome>],
+    ) -> Option<Vec<Option<MoveOutcome>>> {
+        let known = fates.iter().flatten();
+        let best = known.map(|outcome| outcome.outcome_tier).max()?;
+        if best == OutcomeTier::Draw
+            || (best < OutcomeTier::Draw
+                && self.tables.wdl(self.position) != Some(Wdl::BlessedLoss))
+        {
+            return None;
+        }
+        let computed = moves.iter().zip(fates).map(|(&mv, fate)| {
+            let needs_distance = |outcome: &MoveOutcome| match outcome.outcome_tier {
+                OutcomeTier::Draw => false,
+                tier => (tier > OutcomeTier::Draw) == (best > OutcomeTier::Draw),
+            };
+            if !fate.as_ref().is_some_and(needs_distance) {
+                return Some(*fate);
+            }
+            let fate =
+                self.by_distance(mv, |child| self.tables.computed_dtz(child, self.patience))?;
+            Some(Some(fate))
+        });
+        computed.collect()
+    }
+
+    /// The result of a move by distances.
+    fn by_distance(&self, mv: Move, dtz: impl Fn(&Position) -> Option<Dtz>) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
         if let Some(outcome) = self.by_rule(&child) {
             return Some(outcome);
@@ -124,7 +165,7 @@ impl RootQuery<'_> {
         let distance = if child.halfmove_clock() == 0 {
             after_zeroing(self.tables.wdl(&child)?.reversed())
         } else {
-            after_quiet(self.tables.dtz(&child)?)
+            after_quiet(dtz(&child)?)
         };
         self.hits.update(|hits| hits + 1);
         let clock = self.position.halfmove_clock() as i32;

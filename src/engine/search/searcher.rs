@@ -105,6 +105,8 @@ pub(in crate::engine) struct Searcher {
     pub(super) tables: Option<Tablebases>,
     /// Positions with at most this many pieces are probed in this search; 0 for none.
     pub(super) table_men: usize,
+    /// The tables' results, without distances, say that the root is won.
+    pub(super) keeps_table_win: bool,
     /// Tablebase hits of this search.
     pub(super) table_hits: u64,
 }
@@ -132,6 +134,7 @@ impl Searcher {
             null_from: 0,
             tables: None,
             table_men: 0,
+            keeps_table_win: false,
             table_hits: 0,
         }
     }

@@ -1,7 +1,8 @@
 //! Endgame tables at a node: what they prove, as bounds of its value.
 //!
-//! Probed only where the fifty-move count has just restarted, where their answer is exact. Without
-//! tables this costs one comparison per node.
+//! Probed where the fifty-move count has just restarted, where their answer is exact. A draw is exact
+//! at any count, so where tables know the root to be won, every node is probed for one: that leaves the
+//! lines that keep the win. Without tables this costs one comparison per node.
 
 use std::ops::ControlFlow;
 
@@ -82,7 +83,9 @@ impl Searcher {
         depth: i32,
         ply: usize,
     ) -> ControlFlow<Value, TbBound> {
-        if self.table_men < position.occupied().count() || position.halfmove_clock() > 0 {
+        if self.table_men < position.occupied().count()
+            || (position.halfmove_clock() > 0 && !self.keeps_table_win)
+        {
             return ControlFlow::Continue(TbBound::NOTHING);
         }
         self.probe_tables(position, key, window, depth, ply)
@@ -110,6 +113,9 @@ impl Searcher {
         let Some(wdl) = tables.wdl(position) else {
             return nothing;
         };
+        if position.halfmove_clock() > 0 && wdl != Wdl::Draw {
+            return nothing;
+        }
         self.table_hits += 1;
         let tb_bound = TbBound::by(wdl, ply, tables.fifty_moves());
         let Some((value, bound)) = tb_bound.settles(alpha, beta) else {

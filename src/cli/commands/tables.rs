@@ -1,0 +1,204 @@
+//! `megaton tables`: makes and checks the endgame tables that the program embeds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use megaton::engine::TablebaseProbe;
+use megaton::tablebase::{
+    Extent, OUTCOME_TABLES, OutcomeTables, Syzygy, TableReport, ValueCounts, generate_outcomes,
+};
+
+use crate::cli::failure::{Failure, OrFailure as _};
+use crate::cli::output::progress::{self, PeriodicLine};
+use crate::cli::output::table::{Align, Table};
+use crate::cli::output::{self};
+
+/// Time between two lines of progress without a terminal.
+const LINE_PERIOD: Duration = Duration::from_secs(30);
+/// `verify` compares one of so many positions with its own moves.
+const PLAYED_STEP: usize = 101;
+
+/// Make and check the built-in endgame tables
+///
+/// They hold win, draw or loss for every position of at most four pieces. The program embeds its
+/// tables from assets/tables/outcomes.bin.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  megaton tables generate --out assets/tables/outcomes.bin
+  megaton tables verify assets/tables/outcomes.bin --syzygy syzygy/atomic
+  megaton tables stats assets/tables/outcomes.bin")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Task {
+    /// Make all tables by retrograde analysis; takes some minutes and 150 MB of memory
+    Generate(Generate),
+    /// Compare every position with Syzygy tables, and some with the values of their own moves
+    Verify(Verify),
+    /// Count won, drawn and lost positions of every table
+    Stats(File),
+}
+
+#[derive(Debug, clap::Args)]
+struct Generate {
+    /// Output file
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct File {
+    /// File of tables
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+struct Verify {
+    #[command(flatten)]
+    file: File,
+    /// Folder with the atomic Syzygy tables of three and four pieces
+    #[arg(long, value_name = "FOLDER")]
+    syzygy: Option<PathBuf>,
+    /// Look at one of so many positions
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    step: u64,
+}
+
+pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    match &args.task {
+        Task::Generate(args) => generate(&args.out),
+        Task::Verify(args) => verify(args),
+        Task::Stats(args) => stats(&args.file),
+    }
+}
+
+fn generate(out: &Path) -> Result<(), Failure> {
+    let bar = progress::bar(
+        Some(OUTCOME_TABLES as u64),
+        "{bar:40} {pos}/{len} tables  {msg}  {elapsed}",
+    );
+    let mut line = PeriodicLine::new(LINE_PERIOD);
+    let mut made = 0;
+    let bytes = generate_outcomes(|table| {
+        made += 1;
+        bar.inc(1);
+        bar.set_message(table.name);
+        if bar.is_hidden() {
+            line.print(format!("{made} of {OUTCOME_TABLES} tables"));
+        }
+    });
+    bar.finish_and_clear();
+    fs::write(out, &bytes).or_failed(out.display())?;
+    output::print(format!(
+        "{OUTCOME_TABLES} tables in {} bytes: {}",
+        bytes.len(),
+        out.display()
+    ))
+}
+
+fn open(file: &Path) -> Result<OutcomeTables, Failure> {
+    OutcomeTables::open(file).or_failed(file.display())
+}
+
+/// Checks table by table; returns what was found.
+fn check(tables: &OutcomeTables, extent: Extent<'_>) -> Vec<TableReport> {
+    let bar = progress::bar(
+        Some(OUTCOME_TABLES as u64),
+        "{bar:40} {pos}/{len} tables  {elapsed}",
+    );
+    let mut line = PeriodicLine::new(LINE_PERIOD);
+    let checked = (0..OUTCOME_TABLES).filter_map(|table| {
+        let report = tables.check(table, extent);
+        bar.inc(1);
+        if bar.is_hidden() {
+            line.print(format!("{} of {OUTCOME_TABLES} tables", table + 1));
+        }
+        report
+    });
+    let checked = checked.collect();
+    bar.finish_and_clear();
+    checked
+}
+
+fn verify(args: &Verify) -> Result<(), Failure> {
+    let tables = open(&args.file.file)?;
+    let syzygy = args.syzygy.as_ref().map(|folder| Syzygy::open(&[folder]));
+    let syzygy = syzygy.transpose().or_failed("--syzygy")?;
+    let reports = check(
+        &tables,
+        Extent {
+            step: args.step as usize,
+            played_step: PLAYED_STEP,
+            reference: syzygy.as_ref().map(|tables| tables as &dyn TablebaseProbe),
+        },
+    );
+    for fault in tables.faults() {
+        output::print(fault)?;
+    }
+    let mut errors = 0;
+    for report in &reports {
+        errors += report.errors.len();
+        for error in &report.errors {
+            output::print(format!("{}: {error}", report.name))?;
+        }
+    }
+    let sum = |count: fn(&TableReport) -> u64| reports.iter().map(count).sum::<u64>();
+    output::print(format!(
+        "{} tables: {} positions compared with Syzygy, {} with their own moves, {errors} errors",
+        tables.found(),
+        sum(|report| report.compared),
+        sum(|report| report.played),
+    ))?;
+    if errors == 0 && tables.faults().is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
+    }
+}
+
+fn stats(file: &Path) -> Result<(), Failure> {
+    let tables = open(file)?;
+    let extent = Extent {
+        step: 1,
+        played_step: usize::MAX,
+        reference: None,
+    };
+    let mut lines = Table::new(&[
+        ("table", Align::Left),
+        ("bytes", Align::Right),
+        ("white to move", Align::Right),
+        ("won/drawn/lost %", Align::Right),
+        ("black to move", Align::Right),
+        ("won/drawn/lost %", Align::Right),
+        ("cursed", Align::Right),
+    ]);
+    for (place, report) in check(&tables, extent).into_iter().enumerate() {
+        let [white, black] = report.values;
+        let cursed = |values: ValueCounts| values.cursed + values.blessed;
+        lines.row(vec![
+            report.name.to_owned(),
+            tables.bytes(place).to_string(),
+            white.all().to_string(),
+            shares(white),
+            black.all().to_string(),
+            shares(black),
+            (cursed(white) + cursed(black)).to_string(),
+        ]);
+    }
+    output::print_text(lines.take())
+}
+
+fn shares(values: ValueCounts) -> String {
+    let share = |count: u64| 100.0 * count as f64 / values.all().max(1) as f64;
+    format!(
+        "{:.1}/{:.1}/{:.1}",
+        share(values.won + values.cursed),
+        share(values.drawn),
+        share(values.lost + values.blessed)
+    )
+}

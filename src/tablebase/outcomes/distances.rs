@@ -1,0 +1,129 @@
+//! Distances of won and lost positions, computed when a game reaches them: no file holds them.
+//!
+//! A slice of a table (equal pawns) is solved on a thread of its own, in a second or two at most. A
+//! caller waits for it only as long as its patience allows; a later one finds it. At most two slices
+//! are kept.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::file::OutcomeFile;
+use super::generator::SliceDistances;
+use super::layout::{Layout, NAMES, Placement};
+
+/// Slices that are kept; the largest take 5 MB.
+const KEPT: usize = 2;
+
+/// The slices that are solved or in the making.
+#[derive(Debug, Default)]
+pub(super) struct DistanceStore {
+    slices: Mutex<Vec<Slice>>,
+    solved: Condvar,
+}
+
+#[derive(Debug)]
+struct Slice {
+    table: usize,
+    /// Any number of the slice.
+    index: usize,
+    state: SliceState,
+}
+
+#[derive(Clone, Debug)]
+enum SliceState {
+    Solving,
+    Solved(Arc<SliceDistances>),
+    Failed,
+}
+
+impl DistanceStore {
+    /// The plies of a won or lost position; `None` if they are not known in time.
+    pub(super) fn plies(
+        self: &Arc<Self>,
+        file: &Arc<OutcomeFile>,
+        placement: &Placement,
+        patience: Duration,
+    ) -> Option<u8> {
+        let layout = Layout::new(NAMES.get(placement.table)?);
+        let index = layout.index(placement.squares);
+        let key = (placement.table, layout.slice_start(index));
+        let is_busy = |slices: &mut Vec<Slice>| {
+            let has_room = slices.len() < KEPT || slices.iter().any(Slice::is_done);
+            !has_room && !slices.iter().any(|slice| slice.is(key))
+        };
+        let waited = self
+            .solved
+            .wait_timeout_while(self.lock(), patience, is_busy);
+        let (mut slices, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if !slices.iter().any(|slice| slice.is(key)) {
+            self.start(&mut slices, file, key)?;
+        }
+        let is_solving = |slices: &mut Vec<Slice>| {
+            let mut slices = slices.iter();
+            slices.any(|slice| slice.is(key) && !slice.is_done())
+        };
+        let waited = self.solved.wait_timeout_while(slices, patience, is_solving);
+        let (slices, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match &slices.iter().find(|slice| slice.is(key))?.state {
+            SliceState::Solved(distances) => {
+                let distances = Arc::clone(distances);
+                drop(slices);
+                distances.plies(placement.turn, index)
+            }
+            SliceState::Solving | SliceState::Failed => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Slice>> {
+        self.slices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts to solve a slice, in place of the oldest one; not while all are in the making.
+    fn start(
+        self: &Arc<Self>,
+        slices: &mut Vec<Slice>,
+        file: &Arc<OutcomeFile>,
+        key: (usize, usize),
+    ) -> Option<()> {
+        let (table, index) = key;
+        if slices.len() >= KEPT {
+            let oldest = slices.iter().position(Slice::is_done)?;
+            slices.remove(oldest);
+        }
+        let (store, file) = (Arc::clone(self), Arc::clone(file));
+        let solve = move || {
+            let layout = Layout::new(NAMES[table]);
+            let solve = || SliceDistances::solve(layout, index, &file);
+            let state = match catch_unwind(AssertUnwindSafe(solve)) {
+                Ok(distances) => SliceState::Solved(Arc::new(distances)),
+                Err(_) => SliceState::Failed,
+            };
+            if let Some(slice) = store.lock().iter_mut().find(|slice| slice.is(key)) {
+                slice.state = state;
+            }
+            store.solved.notify_all();
+        };
+        thread::Builder::new()
+            .name("table-solver".to_owned())
+            .spawn(solve)
+            .ok()?;
+        slices.push(Slice {
+            table,
+            index,
+            state: SliceState::Solving,
+        });
+        Some(())
+    }
+}
+
+impl Slice {
+    fn is_done(&self) -> bool {
+        !matches!(self.state, SliceState::Solving)
+    }
+
+    fn is(&self, key: (usize, usize)) -> bool {
+        (self.table, self.index) == key
+    }
+}
