@@ -6,6 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 #[cfg(feature = "train")]
 use super::commands::train;
+#[cfg(feature = "tune")]
+use super::commands::tune;
 use super::commands::{
     bench, check, control, data, datagen, engine_match, explain, init, manpage, openings, perft,
     practice, records, run, soak, tables, team, uci, upgrade,
@@ -65,6 +67,8 @@ enum Command {
     Uci(uci::Args),
     Bench(bench::Args),
     Match(engine_match::Args),
+    #[cfg(feature = "tune")]
+    Tune(tune::Args),
     Openings(openings::Args),
     Datagen(datagen::Args),
     Data(data::Args),
@@ -118,6 +122,8 @@ impl Command {
             Self::Uci(args) => uci::execute(&args),
             Self::Bench(args) => bench::execute(&args),
             Self::Match(args) => engine_match::execute(&args),
+            #[cfg(feature = "tune")]
+            Self::Tune(args) => tune::execute(&args),
             Self::Openings(args) => openings::execute(&args),
             Self::Datagen(args) => datagen::execute(&args),
             Self::Data(args) => data::execute(&args),

@@ -60,38 +60,18 @@ pub(super) const TABLE_DEPTH_BONUS: i32 = 6;
 
 /// Minimum time per move.
 pub(super) const LEAST_TIME: Duration = Duration::from_millis(1);
-/// Moves the clock has to last for: atomic games end after about 25 moves a side.
-pub(super) const MOVES_AHEAD: f64 = 22.0;
-/// Share of the increment spent at once.
-pub(super) const INCREMENT_SHARE: f64 = 0.75;
 /// With less than this on the clock a move gets less than its share of clock and increment, in
 /// proportion: with increments of a few hundredths of a second the clock would otherwise run so low
 /// that a pause of the machine loses on time.
 pub(super) const SHORT_CLOCK: Duration = Duration::from_millis(300);
 /// The remaining factor of a move's share when almost no time is left.
 pub(super) const SHORT_SHARE: f64 = 0.5;
-/// Maximum share of the clock for one move.
-pub(super) const HARD_SHARE: f64 = 0.45;
 /// With fewer moves than this to the time control, [`LAST_SHARE`] applies.
 pub(super) const LAST_MOVES: f64 = 1.5;
 /// Maximum share of the clock for the last move before a time control.
 pub(super) const LAST_SHARE: f64 = 0.8;
-/// Factor of the soft limit when no node went into the best move.
-pub(super) const TIME_NODES_BASE: f64 = 2.2;
-/// Reduction of that factor when all nodes went there.
-pub(super) const TIME_NODES_SLOPE: f64 = 1.6;
-/// Factor of the soft limit while the best move changes.
-pub(super) const TIME_STABLE_BASE: f64 = 1.2;
-/// Reduction of it per iteration without a change.
-pub(super) const TIME_STABLE_SLOPE: f64 = 0.05;
 /// Iterations after which stability no longer counts.
 pub(super) const TIME_STABLE_MOST: u32 = 8;
-/// A score drop of this many cp doubles the soft limit.
-pub(super) const TIME_DROP_SCALE: f64 = 120.0;
-/// A rising score shrinks the soft limit by this much at most.
-pub(super) const TIME_DROP_LEAST: f64 = 0.15;
-/// A falling score stretches the soft limit by this much at most.
-pub(super) const TIME_DROP_MOST: f64 = 0.6;
 
 // --- Blast exchange ---------------------------------------------------------------------------
 

@@ -117,4 +117,48 @@ mod tests {
         };
         assert_eq!(searcher().think(&Game::new(), &limits).depth, 3);
     }
+
+    #[cfg(feature = "tune")]
+    #[test]
+    fn the_time_of_a_move_follows_the_parameters_of_its_searcher() {
+        use std::time::Duration;
+
+        use crate::engine::Clock;
+
+        let mut options = EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        };
+        for (name, value) in [
+            ("time_hard_share", "800"),
+            ("time_moves_ahead", "80"),
+            ("time_nodes_base", "4000"),
+            ("time_nodes_slope", "0"),
+            ("time_stable_base", "2500"),
+            ("time_stable_slope", "0"),
+        ] {
+            assert_eq!(options.params.set(name, value), Some(Ok(())));
+        }
+        let time = Duration::from_millis(200);
+        let clock = Clock {
+            time,
+            increment: Duration::ZERO,
+            moves_to_go: None,
+            overhead: Duration::ZERO,
+        };
+        let searcher = SingleThread::new(&options);
+        // A search may run on another thread than the one that set it up.
+        let search = move || {
+            let mut searcher = searcher;
+            searcher.think(&Game::new(), &Limits::clock(clock))
+        };
+        let result = std::thread::Builder::new()
+            .stack_size(8 << 20)
+            .spawn(search)
+            .expect("a thread")
+            .join()
+            .expect("a result");
+        // The default ends after 45 percent of the clock at the latest.
+        assert!(result.time > time.mul_f64(0.7), "{:?}", result.time);
+    }
 }

@@ -1,12 +1,13 @@
 //! Time management: from limits to a soft end (start no further iteration) and a hard end (answer
 //! now).
 //!
-//! Pure arithmetic on durations; it reads no clock.
+//! Pure arithmetic on durations; it reads no clock. The thread that computes a plan must have the
+//! parameters of its search installed.
 
 use std::time::Duration;
 
 use super::limits::{Clock, Limits};
-use super::params;
+use super::{params, tunables};
 
 /// The two ends of a search, from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,19 +36,21 @@ impl TimePlan {
             .time
             .saturating_sub(clock.overhead)
             .max(params::LEAST_TIME);
-        let moves = clock.moves_to_go.map_or(params::MOVES_AHEAD, |moves| {
-            f64::from(moves.max(1)).min(params::MOVES_AHEAD)
-        });
+        let ahead = f64::from(tunables::time_moves_ahead()) / 10.0;
+        let moves = clock
+            .moves_to_go
+            .map_or(ahead, |moves| f64::from(moves.max(1)).min(ahead));
         // Near the bottom of the clock keep more of it: a machine that pauses must not lose on
         // time.
         let filled = usable.div_duration_f64(params::SHORT_CLOCK).min(1.0);
-        let increment = clock.increment.mul_f64(params::INCREMENT_SHARE * filled);
+        let increment_share = thousandths(tunables::time_increment_share());
+        let increment = clock.increment.mul_f64(increment_share * filled);
         let thrift = params::SHORT_SHARE + (1.0 - params::SHORT_SHARE) * filled;
         // The last move before a time control may use nearly all of it.
         let share = if moves < params::LAST_MOVES {
             params::LAST_SHARE
         } else {
-            params::HARD_SHARE
+            thousandths(tunables::time_hard_share())
         };
         let hard = usable.mul_f64(
             share
@@ -78,12 +81,23 @@ pub(super) struct Progress {
 
 /// The factor on the soft limit.
 pub(super) fn soft_factor(progress: Progress) -> f64 {
-    let nodes = params::TIME_NODES_BASE - params::TIME_NODES_SLOPE * progress.best_move_share;
+    let slope = thousandths(tunables::time_nodes_slope());
+    let nodes = thousandths(tunables::time_nodes_base()) - slope * progress.best_move_share;
     let stable = f64::from(progress.stable_for.min(params::TIME_STABLE_MOST));
-    let stability = params::TIME_STABLE_BASE - params::TIME_STABLE_SLOPE * stable;
-    let drop = f64::from(progress.score_drop) / params::TIME_DROP_SCALE;
-    let falling = 1.0 + drop.clamp(-params::TIME_DROP_LEAST, params::TIME_DROP_MOST);
-    nodes * stability * falling
+    let slope = thousandths(tunables::time_stable_slope());
+    let stability = thousandths(tunables::time_stable_base()) - slope * stable;
+    let drop = f64::from(progress.score_drop) / f64::from(tunables::time_drop_scale());
+    let falling = 1.0
+        + drop.clamp(
+            -thousandths(tunables::time_drop_least()),
+            thousandths(tunables::time_drop_most()),
+        );
+    // Not every slope within its bounds goes with every base.
+    nodes.max(0.0) * stability.max(0.0) * falling
+}
+
+fn thousandths(value: i32) -> f64 {
+    f64::from(value) / 1000.0
 }
 
 #[cfg(test)]
@@ -161,5 +175,36 @@ mod tests {
         };
         assert!(soft_factor(unsettled) > 1.5);
         assert!(soft_factor(settled) < 0.7);
+    }
+
+    #[cfg(feature = "tune")]
+    #[test]
+    fn installed_parameters_change_the_plan_and_none_of_them_breaks_it() {
+        use crate::engine::{SearchParams, TUNABLES};
+
+        let usual = clock(2000, 20, None);
+        let settled = Progress {
+            best_move_share: 1.0,
+            stable_for: 9,
+            score_drop: -500,
+        };
+        let ours = TUNABLES.iter().filter(|it| it.name.starts_with("time_"));
+        for tunable in ours {
+            for value in [tunable.least, tunable.most] {
+                let mut params = SearchParams::default();
+                let set = params.set(tunable.name, &value.to_string());
+                assert_eq!(set, Some(Ok(())));
+                params.install();
+                let plan = clock(2000, 20, None);
+                assert!(plan.soft <= plan.hard, "{} {value}", tunable.name);
+                assert!(soft_factor(settled) >= 0.0, "{} {value}", tunable.name);
+            }
+        }
+        let mut params = SearchParams::default();
+        assert_eq!(params.set("time_moves_ahead", "440"), Some(Ok(())));
+        params.install();
+        assert!(clock(2000, 20, None).soft < usual.soft);
+        SearchParams::default().install();
+        assert_eq!(clock(2000, 20, None), usual);
     }
 }

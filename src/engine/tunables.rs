@@ -2,9 +2,10 @@
 //!
 //! One list makes the functions that the search reads, the spins of UCI, the options of `self` in
 //! matches, and the vector of `megaton tune`. Values are in centipawns (cp) of an atomic pawn in the
-//! middlegame, plies, history units or 1/1024 ply, as their names and comments say. A parameter
-//! without an origin is an untuned start value: within the range of chess programs, adapted to
-//! atomic's short and sharp games.
+//! middlegame, plies, history units, 1/1024 ply or thousandths, as their names and comments say. A
+//! parameter without an origin is an untuned start value: within the range of chess programs,
+//! adapted to atomic's short and sharp games. Names of time management begin with `time_`, which
+//! `megaton tune` relies on: they matter to games with a clock only.
 //!
 //! In a `tune` build each thread has its own values, installed at the beginning of a search, so two
 //! engines in one process play with different ones.
@@ -155,6 +156,26 @@ tunables! {
     exposed_penalty = 2500, 0 to 12000, step 500, "untuned";
     /// Ordering bonus of a quiet check.
     check_bonus = 5000, 0 to 20000, step 800, "untuned";
+    /// Moves the clock has to last for, in tenths: atomic games end after about 25 moves a side.
+    time_moves_ahead = 220, 80 to 600, step 20, "untuned";
+    /// Share of the increment spent at once, in thousandths, like all that follow but one.
+    time_increment_share = 750, 0 to 1000, step 60, "untuned";
+    /// Maximum share of the clock for one move.
+    time_hard_share = 450, 100 to 800, step 50, "untuned";
+    /// Factor of the soft limit when no node went into the best move.
+    time_nodes_base = 2200, 1000 to 4000, step 150, "untuned";
+    /// Reduction of that factor when all nodes went there.
+    time_nodes_slope = 1600, 0 to 3500, step 150, "untuned";
+    /// Factor of the soft limit while the best move changes.
+    time_stable_base = 1200, 800 to 2500, step 80, "untuned";
+    /// Reduction of it per iteration without a change.
+    time_stable_slope = 50, 0 to 100, step 8, "untuned";
+    /// A score drop of this many cp doubles the soft limit.
+    time_drop_scale = 120, 30 to 500, step 15, "untuned";
+    /// A rising score shrinks the soft limit by this share at most.
+    time_drop_least = 150, 0 to 600, step 30, "untuned";
+    /// A falling score stretches the soft limit by this share at most.
+    time_drop_most = 600, 0 to 2500, step 80, "untuned";
 }
 
 /// A value for each of the [`TUNABLES`].

@@ -44,7 +44,14 @@ impl EngineSettings {
         Ok(settings)
     }
 
-    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+    /// The values of the search's parameters, in their order.
+    #[cfg(any(test, feature = "tune"))]
+    pub(super) fn params(&self) -> &[i32] {
+        self.engine.params.values()
+    }
+
+    /// Sets an option by name, in any letter case.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name.to_ascii_lowercase().as_str() {
             "hash" => self.engine.hash_mb = number(name, value, 1, MOST_HASH_MB as u64)? as usize,
             "nodes" => self.nodes = Some(number(name, value, 1, u64::MAX)?),

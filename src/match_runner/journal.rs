@@ -1,56 +1,77 @@
-//! The journal of a match: its settings, then one line per game. An interrupted match continues from it, but
-//! only the same match: an error names players, limits or openings that differ.
+//! The journal of a match or a tuning: its settings, then one line per game or step. An interrupted one
+//! continues from it, but only the same one: an error names players, limits or openings that differ.
 
+use std::marker::PhantomData;
 use std::path::Path;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::append_file::AppendFile;
 use super::error::MatchError;
 use super::record::GameRecord;
 
-/// The identity of a match: fields by name.
+/// The identity of what is recorded: fields by name.
 pub(super) type Heading = Map<String, Value>;
 
-/// The journal, open for the next game.
-#[derive(Debug)]
-pub(super) struct Journal(AppendFile);
+/// What a line after the heading records.
+pub(super) trait JournalLine: Serialize + DeserializeOwned {
+    /// What all lines together record, for messages.
+    const WHOLE: &'static str;
+    /// What one line records.
+    const PART: &'static str;
+}
 
-impl Journal {
-    /// Opens or creates a journal; returns its games.
-    pub(super) fn open(
-        path: &Path,
-        heading: &Heading,
-    ) -> Result<(Self, Vec<GameRecord>), MatchError> {
-        let (mut file, text) = AppendFile::open(path)?;
+impl JournalLine for GameRecord {
+    const WHOLE: &'static str = "match";
+    const PART: &'static str = "game";
+}
+
+/// The journal, open for the next line.
+#[derive(Debug)]
+pub(super) struct Journal<L> {
+    file: AppendFile,
+    lines: PhantomData<fn(L)>,
+}
+
+impl<L: JournalLine> Journal<L> {
+    /// Opens or creates a journal; returns its lines.
+    pub(super) fn open(path: &Path, heading: &Heading) -> Result<(Self, Vec<L>), MatchError> {
+        let (file, text) = AppendFile::open(path)?;
+        let mut journal = Self {
+            file,
+            lines: PhantomData,
+        };
         let complain = |line: usize, what: String| {
             MatchError::Setup(format!("{}, line {line}: {what}", path.display()))
         };
         let mut lines = text.lines().enumerate();
         let Some((_, first)) = lines.next() else {
-            file.append(&Value::Object(heading.clone()).to_string())?;
-            return Ok((Self(file), Vec::new()));
+            let heading = Value::Object(heading.clone()).to_string();
+            journal.file.append(&heading)?;
+            return Ok((journal, Vec::new()));
         };
         let kept: Heading = serde_json::from_str(first)
-            .map_err(|_| complain(1, "this is no journal of a match".to_owned()))?;
-        compare(&kept, heading).map_err(|what| complain(1, what))?;
-        let games = lines
+            .map_err(|_| complain(1, format!("this is no journal of a {}", L::WHOLE)))?;
+        compare(&kept, heading, L::WHOLE).map_err(|what| complain(1, what))?;
+        let kept = lines
             .map(|(index, line)| {
                 serde_json::from_str(line)
-                    .map_err(|error| complain(index + 1, format!("no game: {error}")))
+                    .map_err(|error| complain(index + 1, format!("no {}: {error}", L::PART)))
             })
             .collect::<Result<_, _>>()?;
-        Ok((Self(file), games))
+        Ok((journal, kept))
     }
 
-    /// Appends a game.
-    pub(super) fn keep(&mut self, game: &GameRecord) -> Result<(), MatchError> {
-        self.0.append(&json!(game).to_string())
+    /// Appends a line.
+    pub(super) fn keep(&mut self, line: &L) -> Result<(), MatchError> {
+        self.file.append(&json!(line).to_string())
     }
 }
 
-/// Checks that the journal belongs to this match; the error says how it differs.
-fn compare(kept: &Heading, asked: &Heading) -> Result<(), String> {
+/// Checks that the journal belongs to this match or tuning; the error says how it differs.
+fn compare(kept: &Heading, asked: &Heading, whole: &str) -> Result<(), String> {
     for name in kept.keys().chain(asked.keys()) {
         let (was, is) = (kept.get(name), asked.get(name));
         if was != is {
@@ -60,7 +81,7 @@ fn compare(kept: &Heading, asked: &Heading) -> Result<(), String> {
                 None => "nothing".to_owned(),
             };
             return Err(format!(
-                "the journal is of another match: {name} was {}, now it is {}; give it another \
+                "the journal is of another {whole}: {name} was {}, now it is {}; give it another \
                  --journal, or ask for the same",
                 show(was),
                 show(is)
@@ -83,6 +104,13 @@ mod tests {
             .clone()
     }
 
+    fn open(
+        path: &Path,
+        heading: &Heading,
+    ) -> Result<(Journal<GameRecord>, Vec<GameRecord>), MatchError> {
+        Journal::open(path, heading)
+    }
+
     fn game(pair: usize) -> GameRecord {
         let text = json!({
             "pair": pair, "white": "a", "fen": "f", "moves": "e2e4", "scores": [3, null],
@@ -96,12 +124,12 @@ mod tests {
     fn games_survive_reopening() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("match.jsonl");
-        let (mut journal, games) = Journal::open(&path, &heading(1)).unwrap();
+        let (mut journal, games) = open(&path, &heading(1)).unwrap();
         assert!(games.is_empty());
         journal.keep(&game(0)).unwrap();
         journal.keep(&game(1)).unwrap();
         drop(journal);
-        let (_, games) = Journal::open(&path, &heading(1)).unwrap();
+        let (_, games) = open(&path, &heading(1)).unwrap();
         assert_eq!(games, [game(0), game(1)]);
     }
 
@@ -109,15 +137,15 @@ mod tests {
     fn another_match_and_garbage_are_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("match.jsonl");
-        drop(Journal::open(&path, &heading(1)).unwrap());
-        let error = Journal::open(&path, &heading(2)).unwrap_err().to_string();
+        drop(open(&path, &heading(1)).unwrap());
+        let error = open(&path, &heading(2)).unwrap_err().to_string();
         assert!(error.contains("seed was 1, now it is 2"), "{error}");
         let kept = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{kept}{{\"pair\":1}}\n")).unwrap();
-        let error = Journal::open(&path, &heading(1)).unwrap_err().to_string();
+        let error = open(&path, &heading(1)).unwrap_err().to_string();
         assert!(error.contains("line 2: no game"), "{error}");
         fs::write(&path, "Dear diary\n").unwrap();
-        let error = Journal::open(&path, &heading(1)).unwrap_err().to_string();
+        let error = open(&path, &heading(1)).unwrap_err().to_string();
         assert!(error.contains("no journal"), "{error}");
     }
 }

@@ -7,6 +7,7 @@
 //! * `runner`: the plan and the workers; `referee`: one game; `player`, `players`: the opponents
 //! * `internal_engine`, `uci_engine`, `uci_output`: the two kinds of players; `limit`, `spec`: their settings
 //! * `tally`, `sprt`, `score`: the statistics; `adjudication`; `opening`, `opening_generator`
+//! * `tuner`, `spsa`: tuning of the search's parameters by games, in a `tune` build
 //! * `journal`, `append_file`, `record`, `pgn`: files that survive a kill; `stall_detector`: machine stalls
 
 mod adjudication;
@@ -26,8 +27,12 @@ mod runner;
 mod score;
 mod spec;
 mod sprt;
+#[cfg(any(test, feature = "tune"))]
+mod spsa;
 mod stall_detector;
 mod tally;
+#[cfg(any(test, feature = "tune"))]
+mod tuner;
 mod uci_engine;
 mod uci_output;
 
@@ -42,4 +47,8 @@ pub use runner::{Match, MatchReport, play};
 pub use score::{Forfeits, MatchScore, SpeedStats};
 pub use spec::{PlayerSpec, SpecError};
 pub use sprt::{Sprt, SprtVerdict};
+#[cfg(any(test, feature = "tune"))]
+pub use spsa::{Spsa, SpsaOptions, TunedParameter};
 pub use tally::{Estimate, Tally};
+#[cfg(any(test, feature = "tune"))]
+pub use tuner::{Tuning, tune};

@@ -3,6 +3,9 @@
 //! Text after the position is ignored, and so is a repeated position.
 
 use std::collections::HashSet;
+use std::hash::Hasher as _;
+
+use fnv::FnvHasher;
 
 use crate::rules::{FenError, Position};
 
@@ -46,6 +49,15 @@ pub fn parse_openings(text: &str) -> Result<Vec<Opening>, OpeningError> {
         return Err(OpeningError::Empty);
     }
     Ok(openings)
+}
+
+/// A digest that tells lists of openings apart, as text (FNV-1a).
+pub(super) fn digest(openings: &[Opening]) -> String {
+    let mut digest = FnvHasher::default();
+    for opening in openings {
+        digest.write(opening.position.fen().as_bytes());
+    }
+    format!("{:016x}", digest.finish())
 }
 
 /// The FEN of a line: four fields, and the two counters if present.

@@ -5,19 +5,16 @@
 //! therefore the same each time, and quick games have no louder voice than slow ones.
 
 use std::collections::BTreeMap;
-use std::hash::Hasher as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use fnv::FnvHasher;
-
 use super::error::MatchError;
 use super::journal::{Heading, Journal};
 use super::limit::MoveLimit;
-use super::opening::Opening;
+use super::opening::{Opening, digest};
 use super::players::{PlayerFactory, PlayerSlot};
 use super::record::{GameRecord, MatchSide};
 use super::referee::{GameTerms, PlayedGame, play as referee};
@@ -28,7 +25,7 @@ use super::stall_detector::StallDetector;
 use crate::rules::ByColor;
 
 /// Stack of a thread that searches.
-const STACK_BYTES: usize = 16 << 20;
+pub(super) const STACK_BYTES: usize = 16 << 20;
 
 /// A match as it is asked for.
 #[derive(Clone, Debug)]
@@ -110,11 +107,6 @@ impl Match {
 
     /// The first line of the journal of this match.
     fn heading(&self) -> Result<Heading, MatchError> {
-        // FNV-1a tells contents apart.
-        let mut openings = FnvHasher::default();
-        for opening in &self.openings {
-            openings.write(opening.position.fen().as_bytes());
-        }
         let mut heading = Heading::new();
         let mut put = |name: &str, value: serde_json::Value| {
             heading.insert(name.to_owned(), value);
@@ -122,18 +114,10 @@ impl Match {
         put("megaton_match", 1.into());
         for (name, player) in ["a", "b"].into_iter().zip(&self.players) {
             put(name, player.to_string().into());
-            let mut digest = FnvHasher::default();
-            for path in player.files() {
-                let bytes = std::fs::read(&path).map_err(MatchError::file(&path))?;
-                digest.write(&bytes);
-            }
-            put(
-                &format!("{name}_files"),
-                format!("{:016x}", digest.finish()).into(),
-            );
+            put(&format!("{name}_files"), player.digest_of_files()?.into());
         }
         put("limit", self.allowance.to_string().into());
-        put("openings", format!("{:016x}", openings.finish()).into());
+        put("openings", digest(&self.openings).into());
         put("seed", self.seed.into());
         put("adjudication", self.adjudicates.into());
         put("longest_game", self.most_plies.into());
@@ -292,7 +276,7 @@ pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchR
 fn collect(
     news: &Receiver<WorkerEvent>,
     scores: &mut ScoreBook<'_>,
-    mut journal: Option<&mut Journal>,
+    mut journal: Option<&mut Journal<GameRecord>>,
     told: &mut impl FnMut(&MatchScore),
 ) -> Result<(), MatchError> {
     for game in news {

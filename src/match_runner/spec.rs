@@ -3,7 +3,13 @@
 //! Reads and checks words; starts nothing.
 
 use std::fmt;
+use std::fs;
+use std::hash::Hasher as _;
 use std::path::PathBuf;
+
+use fnv::FnvHasher;
+
+use super::error::MatchError;
 
 /// The specification of a player.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +76,29 @@ impl PlayerSpec {
         matches!(self.kind, PlayerKind::Inside)
     }
 
+    /// The player with these options in place of its own of the same names.
+    #[must_use]
+    pub fn with_options(&self, options: &[(String, String)]) -> Self {
+        let mut player = self.clone();
+        player.options.retain(|(name, _)| {
+            let is_same = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
+            !options.iter().any(is_same)
+        });
+        player.options.extend_from_slice(options);
+        player
+    }
+
+    /// A digest of the files that affect its play, as text (FNV-1a).
+    pub(super) fn digest_of_files(&self) -> Result<String, MatchError> {
+        let mut digest = FnvHasher::default();
+        for path in self.files() {
+            digest.write(&fs::read(&path).map_err(MatchError::file(&path))?);
+        }
+        Ok(format!("{:016x}", digest.finish()))
+    }
+
     /// The files that affect its play, as far as the words show.
-    pub(super) fn files(&self) -> Vec<PathBuf> {
+    fn files(&self) -> Vec<PathBuf> {
         let program = match &self.kind {
             PlayerKind::Inside => std::env::current_exe().ok(),
             PlayerKind::Child { program, .. } => Some(program.clone()),
@@ -159,6 +186,8 @@ mod tests {
         );
         let beside = PlayerSpec::parse("self:hash=32", &["nodes=9".to_owned()]).unwrap();
         assert_eq!(beside.to_string(), "self:hash=32,nodes=9");
+        let changed = beside.with_options(&[("Hash".to_owned(), "8".to_owned())]);
+        assert_eq!(changed.to_string(), "self:nodes=9,Hash=8");
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod games;
 mod openings;
 mod resume;
 mod specs;
+#[cfg(feature = "tune")]
+mod tune;
 
 use std::fs;
 use std::path::{Path, PathBuf};

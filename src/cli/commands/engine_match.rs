@@ -208,7 +208,7 @@ fn contest(args: &Args) -> Result<Match, Failure> {
     })
 }
 
-fn openings(path: &Path) -> Result<Vec<Opening>, Failure> {
+pub(super) fn openings(path: &Path) -> Result<Vec<Opening>, Failure> {
     let option = format!("--openings {}", path.display());
     let text = fs::read_to_string(path).or_setup(&option)?;
     parse_openings(&text).or_setup(option)

@@ -21,5 +21,7 @@ pub(super) mod tables;
 pub(super) mod team;
 #[cfg(feature = "train")]
 pub(super) mod train;
+#[cfg(feature = "tune")]
+pub(super) mod tune;
 pub(super) mod uci;
 pub(super) mod upgrade;
