@@ -1,6 +1,8 @@
 //! The asynchronous runtime of a command and the signals that end it.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use megaton::bot::Shutdown;
@@ -49,6 +51,27 @@ pub(super) fn listen() -> Result<Shutdown, Failure> {
         told.now.cancel();
     });
     Ok(shutdown)
+}
+
+/// Runs blocking work on a thread of its own; SIGINT or SIGTERM sets its flag, and the work ends early.
+pub(super) fn interruptible<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> Result<T, Failure> {
+    block_on(async {
+        let mut interrupts = receive(SignalKind::interrupt())?;
+        let mut terminations = receive(SignalKind::terminate())?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = interrupts.recv() => {}
+                _ = terminations.recv() => {}
+            }
+            stopped.store(true, Ordering::Relaxed);
+        });
+        let done = tokio::task::spawn_blocking(move || work(&stop)).await;
+        Ok(done.context("the work did not end as it should")?)
+    })
 }
 
 /// Listens for SIGHUP, which from now on does not end the process.

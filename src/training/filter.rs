@@ -113,10 +113,7 @@ mod tests {
     fn used(line: &str, score: i16) -> Vec<usize> {
         let game = Game::from_uci_moves(line).expect("legal moves");
         let plies = game.moves().iter().map(|&mv| RecordedPly { mv, score });
-        let record = GameRecord {
-            plies: plies.collect(),
-            result: GameResult::Won,
-        };
+        let record = GameRecord::new(&Position::default(), plies.collect(), GameResult::Won);
         let usable = Filter::default().usable(&record).expect("legal moves");
         usable.iter().map(|usable| usable.ply).collect()
     }

@@ -1,15 +1,43 @@
-//! A folder of games: one process writes at a time, and all games use the same evaluator.
+//! A folder of games: one process writes at a time, and all games are made in the same way.
 //!
-//! Besides the shards it contains `lock`, an empty file locked by the writing process, and `evaluator`, one
-//! line with the evaluator's id. A folder of games without `evaluator` gets the file of the next process
-//! that continues it.
+//! Besides the shards it contains `lock`, an empty file locked by the writing process, and two files of one
+//! line: `evaluator` with the evaluator's id, `beginnings` with how the games begin. A folder of games without
+//! `evaluator` gets the file of the next process that continues it; without `beginnings` its games begin with
+//! random openings.
 
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use super::shard::{ShardError, failed, shards_in};
-use crate::engine::Evaluator;
+use super::atomic_file::write_whole;
+use super::shard::{ShardError, failed, other, shards_in};
+
+/// What all games of a folder have in common: a file with one line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Property {
+    file: &'static str,
+    /// What a folder without the file is taken for.
+    default: Option<&'static str>,
+    /// What the games do with it: `were …`.
+    verb: &'static str,
+    /// The options that choose it.
+    options: &'static str,
+}
+
+/// The id of the evaluator.
+pub(super) const EVALUATOR: Property = Property {
+    file: "evaluator",
+    default: None,
+    verb: "were judged by",
+    options: "--eval-file",
+};
+/// How the games begin.
+pub(super) const BEGINNINGS: Property = Property {
+    file: "beginnings",
+    default: Some("random openings"),
+    verb: "begin with",
+    options: "--endings, --starts",
+};
 
 /// Locks other processes out of the folder until the file is dropped.
 pub(super) fn lock(folder: &Path) -> Result<File, ShardError> {
@@ -19,43 +47,60 @@ pub(super) fn lock(folder: &Path) -> Result<File, ShardError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(ShardError::Other {
             path: folder.to_owned(),
-            what: "another process is making games in this folder".to_owned(),
+            what: "another process is writing to this folder".to_owned(),
         }),
         Err(TryLockError::Error(error)) => Err(failed(&path, "cannot be locked")(error)),
     }
 }
 
-/// Records the evaluator of the folder; refuses a folder with games of another one.
-pub(super) fn claim(folder: &Path, evaluator: &Evaluator) -> Result<(), ShardError> {
-    let (path, ours) = (folder.join("evaluator"), evaluator.id());
-    let theirs = match fs::read_to_string(&path) {
-        Ok(text) => Some(text.trim().to_owned()),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(&path, "cannot be read")(error)),
-    };
-    if theirs.as_deref() == Some(ours.as_str()) {
+/// Records a property of the folder; refuses a folder with games of another one.
+pub(super) fn claim(folder: &Path, property: Property, ours: &str) -> Result<(), ShardError> {
+    let path = folder.join(property.file);
+    let theirs = property.read(folder)?;
+    let known = theirs.as_deref().or(property.default);
+    let has_games = || Ok::<_, ShardError>(!shards_in(folder)?.is_empty());
+    if theirs.as_deref() == Some(ours) || (theirs.is_none() && known == Some(ours)) {
         return Ok(());
     }
-    if let Some(theirs) = theirs
-        && !shards_in(folder)?.is_empty()
+    if let Some(known) = known
+        && has_games()?
     {
         let what = format!(
-            "its games were judged by {theirs}, and now it would be {ours}: name the same \
-             evaluator (--eval-file), or another folder"
+            "its games {} {known}, and now it would be {ours}: use the same options ({}), or another folder",
+            property.verb, property.options
         );
-        let path = folder.to_owned();
-        return Err(ShardError::Other { path, what });
+        return Err(other(folder)(what));
     }
-    // Atomic, so that a kill leaves no partial id.
-    let part = folder.join("evaluator.part");
-    fs::write(&part, format!("{ours}\n"))
-        .and_then(|()| fs::rename(&part, &path))
-        .map_err(failed(&path, "cannot be written"))
+    write_whole(&path, |file| writeln!(file, "{ours}")).map_err(failed(&path, "cannot be written"))
+}
+
+/// Records the properties of one folder, as far as they are known, as those of another one, to which its games
+/// go.
+pub(super) fn hand_on(from: &Path, to: &Path) -> Result<(), ShardError> {
+    for property in [EVALUATOR, BEGINNINGS] {
+        let value = property.read(from)?;
+        if let Some(value) = value.as_deref().or(property.default) {
+            claim(to, property, value)?;
+        }
+    }
+    Ok(())
+}
+
+impl Property {
+    fn read(&self, folder: &Path) -> Result<Option<String>, ShardError> {
+        let path = folder.join(self.file);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text.trim().to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&path, "cannot be read")(error)),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Evaluator;
 
     #[test]
     fn two_processes_do_not_write_to_one_folder() {
@@ -68,7 +113,7 @@ mod tests {
     #[test]
     fn games_of_two_evaluators_do_not_mix() {
         let folder = tempfile::tempdir().expect("a folder");
-        let claim = |evaluator: &Evaluator| claim(folder.path(), evaluator);
+        let claim = |evaluator: &Evaluator| claim(folder.path(), EVALUATOR, &evaluator.id());
         let (net, classical) = (Evaluator::default(), Evaluator::classical());
         claim(&net).expect("a new folder");
         claim(&classical).expect("a folder without games");

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::filter::Filter;
-use super::folder::{claim, lock};
+use super::folder::{BEGINNINGS, EVALUATOR, claim, lock};
 use super::record::GameRecord;
 use super::selfplay::{SelfPlayBoard, SelfPlayRules};
 use super::shard::{ShardError, ShardHeader, ShardReader, ShardWriter, failed, shards_of};
@@ -82,8 +82,8 @@ struct Counters {
 ///
 /// # Errors
 ///
-/// When the folder cannot be used, another process writes there, its games use another evaluator,
-/// or a file is broken or full.
+/// When the folder cannot be used, another process writes there, its games use another evaluator or begin
+/// in other ways, or a file is broken or full.
 pub fn generate(
     task: &Generation,
     stop: &AtomicBool,
@@ -91,7 +91,9 @@ pub fn generate(
 ) -> Result<Progress, ShardError> {
     fs::create_dir_all(&task.folder).map_err(failed(&task.folder, "cannot be made"))?;
     let _lock = lock(&task.folder)?;
-    claim(&task.folder, &task.rules.evaluator)?;
+    claim(&task.folder, EVALUATOR, &task.rules.evaluator.id())?;
+    let beginnings = task.rules.beginnings.to_string();
+    claim(&task.folder, BEGINNINGS, &beginnings)?;
     let (counters, start) = (Counters::default(), Instant::now());
     let mut look = || {
         let progress = counters.progress(start);
@@ -234,9 +236,11 @@ fn work(task: &Generation, counters: &Counters) -> Result<(), ShardError> {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::sync::Arc;
 
     use super::*;
     use crate::engine::Evaluator;
+    use crate::training::Beginnings;
 
     fn task(folder: &Path, threads: usize, games: u64) -> Generation {
         Generation {
@@ -245,6 +249,7 @@ mod tests {
             rules: SelfPlayRules {
                 nodes: 40,
                 evaluator: Evaluator::classical(),
+                beginnings: Arc::default(),
             },
             shard_games: 3,
             threads,
@@ -281,6 +286,29 @@ mod tests {
         let made = generate(&task(other.path(), 2, 8), &never, |_| ()).expect("games");
         assert_eq!((made.games, made.found), (4, 4));
         assert_eq!(files(one.path()), files(other.path()));
+    }
+
+    #[test]
+    fn games_with_other_beginnings_do_not_mix_with_those_of_a_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let never = AtomicBool::new(false);
+        let mut task = task(folder.path(), 1, 2);
+        generate(&task, &never, |_| ()).expect("games");
+        task.rules.beginnings = Arc::new(Beginnings {
+            endings: 0.5,
+            ..Beginnings::default()
+        });
+        let error = generate(&task, &never, |_| ())
+            .expect_err("endings")
+            .to_string();
+        assert!(error.contains("random openings, 0.5 endings"), "{error}");
+        let other = tempfile::tempdir().expect("a folder");
+        task.folder = other.path().to_owned();
+        generate(&task, &never, |_| ()).expect("games");
+        task.goal.games = Some(3);
+        assert_eq!(generate(&task, &never, |_| ()).expect("games").found, 2);
+        task.rules.beginnings = Arc::default();
+        generate(&task, &never, |_| ()).expect_err("no endings");
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! The random opening of a self-play game: variety without lost positions.
+//! Random moves at the beginning of a self-play game: variety without lost positions.
+
+use std::ops::RangeInclusive;
 
 use fastrand::Rng;
 
@@ -6,7 +8,7 @@ use crate::engine::{Limits, Score, SingleThread, blast_exchange};
 use crate::rules::{Game, Move, RepetitionRule};
 
 /// The random plies: six to nine, so that either side may be to move.
-const PLIES: std::ops::RangeInclusive<usize> = 6..=9;
+const PLIES: RangeInclusive<usize> = 6..=9;
 /// A move that loses more than this in an explosion, in centipawns, is drawn again …
 const ABSURD: i32 = -350;
 /// … up to this many times.
@@ -19,15 +21,20 @@ const UNEVEN: i32 = 500;
 /// An undecided game after some random plies.
 pub(super) fn opening(rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Game {
     loop {
-        if let Some(game) = random_line(rng).filter(|game| is_even(game, judge, nodes)) {
+        let line = random_line(rng, Game::new(), PLIES);
+        if let Some(game) = line.filter(|game| is_even(game, judge, nodes)) {
             return game;
         }
     }
 }
 
-fn random_line(rng: &mut Rng) -> Option<Game> {
-    let mut game = Game::new();
-    for _ in 0..rng.usize(PLIES) {
+/// The game after some random plies; none if it is over.
+pub(super) fn random_line(
+    rng: &mut Rng,
+    mut game: Game,
+    plies: RangeInclusive<usize>,
+) -> Option<Game> {
+    for _ in 0..rng.usize(plies) {
         let mv = random_move(rng, &game)?;
         game.push(mv);
     }
@@ -53,7 +60,8 @@ fn random_move(rng: &mut Rng, game: &Game) -> Option<Move> {
     Some(mv)
 }
 
-fn is_even(game: &Game, judge: &mut SingleThread, nodes: u64) -> bool {
+/// Whether a short search judges the game as undecided.
+pub(super) fn is_even(game: &Game, judge: &mut SingleThread, nodes: u64) -> bool {
     judge.new_game();
     let result = judge.think(game, &Limits::nodes(nodes * NODES_FACTOR));
     matches!(result.score, Score::Cp(score) if score.abs() <= UNEVEN)

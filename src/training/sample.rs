@@ -50,6 +50,18 @@ pub struct SampleError {
 }
 
 impl Sample {
+    /// The length of a sample in bytes.
+    pub(super) const SIZE: usize = SIZE;
+
+    /// The sample of these bytes, which `bytes` gave.
+    pub(super) const fn from_bytes(bytes: [u8; SIZE]) -> Sample {
+        Sample(bytes)
+    }
+
+    pub(super) const fn bytes(&self) -> &[u8; SIZE] {
+        &self.0
+    }
+
     /// The sample of a position; score in centipawns and result from White's side. A board has 32
     /// pieces at most.
     pub fn of(

@@ -3,9 +3,11 @@
 //! Each side has its own hash table and histories. The same number and seed give the same game on every
 //! machine, because no decision depends on a clock. The built-in endgame tables end a game with few pieces.
 
+use std::sync::Arc;
+
 use fastrand::Rng;
 
-use super::opening::opening;
+use super::beginnings::Beginnings;
 use super::record::{GameRecord, GameResult, NO_SCORE, RecordedPly};
 use crate::engine::{EngineOptions, Evaluator, Limits, Score, SearchResult, SingleThread};
 use crate::rules::{Color, Game, RepetitionRule};
@@ -25,11 +27,12 @@ const LONGEST: usize = 300;
 const MATE: i32 = 32_000;
 
 /// The settings of self-play.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SelfPlayRules {
     /// The soft node limit of a move.
     pub nodes: u64,
     pub evaluator: Evaluator,
+    pub beginnings: Arc<Beginnings>,
 }
 
 /// A game with an engine for each side.
@@ -37,6 +40,7 @@ pub struct SelfPlayRules {
 pub(super) struct SelfPlayBoard {
     sides: [SingleThread; 2],
     nodes: u64,
+    beginnings: Arc<Beginnings>,
 }
 
 impl SelfPlayBoard {
@@ -51,13 +55,15 @@ impl SelfPlayBoard {
         SelfPlayBoard {
             sides: [SingleThread::new(&options), SingleThread::new(&options)],
             nodes: rules.nodes,
+            beginnings: Arc::clone(&rules.beginnings),
         }
     }
 
     /// Plays game `number` of a seed.
     pub(super) fn play(&mut self, seed: u64, number: u64) -> GameRecord {
         let mut rng = Rng::with_seed(mixed(seed, number));
-        let mut game = opening(&mut rng, &mut self.sides[0], self.nodes);
+        let beginnings = Arc::clone(&self.beginnings);
+        let mut game = beginnings.begin(&mut rng, &mut self.sides[0], self.nodes);
         for side in &mut self.sides {
             side.new_game();
         }
@@ -93,7 +99,7 @@ impl SelfPlayBoard {
                 break result;
             }
         };
-        GameRecord { plies, result }
+        GameRecord::new(&game.positions()[0], plies, result)
     }
 
     fn think(&mut self, game: &Game) -> SearchResult {
@@ -105,8 +111,8 @@ impl SelfPlayBoard {
     }
 }
 
-/// Derives the seed of a game (the finaliser of `SplitMix64`).
-fn mixed(seed: u64, number: u64) -> u64 {
+/// Derives the seed of a game (the finaliser of `SplitMix64`): another one for each number.
+pub(super) fn mixed(seed: u64, number: u64) -> u64 {
     let mut word = seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -157,21 +163,21 @@ impl Adjudication {
 mod tests {
     use super::*;
 
-    fn game(number: u64) -> GameRecord {
-        let rules = SelfPlayRules {
+    fn rules() -> SelfPlayRules {
+        SelfPlayRules {
             nodes: 60,
             evaluator: Evaluator::classical(),
-        };
-        SelfPlayBoard::new(&rules).play(5, number)
+            beginnings: Arc::default(),
+        }
+    }
+
+    fn game(number: u64) -> GameRecord {
+        SelfPlayBoard::new(&rules()).play(5, number)
     }
 
     #[test]
     fn a_game_depends_on_its_number_alone() {
-        let rules = SelfPlayRules {
-            nodes: 60,
-            evaluator: Evaluator::classical(),
-        };
-        let mut board = SelfPlayBoard::new(&rules);
+        let mut board = SelfPlayBoard::new(&rules());
         board.play(5, 1);
         let second = board.play(5, 2);
         assert_eq!(second, game(2));
@@ -189,6 +195,29 @@ mod tests {
             let judged = &record.plies[opening..];
             assert!(judged.iter().all(|ply| ply.score != NO_SCORE));
         }
+    }
+
+    #[test]
+    fn a_game_from_an_ending_stores_its_start_and_is_judged_from_there() {
+        let rules = SelfPlayRules {
+            beginnings: Arc::new(Beginnings {
+                endings: 1.0,
+                ..Beginnings::default()
+            }),
+            ..rules()
+        };
+        let mut board = SelfPlayBoard::new(&rules);
+        for number in 0..4 {
+            let record = board.play(5, number);
+            let start = record.start.as_ref().expect("another start");
+            assert!(start.occupied().count() <= 10);
+            assert!(record.plies.iter().all(|ply| ply.score != NO_SCORE));
+            record.replay(|_, _| ()).expect("legal moves");
+            let mut bytes = Vec::new();
+            record.write(&mut bytes);
+            assert_eq!(GameRecord::read(&bytes), Ok((record, bytes.len())));
+        }
+        assert_eq!(SelfPlayBoard::new(&rules).play(5, 3), board.play(5, 3));
     }
 
     #[test]

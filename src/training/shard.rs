@@ -4,21 +4,38 @@
 //! known. It begins with 32 bytes, little endian: `MEGADAT1`, the seed (u64),
 //! the number of its first game (u64), the nodes a move (u32), a CRC-32 of all that (zero in the
 //! first files, which had none). Bytes after the last complete game are a truncated tail: readers stop
-//! there, and the next writer removes it.
+//! there, and the next writer removes it. A packed shard (`MEGAPAK1`, see `packed`) has no tail: it is whole or
+//! damaged.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::atomic_file::write_whole;
+use super::packed::{Packer, Unpacker};
 use super::record::{GameRecord, RecordError};
 
 /// The first bytes of a shard.
 const MAGIC: &[u8; 8] = b"MEGADAT1";
+/// The first bytes of a packed shard.
+const PACKED_MAGIC: &[u8; 8] = b"MEGAPAK1";
 /// The length of the header.
 const HEAD: usize = 32;
-/// The extension of a shard.
+/// The extension of a shard, packed or not.
 const ENDING: &str = "games";
+/// The bytes of a ply in a plain shard.
+const BYTES_A_PLY: u64 = 4;
+/// What helps against a damaged packed file.
+const PACK_AGAIN: &str =
+    "pack its games again, or delete it and `megaton datagen` makes them again";
+
+/// How a file stores games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Plain,
+    Packed,
+}
 
 /// The header of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +68,7 @@ pub enum ShardError {
         path: PathBuf,
         /// The number of the game in the file, from 1.
         game: u64,
-        /// The first byte of that game.
+        /// The first byte of that game, or of its block if they are packed.
         byte: usize,
         what: String,
     },
@@ -68,9 +85,12 @@ pub(super) fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error)
 }
 
 impl ShardHeader {
-    fn to_bytes(self) -> [u8; HEAD] {
+    fn to_bytes(self, form: Form) -> [u8; HEAD] {
         let mut head = [0; HEAD];
-        head[..8].copy_from_slice(MAGIC);
+        head[..8].copy_from_slice(match form {
+            Form::Plain => MAGIC,
+            Form::Packed => PACKED_MAGIC,
+        });
         head[8..16].copy_from_slice(&self.seed.to_le_bytes());
         head[16..24].copy_from_slice(&self.first.to_le_bytes());
         head[24..28].copy_from_slice(&self.nodes.to_le_bytes());
@@ -80,13 +100,20 @@ impl ShardHeader {
     }
 
     /// Parses the header, or says what is wrong with it.
-    fn from_bytes(bytes: &[u8]) -> Result<ShardHeader, &'static str> {
-        let head: Option<&[u8; HEAD]> = bytes.first_chunk();
-        let Some(head) = head.filter(|head| head.starts_with(MAGIC)) else {
+    fn from_bytes(bytes: &[u8]) -> Result<(ShardHeader, Form), &'static str> {
+        let form = if bytes.starts_with(MAGIC) {
+            Form::Plain
+        } else if bytes.starts_with(PACKED_MAGIC) {
+            Form::Packed
+        } else {
             return Err(
-                "is no file of games (`megaton datagen` makes them): it does not begin with MEGADAT1",
+                "is no file of games (`megaton datagen` makes them): it does not begin with MEGADAT1 or MEGAPAK1",
             );
         };
+        let head: Option<&[u8; HEAD]> = bytes.first_chunk();
+        let head = head.ok_or(
+            "is cut off in its first 32 bytes: delete it, and `megaton datagen` makes its games again",
+        )?;
         let word = |from: usize| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&head[from..from + 8]);
@@ -94,13 +121,21 @@ impl ShardHeader {
         };
         let sum = (word(24) >> 32) as u32;
         if sum != 0 && sum != crc32fast::hash(&head[..28]) {
-            return Err("byte 0: the first 32 bytes are not as they were written");
+            return Err(
+                "byte 0: the first 32 bytes are not as they were written: delete it, and `megaton datagen` makes its games again",
+            );
         }
-        Ok(ShardHeader {
+        let header = ShardHeader {
             seed: word(8),
             first: word(16),
             nodes: word(24) as u32,
-        })
+        };
+        Ok((header, form))
+    }
+
+    /// Begins a packed shard.
+    pub(super) fn packer(self) -> Packer {
+        Packer::new(&self.to_bytes(Form::Packed))
     }
 
     /// The name of the file.
@@ -162,14 +197,39 @@ pub(super) fn shards_of(folder: &Path, seed: u64) -> Result<Vec<PathBuf>, ShardE
     Ok(shards)
 }
 
+/// Whether the file begins like a packed shard.
+pub(super) fn is_packed(path: &Path) -> Result<bool, ShardError> {
+    let mut beginning = Vec::new();
+    let file = File::open(path).map_err(failed(path, "cannot be read"))?;
+    let read = file
+        .take(PACKED_MAGIC.len() as u64)
+        .read_to_end(&mut beginning);
+    read.map_err(failed(path, "cannot be read"))?;
+    Ok(beginning == PACKED_MAGIC)
+}
+
+/// Builds the error of a file that is not what it should be.
+pub(super) fn other<T: ToString>(path: &Path) -> impl FnOnce(T) -> ShardError {
+    let path = path.to_owned();
+    move |what| ShardError::Other {
+        path,
+        what: what.to_string(),
+    }
+}
+
 /// The games of one shard, read one after the other.
 #[derive(Debug)]
 pub struct ShardReader {
     path: PathBuf,
     header: ShardHeader,
     bytes: Vec<u8>,
+    /// The first byte of the next game, unless they are packed.
     place: usize,
+    /// The first byte of the last game, or of its block if they are packed.
+    began: usize,
     games: u64,
+    /// The games of a packed shard.
+    packed: Option<Unpacker>,
 }
 
 impl ShardReader {
@@ -177,20 +237,61 @@ impl ShardReader {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or is no shard.
+    /// When the file cannot be read, is no shard, or is packed and damaged.
     pub fn open(path: &Path) -> Result<ShardReader, ShardError> {
         let bytes = fs::read(path).map_err(failed(path, "cannot be read"))?;
-        let header = ShardHeader::from_bytes(&bytes).map_err(|what| ShardError::Other {
-            path: path.to_owned(),
-            what: what.to_owned(),
-        })?;
+        ShardReader::over(path, bytes)
+    }
+
+    /// Reads the bytes of the shard at this path.
+    pub(super) fn over(path: &Path, bytes: Vec<u8>) -> Result<ShardReader, ShardError> {
+        let (header, form) = ShardHeader::from_bytes(&bytes).map_err(other(path))?;
+        let packed = match form {
+            Form::Plain => None,
+            Form::Packed => Some(
+                Unpacker::new(&bytes, HEAD)
+                    .map_err(|error| other(path)(format!("{error}: {PACK_AGAIN}")))?,
+            ),
+        };
         Ok(ShardReader {
             path: path.to_owned(),
             header,
             bytes,
             place: HEAD,
+            began: HEAD,
             games: 0,
+            packed,
         })
+    }
+
+    /// How the file stores its games.
+    pub(super) const fn form(&self) -> Form {
+        if self.packed.is_some() {
+            Form::Packed
+        } else {
+            Form::Plain
+        }
+    }
+
+    /// The bytes of the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The most plies that the file can have, by its size or its counts.
+    pub(super) fn most_plies(&self) -> u64 {
+        self.packed
+            .as_ref()
+            .map_or(self.bytes.len() as u64 / BYTES_A_PLY, Unpacker::plies)
+    }
+
+    /// Reads to the end and gives the number of games in the file.
+    pub(super) fn count(&mut self) -> Result<u64, ShardError> {
+        if let Some(packed) = &self.packed {
+            return Ok(packed.games());
+        }
+        while self.next()?.is_some() {}
+        Ok(self.games)
     }
 
     /// The header of the shard.
@@ -213,17 +314,43 @@ impl ShardReader {
         reason = "an iterator cannot tell a cut tail from a flaw"
     )]
     pub fn next(&mut self) -> Result<Option<GameRecord>, ShardError> {
+        if self.packed.is_some() {
+            return self.next_packed();
+        }
         match GameRecord::read(&self.bytes[self.place..]) {
             Ok((game, length)) => {
+                self.began = self.place;
                 self.place += length;
                 self.games += 1;
                 Ok(Some(game))
             }
             Err(RecordError::Cut) if GameRecord::is_misread(&self.bytes[self.place..]) => {
-                Err(self.broken(RecordError::Length.to_string()))
+                Err(self.broken_ahead(self.place, &RecordError::Length))
             }
             Err(RecordError::Cut) => Ok(None),
-            Err(error) => Err(self.broken(error.to_string())),
+            Err(error) => Err(self.broken_ahead(self.place, &error)),
+        }
+    }
+
+    fn next_packed(&mut self) -> Result<Option<GameRecord>, ShardError> {
+        let Some(packed) = &mut self.packed else {
+            return Ok(None);
+        };
+        let (block, is_whole) = (packed.place(), packed.games() == self.games);
+        match packed.next(&self.bytes) {
+            Ok(None) if is_whole => Ok(None),
+            Ok(Some(game)) if !is_whole => {
+                if packed.place() != block {
+                    self.began = block;
+                }
+                self.games += 1;
+                Ok(Some(game))
+            }
+            Ok(_) => {
+                let what = format!("the file has another number of games: {PACK_AGAIN}");
+                Err(self.broken_ahead(block, &what))
+            }
+            Err(error) => Err(self.broken_ahead(block, &format!("{error}: {PACK_AGAIN}"))),
         }
     }
 
@@ -242,16 +369,29 @@ impl ShardReader {
 
     /// The bytes after the last complete game.
     pub fn tail(&self) -> usize {
-        self.bytes.len() - self.place
+        match self.form() {
+            Form::Plain => self.bytes.len() - self.place,
+            Form::Packed => 0,
+        }
     }
 
-    /// An error for the last or the next game.
+    /// An error for the last game.
     pub(super) fn broken(&self, what: String) -> ShardError {
         ShardError::Broken {
             path: self.path.clone(),
-            game: self.games + 1,
-            byte: self.place,
+            game: self.games,
+            byte: self.began,
             what,
+        }
+    }
+
+    /// An error for the next game.
+    fn broken_ahead(&self, byte: usize, what: &dyn ToString) -> ShardError {
+        ShardError::Broken {
+            path: self.path.clone(),
+            game: self.games + 1,
+            byte,
+            what: what.to_string(),
         }
     }
 }
@@ -262,10 +402,12 @@ pub(super) struct ShardWriter {
     path: PathBuf,
     file: File,
     games: u64,
+    form: Form,
 }
 
 impl ShardWriter {
-    /// Opens or creates the shard of `header` in `folder`, and removes a truncated tail.
+    /// Opens or creates the shard of `header` in `folder`, and removes a truncated tail. A packed shard
+    /// stays packed until a game is added.
     pub(super) fn open(folder: &Path, header: ShardHeader) -> Result<ShardWriter, ShardError> {
         let path = folder.join(header.file_name());
         let fail = |doing| failed(&path, doing);
@@ -279,18 +421,36 @@ impl ShardWriter {
                 .map_err(fail("cannot be opened"))?,
             path: path.clone(),
             games: 0,
+            form: Form::Plain,
         };
         if known < HEAD as u64 {
             writer.cut(0)?;
-            writer.append(&header.to_bytes())?;
+            writer.append(&header.to_bytes(Form::Plain))?;
             return Ok(writer);
         }
         let mut reader = ShardReader::open(&path)?;
         reader.demand(header)?;
-        while reader.next()?.is_some() {}
-        writer.games = reader.games();
-        writer.cut(reader.place as u64)?;
+        writer.games = reader.count()?;
+        writer.form = reader.form();
+        if writer.form == Form::Plain {
+            writer.cut(reader.place as u64)?;
+        }
         Ok(writer)
+    }
+
+    /// Replaces a packed shard by a plain one.
+    fn unpack(&mut self) -> Result<(), ShardError> {
+        let mut reader = ShardReader::open(&self.path)?;
+        let mut bytes = reader.header().to_bytes(Form::Plain).to_vec();
+        while let Some(game) = reader.next()? {
+            game.write(&mut bytes);
+        }
+        let written = write_whole(&self.path, |file| file.write_all(&bytes));
+        self.file = written
+            .and_then(|()| OpenOptions::new().write(true).open(&self.path))
+            .map_err(failed(&self.path, "cannot be written"))?;
+        self.form = Form::Plain;
+        self.cut(bytes.len() as u64)
     }
 
     /// The number of games in it.
@@ -300,6 +460,9 @@ impl ShardWriter {
 
     /// Adds a game in one write, so that a kill leaves it complete or truncated.
     pub(super) fn add(&mut self, game: &GameRecord) -> Result<(), ShardError> {
+        if self.form == Form::Packed {
+            self.unpack()?;
+        }
         let mut bytes = Vec::new();
         game.write(&mut bytes);
         self.append(&bytes)?;
@@ -326,7 +489,7 @@ impl ShardWriter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::short_game;
+    use super::super::tests::{ending, short_game};
     use super::*;
 
     const HEADER: ShardHeader = ShardHeader {
@@ -376,15 +539,22 @@ mod tests {
         let mut reader = ShardReader::open(&path).expect("a shard");
         assert!(reader.next().expect("the first").is_some());
         let error = reader.next().expect_err("a flaw").to_string();
-        assert!(
-            error.contains(&format!("game 2 of this file, at byte {second}")),
-            "{error}"
-        );
+        let place = format!("game 2 of this file, at byte {second}");
+        assert!(error.contains(&place), "{error}");
+        bytes[second + 6] ^= 1;
+        fs::write(&path, &bytes).expect("a file");
+        let mut reader = ShardReader::open(&path).expect("a shard");
+        while reader.next().expect("whole games").is_some() {}
+        let error = reader.broken("move 1 is illegal".to_owned()).to_string();
+        assert!(error.contains(&place), "{error}");
     }
 
     #[test]
     fn a_flipped_bit_is_a_flaw_wherever_it_is() {
-        let (_folder, path) = shard_of(2);
+        let (folder, path) = shard_of(1);
+        let mut writer = ShardWriter::open(folder.path(), HEADER).expect("a shard");
+        writer.add(&ending()).expect("room");
+        writer.add(&short_game()).expect("room");
         let whole = fs::read(&path).expect("a file");
         for bit in 0..8 * whole.len() {
             let mut flipped = whole.clone();

@@ -219,7 +219,7 @@ impl fmt::Display for Stats {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::short_game;
+    use super::super::tests::short_game;
     use super::*;
 
     #[test]

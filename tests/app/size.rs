@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 const MOST_LINES: [(&str, usize); 17] = [
     ("archive", 3870),
     ("bot", 16_420),
-    ("cli", 6420),
+    ("cli", 6970),
     ("config", 1870),
-    ("engine", 6180),
+    ("engine", 6560),
     ("http_common", 118),
     ("lichess", 4390),
     ("match_runner", 2840),
@@ -23,7 +23,7 @@ const MOST_LINES: [(&str, usize); 17] = [
     ("sqlite", 510),
     ("store", 960),
     ("tablebase", 2580),
-    ("training", 2870),
+    ("training", 4000),
     ("uci", 820),
     (".", 190),
 ];

@@ -204,6 +204,123 @@ fn samples_match_the_statistics_and_are_reproducible() {
 }
 
 #[test]
+fn packed_games_serve_every_command_like_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (plain, packed) = (folder.path().join("plain"), folder.path().join("packed"));
+    datagen(&plain, "2");
+    let pack = || megaton(&[&"data", &"pack", &plain, &"--out", &packed]);
+    let told = pack();
+    let expected = "3 files packed (0 already), 6 games";
+    assert!(
+        told.stdout.starts_with(expected),
+        "{}{}",
+        told.stdout,
+        told.stderr
+    );
+    assert!(pack().stdout.starts_with("0 files packed (3 already)"));
+    let size = |folder: &Path| bytes(folder).iter().map(Vec::len).sum::<usize>();
+    assert!(size(&packed) < size(&plain));
+    let both = |command: &dyn Fn(&Path) -> Vec<u8>| {
+        assert_eq!(command(&plain), command(&packed));
+    };
+    both(&|from| {
+        let ran = megaton(&[&"data", &"verify", &from]);
+        assert!(ran.is_fine, "{}", ran.stderr);
+        ran.stdout.into_bytes()
+    });
+    both(&|from| {
+        let stats = megaton(&[&"data", &"stats", &from]).stdout;
+        let of_games = |line: &&str| !line.starts_with("files") && !line.starts_with("plies");
+        let lines: Vec<&str> = stats.lines().filter(of_games).collect();
+        assert!(lines.len() > 3, "{stats}");
+        lines.join("\n").into_bytes()
+    });
+    both(&|from| {
+        let out = folder.path().join("some.samples");
+        let ran = megaton(&[&"data", &"shuffle", &from, &"--out", &out, &"--memory=64"]);
+        assert!(ran.is_fine, "{}", ran.stderr);
+        fs::read(&out).expect("samples")
+    });
+    let kept = bytes(&packed);
+    assert!(
+        datagen(&packed, "2")
+            .stdout
+            .starts_with("0 games (6 existing")
+    );
+    assert_eq!(bytes(&packed), kept);
+    let (path, whole) = shards(&packed).remove(1);
+    fs::write(&path, &whole[..whole.len() - 1]).expect("a file");
+    for command in [["data", "verify"], ["data", "stats"]] {
+        let ran = megaton(&[&command[0], &command[1], &packed]);
+        assert!(!ran.is_fine, "{}", ran.stdout);
+        let name = path.display().to_string();
+        assert!(ran.stderr.contains(&name), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("pack its games again"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
+fn games_from_endings_and_positions_serve_every_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (games, list) = (folder.path().join("games"), folder.path().join("some.epd"));
+    let positions = "# castling and en passant\n\
+                     r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 9\n\
+                     4k3/pp4pp/8/8/2pP4/8/PP4PP/4K3 b KQkq d3; id \"one\";\n";
+    fs::write(&list, positions).expect("a file");
+    let generate = |starts: &str, more: &str| {
+        let common = "datagen --eval-file=classical --nodes=30 --games=12 --shard-games=4";
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+        command.args(common.split(' ')).arg("--out").arg(&games);
+        let starts = format!("--starts={}={starts}", list.display());
+        run(command.arg(starts).arg(more))
+    };
+    let made = generate("0.5", "--endings=0.4");
+    assert!(made.is_fine, "{}", made.stderr);
+    let (whole, (cut, _)) = (bytes(&games), shards(&games).remove(2));
+    assert!(
+        whole
+            .iter()
+            .any(|bytes| bytes.windows(6).any(|some| some == b"KQkq -"))
+    );
+    fs::write(&cut, &whole[2][..whole[2].len() / 2]).expect("a file");
+    assert!(generate("0.5", "--endings=0.4").is_fine);
+    assert_eq!(bytes(&games), whole);
+    let refused = generate("0.5", "--endings=0.3");
+    assert!(refused.stderr.contains("0.4 endings"), "{}", refused.stderr);
+    let too_many = generate("0.8", "--endings=0.3");
+    assert!(
+        too_many.stderr.contains("1 is the most"),
+        "{}",
+        too_many.stderr
+    );
+    let packed = folder.path().join("packed");
+    assert!(megaton(&[&"data", &"pack", &games, &"--out", &packed]).is_fine);
+    let mut samples = Vec::new();
+    for from in [&games, &packed] {
+        let verified = megaton(&[&"data", &"verify", from]);
+        assert!(
+            verified.stdout.starts_with("12 games"),
+            "{}",
+            verified.stderr
+        );
+        let out = folder.path().join("some.samples");
+        assert!(megaton(&[&"data", &"shuffle", from, &"--out", &out]).is_fine);
+        samples.push(fs::read(&out).expect("samples"));
+    }
+    assert_eq!(samples[0], samples[1]);
+    fs::write(&list, "8/8/8/8/8/8/8/K6k w - - 0 1\nnonsense\n").expect("a file");
+    let wrong = generate("0.1", "--endings=0").stderr;
+    assert!(
+        wrong.contains("some.epd") && wrong.contains("line"),
+        "{wrong}"
+    );
+}
+
+#[test]
 fn an_impossible_folder_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");

@@ -1,15 +1,18 @@
 //! `megaton datagen`: self-play games for training.
 
+use std::fs;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::anyhow;
 use indicatif::ProgressBar;
-use megaton::training::{Generation, Goal, Progress, SelfPlayRules, generate};
+use megaton::match_runner::parse_openings;
+use megaton::training::{Beginnings, Generation, Goal, Progress, SelfPlayRules, generate};
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::setup::{EvalArgs, cores};
 use crate::cli::{output, runtime};
@@ -23,11 +26,12 @@ const LINE_PERIOD: Duration = Duration::from_secs(60);
 /// files are the same on every machine and with any number of threads. Interrupt it at any time, even
 /// with kill -9: the same command resumes. Without a goal it runs until Ctrl-C, which finishes the
 /// games in progress. Delete a file that `megaton data verify` reports as broken: the same command
-/// regenerates its games. A folder holds games of one evaluator only.
+/// regenerates its games. A folder holds games of one evaluator only, and --endings and --starts stay the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton datagen --out data/gen0 --eval-file classical --nodes 1000 --positions 5000000
   megaton datagen --out data/gen1 --seed 2 --minutes 30
+  megaton datagen --out data/gen2 --endings 0.05 --starts lost.epd=0.05
   megaton data stats data/gen1")]
 pub(crate) struct Args {
     /// Output folder, created if missing
@@ -45,6 +49,14 @@ pub(crate) struct Args {
     /// Run at background priority, on idle cores only
     #[arg(long)]
     background: bool,
+    /// Share of games that begin with a random ending, from 0 to 1: 4 to 10 pieces, kings within three squares
+    /// of each other
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    endings: f64,
+    /// File of positions (EPD or FEN), and the share of games that begin with one of them and one to four
+    /// random moves; castling rights and en passant squares that the rules do not allow are dropped
+    #[arg(long, value_name = "FILE=SHARE")]
+    starts: Option<StartFile>,
     /// Games per file
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     shard_games: u64,
@@ -61,6 +73,54 @@ pub(crate) struct Args {
     eval: EvalArgs,
 }
 
+/// A file of start positions and the share of games that use it.
+#[derive(Clone, Debug)]
+struct StartFile {
+    path: PathBuf,
+    share: f64,
+}
+
+impl FromStr for StartFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, number) = text
+            .rsplit_once('=')
+            .ok_or("a file and a share are needed, like lost.epd=0.05")?;
+        Ok(Self {
+            path: path.into(),
+            share: share(number)?,
+        })
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok();
+    share
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| "a share from 0 to 1 is needed".to_owned())
+}
+
+fn beginnings(args: &Args) -> Result<Beginnings, Failure> {
+    let mut beginnings = Beginnings {
+        endings: args.endings,
+        ..Beginnings::default()
+    };
+    if let Some(StartFile { path, share }) = &args.starts {
+        let what = || format!("--starts {}", path.display());
+        let text = fs::read_to_string(path).or_setup(what())?;
+        let found = parse_openings(&text).or_setup(what())?;
+        beginnings.starts = *share;
+        beginnings.positions = found.iter().map(|opening| opening.position).collect();
+    }
+    let all = beginnings.endings + beginnings.starts;
+    if all > 1.0 {
+        let what = format!("--endings and --starts: {all} is more than all games; 1 is the most");
+        return Err(Failure::setup(what));
+    }
+    Ok(beginnings)
+}
+
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let minutes = args.minutes;
     let task = Generation {
@@ -69,6 +129,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         rules: SelfPlayRules {
             nodes: args.nodes,
             evaluator: args.eval.evaluator()?,
+            beginnings: Arc::new(beginnings(args)?),
         },
         shard_games: args.shard_games,
         threads: args.threads.map_or_else(cores, usize::from),

@@ -5,12 +5,13 @@
 
 use std::fs;
 use std::hash::Hasher as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::super::atomic_file::{beside, write_whole};
 use super::adam::Adam;
-use super::atomic_file::{beside, write_whole};
 use super::dataset::LoadedFile;
 use super::error::TrainError;
 use super::hyperparameters::Hyperparameters;
@@ -68,7 +69,7 @@ impl Checkpoint {
         }
         let hash = hash(&bytes);
         bytes.extend_from_slice(&hash.to_le_bytes());
-        write_whole(path, &bytes)
+        write_whole(path, |file| file.write_all(&bytes)).map_err(TrainError::writing(path))
     }
 
     pub(super) fn read(path: &Path) -> Result<Checkpoint, TrainError> {

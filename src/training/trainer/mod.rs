@@ -5,7 +5,6 @@
 //! applies it, `train_loop` runs the epochs, `export` quantises the net.
 
 mod adam;
-mod atomic_file;
 mod checkpoint;
 mod dataset;
 mod error;

@@ -3,11 +3,12 @@
 //! After every epoch a checkpoint, a curve and a net are written atomically, so a kill loses at most the
 //! current epoch.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::super::atomic_file::{beside, write_whole};
 use super::adam::Adam;
-use super::atomic_file::{beside, write_whole};
 use super::checkpoint::{Checkpoint, Head, checkpoint_path};
 use super::dataset::{Dataset, mixed};
 use super::error::TrainError;
@@ -243,8 +244,11 @@ impl Trainer {
             adam: self.adam.clone(),
         };
         checkpoint.write(&checkpoint_path(net))?;
-        write_whole(&curve_path(net), csv(&self.curve).as_bytes())?;
-        write_whole(net, &self.network(dataset)?.to_bytes())
+        let write = |path: &Path, bytes: &[u8]| {
+            write_whole(path, |file| file.write_all(bytes)).map_err(TrainError::writing(path))
+        };
+        write(&curve_path(net), csv(&self.curve).as_bytes())?;
+        write(net, &self.network(dataset)?.to_bytes())
     }
 }
 

@@ -1,21 +1,30 @@
 //! Atomic files, written under a temporary name and renamed.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::error::TrainError;
+/// The buffer of a file being written.
+const BUFFER: usize = 1 << 20;
 
 /// Writes a file; a kill at any moment leaves the old file or the new one.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+pub(super) fn write_whole(
+    path: &Path,
+    write_to: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
     let part = beside(path, "part");
     let write = || {
-        let mut file = File::create(&part)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        let mut file = BufWriter::with_capacity(BUFFER, File::create(&part)?);
+        write_to(&mut file)?;
+        file.flush()?;
+        file.get_ref().sync_all()?;
         fs::rename(&part, path)
     };
-    write().map_err(TrainError::writing(path))
+    let written = write();
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
 }
 
 /// The path of another file with this extension appended.
