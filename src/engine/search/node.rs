@@ -77,6 +77,8 @@ impl Searcher {
         ply: usize,
     ) -> Value {
         let (mut alpha, mut beta) = window;
+        debug_assert!(-INFINITE <= alpha && alpha < beta && beta <= INFINITE);
+        debug_assert!(kind == NodeKind::Pv || alpha == beta - 1);
         self.frame(ply).pv.clear();
         if depth <= 0 {
             return self.quiescence(position, kind, window, ply);

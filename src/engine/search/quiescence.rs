@@ -5,13 +5,36 @@
 
 use super::node::{NodeKind, table_cutoff, table_key};
 use super::searcher::Searcher;
-use crate::engine::history::man_on_square;
-use crate::engine::movepick::{MovePicker, PickMode};
+use crate::engine::history::{Context, man_on_square};
+use crate::engine::movepick::{MovePicker, PickMode, Picked};
 use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, MAX_PLY, NO_VALUE, Value, mated_in};
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::engine::tunables;
 use crate::rules::{Move, Position};
+
+/// What is known of a node of quiescence before its moves are tried.
+struct QuietNode<'a> {
+    position: &'a Position,
+    kind: NodeKind,
+    alpha: Value,
+    beta: Value,
+    ply: usize,
+    in_check: bool,
+    /// The corrected static evaluation; `NO_VALUE` in check.
+    eval: Value,
+    table_move: Option<Move>,
+    context: Context,
+}
+
+/// What to do with a move.
+enum Choice {
+    Try,
+    /// It cannot raise the value above this.
+    Skip(Value),
+    /// Neither it nor any later one.
+    Stop,
+}
 
 impl Searcher {
     /// The value of a position once its captures are resolved.
@@ -19,9 +42,11 @@ impl Searcher {
         &mut self,
         position: &Position,
         kind: NodeKind,
-        (mut alpha, beta): (Value, Value),
+        (alpha, beta): (Value, Value),
         ply: usize,
     ) -> Value {
+        debug_assert!(-INFINITE <= alpha && alpha < beta && beta <= INFINITE);
+        debug_assert!(kind == NodeKind::Pv || alpha == beta - 1);
         if self.enter_node() {
             return DRAW;
         }
@@ -51,72 +76,83 @@ impl Searcher {
             self.static_eval(position, &attacks, entry, ply)
         };
         let eval = self.corrected(position, raw_eval);
-        let mut best = if in_check { -INFINITE } else { eval };
-        if best >= beta {
+        if !in_check && eval >= beta {
             if entry.is_none() {
-                self.remember_quiet(key, ply, [raw_eval, best], None, Bound::Lower);
+                self.remember_quiet(key, ply, [raw_eval, eval], None, Bound::Lower);
             }
-            return best;
+            return eval;
         }
-        let alpha_before = alpha;
-        alpha = alpha.max(best);
-
-        let context = self.context(position, attacks.by(!position.turn()), ply);
-        let wanted = if in_check {
-            PickMode::All
-        } else {
-            PickMode::Noisy
+        let node = QuietNode {
+            position,
+            kind,
+            alpha,
+            beta,
+            ply,
+            in_check,
+            eval,
+            table_move: entry.and_then(|entry| entry.best),
+            context: self.context(position, attacks.by(!position.turn()), ply),
         };
-        let table_move = entry.and_then(|entry| entry.best);
-        let mut picker = MovePicker::new(position, wanted, table_move, None);
-        let (mut count, mut best_move) = (0, None);
-        while let Some(picked) = picker.next(position, &self.histories, &context) {
-            if !in_check {
-                if picked.worth < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
-                    break;
-                }
-                let hoped = eval + picked.worth + tunables::qs_margin();
-                if hoped <= alpha {
-                    best = best.max(hoped);
-                    continue;
-                }
-            }
-            count += 1;
-            let child = position.play(picked.mv);
-            self.table.prefetch(table_key(&child));
-            self.descend(&child, man_on_square(position, picked.mv), ply);
-            self.frame(ply + 1).pv.clear();
-            let value = -self.quiescence(&child, kind, (-beta, -alpha), ply + 1);
-            self.ascend();
-            if self.is_halted() {
-                return DRAW;
-            }
-            if value > best {
-                best = value;
-                if value > alpha {
-                    best_move = Some(picked.mv);
-                    alpha = value;
-                    if kind == NodeKind::Pv {
-                        self.update_pv(ply, picked.mv);
-                    }
-                    if value >= beta {
-                        break;
-                    }
-                }
-            }
+        let (value, best) = self.resolve(&node);
+        if self.is_halted() {
+            return DRAW;
         }
-        if in_check && best == -INFINITE {
+        if in_check && value == -INFINITE {
             return mated_in(ply);
         }
-        let bound = if best >= beta {
+        let bound = if value >= beta {
             Bound::Lower
-        } else if kind == NodeKind::Pv && best > alpha_before {
+        } else if kind == NodeKind::Pv && value > alpha {
             Bound::Exact
         } else {
             Bound::Upper
         };
-        self.remember_quiet(key, ply, [raw_eval, best], best_move, bound);
-        best
+        self.remember_quiet(key, ply, [raw_eval, value], best, bound);
+        value
+    }
+
+    /// Stands pat or tries the captures, in check all moves: the value, and the move that raised
+    /// alpha last.
+    fn resolve(&mut self, node: &QuietNode<'_>) -> (Value, Option<Move>) {
+        let (position, ply) = (node.position, node.ply);
+        let (wanted, mut value) = if node.in_check {
+            (PickMode::All, -INFINITE)
+        } else {
+            (PickMode::Noisy, node.eval)
+        };
+        let mut alpha = node.alpha.max(value);
+        let mut picker = MovePicker::new(position, wanted, node.table_move, None);
+        let (mut count, mut best) = (0, None);
+        while let Some(picked) = picker.next(position, &self.histories, &node.context) {
+            match node.choose(&picked, alpha, count) {
+                Choice::Try => count += 1,
+                Choice::Skip(hoped) => {
+                    value = value.max(hoped);
+                    continue;
+                }
+                Choice::Stop => break,
+            }
+            let child = position.play(picked.mv);
+            self.table.prefetch(table_key(&child));
+            self.descend(&child, man_on_square(position, picked.mv), ply);
+            self.frame(ply + 1).pv.clear();
+            let found = -self.quiescence(&child, node.kind, (-node.beta, -alpha), ply + 1);
+            self.ascend();
+            if self.is_halted() {
+                break;
+            }
+            value = value.max(found);
+            if found > alpha {
+                (alpha, best) = (found, Some(picked.mv));
+                if node.kind == NodeKind::Pv {
+                    self.update_pv(ply, picked.mv);
+                }
+                if found >= node.beta {
+                    break;
+                }
+            }
+        }
+        (value, best)
     }
 
     fn remember_quiet(
@@ -138,5 +174,25 @@ impl Searcher {
                 bound,
             },
         );
+    }
+}
+
+impl QuietNode<'_> {
+    /// Out of check only captures that lose nothing and can reach alpha are tried, and a few of
+    /// them.
+    #[inline]
+    fn choose(&self, picked: &Picked, alpha: Value, count: i32) -> Choice {
+        if self.in_check {
+            return Choice::Try;
+        }
+        if picked.worth < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
+            return Choice::Stop;
+        }
+        let hoped = self.eval + picked.worth + tunables::qs_margin();
+        if hoped <= alpha {
+            Choice::Skip(hoped)
+        } else {
+            Choice::Try
+        }
     }
 }
