@@ -108,6 +108,13 @@ pub(super) const NULL_DEPTH: i32 = 3;
 /// Minimum pieces of the side that passes besides king and pawns: with few, zugzwang is likely.
 pub(super) const NULL_MEN: usize = 2;
 
+/// Parts of a centipawn in which the margin of singular extensions is counted.
+pub(super) const SINGULAR_MARGIN_UNIT: i32 = 16;
+/// The stored value of the table move may be this many plies shallower than the node.
+pub(super) const SINGULAR_DEPTH_BEHIND: i32 = 3;
+/// Singular extensions end this many times the root's depth away from it.
+pub(super) const SINGULAR_REACH: usize = 2;
+
 // --- Reductions, in 1/1024 ply ----------------------------------------------------------------
 
 /// Minimum depth for reductions, in plies.

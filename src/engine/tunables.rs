@@ -90,6 +90,14 @@ tunables! {
     null_eval_most = 3, 1 to 6, step 1, "untuned";
     /// From this depth on a null move cutoff is verified by a search.
     null_verify_depth = 12, 6 to 40, step 2, "untuned";
+    /// Minimum depth for a singular extension, in plies.
+    singular_depth = 7, 4 to 127, step 1, "untuned";
+    /// How far the other moves must stay below the stored value, in 1/16 cp per ply.
+    singular_margin = 32, 4 to 128, step 4, "untuned";
+    /// If they stay this much further below, in cp, the extension off the principal variation is two plies.
+    singular_double = 40, 0 to 500, step 6, "untuned";
+    /// Plies by which a table move above beta that is not alone is searched less deeply.
+    singular_negative = 2, 0 to 4, step 1, "untuned";
     /// Minimum depth for internal iterative reduction without a hash move.
     iir_depth = 5, 2 to 12, step 1, "untuned";
     /// Maximum depth for late move pruning of quiet moves.

@@ -46,7 +46,7 @@ pub(super) struct Node<'a> {
     pub(super) depth: i32,
     pub(super) ply: usize,
     /// The raw static evaluation; `NO_VALUE` in check.
-    raw_eval: Value,
+    pub(super) raw_eval: Value,
     /// The evaluation with corrections and the transposition table's bound.
     pub(super) eval: Value,
     pub(super) in_check: bool,
@@ -55,12 +55,16 @@ pub(super) struct Node<'a> {
     /// The evaluation is better than two plies before.
     pub(super) is_improving: bool,
     pub(super) table_move: Option<Move>,
+    /// How many plies deeper the table move is searched; negative: less deeply.
+    pub(super) extension_of_table_move: i32,
+    /// A move that is left out, to see what the others are worth.
+    pub(super) excluded: Option<Move>,
     pub(super) context: Context,
 }
 
 /// The result of a node's move loop.
-struct LoopEnd {
-    value: Value,
+pub(super) struct LoopEnd {
+    pub(super) value: Value,
     best: Option<Move>,
     /// Whether any move was legal.
     had_moves: bool,
@@ -124,6 +128,10 @@ impl Searcher {
             return value;
         }
         node.depth -= node.internal_reduction();
+        match self.singular(&node, entry) {
+            ControlFlow::Break(value) => return tb_bound.clamp(value),
+            ControlFlow::Continue(extension) => node.extension_of_table_move = extension,
+        }
 
         let mut verdict = self.try_moves(&node);
         if self.is_halted() {
@@ -224,6 +232,8 @@ impl Searcher {
             is_threatened: position.is_threatened_with(theirs),
             is_improving: !in_check && before != NO_VALUE && eval > before,
             table_move: entry.and_then(|entry| entry.best),
+            extension_of_table_move: 0,
+            excluded: None,
             context: self.context(position, theirs, ply),
         }
     }
@@ -254,7 +264,8 @@ impl Searcher {
         }
     }
 
-    fn try_moves(&mut self, node: &Node<'_>) -> LoopEnd {
+    /// Tries the moves of a node but the excluded one.
+    pub(super) fn try_moves(&mut self, node: &Node<'_>) -> LoopEnd {
         let (position, ply) = (node.position, node.ply);
         let killer = self.frame(ply).killer;
         let mut picker = MovePicker::new(position, PickMode::All, node.table_move, killer);
@@ -267,6 +278,9 @@ impl Searcher {
         let (mut alpha, mut count) = (node.alpha, 0);
 
         while let Some(picked) = picker.next(position, &self.histories, &node.context) {
+            if Some(picked.mv) == node.excluded {
+                continue;
+            }
             verdict.had_moves = true;
             if !is_lost(verdict.value) && node.skips(&picked, count, &mut picker) {
                 continue;
@@ -303,7 +317,7 @@ impl Searcher {
         self.table.prefetch(table_key(&child));
         let gives_check = child.in_check();
         self.descend(&child, man_on_square(node.position, mv), ply);
-        let depth = node.depth - 1 + node.extension();
+        let depth = node.depth - 1 + node.extension(mv);
         let beta = node.beta;
 
         let mut value = -INFINITE;

@@ -12,12 +12,12 @@ use crate::engine::params;
 use crate::engine::score::{MATE_BOUND, MAX_PLY, Value, is_decisive};
 use crate::engine::see;
 use crate::engine::tunables;
-use crate::rules::Role;
+use crate::rules::{Move, Role};
 
 impl Node<'_> {
     /// Neither in check nor about to be exploded: the static evaluation is reliable.
     #[inline]
-    fn is_calm(&self) -> bool {
+    pub(super) fn is_calm(&self) -> bool {
         !self.in_check && !self.is_threatened
     }
 
@@ -43,9 +43,13 @@ impl Node<'_> {
         i32::from(reduces)
     }
 
-    /// Check extension: answers to a check are forced.
+    /// The plies by which a move is searched deeper: answers to a check, which are forced, and a
+    /// singular table move.
     #[inline]
-    pub(super) fn extension(&self) -> i32 {
+    pub(super) fn extension(&self, mv: Move) -> i32 {
+        if self.table_move == Some(mv) && self.excluded.is_none() && !self.in_check {
+            return self.extension_of_table_move;
+        }
         i32::from(self.in_check && self.ply < 2 * MAX_PLY / 3)
     }
 

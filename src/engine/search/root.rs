@@ -249,6 +249,7 @@ impl Root<'_> {
     fn deepen(&mut self, depths: RangeInclusive<i32>, mate: Option<u32>) -> StopReason {
         let mut stable_for = 0;
         for depth in depths {
+            self.searcher.root_depth = depth;
             let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
             for line in 0..self.lines {
                 self.aspire(depth, line);

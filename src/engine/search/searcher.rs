@@ -99,6 +99,8 @@ pub(in crate::engine) struct Searcher {
     pub(super) role: ThreadRole,
     pub(super) nodes: u64,
     pub(super) seldepth: usize,
+    /// The depth of the iteration.
+    pub(super) root_depth: i32,
     /// No null moves before this ply: a verification search is in progress.
     pub(super) null_from: usize,
     /// Endgame tables, if there are any.
@@ -131,6 +133,7 @@ impl Searcher {
             role: ThreadRole::Answering,
             nodes: 0,
             seldepth: 0,
+            root_depth: 0,
             null_from: 0,
             tables: None,
             table_men: 0,
