@@ -16,6 +16,8 @@ use super::shard::{ShardError, failed};
 const BUFFER: usize = 128 << 10;
 /// The bytes of an entry: key and sample.
 pub(super) const ENTRY: usize = 8 + Sample::SIZE;
+/// The ending of the folder, after the name of the output.
+const FOLDER: &str = "buckets";
 /// The extension of a bucket file.
 const ENDING: &str = "bucket";
 
@@ -54,9 +56,17 @@ pub(super) struct BucketFolder {
 }
 
 impl BucketFolder {
+    /// Removes what a killed run for this output file has left.
+    pub(super) fn remove(out: &Path) -> Result<(), ShardError> {
+        if beside(out, FOLDER).exists() {
+            drop(BucketFolder::new(out)?);
+        }
+        Ok(())
+    }
+
     /// Makes the folder for an output file, or empties that of a killed run.
     pub(super) fn new(out: &Path) -> Result<BucketFolder, ShardError> {
-        let path = beside(out, "buckets");
+        let path = beside(out, FOLDER);
         fs::create_dir_all(&path).map_err(failed(&path, "cannot be made"))?;
         let folder = BucketFolder {
             _lock: lock(&path)?,

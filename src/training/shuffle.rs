@@ -91,6 +91,7 @@ pub fn shuffle(
         },
     };
     if buckets == 1 {
+        BucketFolder::remove(out)?;
         run.in_memory(out)?;
     } else {
         run.in_buckets(out, buckets)?;
@@ -436,8 +437,14 @@ mod tests {
         let folder = games();
         let buckets = folder.path().join("out.buckets");
         let left = || buckets.exists() || folder.path().join("out.part").exists();
-        fs::create_dir(&buckets).expect("a folder");
-        fs::write(buckets.join("position-0199.bucket"), "of a killed run").expect("a file");
+        let leave = || {
+            fs::create_dir(&buckets).expect("a folder");
+            fs::write(buckets.join("position-0199.bucket"), "of a killed run").expect("a file");
+        };
+        leave();
+        run(folder.path(), &options(PLENTY)).expect("samples");
+        assert!(!left());
+        leave();
         let shards = find_shards(&[folder.path().to_owned()]).expect("shards");
         let stop = AtomicBool::new(false);
         let shuffled = |stop_at: u64| {
