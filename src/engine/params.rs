@@ -49,7 +49,7 @@ pub(super) const TT_CUTOFF_CLOCK: u32 = 90;
 /// Minimum depth, in plies, at which the largest tables are probed: a probe costs as much as some
 /// nodes.
 pub(super) const TABLE_PROBE_DEPTH: i32 = 1;
-/// How long a search that can be stopped at any time waits for distances to be computed.
+/// How long a search without an end of its own waits for distances to be computed.
 pub(super) const TABLE_PATIENCE: Duration = Duration::from_millis(50);
 /// How long a search without a clock waits: much longer than the computation takes.
 pub(super) const LONG_TABLE_PATIENCE: Duration = Duration::from_secs(120);

@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::params;
 use crate::rules::Position;
@@ -55,11 +54,13 @@ pub trait TablebaseProbe: fmt::Debug + Send + Sync {
     fn wdl(&self, position: &Position) -> Option<Wdl>;
     /// The distance to the next zeroing move in such a position.
     fn dtz(&self, position: &Position) -> Option<Dtz>;
-    /// As `dtz`, from tables that compute distances instead of reading them: `None` if that takes
-    /// longer than the caller waits, while the work goes on for a later call.
-    fn computed_dtz(&self, _position: &Position, _patience: Duration) -> Option<Dtz> {
+    /// As `dtz`, from tables that compute distances instead of reading them: `None` once the caller
+    /// gives up waiting, which is asked every few milliseconds; the computation continues for a later
+    /// call.
+    fn computed_dtz(&self, _position: &Position, _gives_up: &dyn Fn() -> bool) -> Option<Dtz> {
         None
     }
+
     /// Their state, for display.
     fn state(&self) -> TablebaseState {
         TablebaseState {
@@ -139,8 +140,12 @@ impl Tablebases {
         self.probe.dtz(position)
     }
 
-    pub(super) fn computed_dtz(&self, position: &Position, patience: Duration) -> Option<Dtz> {
-        self.probe.computed_dtz(position, patience)
+    pub(super) fn computed_dtz(
+        &self,
+        position: &Position,
+        gives_up: &dyn Fn() -> bool,
+    ) -> Option<Dtz> {
+        self.probe.computed_dtz(position, gives_up)
     }
 }
 

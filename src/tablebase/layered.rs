@@ -4,7 +4,6 @@
 //! distances, and the results of more pieces.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{OutcomeTables, Syzygy};
 use crate::engine::{Dtz, TablebaseProbe, TablebaseState, Tablebases, Wdl};
@@ -58,8 +57,8 @@ impl TablebaseProbe for LayeredTables {
         self.syzygy.as_ref()?.dtz(position)
     }
 
-    fn computed_dtz(&self, position: &Position, patience: Duration) -> Option<Dtz> {
-        self.built_in.as_ref()?.computed_dtz(position, patience)
+    fn computed_dtz(&self, position: &Position, gives_up: &dyn Fn() -> bool) -> Option<Dtz> {
+        self.built_in.as_ref()?.computed_dtz(position, gives_up)
     }
 
     /// The operator's files; without any, the built-in tables.

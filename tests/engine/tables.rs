@@ -7,13 +7,16 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use megaton::engine::{
-    EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe, Tablebases, Wdl,
+    Dtz, Engine, EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe,
+    Tablebases, Wdl,
 };
-use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule};
+use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule, Role};
 use megaton::tablebase::{BuiltIn, OutcomeTables, Syzygy, tablebases};
+
+use crate::{GUARD, answer, clock, game};
 
 /// A move may be worse than the tables' verdict in so many of a thousand positions, without tables
 /// and at [`NODES`] nodes.
@@ -330,9 +333,6 @@ fn shuffle(game: &mut Game, searcher: &mut SingleThread) -> Option<()> {
     Some(())
 }
 
-/// The longest computation of distances that a test waits for.
-const HANG: Duration = Duration::from_secs(300);
-
 fn with_built_in() -> SingleThread {
     searcher(tablebases(BuiltIn::On, None))
 }
@@ -354,7 +354,9 @@ fn played_out(fen: &str, nodes: u64, defence: Defence) -> Outcome {
             match child.outcome() {
                 Some(_) => 0,
                 None if child.halfmove_clock() == 0 => 1,
-                None => tables.computed_dtz(&child, HANG).map_or(0, |dtz| dtz.plies),
+                None => tables
+                    .computed_dtz(&child, &|| false)
+                    .map_or(0, |dtz| dtz.plies),
             }
         };
         let mv = match defence {
@@ -364,6 +366,65 @@ fn played_out(fen: &str, nodes: u64, defence: Defence) -> Outcome {
         };
         game.push(mv);
     }
+}
+
+/// Tables that know who wins, and whose distances are never ready.
+#[derive(Debug)]
+struct EndlessTables;
+
+impl TablebaseProbe for EndlessTables {
+    fn most_men(&self) -> usize {
+        4
+    }
+
+    fn wdl(&self, position: &Position) -> Option<Wdl> {
+        let has_queen = position.us().intersects(position.by_role(Role::Queen));
+        Some(if has_queen { Wdl::Win } else { Wdl::Loss })
+    }
+
+    fn dtz(&self, _: &Position) -> Option<Dtz> {
+        None
+    }
+
+    fn computed_dtz(&self, _: &Position, gives_up: &dyn Fn() -> bool) -> Option<Dtz> {
+        while !gives_up() {
+            std::thread::yield_now();
+        }
+        None
+    }
+}
+
+fn with_endless_tables() -> Engine {
+    let options = EngineOptions {
+        tables: Some(Tablebases::new(Arc::new(EndlessTables))),
+        ..EngineOptions::default()
+    };
+    Pool::new(&options).lease()
+}
+
+fn won_ending() -> Game {
+    game("8/8/4k3/8/8/3K4/8/3Q4 w - - 0 1")
+}
+
+#[test]
+fn a_deadline_holds_while_distances_are_computed() {
+    let (engine, begun) = (with_endless_tables(), Instant::now());
+    let limits = Limits {
+        hard_deadline: Some(begun + Duration::from_millis(50)),
+        ..clock(600_000)
+    };
+    let search = engine.think(&won_ending(), limits);
+    assert!(answer(&search).best.is_some());
+    assert!(begun.elapsed() < GUARD / 4, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_search_stops_while_distances_are_computed() {
+    let (engine, begun) = (with_endless_tables(), Instant::now());
+    let search = engine.think(&won_ending(), Limits::nodes(1_000));
+    search.stop();
+    assert!(answer(&search).best.is_some());
+    assert!(begun.elapsed() < GUARD / 4, "{:?}", begun.elapsed());
 }
 
 #[test]

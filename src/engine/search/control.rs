@@ -23,7 +23,7 @@ pub(super) struct Control {
     pub(super) next_check: u64,
     on_clock: bool,
     pub(super) background: bool,
-    /// How long this search waits for endgame tables to compute distances.
+    /// How long this search waits at most for endgame tables to compute distances.
     pub(super) table_patience: Duration,
     /// How long this search has waited for a core.
     pub(super) waited: Duration,
@@ -158,8 +158,9 @@ impl Control {
     }
 }
 
-/// A part of the time of a move; long if only nodes or plies count, so that the same search gives the
-/// same answer; short if someone may stop the search at any time.
+/// Half of the time of a move; long if only nodes or plies count, so that the same search gives the
+/// same answer; short if the caller may stop the search at any time. A stop and the end of the time
+/// end the wait in any case.
 fn table_patience(limits: &Limits, plan: &TimePlan) -> Duration {
     let is_open = limits.infinite || limits.ponder || limits.hard_deadline.is_some();
     match plan.soft.or(plan.hard) {

@@ -5,7 +5,7 @@
 //! The search chooses among the moves that are kept.
 
 use std::cell::Cell;
-use std::time::Duration;
+use std::time::Instant;
 
 use super::searcher::Searcher;
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
@@ -80,11 +80,13 @@ impl Searcher {
         {
             return None;
         }
+        let until = Instant::now() + self.control.table_patience;
+        let gives_up = || Instant::now() >= until || self.control.is_over();
         let asked = RootQuery {
             tables,
             position,
             keys: &self.keys,
-            patience: self.control.table_patience,
+            gives_up: &gives_up,
             hits: Cell::new(0),
         };
         let verdict = asked.verdict(moves);
@@ -104,8 +106,8 @@ struct RootQuery<'a> {
     position: &'a Position,
     /// The keys of the game so far.
     keys: &'a [u64],
-    /// How long to wait for distances that are being computed.
-    patience: Duration,
+    /// Whether to wait no longer for distances that are being computed.
+    gives_up: &'a dyn Fn() -> bool,
     hits: Cell<u64>,
 }
 
@@ -150,7 +152,7 @@ impl RootQuery<'_> {
                 return Some(*fate);
             }
             let fate =
-                self.by_distance(mv, |child| self.tables.computed_dtz(child, self.patience))?;
+                self.by_distance(mv, |child| self.tables.computed_dtz(child, self.gives_up))?;
             Some(Some(fate))
         });
         computed.collect()

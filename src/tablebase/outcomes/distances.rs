@@ -1,8 +1,7 @@
 //! Distances of won and lost positions, computed when a game reaches them: no file holds them.
 //!
 //! A slice of a table (equal pawns) is solved on a thread of its own, in a second or two at most. A
-//! caller waits for it only as long as its patience allows; a later one finds it. At most two slices
-//! are kept.
+//! caller waits for it until it gives up; a later one finds it. At most two slices are kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +14,8 @@ use super::layout::{Layout, NAMES, Placement};
 
 /// Slices that are kept; the largest take 5 MB.
 const KEPT: usize = 2;
+/// How often a waiting caller is asked whether it gives up.
+const ASK_EVERY: Duration = Duration::from_millis(2);
 
 /// The slices that are solved or in the making.
 #[derive(Debug, Default)]
@@ -39,33 +40,29 @@ enum SliceState {
 }
 
 impl DistanceStore {
-    /// The plies of a won or lost position; `None` if they are not known in time.
+    /// The plies of a won or lost position; `None` if they are not known before the caller gives up.
     pub(super) fn plies(
         self: &Arc<Self>,
         file: &Arc<OutcomeFile>,
         placement: &Placement,
-        patience: Duration,
+        gives_up: &dyn Fn() -> bool,
     ) -> Option<u8> {
         let layout = Layout::new(NAMES.get(placement.table)?);
         let index = layout.index(placement.squares);
         let key = (placement.table, layout.slice_start(index));
-        let is_busy = |slices: &mut Vec<Slice>| {
+        let is_busy = |slices: &[Slice]| {
             let has_room = slices.len() < KEPT || slices.iter().any(Slice::is_done);
             !has_room && !slices.iter().any(|slice| slice.is(key))
         };
-        let waited = self
-            .solved
-            .wait_timeout_while(self.lock(), patience, is_busy);
-        let (mut slices, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut slices = self.wait_while(self.lock(), gives_up, is_busy);
         if !slices.iter().any(|slice| slice.is(key)) {
             self.start(&mut slices, file, key)?;
         }
-        let is_solving = |slices: &mut Vec<Slice>| {
+        let is_solving = |slices: &[Slice]| {
             let mut slices = slices.iter();
             slices.any(|slice| slice.is(key) && !slice.is_done())
         };
-        let waited = self.solved.wait_timeout_while(slices, patience, is_solving);
-        let (slices, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let slices = self.wait_while(slices, gives_up, is_solving);
         match &slices.iter().find(|slice| slice.is(key))?.state {
             SliceState::Solved(distances) => {
                 let distances = Arc::clone(distances);
@@ -74,6 +71,20 @@ impl DistanceStore {
             }
             SliceState::Solving | SliceState::Failed => None,
         }
+    }
+
+    /// Waits while a condition holds and the caller does not give up.
+    fn wait_while<'a>(
+        &self,
+        mut slices: MutexGuard<'a, Vec<Slice>>,
+        gives_up: &dyn Fn() -> bool,
+        holds: impl Fn(&[Slice]) -> bool,
+    ) -> MutexGuard<'a, Vec<Slice>> {
+        while holds(&slices) && !gives_up() {
+            let waited = self.solved.wait_timeout(slices, ASK_EVERY);
+            (slices, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        slices
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Slice>> {

@@ -16,7 +16,6 @@ mod writer;
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 use std::{fs, io};
 
 use self::distances::DistanceStore;
@@ -148,14 +147,14 @@ impl TablebaseProbe for OutcomeTables {
         None
     }
 
-    fn computed_dtz(&self, position: &Position, patience: Duration) -> Option<Dtz> {
+    fn computed_dtz(&self, position: &Position, gives_up: &dyn Fn() -> bool) -> Option<Dtz> {
         let wdl = self.wdl(position)?;
         let plies = match wdl {
             Wdl::Draw => 0,
             _ if position.can_explode() => 1,
             _ => {
                 let placement = Placement::of(position)?;
-                let plies = self.distances.plies(&self.file, &placement, patience)?;
+                let plies = self.distances.plies(&self.file, &placement, gives_up)?;
                 i32::from(plies) * (wdl as i32).signum()
             }
         };

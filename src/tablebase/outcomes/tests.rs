@@ -194,7 +194,7 @@ fn computed_distances_are_those_of_the_syzygy_tables() {
                 let Ok(position) = Position::from_pieces(&pieces, turn) else {
                     continue;
                 };
-                let computed = tables.computed_dtz(&position, Duration::from_secs(300));
+                let computed = tables.computed_dtz(&position, &|| false);
                 let computed = computed.unwrap().plies;
                 let read = syzygy.dtz(&position).unwrap().plies;
                 let is_same = computed == read || computed == read + read.signum();
