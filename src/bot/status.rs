@@ -189,7 +189,7 @@ impl SourcesStatus {
             TableFiles {
                 outcomes: state.outcomes,
                 distances: state.distances,
-                max_pieces: state.most_men,
+                max_pieces: state.most_pieces,
                 faulty: state.faulty,
                 faults: state.faults.into_iter().take(MAX_FAULTS).collect(),
             }

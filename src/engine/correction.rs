@@ -54,8 +54,8 @@ fn places(position: &Position) -> [usize; VIEWS] {
         surroundings(position, Color::White) ^ surroundings(position, Color::Black).rotate_left(9);
     let views = [
         position.pawn_key(),
-        position.men_key(Color::White),
-        position.men_key(Color::Black),
+        position.pieces_key(Color::White),
+        position.pieces_key(Color::Black),
         kings,
     ];
     let side = position.turn().index();
@@ -67,10 +67,10 @@ fn places(position: &Position) -> [usize; VIEWS] {
 fn surroundings(position: &Position, color: Color) -> u64 {
     position.king(color).map_or(0, |king| {
         let beside = king_attacks(king);
-        let men = (beside & position.occupied()).0;
+        let pieces = (beside & position.occupied()).0;
         let own = (beside & position.by_color(color)).0.rotate_left(17);
         let pawns = (beside & position.by_role(Role::Pawn)).0.rotate_left(41);
-        (men ^ own ^ pawns)
+        (pieces ^ own ^ pawns)
             .wrapping_add(king.index() as u64)
             .wrapping_mul(SPREAD)
             >> 20

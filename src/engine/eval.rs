@@ -166,24 +166,24 @@ impl Attacks {
 
 #[inline]
 fn attacks_of(position: &Position, color: Color) -> (Bitboard, Tapered) {
-    let (men, occupied) = (position.by_color(color), position.occupied());
+    let (pieces, occupied) = (position.by_color(color), position.occupied());
     let mut set = position.pawn_attacks_by(color);
     let mut mobility = Tapered::default();
     let mut add = |role: Role, attacked: Bitboard| {
-        let free = (attacked - men).count() as i32 - USUAL_MOBILITY[role.index()];
+        let free = (attacked - pieces).count() as i32 - USUAL_MOBILITY[role.index()];
         mobility += MOBILITY[role.index()] * free;
         set |= attacked;
     };
-    for from in men & position.by_role(Role::Knight) {
+    for from in pieces & position.by_role(Role::Knight) {
         add(Role::Knight, knight_attacks(from));
     }
-    for from in men & position.by_role(Role::Bishop) {
+    for from in pieces & position.by_role(Role::Bishop) {
         add(Role::Bishop, bishop_attacks(from, occupied));
     }
-    for from in men & position.by_role(Role::Rook) {
+    for from in pieces & position.by_role(Role::Rook) {
         add(Role::Rook, rook_attacks(from, occupied));
     }
-    for from in men & position.by_role(Role::Queen) {
+    for from in pieces & position.by_role(Role::Queen) {
         add(
             Role::Queen,
             bishop_attacks(from, occupied) | rook_attacks(from, occupied),
@@ -332,10 +332,10 @@ fn king(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
 /// How many of the targets a slider of `attacker` reaches through exactly one piece.
 fn veiled(position: &Position, fuses: Bitboard, attacker: Color) -> i32 {
     let occupied = position.occupied();
-    let men = position.by_color(attacker);
+    let pieces = position.by_color(attacker);
     let queens = position.by_role(Role::Queen);
-    let straight = men & (position.by_role(Role::Rook) | queens);
-    let diagonal = men & (position.by_role(Role::Bishop) | queens);
+    let straight = pieces & (position.by_role(Role::Rook) | queens);
+    let diagonal = pieces & (position.by_role(Role::Bishop) | queens);
     let through = |fuse: &Square| {
         let near = rook_attacks(*fuse, occupied) & occupied;
         let near_diagonal = bishop_attacks(*fuse, occupied) & occupied;
@@ -367,11 +367,11 @@ fn damped(position: &Position, value: Value) -> Value {
     } else {
         !position.turn()
     };
-    let winning_men = position.by_color(stronger) - position.by_role(Role::King);
+    let winning_pieces = position.by_color(stronger) - position.by_role(Role::King);
     let mut value = value;
-    if !winning_men.intersects(position.by_role(Role::Pawn) | position.by_role(Role::Queen)) {
-        let men = winning_men.count();
-        if men <= 1 {
+    if !winning_pieces.intersects(position.by_role(Role::Pawn) | position.by_role(Role::Queen)) {
+        let pieces = winning_pieces.count();
+        if pieces <= 1 {
             value /= 8;
         } else if position.kings_touch() {
             value /= 3;

@@ -10,12 +10,12 @@ use crate::rules::{Bitboard, Color, Move, Piece, Position, Role};
 /// A piece on a square: an index of the continuation tables.
 pub(super) type PieceSquare = usize;
 
-const MEN: usize = 12;
+const PIECES: usize = 12;
 const SQUARES: usize = 64;
 /// Every piece on every square, and one for "no move before".
-const CONTEXTS: usize = MEN * SQUARES + 1;
+const CONTEXTS: usize = PIECES * SQUARES + 1;
 /// The context after a null move or before the root.
-pub(super) const NO_CONTEXT: PieceSquare = MEN * SQUARES;
+pub(super) const NO_CONTEXT: PieceSquare = PIECES * SQUARES;
 const BUTTERFLY: usize = 2 * 4 * SQUARES * SQUARES;
 /// Victims by role; the last is a quiet promotion.
 const VICTIMS: usize = 7;
@@ -31,14 +31,14 @@ pub(super) struct Histories {
 
 /// The piece on its target square, determined before the move is made.
 #[inline]
-pub(super) fn man_on_square(position: &Position, mv: Move) -> PieceSquare {
+pub(super) fn piece_on_square(position: &Position, mv: Move) -> PieceSquare {
     position.piece_at(mv.from()).map_or(NO_CONTEXT, |piece| {
-        man_index(piece) * SQUARES + mv.to().index()
+        piece_index(piece) * SQUARES + mv.to().index()
     })
 }
 
 #[inline]
-fn man_index(piece: Piece) -> usize {
+fn piece_index(piece: Piece) -> usize {
     piece.color.index() * 6 + piece.role.index()
 }
 
@@ -56,8 +56,8 @@ impl Histories {
     pub(super) fn new() -> Histories {
         Histories {
             quiet: vec![0; BUTTERFLY],
-            continuation: vec![0; CONTEXTS * MEN * SQUARES],
-            capture: vec![0; MEN * SQUARES * VICTIMS],
+            continuation: vec![0; CONTEXTS * PIECES * SQUARES],
+            capture: vec![0; PIECES * SQUARES * VICTIMS],
             is_fresh: true,
         }
     }
@@ -80,8 +80,10 @@ impl Histories {
     /// As `quiet`, of a move of this piece.
     #[inline]
     pub(super) fn quiet_of(&self, piece: Piece, context: &Context, mv: Move) -> i32 {
-        let man = man_index(piece) * SQUARES + mv.to().index();
-        let [one, two] = context.before.map(|before| before * MEN * SQUARES + man);
+        let index = piece_index(piece) * SQUARES + mv.to().index();
+        let [one, two] = context
+            .before
+            .map(|before| before * PIECES * SQUARES + index);
         i32::from(self.quiet[butterfly(context, mv)])
             + i32::from(self.continuation[one])
             + i32::from(self.continuation[two])
@@ -100,14 +102,17 @@ impl Histories {
         bonus: i32,
     ) {
         self.is_fresh = false;
-        let man = man_on_square(position, mv);
-        if man == NO_CONTEXT {
+        let index = piece_on_square(position, mv);
+        if index == NO_CONTEXT {
             return;
         }
         apply(&mut self.quiet[butterfly(context, mv)], bonus);
         for before in context.before {
             if before != NO_CONTEXT {
-                apply(&mut self.continuation[before * MEN * SQUARES + man], bonus);
+                apply(
+                    &mut self.continuation[before * PIECES * SQUARES + index],
+                    bonus,
+                );
             }
         }
     }
@@ -138,7 +143,7 @@ fn capture_index(position: &Position, mv: Move) -> Option<usize> {
             .map_or(VICTIMS - 1, |piece| piece.role.index())
     };
     let piece = position.piece_at(mv.from())?;
-    Some((man_index(piece) * SQUARES + mv.to().index()) * VICTIMS + victim)
+    Some((piece_index(piece) * SQUARES + mv.to().index()) * VICTIMS + victim)
 }
 
 /// The bonus for a cutoff at this depth.

@@ -106,7 +106,7 @@ pub(super) const RFP_IMPROVING: i32 = 1;
 /// Minimum depth for a null move, in plies.
 pub(super) const NULL_DEPTH: i32 = 3;
 /// Minimum pieces of the side that passes besides king and pawns: with few, zugzwang is likely.
-pub(super) const NULL_MEN: usize = 2;
+pub(super) const NULL_PIECES: usize = 2;
 
 /// Parts of a centipawn in which the margin of singular extensions is counted.
 pub(super) const SINGULAR_MARGIN_UNIT: i32 = 16;

@@ -267,7 +267,7 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
     let fresh = || {
         let (table, permits) = (Arc::clone(&shared.table), Arc::clone(&shared.permits));
         Searcher::new(table, permits, &shared.evaluator)
-            .with_crew(shared.helpers.clone())
+            .with_helpers(shared.helpers.clone())
             .with_tables(shared.tables.clone())
             .with_params(&shared.params)
     };

@@ -51,10 +51,10 @@ pub(super) fn blast_balance(position: &Position, target: Square, color: Color) -
 
 /// The sum of the values in a set, kings not counted.
 #[inline]
-fn worth(position: &Position, men: Bitboard) -> Value {
+fn worth(position: &Position, pieces: Bitboard) -> Value {
     QUEEN_TO_PAWN
         .iter()
-        .map(|&role| (men & position.by_role(role)).count() as Value * SEE_VALUES[role.index()])
+        .map(|&role| (pieces & position.by_role(role)).count() as Value * SEE_VALUES[role.index()])
         .sum()
 }
 

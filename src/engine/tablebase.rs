@@ -39,7 +39,7 @@ pub struct TablebaseState {
     /// Files of distances (DTZ).
     pub distances: usize,
     /// Pieces of the largest table, kings included.
-    pub most_men: usize,
+    pub most_pieces: usize,
     /// Unusable files, including those made useless by another one.
     pub faulty: usize,
     /// Broken files with reasons.
@@ -49,7 +49,7 @@ pub struct TablebaseState {
 /// Endgame tables.
 pub trait TablebaseProbe: fmt::Debug + Send + Sync {
     /// Pieces of the largest table, kings included; 0 without tables.
-    fn most_men(&self) -> usize;
+    fn most_pieces(&self) -> usize;
     /// The value of a position without castling rights, ignoring the fifty-move count.
     fn wdl(&self, position: &Position) -> Option<Wdl>;
     /// The distance to the next zeroing move in such a position.
@@ -64,7 +64,7 @@ pub trait TablebaseProbe: fmt::Debug + Send + Sync {
     /// Their state, for display.
     fn state(&self) -> TablebaseState {
         TablebaseState {
-            most_men: self.most_men(),
+            most_pieces: self.most_pieces(),
             ..TablebaseState::default()
         }
     }
@@ -102,8 +102,8 @@ impl Tablebases {
 
     /// Probes only positions with at most this many pieces, kings included; 0 probes nothing.
     #[must_use]
-    pub fn with_limit(mut self, men: usize) -> Tablebases {
-        self.limit = men;
+    pub fn with_limit(mut self, pieces: usize) -> Tablebases {
+        self.limit = pieces;
         self
     }
 
@@ -120,8 +120,8 @@ impl Tablebases {
     }
 
     /// Pieces of the largest probed positions.
-    pub(super) fn most_men(&self) -> usize {
-        self.probe.most_men().min(self.limit)
+    pub(super) fn most_pieces(&self) -> usize {
+        self.probe.most_pieces().min(self.limit)
     }
 
     pub(super) fn depth(&self) -> i32 {

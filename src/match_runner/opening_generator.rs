@@ -59,7 +59,7 @@ struct BalancedOpening {
 /// Generates openings until the file has the requested number.
 pub fn generate(
     options: &GeneratorOptions,
-    mut told: impl FnMut(GeneratorProgress),
+    mut on_progress: impl FnMut(GeneratorProgress),
 ) -> Result<GeneratorProgress, MatchError> {
     if options.count == 0 || options.threads == 0 || options.nodes == 0 {
         return Err(MatchError::Setup(
@@ -71,7 +71,7 @@ pub fn generate(
     if text.is_empty() {
         file.append(&heading(options))?;
     }
-    told(kept.minted);
+    on_progress(kept.minted);
     if kept.minted.openings >= options.count {
         return Ok(kept.minted);
     }
@@ -81,19 +81,19 @@ pub fn generate(
         let (sender, judged) = channel();
         for _ in 0..options.threads {
             let (sender, next, is_full) = (sender.clone(), &next, &is_full);
-            let judge = move || {
-                let mut judge = OpeningEvaluator::new(options);
+            let evaluator = move || {
+                let mut evaluator = OpeningEvaluator::new(options);
                 while !is_full.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if sender.send((number, judge.candidate(number))).is_err() {
+                    if sender.send((number, evaluator.candidate(number))).is_err() {
                         return;
                     }
                 }
             };
             thread::Builder::new()
-                .name("judge".to_owned())
+                .name("evaluator".to_owned())
                 .stack_size(STACK_BYTES)
-                .spawn_scoped(scope, judge)
+                .spawn_scoped(scope, evaluator)
                 .map_err(|error| MatchError::Setup(format!("no thread: {error}")))?;
         }
         drop(sender);
@@ -103,7 +103,7 @@ pub fn generate(
             while let Some(level) = waiting.remove(&kept.minted.candidates) {
                 if kept.minted.openings < options.count {
                     kept.take(options, level, &mut file)?;
-                    told(kept.minted);
+                    on_progress(kept.minted);
                 }
                 is_full.fetch_or(kept.minted.openings >= options.count, Ordering::Relaxed);
             }

@@ -213,8 +213,11 @@ struct WorkerShared<'a> {
 
 type WorkerEvent = Result<GameRecord, MatchError>;
 
-/// Plays a match; calls `told` with the standing after each counted pair.
-pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchReport, MatchError> {
+/// Plays a match; calls `on_progress` with the standing after each counted pair.
+pub fn play(
+    contest: &Match,
+    mut on_progress: impl FnMut(&MatchScore),
+) -> Result<MatchReport, MatchError> {
     contest.check()?;
     let [a, b] = &contest.players;
     let blueprint = |spec| PlayerFactory::new(spec, contest.watchdog);
@@ -227,7 +230,7 @@ pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchR
         for game in games {
             scores.enter(game);
         }
-        told(&scores.score);
+        on_progress(&scores.score);
     }
     let shared = WorkerShared {
         contest,
@@ -260,7 +263,7 @@ pub fn play(contest: &Match, mut told: impl FnMut(&MatchScore)) -> Result<MatchR
             drop(sender);
             let played = started
                 .map_err(|error| MatchError::Setup(format!("no thread for a board: {error}")))
-                .and_then(|()| collect(&news, &mut scores, journal.as_mut(), &mut told));
+                .and_then(|()| collect(&news, &mut scores, journal.as_mut(), &mut on_progress));
             shared.called_off.store(true, Ordering::Relaxed);
             played
         })?;
@@ -277,7 +280,7 @@ fn collect(
     news: &Receiver<WorkerEvent>,
     scores: &mut ScoreBook<'_>,
     mut journal: Option<&mut Journal<GameRecord>>,
-    told: &mut impl FnMut(&MatchScore),
+    on_progress: &mut impl FnMut(&MatchScore),
 ) -> Result<(), MatchError> {
     for game in news {
         let game = game?;
@@ -287,7 +290,7 @@ fn collect(
         let counted = scores.counted;
         scores.enter(game);
         if scores.counted > counted {
-            told(&scores.score);
+            on_progress(&scores.score);
         }
         if scores.is_over() {
             break;

@@ -52,7 +52,7 @@ impl JournalLine for FinishedStep {
     const PART: &'static str = "step";
 }
 
-/// Tunes until all steps are done, or until `interrupt` is set: then the games in progress are finished. Calls `told`
+/// Tunes until all steps are done, or until `interrupt` is set: then the games in progress are finished. Calls `on_progress`
 /// at the beginning and after each step.
 ///
 /// # Errors
@@ -60,7 +60,7 @@ impl JournalLine for FinishedStep {
 pub fn tune(
     tuning: &Tuning,
     interrupt: &AtomicBool,
-    told: impl FnMut(&Spsa) + Send,
+    on_progress: impl FnMut(&Spsa) + Send,
 ) -> Result<Spsa, MatchError> {
     let games = PairGames::new(tuning)?;
     let all = TUNABLES.iter().zip(games.settings.params());
@@ -68,7 +68,7 @@ pub fn tune(
     let parameters = selected(all.collect(), &tuning.names, &tuning.limit)?;
     let spsa = Spsa::new(tuning.options, parameters);
     let heading = tuning.heading(&spsa)?;
-    let shared = SharedTuning::open(spsa, &tuning.journal, &heading, told)?;
+    let shared = SharedTuning::open(spsa, &tuning.journal, &heading, on_progress)?;
     thread::scope(|scope| {
         if !tuning.limit.is_fixed() {
             for core in games.stalls.cores() {
@@ -172,7 +172,7 @@ struct SharedTuning<F> {
     journal: Journal<FinishedStep>,
     /// The steps that are still to play, in order.
     missing: VecDeque<u64>,
-    told: F,
+    on_progress: F,
 }
 
 impl<F: FnMut(&Spsa)> SharedTuning<F> {
@@ -181,7 +181,7 @@ impl<F: FnMut(&Spsa)> SharedTuning<F> {
         mut spsa: Spsa,
         path: &Path,
         heading: &Heading,
-        mut told: F,
+        mut on_progress: F,
     ) -> Result<Self, MatchError> {
         let (journal, kept) = Journal::<FinishedStep>::open(path, heading)?;
         let mut is_missing = vec![true; spsa.options.steps as usize];
@@ -198,7 +198,7 @@ impl<F: FnMut(&Spsa)> SharedTuning<F> {
             }
             spsa.learn(finished);
         }
-        told(&spsa);
+        on_progress(&spsa);
         let missing = (0..).zip(is_missing);
         Ok(Self {
             spsa,
@@ -206,7 +206,7 @@ impl<F: FnMut(&Spsa)> SharedTuning<F> {
             missing: missing
                 .filter_map(|(step, missing)| missing.then_some(step))
                 .collect(),
-            told,
+            on_progress,
         })
     }
 
@@ -220,7 +220,7 @@ impl<F: FnMut(&Spsa)> SharedTuning<F> {
     fn finish(&mut self, finished: FinishedStep) -> Result<(), MatchError> {
         self.journal.keep(&finished)?;
         self.spsa.learn(finished);
-        (self.told)(&self.spsa);
+        (self.on_progress)(&self.spsa);
         Ok(())
     }
 }

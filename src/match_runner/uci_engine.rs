@@ -193,10 +193,10 @@ impl Player for UciEngine {
         self.say(&go(turn))?;
         let patience = due(turn, game.position().turn()) + self.watchdog;
         let until = Instant::now() + patience;
-        let mut told = InfoFields::default();
+        let mut info = InfoFields::default();
         let text = loop {
             match self.hear(until, patience)? {
-                UciLine::Info(later) => told.update(later),
+                UciLine::Info(later) => info.update(later),
                 UciLine::BestMove(text) => break text,
                 _ => {}
             }
@@ -207,9 +207,9 @@ impl Player for UciEngine {
             .map_err(|error| PlayerFault::Illegal(error.to_string()))?;
         Ok(PlayedMove {
             mv,
-            score: told.score,
-            depth: told.depth,
-            nodes: told.nodes.unwrap_or(0),
+            score: info.score,
+            depth: info.depth,
+            nodes: info.nodes.unwrap_or(0),
         })
     }
 }

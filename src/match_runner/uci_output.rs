@@ -60,15 +60,15 @@ pub(super) fn read(line: &str) -> UciLine {
 }
 
 fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> InfoFields {
-    let mut told = InfoFields::default();
+    let mut info = InfoFields::default();
     while let Some(word) = words.next() {
         match word {
-            "depth" => told.depth = words.next().and_then(|word| word.parse().ok()),
-            "nodes" => told.nodes = words.next().and_then(|word| word.parse().ok()),
+            "depth" => info.depth = words.next().and_then(|word| word.parse().ok()),
+            "nodes" => info.nodes = words.next().and_then(|word| word.parse().ok()),
             "score" => {
                 let (kind, value) = (words.next(), words.next());
                 let value = value.and_then(|word| word.parse::<i32>().ok());
-                told.score = match (kind, value) {
+                info.score = match (kind, value) {
                     (Some("cp"), Some(cp)) => Some(Score::Cp(cp.clamp(-MOST_CP, MOST_CP))),
                     (Some("mate"), Some(moves)) => {
                         Some(Score::Mate(moves.clamp(-LONGEST_MATE, LONGEST_MATE)))
@@ -83,7 +83,7 @@ fn info<'a>(mut words: impl Iterator<Item = &'a str>) -> InfoFields {
             _ => {}
         }
     }
-    told
+    info
 }
 
 #[cfg(test)]
@@ -130,17 +130,17 @@ mod tests {
     fn depth_nodes_and_score_of_an_info_line_are_kept() {
         let line = "info depth 12 seldepth 20 multipv 1 score cp -35 upperbound nodes 4711 nps 9 \
                     pv depth 3 nodes 4";
-        let told = InfoFields {
+        let info = InfoFields {
             depth: Some(12),
             nodes: Some(4711),
             score: Some(Score::Cp(-35)),
         };
-        assert_eq!(read(line), UciLine::Info(told));
+        assert_eq!(read(line), UciLine::Info(info));
         let mate = read("info depth 3 score mate -2 nodes 9");
-        assert!(matches!(mate, UciLine::Info(told) if told.score == Some(Score::Mate(-2))));
+        assert!(matches!(mate, UciLine::Info(info) if info.score == Some(Score::Mate(-2))));
         let second = read("info depth 3 multipv 2 score cp 900 nodes 9");
         assert_eq!(second, UciLine::Info(InfoFields::default()));
-        let mut kept = told;
+        let mut kept = info;
         kept.update(InfoFields {
             nodes: Some(5000),
             ..InfoFields::default()

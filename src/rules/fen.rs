@@ -83,7 +83,7 @@ impl Position {
             }
             position.put(piece, square);
         }
-        position.check_men()?;
+        position.check_pieces()?;
         position.turn = turn;
         position.check_waiting_king()?;
         position.refresh();
@@ -99,7 +99,7 @@ impl Position {
             None => refuse(field, format!("missing; expected {what}")),
         };
         let mut position = read_board(next(FenField::Board, "eight ranks joined by /")?)?;
-        position.check_men()?;
+        position.check_pieces()?;
         position.turn = read_turn(next(FenField::Turn, "w or b")?)?;
         let castling = next(FenField::Castling, "some of KQkq, or -")?;
         position.rights = position.read_rights(castling)?;
@@ -181,10 +181,13 @@ impl Position {
         }
     }
 
-    fn check_men(&self) -> Parsed<()> {
-        let men = self.occupied().count();
-        if men > 32 {
-            return refuse(FenField::Board, format!("{men} men; there are at most 32"));
+    fn check_pieces(&self) -> Parsed<()> {
+        let pieces = self.occupied().count();
+        if pieces > 32 {
+            return refuse(
+                FenField::Board,
+                format!("{pieces} pieces; there are at most 32"),
+            );
         }
         let stray = self.by_role(Role::Pawn) & Bitboard::BACK_RANKS;
         if let Some(square) = stray.first() {
@@ -224,8 +227,9 @@ impl Position {
             );
         }
         if officers > 15 {
-            let reason =
-                format!("{color} has {officers} men beside king and pawns; at most 15 are right");
+            let reason = format!(
+                "{color} has {officers} pieces beside king and pawns; at most 15 are right"
+            );
             return refuse(FenField::Board, reason);
         }
         // Pawn counts are not checked; these limits keep every move list within its bounds.
@@ -439,7 +443,7 @@ mod tests {
         refused("8/8/8/8/8/8/8/8 w - - 0 1", field, "no king at all");
         refused("8/8/8/8/8/k7/8/K6K w - - 0 1", field, "white has 2 kings");
         let crowd = "rnbqkbnr/pppppppp/8/8/8/n7/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-        refused(crowd, field, "33 men; there are at most 32");
+        refused(crowd, field, "33 pieces; there are at most 32");
         refused(
             "k7/8/qqqqqqqq/qq6/8/8/8/7K b - - 0 1",
             field,
@@ -448,7 +452,7 @@ mod tests {
         refused(
             "k7/8/qqqqqqqq/rrrrrrrr/8/8/8/7K b - - 0 1",
             field,
-            "16 men beside king and pawns",
+            "16 pieces beside king and pawns",
         );
     }
 

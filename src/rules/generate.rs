@@ -34,7 +34,7 @@ impl Stage {
 /// Receives the moves as they are generated, whole sets at a time.
 pub(crate) trait Sink {
     /// Moves of one piece, not a pawn, to each of the squares.
-    fn man(&mut self, from: Square, targets: Bitboard);
+    fn piece(&mut self, from: Square, targets: Bitboard);
     /// Pawn moves to each of the squares, each from `to - step`; not to a back rank.
     fn pawns(&mut self, targets: Bitboard, step: i8);
     /// Promotions on each of the squares to each of the kinds, each from `to - step`.
@@ -50,7 +50,7 @@ fn behind(to: Square, step: i8) -> Square {
 
 impl Sink for MoveList {
     #[inline]
-    fn man(&mut self, from: Square, targets: Bitboard) {
+    fn piece(&mut self, from: Square, targets: Bitboard) {
         for to in targets {
             self.special(Move::normal(from, to));
         }
@@ -85,7 +85,7 @@ pub(crate) struct Count(pub(crate) usize);
 
 impl Sink for Count {
     #[inline]
-    fn man(&mut self, _: Square, targets: Bitboard) {
+    fn piece(&mut self, _: Square, targets: Bitboard) {
         self.0 += targets.count();
     }
 
@@ -154,7 +154,7 @@ impl Position {
     pub(crate) fn generate<S: Sink>(&self, stage: Stage, sink: &mut S) {
         let Some(frame) = self.frame() else { return };
         self.generate_pawns(&frame, stage, sink);
-        self.generate_men(&frame, stage, sink);
+        self.generate_pieces(&frame, stage, sink);
         if stage.quiets() {
             self.generate_king(&frame, sink);
         }
@@ -231,22 +231,22 @@ impl Position {
     }
 
     #[inline]
-    fn generate_men<S: Sink>(&self, frame: &Frame, stage: Stage, sink: &mut S) {
+    fn generate_pieces<S: Sink>(&self, frame: &Frame, stage: Stage, sink: &mut S) {
         let ours = self.us();
         let queens = self.by_role(Role::Queen);
         for from in ours & self.by_role(Role::Knight) {
-            sink.man(
+            sink.piece(
                 from,
                 self.targets_of(frame, stage, from, knight_attacks(from)),
             );
         }
         for from in ours & (self.by_role(Role::Bishop) | queens) {
             let attacked = bishop_attacks(from, frame.occupied);
-            sink.man(from, self.targets_of(frame, stage, from, attacked));
+            sink.piece(from, self.targets_of(frame, stage, from, attacked));
         }
         for from in ours & (self.by_role(Role::Rook) | queens) {
             let attacked = rook_attacks(from, frame.occupied);
-            sink.man(from, self.targets_of(frame, stage, from, attacked));
+            sink.piece(from, self.targets_of(frame, stage, from, attacked));
         }
     }
 
@@ -327,7 +327,7 @@ impl Position {
         if (steps - beside).any() {
             legal |= steps - self.attacks_by(!frame.us, frame.occupied ^ frame.king);
         }
-        sink.man(frame.king, legal);
+        sink.piece(frame.king, legal);
         if self.rights.any(frame.us) {
             for side in CastlingSide::ALL {
                 if let Some(mv) = self.castling_move(side) {

@@ -16,10 +16,10 @@ impl Position {
             return false;
         };
         let (from, to) = (mv.from(), mv.to());
-        let (Some(claim), Some(man)) = (mv.kind(), self.piece_at(from)) else {
+        let (Some(claim), Some(piece)) = (mv.kind(), self.piece_at(from)) else {
             return false;
         };
-        if man.color != self.turn || self.us().contains(to) {
+        if piece.color != self.turn || self.us().contains(to) {
             return false;
         }
         match claim {
@@ -29,17 +29,17 @@ impl Position {
                     && self.castling_move(side).is_some()
             }),
             MoveKind::EnPassant => {
-                man.role == Role::Pawn
+                piece.role == Role::Pawn
                     && self.ep == Some(to)
                     && pawn_attacks(self.turn, from).contains(to)
                     && self.is_safe_ep(from, to)
             }
             MoveKind::Promotion(_) => {
-                man.role == Role::Pawn
+                piece.role == Role::Pawn
                     && Bitboard::BACK_RANKS.contains(to)
                     && self.is_safe_pawn_move(from, to, king)
             }
-            MoveKind::Normal => match man.role {
+            MoveKind::Normal => match piece.role {
                 Role::Pawn => {
                     !Bitboard::BACK_RANKS.contains(to) && self.is_safe_pawn_move(from, to, king)
                 }

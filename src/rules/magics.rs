@@ -54,8 +54,8 @@ pub fn rook_attacks(square: Square, occupied: Bitboard) -> Bitboard {
 
 #[inline]
 fn look_up(magic: &Magic, occupied: Bitboard) -> Bitboard {
-    let men = occupied.0 & magic.mask;
-    let slot = (men.wrapping_mul(magic.factor) >> magic.shift) as usize;
+    let pieces = occupied.0 & magic.mask;
+    let slot = (pieces.wrapping_mul(magic.factor) >> magic.shift) as usize;
     Bitboard(TABLE[slot + magic.offset as usize])
 }
 
@@ -105,16 +105,16 @@ const fn fill(table: &mut [u64; TABLE_SIZE], magics: &[Magic; 64], lines: [(i8, 
         let second = whole_line(square as i8, lines[1]);
         let up = 2u64 << square;
         let down = 2u64 << (63 - square);
-        let mut men = 0u64;
+        let mut pieces = 0u64;
         loop {
-            let (a, b) = (men & first, men & second);
+            let (a, b) = (pieces & first, pieces & second);
             let (a_up, b_up) = (a.wrapping_sub(up), b.wrapping_sub(up));
             let a_down = a.reverse_bits().wrapping_sub(down).reverse_bits();
             let b_down = b.reverse_bits().wrapping_sub(down).reverse_bits();
-            let slot = (men.wrapping_mul(factor) >> shift) as usize + offset as usize;
+            let slot = (pieces.wrapping_mul(factor) >> shift) as usize + offset as usize;
             table[slot] = (a_up ^ a_down) & first | (b_up ^ b_down) & second;
-            men = men.wrapping_sub(mask) & mask;
-            if men == 0 {
+            pieces = pieces.wrapping_sub(mask) & mask;
+            if pieces == 0 {
                 break;
             }
         }

@@ -12,18 +12,18 @@ impl Position {
         if self.king(Color::White).is_none() || self.king(Color::Black).is_none() {
             return false;
         }
-        self.too_few_men() || self.is_closed()
+        self.too_few_pieces() || self.is_closed()
     }
 
-    fn too_few_men(&self) -> bool {
-        let men = self.occupied().count();
+    fn too_few_pieces(&self) -> bool {
+        let pieces = self.occupied().count();
         let kings = self.by_role(Role::King);
         let bishops = self.by_role(Role::Bishop);
         if Color::ALL
             .into_iter()
             .all(|color| self.by_color(color).more_than_one())
         {
-            return men == 4
+            return pieces == 4
                 && (kings | bishops) == self.occupied()
                 && self.by_piece(Color::White, Role::Bishop).count() == 1
                 && bishops.intersects(Bitboard::LIGHT)
@@ -31,9 +31,9 @@ impl Position {
         }
         let heavy = self.by_role(Role::Pawn) | self.by_role(Role::Queen);
         if (kings | self.by_role(Role::Knight)) == self.occupied() {
-            return men <= 4;
+            return pieces <= 4;
         }
-        heavy.is_empty() && men <= 3
+        heavy.is_empty() && pieces <= 3
     }
 
     fn is_closed(&self) -> bool {

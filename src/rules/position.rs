@@ -21,7 +21,7 @@ pub struct Position {
     pub(crate) board: [u8; 64],
     pub(crate) key: u64,
     pub(crate) pawn_key: u64,
-    pub(crate) men_keys: [u64; 2],
+    pub(crate) pieces_keys: [u64; 2],
     pub(crate) checkers: Bitboard,
     pub(crate) pinned: Bitboard,
     pub(crate) danger: Bitboard,
@@ -42,7 +42,7 @@ impl Position {
             board: [EMPTY_CODE; 64],
             key: 0,
             pawn_key: 0,
-            men_keys: [0; 2],
+            pieces_keys: [0; 2],
             checkers: Bitboard::EMPTY,
             pinned: Bitboard::EMPTY,
             danger: Bitboard::EMPTY,
@@ -153,8 +153,8 @@ impl Position {
 
     /// A key of one side's pieces without its pawns.
     #[inline]
-    pub const fn men_key(&self, color: Color) -> u64 {
-        self.men_keys[color.index()]
+    pub const fn pieces_key(&self, color: Color) -> u64 {
+        self.pieces_keys[color.index()]
     }
 
     /// The pieces that directly attack the king to move; none while the kings touch.
@@ -231,16 +231,16 @@ impl Position {
     /// The squares a side attacks or defends: attacks of all its pieces but the king.
     #[inline]
     pub fn attacks_by(&self, color: Color, occupied: Bitboard) -> Bitboard {
-        let men = self.by_color(color);
+        let pieces = self.by_color(color);
         let queens = self.by_role(Role::Queen);
         let mut set = self.pawn_attacks_by(color);
-        for from in men & self.by_role(Role::Knight) {
+        for from in pieces & self.by_role(Role::Knight) {
             set |= knight_attacks(from);
         }
-        for from in men & (self.by_role(Role::Bishop) | queens) {
+        for from in pieces & (self.by_role(Role::Bishop) | queens) {
             set |= bishop_attacks(from, occupied);
         }
-        for from in men & (self.by_role(Role::Rook) | queens) {
+        for from in pieces & (self.by_role(Role::Rook) | queens) {
             set |= rook_attacks(from, occupied);
         }
         set
@@ -279,7 +279,7 @@ impl Position {
         if piece.role == Role::Pawn {
             self.pawn_key ^= key;
         } else {
-            self.men_keys[piece.color.index()] ^= key;
+            self.pieces_keys[piece.color.index()] ^= key;
         }
     }
 
@@ -317,7 +317,7 @@ impl Position {
 
     /// The key computed from scratch; `key` must always equal it.
     pub fn recomputed_key(&self) -> u64 {
-        let men = self.occupied().into_iter().fold(0, |key, square| {
+        let pieces = self.occupied().into_iter().fold(0, |key, square| {
             key ^ code_key(self.board[square.index()], square)
         });
         let side = if self.turn == Color::Black {
@@ -325,7 +325,7 @@ impl Position {
         } else {
             0
         };
-        men ^ side ^ castling_key(self.rights) ^ self.ep.map_or(0, ep_key)
+        pieces ^ side ^ castling_key(self.rights) ^ self.ep.map_or(0, ep_key)
     }
 }
 

@@ -13,7 +13,7 @@ impl Position {
             (self.board_differs(), "the board is not what the sets say"),
             (self.kings_differ(), "a king is not where he is said to be"),
             (self.key() != self.recomputed_key(), "the key is wrong"),
-            (self.part_keys_differ(), "a key of some men is wrong"),
+            (self.part_keys_differ(), "a key of some pieces is wrong"),
             (self.dangers_differ(), "checks, pins or lines are wrong"),
         ];
         let flaw = flaws.into_iter().find(|(is_there, _)| *is_there);
@@ -51,13 +51,13 @@ impl Position {
     }
 
     fn part_keys_differ(&self) -> bool {
-        let key = |men: Bitboard| {
-            let codes = men.into_iter();
+        let key = |pieces: Bitboard| {
+            let codes = pieces.into_iter();
             codes.fold(0, |key, at| key ^ code_key(self.board[at.index()], at))
         };
         let pawns = self.by_role(Role::Pawn);
-        let men = Color::ALL.map(|color| key(self.by_color(color) - pawns));
-        self.pawn_key != key(pawns) || self.men_keys != men
+        let pieces = Color::ALL.map(|color| key(self.by_color(color) - pawns));
+        self.pawn_key != key(pawns) || self.pieces_keys != pieces
     }
 
     fn dangers_differ(&self) -> bool {
@@ -95,15 +95,15 @@ mod tests {
         key.key ^= 1;
         let mut pawns = good;
         pawns.pawn_key ^= 1;
-        let mut men = good;
-        men.men_keys[1] ^= 1;
+        let mut pieces = good;
+        pieces.pieces_keys[1] ^= 1;
         let mut board = good;
         board.board[20] = board.board[0];
         let mut king = good;
         king.kings[0] = Some(Square::A1);
         let mut pins = good;
         pins.pinned = Bitboard::FILE_A;
-        for flawed in [key, pawns, men, board, king, pins] {
+        for flawed in [key, pawns, pieces, board, king, pins] {
             assert!(flawed.flaw().is_some());
         }
     }

@@ -41,9 +41,15 @@ pub enum BuiltIn {
 }
 
 impl TablebaseProbe for LayeredTables {
-    fn most_men(&self) -> usize {
-        let built_in = self.built_in.as_ref().map_or(0, |tables| tables.most_men());
-        let syzygy = self.syzygy.as_ref().map_or(0, |tables| tables.most_men());
+    fn most_pieces(&self) -> usize {
+        let built_in = self
+            .built_in
+            .as_ref()
+            .map_or(0, |tables| tables.most_pieces());
+        let syzygy = self
+            .syzygy
+            .as_ref()
+            .map_or(0, |tables| tables.most_pieces());
         built_in.max(syzygy)
     }
 

@@ -314,7 +314,7 @@ impl TableKind {
 }
 
 impl TablebaseProbe for Syzygy {
-    fn most_men(&self) -> usize {
+    fn most_pieces(&self) -> usize {
         self.max_pieces
     }
 
@@ -328,7 +328,7 @@ impl TablebaseProbe for Syzygy {
         TablebaseState {
             outcomes,
             distances,
-            most_men: max_pieces,
+            most_pieces: max_pieces,
             faulty: self.refused.len() + self.useless(),
             faults: self.refused.iter().chain(failed.iter()).cloned().collect(),
         }

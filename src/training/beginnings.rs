@@ -45,27 +45,27 @@ pub struct Beginnings {
 
 impl Beginnings {
     /// The beginning of a game, undecided.
-    pub(super) fn begin(&self, rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Game {
+    pub(super) fn begin(&self, rng: &mut Rng, searcher: &mut SingleThread, nodes: u64) -> Game {
         if self.endings <= 0.0 && self.starts <= 0.0 {
-            return opening(rng, judge, nodes);
+            return opening(rng, searcher, nodes);
         }
         let drawn = rng.f64();
         let other = if drawn < self.endings {
-            Some(ending(rng, judge, nodes))
+            Some(ending(rng, searcher, nodes))
         } else if drawn < self.endings + self.starts {
-            self.listed(rng, judge, nodes)
+            self.listed(rng, searcher, nodes)
         } else {
             None
         };
-        other.unwrap_or_else(|| opening(rng, judge, nodes))
+        other.unwrap_or_else(|| opening(rng, searcher, nodes))
     }
 
     /// A game from a position of the list; none if those that it tries are uneven.
-    fn listed(&self, rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Option<Game> {
+    fn listed(&self, rng: &mut Rng, searcher: &mut SingleThread, nodes: u64) -> Option<Game> {
         for _ in 0..TRIES {
             let start = *rng.choice(&self.positions)?;
             let line = random_line(rng, Game::from_position(start), PLIES);
-            let line = line.filter(|game| is_even(game, judge, nodes));
+            let line = line.filter(|game| is_even(game, searcher, nodes));
             if line.is_some() {
                 return line;
             }
@@ -95,11 +95,11 @@ impl fmt::Display for Beginnings {
 }
 
 /// A game from an even ending.
-fn ending(rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Game {
+fn ending(rng: &mut Rng, searcher: &mut SingleThread, nodes: u64) -> Game {
     loop {
         let position = random_ending(rng);
         let game = position.map(Game::from_position);
-        if let Some(game) = game.filter(|game| is_even(game, judge, nodes)) {
+        if let Some(game) = game.filter(|game| is_even(game, searcher, nodes)) {
             return game;
         }
     }
@@ -159,7 +159,7 @@ mod tests {
     use crate::engine::{EngineOptions, Evaluator, Limits, Score};
     use crate::rules::RepetitionRule;
 
-    fn judge() -> SingleThread {
+    fn searcher() -> SingleThread {
         SingleThread::new(&EngineOptions {
             hash_mb: 1,
             threads: 1,
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn endings_are_legal_small_even_and_have_kings_near_each_other() {
-        let (mut rng, mut judge) = (Rng::with_seed(4), judge());
+        let (mut rng, mut searcher) = (Rng::with_seed(4), searcher());
         for _ in 0..20 {
-            let game = ending(&mut rng, &mut judge, 50);
+            let game = ending(&mut rng, &mut searcher, 50);
             let position = game.position();
             let outcome = game.outcome(RepetitionRule::Threefold);
             assert_eq!((game.ply(), outcome), (0, None));
@@ -180,8 +180,8 @@ mod tests {
             let kings = Color::ALL.map(|color| position.king(color).expect("a king").index());
             assert!(distance(kings) <= KINGS_APART, "{}", position.fen());
             assert_eq!(Position::from_fen(&position.fen()), Ok(*position));
-            judge.new_game();
-            let score = judge.think(&game, &Limits::nodes(200)).score;
+            searcher.new_game();
+            let score = searcher.think(&game, &Limits::nodes(200)).score;
             assert!(matches!(score, Score::Cp(score) if score.abs() <= 500));
         }
     }
@@ -194,10 +194,10 @@ mod tests {
             starts: 0.2,
             positions: vec![listed.expect("a good FEN")],
         };
-        let (mut rng, mut judge) = (Rng::with_seed(1), judge());
+        let (mut rng, mut searcher) = (Rng::with_seed(1), searcher());
         let mut counts = [0; 3];
         for _ in 0..100 {
-            let game = beginnings.begin(&mut rng, &mut judge, 10);
+            let game = beginnings.begin(&mut rng, &mut searcher, 10);
             let start = game.positions()[0];
             let is_listed = start == beginnings.positions[0];
             assert!(!is_listed || PLIES.contains(&game.ply()));
@@ -219,7 +219,7 @@ mod tests {
             positions: vec![lost],
             ..Beginnings::default()
         };
-        let game = beginnings.begin(&mut Rng::with_seed(1), &mut judge(), 10);
+        let game = beginnings.begin(&mut Rng::with_seed(1), &mut searcher(), 10);
         assert_eq!(game.positions()[0], Position::default());
     }
 

@@ -77,7 +77,7 @@ struct Counters {
     stopped: AtomicBool,
 }
 
-/// Generates games until the goal is met or `stop` is set, and finishes running games. Calls `tell` a few
+/// Generates games until the goal is met or `stop` is set, and finishes running games. Calls `on_progress` a few
 /// times a second.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ struct Counters {
 pub fn generate(
     task: &Generation,
     stop: &AtomicBool,
-    mut tell: impl FnMut(Progress),
+    mut on_progress: impl FnMut(Progress),
 ) -> Result<Progress, ShardError> {
     fs::create_dir_all(&task.folder).map_err(failed(&task.folder, "cannot be made"))?;
     let _lock = lock(&task.folder)?;
@@ -97,7 +97,7 @@ pub fn generate(
     let (counters, start) = (Counters::default(), Instant::now());
     let mut look = || {
         let progress = counters.progress(start);
-        tell(progress);
+        on_progress(progress);
         if task.goal.is_met(&progress) || stop.load(Relaxed) {
             counters.stopped.store(true, Relaxed);
         }

@@ -19,10 +19,10 @@ const NODES_FACTOR: u64 = 4;
 const UNEVEN: i32 = 500;
 
 /// An undecided game after some random plies.
-pub(super) fn opening(rng: &mut Rng, judge: &mut SingleThread, nodes: u64) -> Game {
+pub(super) fn opening(rng: &mut Rng, searcher: &mut SingleThread, nodes: u64) -> Game {
     loop {
         let line = random_line(rng, Game::new(), PLIES);
-        if let Some(game) = line.filter(|game| is_even(game, judge, nodes)) {
+        if let Some(game) = line.filter(|game| is_even(game, searcher, nodes)) {
             return game;
         }
     }
@@ -61,8 +61,8 @@ fn random_move(rng: &mut Rng, game: &Game) -> Option<Move> {
 }
 
 /// Whether a short search judges the game as undecided.
-pub(super) fn is_even(game: &Game, judge: &mut SingleThread, nodes: u64) -> bool {
-    judge.new_game();
-    let result = judge.think(game, &Limits::nodes(nodes * NODES_FACTOR));
+pub(super) fn is_even(game: &Game, searcher: &mut SingleThread, nodes: u64) -> bool {
+    searcher.new_game();
+    let result = searcher.think(game, &Limits::nodes(nodes * NODES_FACTOR));
     matches!(result.score, Score::Cp(score) if score.abs() <= UNEVEN)
 }

@@ -29,7 +29,7 @@ pub struct Packed {
     pub tails: u64,
 }
 
-/// Packs shards into files of the same names in `folder`, which may be their own. Calls `tell` with the number
+/// Packs shards into files of the same names in `folder`, which may be their own. Calls `on_progress` with the number
 /// of files done.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ pub struct Packed {
 pub fn pack(
     shards: &[PathBuf],
     folder: &Path,
-    mut tell: impl FnMut(usize),
+    mut on_progress: impl FnMut(usize),
 ) -> Result<Packed, ShardError> {
     fs::create_dir_all(folder).map_err(failed(folder, "cannot be made"))?;
     let _lock = lock(folder)?;
@@ -51,7 +51,7 @@ pub fn pack(
             hand_on(source.parent().unwrap_or(Path::new("")), folder)?;
             packed.add(source, target)?;
         }
-        tell(number + 1);
+        on_progress(number + 1);
     }
     Ok(packed)
 }

@@ -73,14 +73,14 @@ impl Sample {
     ) -> Sample {
         let mut bytes = [0; SIZE];
         let us = position.turn();
-        let mut men = [None; 64];
+        let mut pieces = [None; 64];
         let mut occupied = 0_u64;
         for square in position.occupied() {
             let seen = seen_by(us, square).index();
-            men[seen] = position.piece_at(square);
+            pieces[seen] = position.piece_at(square);
             occupied |= 1 << seen;
         }
-        for (place, piece) in men.into_iter().flatten().take(32).enumerate() {
+        for (place, piece) in pieces.into_iter().flatten().take(32).enumerate() {
             let side = if piece.color == us { 0 } else { THEIRS };
             bytes[8 + place / 2] |= (piece.role.index() as u8 | side) << (4 * (place % 2));
         }
@@ -98,7 +98,7 @@ impl Sample {
 
     /// The pieces on the board, from a1 to h8 in the perspective of the side to move.
     #[inline]
-    pub fn men(&self) -> impl Iterator<Item = SamplePiece> + '_ {
+    pub fn pieces(&self) -> impl Iterator<Item = SamplePiece> + '_ {
         let mut left = self.occupied();
         let mut place = 0;
         std::iter::from_fn(move || {
@@ -155,13 +155,13 @@ impl Sample {
     /// The fault of the bytes, if any.
     fn complaint(&self) -> Option<&'static str> {
         let kings = |mine| {
-            let is_king = |man: &SamplePiece| man.mine == mine && man.role == Role::King;
-            self.men().filter(is_king).count()
+            let is_king = |piece: &SamplePiece| piece.mine == mine && piece.role == Role::King;
+            self.pieces().filter(is_king).count()
         };
         if self.occupied().count_ones() > 32
-            || self.men().count() != self.occupied().count_ones() as usize
+            || self.pieces().count() != self.occupied().count_ones() as usize
         {
-            Some("a board of men that do not exist")
+            Some("a board of pieces that do not exist")
         } else if kings(true) != 1 || kings(false) != 1 {
             Some("a board without one king a side")
         } else if self.result() > 2 {
@@ -257,19 +257,21 @@ mod tests {
     fn the_side_to_move_sees_its_own_pieces_below() {
         let sample = sample(FEN, 0, GameResult::Drawn);
         let king = |mine| {
-            let man = sample
-                .men()
-                .find(|man| man.mine == mine && man.role == Role::King);
-            man.map(|man| man.square.to_string())
+            let piece = sample
+                .pieces()
+                .find(|piece| piece.mine == mine && piece.role == Role::King);
+            piece.map(|piece| piece.square.to_string())
         };
         assert_eq!(
             (king(true), king(false)),
             (Some("e1".into()), Some("e8".into()))
         );
         let position = Position::from_fen(FEN).expect("a good FEN");
-        assert_eq!(sample.men().count(), position.occupied().count());
-        let pawn = |man: &SamplePiece| man.mine && man.role == Role::Pawn && man.square.rank() == 1;
-        assert_eq!(sample.men().filter(pawn).count(), 4);
+        assert_eq!(sample.pieces().count(), position.occupied().count());
+        let pawn = |piece: &SamplePiece| {
+            piece.mine && piece.role == Role::Pawn && piece.square.rank() == 1
+        };
+        assert_eq!(sample.pieces().filter(pawn).count(), 4);
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub struct Shuffled {
     pub buckets: usize,
 }
 
-/// Writes the samples of all games of `shards` to `out` atomically, until `stop` is set. Calls `tell` with
+/// Writes the samples of all games of `shards` to `out` atomically, until `stop` is set. Calls `on_progress` with
 /// the number of steps done and of all.
 ///
 /// # Errors
@@ -66,7 +66,7 @@ pub fn shuffle(
     out: &Path,
     options: &ShuffleOptions,
     stop: &AtomicBool,
-    mut tell: impl FnMut(u64, u64),
+    mut on_progress: impl FnMut(u64, u64),
 ) -> Result<Shuffled, ShardError> {
     let mut plies = 0_u64;
     for path in shards {
@@ -82,7 +82,7 @@ pub fn shuffle(
         shards,
         options,
         stop,
-        tell: &mut tell,
+        on_progress: &mut on_progress,
         done: 0,
         steps: shards.len() as u64 + passes * buckets as u64,
         made: Shuffled {
@@ -157,7 +157,7 @@ struct Run<'a> {
     shards: &'a [PathBuf],
     options: &'a ShuffleOptions,
     stop: &'a AtomicBool,
-    tell: &'a mut dyn FnMut(u64, u64),
+    on_progress: &'a mut dyn FnMut(u64, u64),
     done: u64,
     steps: u64,
     made: Shuffled,
@@ -264,7 +264,7 @@ impl Run<'_> {
 
     fn step(&mut self) {
         self.done += 1;
-        (self.tell)(self.done, self.steps);
+        (self.on_progress)(self.done, self.steps);
     }
 
     fn go_on(&self) -> io::Result<()> {
@@ -350,7 +350,7 @@ mod tests {
                 (last, all) = (done, steps);
             },
         )?;
-        assert_eq!(last, all, "all steps were told");
+        assert_eq!(last, all, "all steps were reported");
         Ok(made)
     }
 

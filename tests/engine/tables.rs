@@ -102,7 +102,7 @@ fn an_incomplete_set_answers_what_it_can() {
         return;
     };
     let tables = Syzygy::open(&[folder.join("atomic5"), folder.join("atomic")]).unwrap();
-    assert_eq!(tables.most_men(), 5);
+    assert_eq!(tables.most_pieces(), 5);
     let probe = |fen: &str| tables.wdl(&Position::from_fen(fen).unwrap());
     assert_eq!(probe("7k/8/8/8/8/8/8/KBBB4 w - - 0 1"), Some(Wdl::Win));
     assert_eq!(probe("7k/8/8/8/8/8/8/KQBB4 w - - 0 1"), None);
@@ -373,7 +373,7 @@ fn played_out(fen: &str, nodes: u64, defence: Defence) -> Outcome {
 struct EndlessTables;
 
 impl TablebaseProbe for EndlessTables {
-    fn most_men(&self) -> usize {
+    fn most_pieces(&self) -> usize {
         4
     }
 

@@ -203,7 +203,7 @@ pub(crate) fn locked(folder: &Path) -> Panel {
 struct Shown;
 
 impl TablebaseProbe for Shown {
-    fn most_men(&self) -> usize {
+    fn most_pieces(&self) -> usize {
         0
     }
 
@@ -219,7 +219,7 @@ impl TablebaseProbe for Shown {
         TablebaseState {
             outcomes: 35,
             distances: 34,
-            most_men: 4,
+            most_pieces: 4,
             faulty: 0,
             faults: Vec::new(),
         }

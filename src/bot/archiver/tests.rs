@@ -252,7 +252,7 @@ enum Broken {
 }
 
 impl TablebaseProbe for Broken {
-    fn most_men(&self) -> usize {
+    fn most_pieces(&self) -> usize {
         32
     }
 

@@ -18,7 +18,7 @@ use super::lines::{FeatureDelta, Line};
 use crate::rules::{Bitboard, Color, Position, Role};
 
 /// Maximum pieces on a board.
-const MOST_MEN: usize = 32;
+const MOST_PIECES: usize = 32;
 /// One move nearly always changes at most this many pieces.
 const A_MOVE: usize = 5;
 const NONE: u8 = u8::MAX;
@@ -31,7 +31,7 @@ struct Difference {
 }
 
 /// Pieces by their [`number`].
-type PieceList = ArrayVec<u16, MOST_MEN>;
+type PieceList = ArrayVec<u16, MOST_PIECES>;
 
 /// What a net sees of a position.
 #[derive(Clone, Copy)]
@@ -88,9 +88,9 @@ impl Difference {
             (&self.more, &mut inputs.more),
             (&self.fewer, &mut inputs.fewer),
         ];
-        for (men, inputs) in pairs {
+        for (pieces, inputs) in pairs {
             inputs.clear();
-            inputs.extend(men.iter().map(|&man| view.input(man)));
+            inputs.extend(pieces.iter().map(|&piece| view.input(piece)));
         }
     }
 }

@@ -31,7 +31,7 @@ const VERSION: u8 = b'1';
 const HEADER: usize = 64;
 const MOST_SCALE: u32 = 10_000;
 /// Maximum pieces on a board, and so active inputs.
-const MOST_MEN: usize = 32;
+const MOST_PIECES: usize = 32;
 /// Larger ones times an activation of up to [`QA`] would exceed 16 bits.
 const LARGEST_OUTPUT_WEIGHT: i16 = (i16::MAX as i32 / QA) as i16;
 
@@ -457,10 +457,13 @@ fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
             for (slot, &weight) in column.iter_mut().zip(weights) {
                 *slot = i32::from(weight);
             }
-            column.select_nth_unstable(MOST_MEN);
-            let least: i32 = column[..MOST_MEN].iter().map(|&weight| weight.min(0)).sum();
-            column.select_nth_unstable(inputs - MOST_MEN);
-            let most = &column[inputs - MOST_MEN..];
+            column.select_nth_unstable(MOST_PIECES);
+            let least: i32 = column[..MOST_PIECES]
+                .iter()
+                .map(|&weight| weight.min(0))
+                .sum();
+            column.select_nth_unstable(inputs - MOST_PIECES);
+            let most = &column[inputs - MOST_PIECES..];
             let most: i32 = most.iter().map(|&weight| weight.max(0)).sum();
             for reach in [i32::from(bias) + least, i32::from(bias) + most] {
                 if i16::try_from(reach).is_err() {

@@ -9,7 +9,7 @@ use arrayvec::ArrayVec;
 
 use super::searcher::{BEFORE_ROOT, Searcher, may_be_insufficient, winning_move};
 use crate::engine::eval::Attacks;
-use crate::engine::history::{self, Context, man_on_square};
+use crate::engine::history::{self, Context, piece_on_square};
 use crate::engine::lmr::MoveClass;
 use crate::engine::movepick::{MovePicker, PickMode, Picked, is_noisy};
 use crate::engine::params;
@@ -94,9 +94,9 @@ impl Searcher {
         if self.is_draw(position, ply) {
             return DRAW;
         }
-        let attacks = self.judge.attacks(position);
+        let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
-            return self.judge.evaluate(position, &attacks, ply);
+            return self.evaluator.evaluate(position, &attacks, ply);
         }
         if let Some(value) = self.win_now(position, &attacks, kind, ply) {
             return value;
@@ -188,7 +188,7 @@ impl Searcher {
     ) -> Value {
         match entry {
             Some(entry) if entry.eval != NO_VALUE => entry.eval,
-            _ => self.judge.evaluate(position, attacks, ply),
+            _ => self.evaluator.evaluate(position, attacks, ply),
         }
     }
 
@@ -316,7 +316,7 @@ impl Searcher {
         let child = node.position.play(mv);
         self.table.prefetch(table_key(&child));
         let gives_check = child.in_check();
-        self.descend(&child, man_on_square(node.position, mv), ply);
+        self.descend(&child, piece_on_square(node.position, mv), ply);
         let depth = node.depth - 1 + node.extension(mv);
         let beta = node.beta;
 

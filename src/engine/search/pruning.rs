@@ -141,7 +141,7 @@ impl Searcher {
             && node.beta > -MATE_BOUND
             && node.ply >= self.null_from
             && node.context.before[0] != NO_CONTEXT
-            && (position.us() - simple).count() >= params::NULL_MEN;
+            && (position.us() - simple).count() >= params::NULL_PIECES;
         if !may_pass {
             return None;
         }

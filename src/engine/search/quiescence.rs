@@ -5,7 +5,7 @@
 
 use super::node::{NodeKind, table_cutoff, table_key};
 use super::searcher::Searcher;
-use crate::engine::history::{Context, man_on_square};
+use crate::engine::history::{Context, piece_on_square};
 use crate::engine::movepick::{MovePicker, PickMode, Picked};
 use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, MAX_PLY, NO_VALUE, Value, mated_in};
@@ -54,9 +54,9 @@ impl Searcher {
         if self.is_draw(position, ply) {
             return DRAW;
         }
-        let attacks = self.judge.attacks(position);
+        let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
-            return self.judge.evaluate(position, &attacks, ply);
+            return self.evaluator.evaluate(position, &attacks, ply);
         }
         if let Some(value) = self.win_now(position, &attacks, kind, ply) {
             return value;
@@ -134,7 +134,7 @@ impl Searcher {
             }
             let child = position.play(picked.mv);
             self.table.prefetch(table_key(&child));
-            self.descend(&child, man_on_square(position, picked.mv), ply);
+            self.descend(&child, piece_on_square(position, picked.mv), ply);
             self.frame(ply + 1).pv.clear();
             let found = -self.quiescence(&child, node.kind, (-node.beta, -alpha), ply + 1);
             self.ascend();

@@ -13,7 +13,7 @@ use super::root_tablebase::RootVerdict;
 use super::searcher::{Searcher, Task, ThreadRole};
 use super::team::ThreadVote;
 use super::thread_evaluator::ThreadEvaluator;
-use crate::engine::history::man_on_square;
+use crate::engine::history::piece_on_square;
 use crate::engine::limits::Limits;
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::is_noisy;
@@ -106,7 +106,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
         let help = root.searcher.call_help(&root.position, &limits);
         ended = Some(root.deepen(1..=most, limits.mate));
         drop(help);
-        root.hear_helpers(most);
+        root.adopt_vote(most);
     }
     root.searcher.turn.release();
     let held_back = root.hold_back(limits.infinite);
@@ -153,7 +153,7 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
             let rank = if Some(mv) == table_move {
                 MATE - 1
             } else {
-                first_glance(&mut searcher.judge, position, mv)
+                first_glance(&mut searcher.evaluator, position, mv)
             };
             (
                 rank,
@@ -183,12 +183,12 @@ fn keep_the_best(
 }
 
 /// The estimated value of a move before searching.
-fn first_glance(judge: &mut ThreadEvaluator, position: &Position, mv: Move) -> Value {
+fn first_glance(evaluator: &mut ThreadEvaluator, position: &Position, mv: Move) -> Value {
     if position.explodes_king(mv) {
         return MATE;
     }
     let child = position.play(mv);
-    let attacks = judge.attacks(&child);
+    let attacks = evaluator.attacks(&child);
     if child.can_explode_with(attacks.by(child.turn())) {
         return -MATE;
     }
@@ -197,7 +197,7 @@ fn first_glance(judge: &mut ThreadEvaluator, position: &Position, mv: Move) -> V
     } else {
         see::quiet(position, mv)
     };
-    exposed - judge.evaluate(&child, &attacks, 1)
+    exposed - evaluator.evaluate(&child, &attacks, 1)
 }
 
 fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchResult {
@@ -239,7 +239,7 @@ impl Root<'_> {
                 .search_shared
                 .set_best(self.moves[0].mv);
             self.depth = 1;
-            self.tell(0, ScoreBound::Exact);
+            self.report_line(0, ScoreBound::Exact);
             return Some(StopReason::Decided);
         }
         (self.moves.len() == 1 && self.searcher.control.plays_on_clock())
@@ -263,10 +263,10 @@ impl Root<'_> {
                 }
             }
             self.depth = depth;
-            self.tell_team();
+            self.send_vote();
             self.rank();
             for line in 0..self.lines {
-                self.tell(line, ScoreBound::Exact);
+                self.report_line(line, ScoreBound::Exact);
             }
             stable_for = if self.moves[0].mv == best_before {
                 stable_for + 1
@@ -286,7 +286,7 @@ impl Root<'_> {
     }
 
     /// A helper reports its result of an iteration.
-    fn tell_team(&self) {
+    fn send_vote(&self) {
         if let ThreadRole::Helping(part) = &self.searcher.role {
             let best = &self.moves[0];
             part.say(ThreadVote {
@@ -299,7 +299,7 @@ impl Root<'_> {
 
     /// The threads' vote: adopts a helper's move if it was searched deeper or wins. No depth above
     /// `most` is reported.
-    fn hear_helpers(&mut self, most: i32) {
+    fn adopt_vote(&mut self, most: i32) {
         let ThreadRole::Leading(team) = &self.searcher.role else {
             return;
         };
@@ -330,7 +330,7 @@ impl Root<'_> {
         self.ranking.clear();
         self.ranking.extend(lines.map(|root_move| Ranked {
             mv: root_move.mv,
-            score: told(self.verdict.as_ref(), root_move.value),
+            score: known_score(self.verdict.as_ref(), root_move.value),
         }));
     }
 
@@ -407,7 +407,7 @@ impl Root<'_> {
             }
             let elapsed = self.searcher.control.search_shared.started.elapsed();
             if self.lines == 1 && elapsed >= params::REPORT_BOUNDS_AFTER {
-                self.tell(line, bound);
+                self.report_line(line, bound);
             }
         }
     }
@@ -459,7 +459,7 @@ impl Root<'_> {
             return mate_in(1);
         }
         let child = self.position.play(mv);
-        searcher.descend(&child, man_on_square(&self.position, mv), 0);
+        searcher.descend(&child, piece_on_square(&self.position, mv), 0);
         let full = depth - 1;
         let mut value = -INFINITE;
         if rank > 0 {
@@ -477,7 +477,7 @@ impl Root<'_> {
         value
     }
 
-    fn tell(&mut self, line: usize, bound: ScoreBound) {
+    fn report_line(&mut self, line: usize, bound: ScoreBound) {
         let Some(report) = &mut self.report else {
             return;
         };
@@ -486,7 +486,7 @@ impl Root<'_> {
             depth: self.depth.max(1) as u32,
             seldepth: self.searcher.seldepth as u32,
             multipv: line + 1,
-            score: told(self.verdict.as_ref(), root_move.value),
+            score: known_score(self.verdict.as_ref(), root_move.value),
             bound,
             nodes: self.searcher.all_nodes(),
             table_hits: self.searcher.table_hits,
@@ -515,7 +515,7 @@ impl Root<'_> {
         let best = &self.moves[0];
         let child = self.position.play(best.mv);
         let value = if best.value == -INFINITE {
-            -first_value(&mut self.searcher.judge, &child)
+            -first_value(&mut self.searcher.evaluator, &child)
         } else {
             best.value
         };
@@ -541,17 +541,17 @@ impl Root<'_> {
 }
 
 /// The score of a root move: the tables' if they know it, else the search's.
-fn told(verdict: Option<&RootVerdict>, found: Value) -> Score {
+fn known_score(verdict: Option<&RootVerdict>, found: Value) -> Score {
     Score::from_value(verdict.map_or(found, |verdict| verdict.value(found)))
 }
 
 /// The value of an unsearched position.
-fn first_value(judge: &mut ThreadEvaluator, position: &Position) -> Value {
+fn first_value(evaluator: &mut ThreadEvaluator, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);
     }
-    let attacks = judge.attacks(position);
-    judge.evaluate(position, &attacks, 1)
+    let attacks = evaluator.attacks(position);
+    evaluator.evaluate(position, &attacks, 1)
 }
 
 fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, depth: i32) -> i32 {

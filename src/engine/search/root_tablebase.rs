@@ -73,9 +73,9 @@ impl Searcher {
     ) -> Option<RootVerdict> {
         self.table_hits = 0;
         self.keeps_table_win = false;
-        self.table_men = self.tables.as_ref().map_or(0, Tablebases::most_men);
+        self.table_pieces = self.tables.as_ref().map_or(0, Tablebases::most_pieces);
         let tables = self.tables.as_ref()?;
-        if position.occupied().count() > self.table_men
+        if position.occupied().count() > self.table_pieces
             || position.castling_rights() != CastlingRights::NONE
         {
             return None;
@@ -93,7 +93,7 @@ impl Searcher {
         self.table_hits = asked.hits.get();
         let verdict = verdict.filter(|_| self.table_hits > 0)?;
         if !verdict.asks_below {
-            self.table_men = 0;
+            self.table_pieces = 0;
         }
         self.keeps_table_win = verdict.asks_below && verdict.value.is_some();
         Some(verdict)
@@ -117,14 +117,15 @@ impl RootQuery<'_> {
             .iter()
             .map(|&mv| self.by_distance(mv, |child| self.tables.dtz(child)))
             .collect();
-        if let Some(fates) = by_distance {
-            let fates: Vec<Option<MoveOutcome>> = fates.into_iter().map(Some).collect();
-            return judged(moves, &fates, Precision::Distance);
+        if let Some(outcomes) = by_distance {
+            let outcomes: Vec<Option<MoveOutcome>> = outcomes.into_iter().map(Some).collect();
+            return judged(moves, &outcomes, Precision::Distance);
         }
-        let fates: Vec<Option<MoveOutcome>> = moves.iter().map(|&mv| self.by_outcome(mv)).collect();
-        match self.by_computed_distance(moves, &fates) {
-            Some(fates) => judged(moves, &fates, Precision::Distance),
-            None => judged(moves, &fates, Precision::Outcome),
+        let outcomes: Vec<Option<MoveOutcome>> =
+            moves.iter().map(|&mv| self.by_outcome(mv)).collect();
+        match self.by_computed_distance(moves, &outcomes) {
+            Some(outcomes) => judged(moves, &outcomes, Precision::Distance),
+            None => judged(moves, &outcomes, Precision::Outcome),
         }
     }
 
@@ -133,9 +134,9 @@ impl RootQuery<'_> {
     fn by_computed_distance(
         &self,
         moves: &[Move],
-        fates: &[Option<MoveOutcome>],
+        outcomes: &[Option<MoveOutcome>],
     ) -> Option<Vec<Option<MoveOutcome>>> {
-        let known = fates.iter().flatten();
+        let known = outcomes.iter().flatten();
         let best = known.map(|outcome| outcome.outcome_tier).max()?;
         if best == OutcomeTier::Draw
             || (best < OutcomeTier::Draw
@@ -143,17 +144,17 @@ impl RootQuery<'_> {
         {
             return None;
         }
-        let computed = moves.iter().zip(fates).map(|(&mv, fate)| {
+        let computed = moves.iter().zip(outcomes).map(|(&mv, outcome)| {
             let needs_distance = |outcome: &MoveOutcome| match outcome.outcome_tier {
                 OutcomeTier::Draw => false,
                 tier => (tier > OutcomeTier::Draw) == (best > OutcomeTier::Draw),
             };
-            if !fate.as_ref().is_some_and(needs_distance) {
-                return Some(*fate);
+            if !outcome.as_ref().is_some_and(needs_distance) {
+                return Some(*outcome);
             }
-            let fate =
+            let outcome =
                 self.by_distance(mv, |child| self.tables.computed_dtz(child, self.gives_up))?;
-            Some(Some(fate))
+            Some(Some(outcome))
         });
         computed.collect()
     }
@@ -268,16 +269,16 @@ fn outcome(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
 /// beside a certain win.
 fn judged(
     moves: &[Move],
-    fates: &[Option<MoveOutcome>],
+    outcomes: &[Option<MoveOutcome>],
     precision: Precision,
 ) -> Option<RootVerdict> {
-    let best = fates
+    let best = outcomes
         .iter()
         .flatten()
         .map(|outcome| outcome.outcome_tier)
         .max()?;
     let alike = || {
-        fates
+        outcomes
             .iter()
             .flatten()
             .filter(|outcome| outcome.outcome_tier == best)
@@ -296,8 +297,8 @@ fn judged(
                 OutcomeTier::Draw | OutcomeTier::Loss => true,
             }
     };
-    let is_sure = best == OutcomeTier::Win || fates.iter().all(Option::is_some);
-    let kept = moves.iter().zip(fates);
+    let is_sure = best == OutcomeTier::Win || outcomes.iter().all(Option::is_some);
+    let kept = moves.iter().zip(outcomes);
     let kept =
         kept.filter(|(_, outcome)| outcome.as_ref().map_or(best != OutcomeTier::Win, is_kept));
     let win = |plies: i32| table_win_in(plies.clamp(0, MAX_PLY as i32) as usize);

@@ -87,7 +87,7 @@ impl Frame {
 pub(in crate::engine) struct Searcher {
     pub(super) table: Arc<TranspositionTable>,
     pub(super) turn: CorePermit,
-    pub(super) judge: ThreadEvaluator,
+    pub(super) evaluator: ThreadEvaluator,
     pub(super) histories: Histories,
     pub(super) corrections: Corrections,
     pub(super) frames: Vec<Frame>,
@@ -106,7 +106,7 @@ pub(in crate::engine) struct Searcher {
     /// Endgame tables, if there are any.
     pub(super) tables: Option<Tablebases>,
     /// Positions with at most this many pieces are probed in this search; 0 for none.
-    pub(super) table_men: usize,
+    pub(super) table_pieces: usize,
     /// The tables' results, without distances, say that the root is won.
     pub(super) keeps_table_win: bool,
     /// Tablebase hits of this search.
@@ -122,7 +122,7 @@ impl Searcher {
         Searcher {
             table,
             turn: CorePermit::new(permits),
-            judge: ThreadEvaluator::new(evaluator),
+            evaluator: ThreadEvaluator::new(evaluator),
             histories: Histories::new(),
             corrections: Corrections::new(),
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
@@ -136,14 +136,14 @@ impl Searcher {
             root_depth: 0,
             null_from: 0,
             tables: None,
-            table_men: 0,
+            table_pieces: 0,
             keeps_table_win: false,
             table_hits: 0,
         }
     }
 
     /// A searcher whose searches these helpers join.
-    pub(in crate::engine) fn with_crew(
+    pub(in crate::engine) fn with_helpers(
         mut self,
         helpers: Option<Arc<HelperThreads<Searcher>>>,
     ) -> Searcher {

@@ -83,7 +83,7 @@ impl Searcher {
         depth: i32,
         ply: usize,
     ) -> ControlFlow<Value, TbBound> {
-        if self.table_men < position.occupied().count()
+        if self.table_pieces < position.occupied().count()
             || (position.halfmove_clock() > 0 && !self.keeps_table_win)
         {
             return ControlFlow::Continue(TbBound::NOTHING);
@@ -104,7 +104,7 @@ impl Searcher {
         let Some(tables) = &self.tables else {
             return nothing;
         };
-        let is_largest = position.occupied().count() == self.table_men;
+        let is_largest = position.occupied().count() == self.table_pieces;
         if position.castling_rights() != CastlingRights::NONE
             || (is_largest && depth < tables.depth())
         {

@@ -37,14 +37,14 @@ fn blast(board: &Board, taker: Color, to: Square, gone: &[Square]) -> Option<Val
             .copied()
             .collect::<Vec<_>>(),
     );
-    let men: Vec<Piece> = squares
+    let pieces: Vec<Piece> = squares
         .iter()
         .filter_map(|square| board[square.index()])
         .collect();
-    let kings: Vec<Color> = men
+    let kings: Vec<Color> = pieces
         .iter()
-        .filter(|man| man.role == Role::King)
-        .map(|man| man.color)
+        .filter(|piece| piece.role == Role::King)
+        .map(|piece| piece.color)
         .collect();
     if kings.contains(&taker) {
         return None;
@@ -53,12 +53,13 @@ fn blast(board: &Board, taker: Color, to: Square, gone: &[Square]) -> Option<Val
         return Some(SEE_KING);
     }
     Some(
-        men.iter()
-            .map(|&man| {
-                if man.color == taker {
-                    -value(man)
+        pieces
+            .iter()
+            .map(|&piece| {
+                if piece.color == taker {
+                    -value(piece)
                 } else {
-                    value(man)
+                    value(piece)
                 }
             })
             .sum(),
@@ -68,7 +69,7 @@ fn blast(board: &Board, taker: Color, to: Square, gone: &[Square]) -> Option<Val
 fn slow_exchange(position: &Position, mv: Move) -> Value {
     let (from, to, us) = (mv.from(), mv.to(), position.turn());
     let mut board = board(position);
-    let man = board[from.index()].unwrap();
+    let piece = board[from.index()].unwrap();
     if mv.is_en_passant() {
         let victim = Square::from_coords(to.file(), from.rank());
         return blast(&board, us, to, &[from, victim]).unwrap();
@@ -76,12 +77,12 @@ fn slow_exchange(position: &Position, mv: Move) -> Value {
     if board[to.index()].is_some() {
         return blast(&board, us, to, &[from, to]).unwrap();
     }
-    if man.role == Role::King {
+    if piece.role == Role::King {
         return 0;
     }
     let landed = Piece {
-        role: mv.promotion().unwrap_or(man.role),
-        ..man
+        role: mv.promotion().unwrap_or(piece.role),
+        ..piece
     };
     board[from.index()] = None;
     board[to.index()] = Some(landed);
@@ -98,7 +99,7 @@ fn slow_exchange(position: &Position, mv: Move) -> Value {
         })
         .filter_map(|taker| blast(&board, !us, to, &[taker, to]))
         .max();
-    value(landed) - value(man) - best.unwrap_or(0).max(0)
+    value(landed) - value(piece) - best.unwrap_or(0).max(0)
 }
 
 #[test]

@@ -135,7 +135,7 @@ impl OutcomeTables {
 }
 
 impl TablebaseProbe for OutcomeTables {
-    fn most_men(&self) -> usize {
+    fn most_pieces(&self) -> usize {
         if self.found() > 0 { MOST_PIECES } else { 0 }
     }
 
@@ -168,7 +168,7 @@ impl TablebaseProbe for OutcomeTables {
         TablebaseState {
             outcomes: self.found(),
             distances: 0,
-            most_men: self.most_men(),
+            most_pieces: self.most_pieces(),
             faulty: self.faults().len(),
             faults: self.faults().to_vec(),
         }

@@ -63,7 +63,7 @@ fn a_faulty_table_is_probed_once() {
     fs::write(&path, [7; 64 + 16]).unwrap();
     let syzygy = Syzygy::open(&[folder.path()]).unwrap();
     assert_eq!(syzygy.found().outcomes, 1);
-    assert_eq!(syzygy.most_men(), 3);
+    assert_eq!(syzygy.most_pieces(), 3);
     let table = |syzygy: &Syzygy| {
         let material = Material::named("KQvK").unwrap();
         syzygy.known[&material].outcomes.is_sound()
@@ -73,7 +73,7 @@ fn a_faulty_table_is_probed_once() {
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
     assert!(!table(&syzygy));
     let state = syzygy.state();
-    assert_eq!((state.outcomes, state.most_men), (1, 3));
+    assert_eq!((state.outcomes, state.most_pieces), (1, 3));
     assert_eq!(state.faults.len(), 1);
     assert!(state.faults[0].starts_with("KQvK.atbw: "), "{state:?}");
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
@@ -111,7 +111,7 @@ fn dtz_without_wdl_is_useless() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(from.join("KQvK.atbz"), folder.path().join("KQvK.atbz")).unwrap();
     let syzygy = Syzygy::open(&[folder.path()]).unwrap();
-    assert_eq!((syzygy.most_men(), syzygy.found().distances), (0, 1));
+    assert_eq!((syzygy.most_pieces(), syzygy.found().distances), (0, 1));
     assert_eq!(syzygy.wdl(&at(QUEEN)), None);
     assert_eq!(syzygy.dtz(&at(QUEEN)), None);
 }

@@ -48,9 +48,9 @@ impl Example {
     /// A sample has the side to move at the bottom of the board, so White is to move here.
     pub(super) fn of(sample: &Sample, shape: Shape, target: Target) -> Example {
         let mut kings = [None; 2];
-        for man in sample.men() {
-            if man.role == Role::King {
-                kings[usize::from(!man.mine)] = Some(man.square);
+        for piece in sample.pieces() {
+            if piece.role == Role::King {
+                kings[usize::from(!piece.mine)] = Some(piece.square);
             }
         }
         let mut views = [Inputs::new(), Inputs::new()];
@@ -62,13 +62,16 @@ impl Example {
             } else {
                 Bitboard::EMPTY
             };
-            for man in sample.men() {
-                let (color, is_attacked) = (side(man), attacked.contains(man.square));
-                views[0].push(ours.feature(color, man.role, man.square, is_attacked));
-                views[1].push(others.feature(color, man.role, man.square, is_attacked));
+            for piece in sample.pieces() {
+                let (color, is_attacked) = (side(piece), attacked.contains(piece.square));
+                views[0].push(ours.feature(color, piece.role, piece.square, is_attacked));
+                views[1].push(others.feature(color, piece.role, piece.square, is_attacked));
             }
         }
-        let pawns = sample.men().filter(|man| man.role == Role::Pawn).count();
+        let pawns = sample
+            .pieces()
+            .filter(|piece| piece.role == Role::Pawn)
+            .count();
         Example {
             bucket: shape.bucket_by.bucket(views[0].len(), pawns, shape.buckets),
             views,
@@ -88,12 +91,12 @@ fn side(piece: SamplePiece) -> Color {
 /// The pieces that an enemy piece other than the king attacks, as the engine counts them.
 fn attacked_pieces(sample: &Sample) -> Bitboard {
     let of = |mine| {
-        let pieces = sample.men().filter(move |piece| piece.mine == mine);
+        let pieces = sample.pieces().filter(move |piece| piece.mine == mine);
         pieces.map(|piece| piece.square).collect::<Bitboard>()
     };
     let (ours, theirs) = (of(true), of(false));
     let occupied = ours | theirs;
-    let attackers = sample.men().filter(|piece| piece.role != Role::King);
+    let attackers = sample.pieces().filter(|piece| piece.role != Role::King);
     attackers.fold(Bitboard::EMPTY, |all, piece| {
         let prey = if piece.mine { theirs } else { ours };
         all | (prey & role_attacks(piece.role, side(piece), piece.square, occupied))

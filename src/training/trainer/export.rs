@@ -111,10 +111,10 @@ fn differences(
 /// The position of a sample, with White to move.
 fn position(sample: &Sample) -> Option<Position> {
     let mut rows = [['1'; 8]; 8];
-    for man in sample.men() {
-        let letter = man.role.char();
-        let row = &mut rows[7 - usize::from(man.square.rank())];
-        row[usize::from(man.square.file())] = if man.mine {
+    for piece in sample.pieces() {
+        let letter = piece.role.char();
+        let row = &mut rows[7 - usize::from(piece.square.rank())];
+        row[usize::from(piece.square.file())] = if piece.mine {
             letter.to_ascii_uppercase()
         } else {
             letter.to_ascii_lowercase()

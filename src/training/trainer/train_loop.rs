@@ -126,16 +126,16 @@ impl Trainer {
         &mut self,
         dataset: &Dataset,
         net: &Path,
-        mut told: impl FnMut(TrainEvent<'_>),
+        mut on_event: impl FnMut(TrainEvent<'_>),
     ) -> Result<Fidelity, TrainError> {
         if !self.curve.is_empty() {
-            told(TrainEvent::Resumed(&self.curve));
+            on_event(TrainEvent::Resumed(&self.curve));
         }
         while self.curve.len() < self.hyperparameters.epochs as usize {
-            let summary = self.epoch(dataset, &mut told)?;
+            let summary = self.epoch(dataset, &mut on_event)?;
             self.curve.push(summary);
             self.keep(dataset, net)?;
-            told(TrainEvent::Epoch(&self.curve));
+            on_event(TrainEvent::Epoch(&self.curve));
         }
         let network = self.network(dataset)?;
         let samples = dataset.to_compare();
@@ -152,7 +152,7 @@ impl Trainer {
     pub(super) fn epoch(
         &mut self,
         dataset: &Dataset,
-        told: &mut impl FnMut(TrainEvent<'_>),
+        on_event: &mut impl FnMut(TrainEvent<'_>),
     ) -> Result<EpochSummary, TrainError> {
         let begun = Instant::now();
         let epoch = self.curve.len() as u32 + 1;
@@ -172,7 +172,7 @@ impl Trainer {
             if !loss.is_finite() {
                 return Err(TrainError::Diverged(epoch));
             }
-            told(TrainEvent::Step {
+            on_event(TrainEvent::Step {
                 epoch,
                 samples,
                 loss: loss / samples as f64,

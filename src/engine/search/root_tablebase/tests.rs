@@ -52,11 +52,11 @@ fn moves(count: usize) -> Vec<Move> {
 
 /// Indices of the kept moves, and the verdict.
 fn kept(
-    fates: &[Option<(OutcomeTier, i32)>],
+    outcomes: &[Option<(OutcomeTier, i32)>],
     precision: Precision,
 ) -> Option<(Vec<usize>, RootVerdict)> {
-    let moves = moves(fates.len());
-    let fates: Vec<Option<MoveOutcome>> = fates
+    let moves = moves(outcomes.len());
+    let outcomes: Vec<Option<MoveOutcome>> = outcomes
         .iter()
         .map(|outcome| {
             outcome.map(|(outcome_tier, plies)| MoveOutcome {
@@ -65,21 +65,21 @@ fn kept(
             })
         })
         .collect();
-    let verdict = judged(&moves, &fates, precision)?;
+    let verdict = judged(&moves, &outcomes, precision)?;
     let places = (0..moves.len()).filter(|&at| verdict.keeps(moves[at]));
     Some((places.collect(), verdict))
 }
 
 #[test]
 fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
-    let fates = [
+    let outcomes = [
         Some((OutcomeTier::Win, 9)),
         Some((OutcomeTier::Draw, 0)),
         Some((OutcomeTier::Win, 7)),
         Some((OutcomeTier::LikelyWin, 3)),
         Some((OutcomeTier::Win, 7)),
     ];
-    let (places, verdict) = kept(&fates, Precision::Distance).unwrap();
+    let (places, verdict) = kept(&outcomes, Precision::Distance).unwrap();
     assert_eq!(places, [2, 4]);
     assert!(!verdict.asks_below);
     assert_eq!(verdict.value(35), table_win_in(7));
@@ -103,17 +103,17 @@ fn a_loss_is_delayed_beyond_the_fifty_moves_or_left_to_the_search() {
 
 #[test]
 fn an_unknown_move_may_be_better_than_all_but_a_sure_win() {
-    let fates = [
+    let outcomes = [
         None,
         Some((OutcomeTier::Draw, 0)),
         Some((OutcomeTier::Loss, 3)),
     ];
-    let (places, verdict) = kept(&fates, Precision::Outcome).unwrap();
+    let (places, verdict) = kept(&outcomes, Precision::Outcome).unwrap();
     assert_eq!(places, [0, 1]);
     assert_eq!(verdict.value(77), 77, "nothing is proved");
     assert!(verdict.asks_below);
-    let fates = [None, Some((OutcomeTier::Win, 0))];
-    let (places, verdict) = kept(&fates, Precision::Outcome).unwrap();
+    let outcomes = [None, Some((OutcomeTier::Win, 0))];
+    let (places, verdict) = kept(&outcomes, Precision::Outcome).unwrap();
     assert_eq!(places, [1]);
     assert!(
         verdict.asks_below,

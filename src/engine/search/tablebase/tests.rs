@@ -17,18 +17,18 @@ use crate::rules::{Color, Game};
 /// Tables with the same answer for every position of at most this many pieces.
 #[derive(Clone, Copy, Debug)]
 struct Fake {
-    men: usize,
+    pieces: usize,
     white: Option<Wdl>,
 }
 
 impl TablebaseProbe for Fake {
-    fn most_men(&self) -> usize {
-        self.men
+    fn most_pieces(&self) -> usize {
+        self.pieces
     }
 
     fn wdl(&self, position: &Position) -> Option<Wdl> {
         assert_eq!(position.castling_rights(), CastlingRights::NONE);
-        assert!(position.occupied().count() <= self.men);
+        assert!(position.occupied().count() <= self.pieces);
         let wdl = self.white?;
         Some(if position.turn() == Color::White {
             wdl
@@ -60,8 +60,8 @@ fn think(fen: &str, depth: u32, tables: Option<Tablebases>) -> (SearchResult, u6
     (result, searcher.table_hits)
 }
 
-fn saying(men: usize, white: Option<Wdl>) -> Tablebases {
-    Tablebases::new(Arc::new(Fake { men, white }))
+fn saying(pieces: usize, white: Option<Wdl>) -> Tablebases {
+    Tablebases::new(Arc::new(Fake { pieces, white }))
 }
 
 /// White's queen can capture the pawn, which explodes Black's king.

@@ -226,11 +226,11 @@ fn resumes(hyperparameters: &Hyperparameters) {
     assert_ne!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
     let mut second = Trainer::resume(hyperparameters, &dataset, 2, &cut).unwrap();
     let mut epochs = Vec::new();
-    let told = |told: TrainEvent<'_>| match told {
+    let event = |event: TrainEvent<'_>| match event {
         TrainEvent::Resumed(curve) | TrainEvent::Epoch(curve) => epochs.push(curve.len()),
         TrainEvent::Step { .. } => {}
     };
-    second.run(&dataset, &cut, told).unwrap();
+    second.run(&dataset, &cut, event).unwrap();
     assert_eq!(epochs, [1, 2, 3, 4]);
     assert_eq!(fs::read(&whole).unwrap(), fs::read(&cut).unwrap());
     assert!(second.model == trainer.model && second.adam == trainer.adam);
