@@ -285,6 +285,10 @@ impl Searcher {
             if !is_lost(verdict.value) && node.skips(&picked, count, &mut picker) {
                 continue;
             }
+            if self.loses_to_threat(node, picked.mv) {
+                verdict.value = verdict.value.max(mated_in(ply + 2));
+                continue;
+            }
             count += 1;
             let value = self.try_move(node, &picked, alpha, count);
             if self.is_halted() {

@@ -5,7 +5,7 @@
 
 use super::node::{Node, NodeKind};
 use super::searcher::Searcher;
-use crate::engine::history::NO_CONTEXT;
+use crate::engine::history::{NO_CONTEXT, piece_on_square};
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::{MovePicker, Picked};
 use crate::engine::params;
@@ -129,6 +129,23 @@ impl Node<'_> {
 }
 
 impl Searcher {
+    /// Whether a move leaves the threatened explosion possible. The opponent wins with it, even if the
+    /// move gives check: the value is known without a child, and the move does not count as tried.
+    #[inline]
+    pub(super) fn loses_to_threat(&mut self, node: &Node<'_>, mv: Move) -> bool {
+        if !node.is_threatened {
+            return false;
+        }
+        let child = node.position.play(mv);
+        if !child.can_explode() {
+            return false;
+        }
+        self.descend(&child, piece_on_square(node.position, mv), node.ply);
+        let is_draw = self.is_draw(&child, node.ply + 1);
+        self.ascend();
+        !is_draw
+    }
+
     /// Null move: if passing is good enough, some move will be too. Not with few pieces, where
     /// zugzwang is likely.
     pub(super) fn null_move(&mut self, node: &Node<'_>) -> Option<Value> {
