@@ -208,6 +208,28 @@ fn a_third_repetition_is_a_draw() {
 }
 
 #[test]
+fn contempt_decides_between_a_draw_and_a_level_game() {
+    // White can repeat for the third time.
+    let mut game = game("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 1");
+    for mv in ["h1g1", "e8d8", "g1h1", "d8e8", "h1g1", "e8d8", "g1h1"] {
+        game.push_uci(mv).unwrap();
+    }
+    let back = game.position().parse_uci("d8e8").unwrap();
+    let score = |contempt| {
+        let limits = Limits {
+            searchmoves: vec![back],
+            contempt,
+            ..Limits::depth(4)
+        };
+        engine().think(&game, limits).wait().score
+    };
+    assert_eq!(score(0), Score::Cp(0));
+    assert_eq!(score(25), Score::Cp(-25));
+    assert_eq!(score(-25), Score::Cp(25));
+    assert_eq!(score(5000), Score::Cp(-100));
+}
+
+#[test]
 fn the_hundredth_quiet_half_move_is_a_draw_unless_it_wins() {
     let quiet = "7k/8/8/8/8/8/R7/KQ6 w - - 99 80";
     let position = Position::from_fen(quiet).unwrap();

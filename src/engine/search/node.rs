@@ -92,7 +92,7 @@ impl Searcher {
         }
         self.seldepth = self.seldepth.max(ply);
         if self.is_draw(position, ply) {
-            return DRAW;
+            return self.draw_value(position);
         }
         let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
@@ -138,7 +138,11 @@ impl Searcher {
             return DRAW;
         }
         if !verdict.had_moves {
-            return if node.in_check { mated_in(ply) } else { DRAW };
+            return if node.in_check {
+                mated_in(ply)
+            } else {
+                self.draw_value(position)
+            };
         }
         verdict.value = tb_bound.clamp(verdict.value);
         self.remember(key, &node, &verdict);

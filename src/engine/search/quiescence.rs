@@ -52,7 +52,7 @@ impl Searcher {
         }
         self.seldepth = self.seldepth.max(ply);
         if self.is_draw(position, ply) {
-            return DRAW;
+            return self.draw_value(position);
         }
         let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
