@@ -279,7 +279,7 @@ impl Searcher {
             had_moves: false,
         };
         let mut tried: ArrayVec<(Move, MoveClass), 64> = ArrayVec::new();
-        let (mut alpha, mut count) = (node.alpha, 0);
+        let (mut alpha, mut count, mut best) = (node.alpha, 0, None);
 
         while let Some(picked) = picker.next(position, &self.histories, &node.context) {
             if Some(picked.mv) == node.excluded {
@@ -301,12 +301,11 @@ impl Searcher {
             if value > verdict.value {
                 verdict.value = value;
                 if value > alpha {
-                    verdict.best = Some(picked.mv);
+                    best = Some(picked);
                     if node.kind == NodeKind::Pv {
                         self.update_pv(ply, picked.mv);
                     }
                     if value >= node.beta {
-                        self.learn(node, &picked, &tried);
                         break;
                     }
                     alpha = value;
@@ -314,6 +313,10 @@ impl Searcher {
             }
             // A sixty-fifth move without a cutoff gets no penalty.
             let _ = tried.try_push((picked.mv, picked.class));
+        }
+        if let Some(best) = best {
+            verdict.best = Some(best.mv);
+            self.learn(node, &best, &tried);
         }
         verdict
     }
@@ -356,23 +359,30 @@ impl Searcher {
         value
     }
 
-    /// A move caused a cutoff: raises its histories and lowers those of the moves tried before it.
+    /// A move caused a cutoff or is best on the principal variation: raises its histories and lowers
+    /// those of the other moves that were tried.
     fn learn(&mut self, node: &Node<'_>, picked: &Picked, tried: &[(Move, MoveClass)]) {
         let bonus = history::bonus(node.depth);
         let position = node.position;
+        let others = |wanted| {
+            let others = tried
+                .iter()
+                .filter(move |(mv, class)| *class == wanted && *mv != picked.mv);
+            others.map(|(mv, _)| *mv)
+        };
         if picked.class == MoveClass::Quiet {
             self.frame(node.ply).killer = Some(picked.mv);
             self.histories
                 .reward_quiet(position, &node.context, picked.mv, bonus);
-            for (mv, _) in tried.iter().filter(|(_, class)| *class == MoveClass::Quiet) {
+            for mv in others(MoveClass::Quiet) {
                 self.histories
-                    .reward_quiet(position, &node.context, *mv, -bonus);
+                    .reward_quiet(position, &node.context, mv, -bonus);
             }
         } else {
             self.histories.reward_capture(position, picked.mv, bonus);
         }
-        for (mv, _) in tried.iter().filter(|(_, class)| *class == MoveClass::Noisy) {
-            self.histories.reward_capture(position, *mv, -bonus);
+        for mv in others(MoveClass::Noisy) {
+            self.histories.reward_capture(position, mv, -bonus);
         }
     }
 
