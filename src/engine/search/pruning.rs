@@ -84,13 +84,13 @@ impl Node<'_> {
     fn has_bad_history(&self, picked: &Picked) -> bool {
         self.kind != NodeKind::Pv
             && self.depth <= tunables::history_prune_depth()
-            && picked.worth < tunables::history_prune_margin() * self.depth
+            && picked.history < tunables::history_prune_margin() * self.depth
     }
 
     #[inline]
     fn loses_by_capture(&self, picked: &Picked) -> bool {
         self.depth <= tunables::see_prune_depth()
-            && picked.worth < -tunables::see_capture_margin() * self.depth
+            && picked.balance < -tunables::see_capture_margin() * self.depth
     }
 
     #[inline]
@@ -121,9 +121,7 @@ impl Node<'_> {
         reduction -= tunables::lmr_pressed() * i32::from(self.in_check || self.is_threatened);
         reduction -= tunables::lmr_creates_threat() * i32::from(picked.threatens);
         reduction -= tunables::lmr_killer() * i32::from(picked.is_killer);
-        if picked.class == MoveClass::Quiet {
-            reduction -= picked.worth * lmr::PLY / tunables::lmr_history_divisor();
-        }
+        reduction -= picked.history * lmr::PLY / tunables::lmr_history_divisor();
         (depth - reduction / lmr::PLY).clamp(1.min(depth), depth)
     }
 }

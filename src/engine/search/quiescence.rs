@@ -185,10 +185,10 @@ impl QuietNode<'_> {
         if self.in_check {
             return Choice::Try;
         }
-        if picked.worth < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
+        if picked.balance < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
             return Choice::Stop;
         }
-        let hoped = self.eval + picked.worth + tunables::qs_margin();
+        let hoped = self.eval + picked.balance + tunables::qs_margin();
         if hoped <= alpha {
             Choice::Skip(hoped)
         } else {
