@@ -18,6 +18,7 @@ pub mod store;
 pub mod tablebase;
 
 pub mod engine;
+pub mod experience;
 pub mod http_common;
 pub mod lichess;
 pub mod sqlite;
