@@ -7,9 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::database::Database;
 use super::reader::ArchiveReader;
-use super::record::{GameRecord, Millis, ScoreRecord};
+use super::record::{GameRecord, Millis, Outcome, ScoreRecord};
 use super::rows;
+use crate::experience::{LineMistake, LineResult, OwnMove, PlayedLine, blame};
+use crate::lichess::{Side, Status};
+use crate::rules::{Color, Game};
 use crate::sqlite::Error;
+
+/// Scores beyond this count alike in a line to learn from, in centipawns.
+const WORST: i32 = 1000;
 
 /// The review of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +73,64 @@ impl ReviewRecord {
             "{number}{dots} {} ({}) where {} ({}) was better",
             mistake.played, mistake.after, mistake.better, mistake.before
         )
+    }
+}
+
+impl GameRecord {
+    /// The game as a line to learn from, judged by the review or by our scores during the game;
+    /// `None` without a result, in games of others, and if it cannot be replayed.
+    pub fn played_line(&self, review: Option<&ReviewRecord>) -> Option<PlayedLine> {
+        let (us, outcome) = (self.us?, self.our_outcome()?);
+        let status = self.ending.as_ref()?.status;
+        if self.initial_fen.is_some() || self.moves.len() < 2 {
+            return None;
+        }
+        let moves = self.opening(usize::MAX);
+        let game = Game::from_uci_moves(&moves).ok()?;
+        let decided = matches!(status, Status::Mate | Status::VariantEnd);
+        let lost = outcome == Outcome::Loss;
+        let shown = || lost.then(|| blame(&self.own_moves(us, &game), decided))?;
+        let found = review.and_then(|review| review.mistake.as_ref());
+        let mistake = found.map(Mistake::of_line).or_else(shown);
+        let result = match outcome {
+            Outcome::Win => LineResult::Win,
+            Outcome::Draw => LineResult::Draw,
+            Outcome::Loss if mistake.is_none() && status.is_time_forfeit() => LineResult::Time,
+            Outcome::Loss => LineResult::Loss,
+        };
+        Some(PlayedLine {
+            game: self.id.clone(),
+            opponent: self.opponent().and_then(|player| player.id.clone()),
+            color: match us {
+                Side::White => Color::White,
+                Side::Black => Color::Black,
+            },
+            result,
+            moves,
+            mistake,
+            at: self.began(),
+        })
+    }
+
+    fn own_moves(&self, us: Side, game: &Game) -> Vec<OwnMove> {
+        let own = (0..game.ply()).filter(|ply| Self::mover(*ply) == us);
+        own.map(|ply| OwnMove {
+            ply,
+            score: self.moves[ply].score.map(ScoreRecord::centipawns),
+            had_choice: game.positions()[ply].legal_moves().len() > 1,
+        })
+        .collect()
+    }
+}
+
+impl Mistake {
+    fn of_line(&self) -> LineMistake {
+        LineMistake {
+            ply: self.ply,
+            value: self.after.centipawns().clamp(-WORST, WORST),
+            better: Some(self.better_uci.clone()),
+            reviewed: true,
+        }
     }
 }
 

@@ -360,6 +360,9 @@ impl EventLoop {
         {
             let event_log = context.event_bus.event_log();
             event_log.missed(&export, us, &replayed(&export));
+            let record = event_log.game(ending.game.as_str());
+            let line = record.and_then(|record| record.played_line(None));
+            line.into_iter().for_each(|line| context.state.learn(line));
         }
         context.state.started(&started);
         raise_guard_alerts(&context.alerts, context.state.finished(finished));

@@ -374,6 +374,14 @@ sections! {
         seed: u64 = 0, whole((0, i64::MAX), "any value (0: a new one at each start)");
     }
 
+    /// `[experience]`: what earlier games teach about their lines.
+    ExperienceRules {
+        /// Avoid moves that lost earlier games, against anybody.
+        enabled: bool = true, Flag;
+        /// Centipawns that another move may cost where no single move lost the earlier game.
+        loss: u32 = 60, whole((0, 1000), "centipawns");
+    }
+
     /// `[guard]`: when rated games pause.
     Guard {
         /// Consecutive rated losses against one opponent.
@@ -539,6 +547,8 @@ pub struct Config {
     pub chat: Chat,
     /// Variation of openings.
     pub variety: Variety,
+    /// What earlier games teach about their lines.
+    pub experience: ExperienceRules,
     /// Limits on losses in rated games.
     pub guard: Guard,
     pub shutdown: ShutdownRules,
@@ -576,6 +586,7 @@ pub const SECTIONS: &[Section] = &[
     Section::one("takeback", Takeback::KEYS),
     Section::one("chat", Chat::KEYS),
     Section::one("variety", Variety::KEYS),
+    Section::one("experience", ExperienceRules::KEYS),
     Section::one("guard", Guard::KEYS),
     Section::one("shutdown", ShutdownRules::KEYS),
     Section::one("panel", Panel::KEYS),

@@ -4,6 +4,7 @@
 //! dropped. The advice names moves to avoid with the reason; it never says what to play.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 use super::line::{LineResult, PlayedLine, WINDOW, is_turn};
@@ -43,6 +44,31 @@ pub enum Reason {
     Lost { game: String, times: i32 },
 }
 
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mistake {
+                game,
+                reviewed: true,
+            } => write!(f, "it cost game {game}, says its review"),
+            Self::Mistake { game, .. } => write!(f, "it cost game {game}"),
+            Self::DeadEnd { game } => {
+                write!(
+                    f,
+                    "every answer tried after it cost a game, the last {game}"
+                )
+            }
+            Self::Lost { game, times: 1 } => write!(f, "game {game} was lost after it"),
+            Self::Lost { game, times } => {
+                write!(
+                    f,
+                    "{times} more games lost than not after it, the last {game}"
+                )
+            }
+        }
+    }
+}
+
 /// What a line says about one of its moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lesson {
@@ -52,7 +78,11 @@ enum Lesson {
     /// The move cost the game; what it is worth.
     Mistake(i32),
     /// The next move of the bot was the mistake, in the position with this key.
-    LedTo { position: u64, mv: Move, value: i32 },
+    LedTo {
+        position: u64,
+        mv: Move,
+        value: i32,
+    },
 }
 
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ mod delivery;
 mod draws;
 mod endings;
 mod event_stream;
+mod experience;
 mod fixture;
 mod game_properties;
 mod harness;

@@ -122,14 +122,14 @@ impl GameMachine {
             self.now,
         );
         let mut limits = allotment.limits;
-        let earlier = self.earlier_games();
-        limits.multipv = earlier.map_or(1, |earlier| earlier.multipv(self.move_list.game()));
+        let plan = self.root_plan(self.move_list.game(), &left);
         if some_refused {
             limits.searchmoves = left;
         }
+        plan.set(&mut limits);
         // A search that pondered on this very position continues under its id.
-        let request_id = match self.ponder_hit() {
-            Some(request_id) if !some_refused && limits.multipv == 1 => request_id,
+        let request_id = match self.ponder_hit(&plan) {
+            Some(request_id) if !some_refused => request_id,
             _ => self.next_request_id(),
         };
         self.stage(Stage::Searching {
@@ -206,15 +206,24 @@ impl GameMachine {
     fn choose(&mut self, best: Option<Move>, result: Option<SearchResult>) {
         let Some(pending) = &self.pending else { return };
         let (game, variety) = (self.move_list.game(), &self.settings.variety);
+        let mut left: Vec<Move> = game.position().legal_moves().to_vec();
+        left.retain(|mv| !pending.refused.contains(mv));
+        let plan = self.root_plan(game, &left);
         let vary = |result| match self.earlier_games() {
             Some(earlier) => {
+                let excluded = [pending.refused.clone(), plan.avoided()].concat();
                 let game = (&self.params.game, game);
-                earlier.pick_variation(result, game, &pending.refused, variety)
+                earlier.pick_variation(result, game, &excluded, variety)
             }
             None => result,
         };
-        let result = result.map(vary);
+        let result = result
+            .map(vary)
+            .map(|result| plan.choose(result, &left, &self.settings.experience));
         let best = result.as_ref().map_or(best, |result| result.best);
+        if let Some(text) = best.and_then(|best| plan.explain(game.position(), best)) {
+            self.out.push(GameEffect::Note(text));
+        }
         let position = self.move_list.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
         if let Some(best) = best.filter(fits) {

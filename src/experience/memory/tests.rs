@@ -43,11 +43,7 @@ fn experience(lines: impl IntoIterator<Item = PlayedLine>) -> Experience {
 }
 
 /// The advice after these moves: move, value and penalty.
-fn advice(
-    experience: &Experience,
-    moves: &str,
-    opponent: &str,
-) -> Vec<(String, Option<i32>, i32)> {
+fn advice(experience: &Experience, moves: &str, opponent: &str) -> Vec<(String, Option<i32>, i32)> {
     let game = Game::from_uci_moves(moves).unwrap();
     let advice = experience.advice(game.position().key(), Some(opponent));
     advice
