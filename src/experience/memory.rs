@@ -86,7 +86,7 @@ enum Lesson {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct LearnedMove {
     mv: Move,
     lesson: Lesson,
     line: Arc<PlayedLine>,
@@ -100,7 +100,7 @@ pub struct Experience {
     /// The time of each game.
     times: HashMap<String, u64>,
     /// The bot's moves by the key of the position before them.
-    positions: HashMap<u64, Vec<Entry>>,
+    positions: HashMap<u64, Vec<LearnedMove>>,
     losses: usize,
 }
 
@@ -116,7 +116,7 @@ impl Experience {
         for (key, mv, lesson) in lessons(&line, &game) {
             let line = Arc::clone(&line);
             let entries = self.positions.entry(key).or_default();
-            entries.push(Entry { mv, lesson, line });
+            entries.push(LearnedMove { mv, lesson, line });
         }
         self.losses += usize::from(line.result == LineResult::Loss);
         self.times.insert(line.game.clone(), line.at);
@@ -194,7 +194,8 @@ impl Experience {
             .map(|entry| entry.mv)
             .collect();
         let advice = moves.into_iter().filter_map(|mv| {
-            let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.mv == mv).collect();
+            let entries: Vec<&LearnedMove> =
+                entries.iter().filter(|entry| entry.mv == mv).collect();
             mistake(&entries)
                 .or_else(|| dead_end(&entries))
                 .or_else(|| lost(&entries, opponent))
@@ -223,8 +224,8 @@ fn lessons(line: &PlayedLine, game: &Game) -> Vec<(u64, Move, Lesson)> {
 }
 
 /// The move cost a game. A review counts more than the scores during a game.
-fn mistake(entries: &[&Entry]) -> Option<Advice> {
-    let reviewed = |entry: &Entry| {
+fn mistake(entries: &[&LearnedMove]) -> Option<Advice> {
+    let reviewed = |entry: &LearnedMove| {
         let mistake = entry.line.mistake.as_ref();
         mistake.is_some_and(|it| it.reviewed)
     };
@@ -246,8 +247,8 @@ fn mistake(entries: &[&Entry]) -> Option<Advice> {
 }
 
 /// The move leads to a position in which several moves were mistakes.
-fn dead_end(entries: &[&Entry]) -> Option<Advice> {
-    let mut tried: BTreeMap<u64, BTreeMap<Move, (i32, &Entry)>> = BTreeMap::new();
+fn dead_end(entries: &[&LearnedMove]) -> Option<Advice> {
+    let mut tried: BTreeMap<u64, BTreeMap<Move, (i32, &LearnedMove)>> = BTreeMap::new();
     for entry in entries {
         if let Lesson::LedTo {
             position,
@@ -275,7 +276,7 @@ fn dead_end(entries: &[&Entry]) -> Option<Advice> {
 }
 
 /// More games were lost than not after the move, and none of its own moves is to blame.
-fn lost(entries: &[&Entry], opponent: Option<&str>) -> Option<Advice> {
+fn lost(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
     let (mut this, mut others) = (0, 0);
     for entry in entries {
         let count = if entry.line.is_against(opponent) {

@@ -5,9 +5,12 @@
 //!
 //! * `line`: one game's line, its result and the move that cost it
 //! * `memory`: all lines by position, and the advice they give
+//! * `report`: what it says about one opponent
 
 mod line;
 mod memory;
+mod report;
 
 pub use line::{LineMistake, LineResult, OwnMove, PlayedLine, WINDOW, blame};
 pub use memory::{Advice, Experience, Reason};
+pub use report::{AvoidedMove, ExperienceReport, ShownLine};

@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
+use megaton::archive::{ArchiveEntry, ArchiveReader, EndingRecord, ScoreRecord};
 use megaton::bot::{
     self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown, StateRules,
 };
@@ -13,13 +14,14 @@ use megaton::config;
 use megaton::engine::{EngineOptions, Limits, Pool, SingleThread};
 use megaton::lichess::{
     self, ChallengeOptions, Client, ClientOptions, ColorChoice, GameEvent, GameId, GameState,
-    OfferDraw, Side, Token, UserId,
+    OfferDraw, Side, Status, Token, UserId,
 };
 use megaton::practice::{Options, Server, Timing};
 use megaton::rules::Game;
 use megaton::store::Store;
 
 use super::control::until;
+use super::records::{BEGAN, Ground, game};
 
 const BOT: &str = "Megaton";
 const FACTOR: u32 = 20;
@@ -168,4 +170,69 @@ async fn a_regular_that_repeats_its_wins_wins_no_line_more_than_twice() {
     let learned = wins(true, GAMES, with.path()).await;
     let most = learned.values().max().copied().unwrap_or_default();
     assert!(most <= 2, "{learned:#?}");
+}
+
+/// A lost game against `nuke` whose last move was a mistake by the scores.
+fn lost() -> Ground {
+    let ground = Ground::new();
+    let mut lost = game("lost0001", BEGAN);
+    lost.moves.truncate(4);
+    lost.moves[2].score = Some(ScoreRecord::Cp(10));
+    lost.ending = Some(EndingRecord {
+        status: Status::VariantEnd,
+        winner: Some(Side::Black),
+        at: BEGAN + 6000,
+    });
+    let won = game("won00002", BEGAN + 9000);
+    ground.keep(&[lost, won].map(|game| ArchiveEntry::Game(game.into())));
+    ground
+}
+
+#[test]
+fn the_command_shows_lines_and_what_is_avoided_and_why() {
+    let ground = lost();
+    let shown = ground.told(&["experience", "Nuke"]);
+    assert!(
+        shown.starts_with("nuke: 1 won, 0 drawn, 1 lost\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("avoids 2. Ng5 (-10.00): it cost game lost0001\n       after 1. Nf3 a6\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("2. Ng5 (-10.00)"), "{shown}");
+    let json = ground.told(&["experience", "nuke", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["lines"][0]["game"], "won00002");
+    assert_eq!(json["avoided"][0]["mv"], "2. Ng5");
+    let nobody = ground.run(&["experience", "nobody"]);
+    assert_eq!(nobody.status, Some(2));
+    assert!(
+        nobody.stderr.contains("no finished game against nobody"),
+        "{}",
+        nobody.stderr
+    );
+}
+
+#[test]
+fn a_review_by_hand_is_stored_and_replaces_the_judgement_of_the_game() {
+    let ground = lost();
+    let shown = ground.told(&["review", "lost", "--time", "30"]);
+    assert!(
+        shown.contains("positions)") || shown.contains("was better"),
+        "{shown}"
+    );
+    let reader = ArchiveReader::open(&ground.archive()).expect("the archive");
+    let review = reader.review("lost0001").expect("it is readable");
+    let review = review.expect("it was stored");
+    assert!(review.positions > 0 && !review.given_up, "{review:?}");
+    for (id, why) in [("won", None), ("none", Some("there is no game none"))] {
+        let ran = ground.run(&["review", id, "--time", "10"]);
+        assert_eq!(ran.status == Some(0), why.is_none(), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(why.unwrap_or_default()),
+            "{}",
+            ran.stderr
+        );
+    }
 }

@@ -272,6 +272,14 @@ impl BotState {
         self.keep(std::iter::once(kept).chain(gone).collect());
     }
 
+    /// Learns from a game unless that is known already.
+    pub fn learn_news(&self, line: PlayedLine) {
+        let line = line.bounded();
+        if self.experience().line(&line.game) != Some(&line) {
+            self.learn(line);
+        }
+    }
+
     /// Learns the lines of earlier runs, which are on disk already.
     fn learn_all(&self, lines: Vec<PlayedLine>) {
         let mut known = Experience::default();
