@@ -30,6 +30,7 @@ use super::game::task::play;
 use super::game::{Ending, EvalCache, GameParams, ResumeState};
 use super::player_lists::{Blocklist, ListSources};
 use super::sleep_until;
+use crate::book::SharedBooks;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 
 /// Maximum lines of the event stream to read in one go before calls go out.
@@ -75,6 +76,7 @@ impl EventLoop {
             estimator: SharedEstimator::from_samples(options.state.move_costs()),
             state: options.state,
             alerts,
+            books: SharedBooks::default(),
             eval_cache: EvalCache::default(),
             message_sender,
             client: options.client,

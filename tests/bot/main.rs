@@ -6,6 +6,7 @@ mod account;
 mod account_properties;
 mod arenas;
 mod backfill;
+mod book;
 mod challenge_hops;
 mod challenges;
 mod chat;

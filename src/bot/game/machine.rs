@@ -14,8 +14,9 @@ use super::event::{
 };
 use super::move_list::{MoveListChange, PlayedMoves};
 use super::move_overhead::{ClockKind, ClockState};
-use super::opening_variety::{EarlierGames, RootPlan};
+use super::opening_variety::{BookChooser, EarlierGames, RootPlan};
 use super::policy::{Policies, StateUpdate};
+use crate::book::Books;
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
@@ -46,6 +47,8 @@ pub struct GameMachine {
     pub(super) unconfirmed: Option<UnconfirmedMove>,
     earlier_games: EarlierGames,
     experience: Arc<Experience>,
+    books: Books,
+    seed: u64,
     /// When the game was created, converted from the server's clock to ours.
     pub(super) created: Option<Instant>,
     trusted: bool,
@@ -85,6 +88,8 @@ impl GameMachine {
             latency: Latency::default(),
             earlier_games: EarlierGames::default(),
             experience: Arc::default(),
+            books: Books::default(),
+            seed: 0,
             created: None,
             trusted: true,
             ended: false,
@@ -115,6 +120,36 @@ impl GameMachine {
     /// Sets what earlier games teach about their lines.
     pub fn set_experience(&mut self, experience: Arc<Experience>) {
         self.experience = experience;
+    }
+
+    /// Sets the opening books, and the seed for the choice among their moves.
+    pub fn set_books(&mut self, books: Books, seed: u64) {
+        self.books = books;
+        self.seed = seed;
+    }
+
+    /// A move from a book, with the reply that the books expect; none of those `refused`.
+    pub(super) fn book_move(&self, refused: &[Move]) -> Option<SearchResult> {
+        let (setup, rules) = (self.setup.as_ref()?, &self.settings.book);
+        let game = self.move_list.game();
+        let may = rules.applies(setup.opponent_is_bot, setup.rated)
+            && game.ply() < rules.max_ply as usize
+            && self.left_at().is_none_or(|left| left > rules.min_clock);
+        if !may || self.books.is_empty() {
+            return None;
+        }
+        let legal = game.position().legal_moves();
+        if legal.iter().any(|&mv| game.position().explodes_king(mv)) {
+            // The engine wins at once.
+            return None;
+        }
+        let avoided = self.root_plan(game, &legal).avoided();
+        let chooser = BookChooser {
+            books: &self.books,
+            rules,
+            seed: self.seed,
+        };
+        chooser.choose(game, &[refused, &avoided].concat())
     }
 
     /// How to search `game`, a position of the bot, among the moves `left`.

@@ -6,9 +6,11 @@
 //! never more than the operator allows.
 
 use std::hash::Hasher as _;
+use std::time::Duration;
 
 use super::move_list::PlayedMoves;
-use crate::config::{ExperienceRules, Variety};
+use crate::book::{BookMove, Books};
+use crate::config::{BookRules, BookSelection, ExperienceRules, Variety};
 use crate::engine::{Limits, Ranked, Score, SearchResult, StopReason};
 use crate::experience::Advice;
 use crate::lichess::GameId;
@@ -271,5 +273,84 @@ fn replaced(result: SearchResult, mv: Move, score: Score) -> SearchResult {
         score,
         line: vec![mv],
         ..result
+    }
+}
+
+// Which move of a book is played. A move that repeats a position is left to the search, which knows
+// whether a draw is welcome; so is a position where every move of the books is to be avoided.
+
+/// Chooses among the moves of the books.
+#[derive(Debug)]
+pub(super) struct BookChooser<'a> {
+    pub(super) books: &'a Books,
+    pub(super) rules: &'a BookRules,
+    pub(super) seed: u64,
+}
+
+impl BookChooser<'_> {
+    /// A move of the first book that has one worth playing, with the reply that the books expect.
+    pub(super) fn choose(&self, game: &Game, avoided: &[Move]) -> Option<SearchResult> {
+        let position = game.position();
+        let is_fit = |it: &BookMove| {
+            it.weight >= self.rules.min_weight
+                && position.is_legal(it.mv)
+                && !avoided.contains(&it.mv)
+                && !game.keys().contains(&position.play(it.mv).key())
+        };
+        let mut random = fastrand::Rng::with_seed(self.seed ^ position.key());
+        let mut lists = self.books.moves(position);
+        let mv = lists.find_map(|mut moves| {
+            moves.retain(is_fit);
+            self.pick(&moves, &mut random)
+        })?;
+        let after = position.play(mv);
+        let mut replies = self.books.moves(&after).flatten();
+        let reply = replies
+            .by_ref()
+            .filter(|it| after.is_legal(it.mv))
+            .reduce(|one, other| {
+                if other.weight > one.weight {
+                    other
+                } else {
+                    one
+                }
+            });
+        let reply = reply.map(|it| it.mv);
+        Some(SearchResult {
+            best: Some(mv),
+            ponder: reply,
+            score: Score::Cp(0),
+            depth: 0,
+            seldepth: 0,
+            nodes: 0,
+            time: Duration::ZERO,
+            line: std::iter::once(mv).chain(reply).collect(),
+            ranking: Vec::new(),
+            by_tables: false,
+            ended: StopReason::Book,
+        })
+    }
+
+    fn pick(&self, moves: &[BookMove], random: &mut fastrand::Rng) -> Option<Move> {
+        let weight = |it: &BookMove| match self.rules.selection {
+            BookSelection::Uniform => 1,
+            BookSelection::Best | BookSelection::Weighted => u64::from(it.weight),
+        };
+        let sum: u64 = moves.iter().map(weight).sum();
+        if self.rules.selection == BookSelection::Best || sum == 0 {
+            let best = |one: &'_ BookMove, other: &'_ BookMove| other.weight > one.weight;
+            let best = moves
+                .iter()
+                .reduce(|one, other| if best(one, other) { other } else { one });
+            return best.map(|it| it.mv);
+        }
+        let mut left = random.u64(..sum);
+        for it in moves {
+            match left.checked_sub(weight(it)) {
+                Some(rest) => left = rest,
+                None => return Some(it.mv),
+            }
+        }
+        None
     }
 }

@@ -113,7 +113,11 @@ impl GameMachine {
         } else if left.len() == 1 {
             return self.send(left[0], None);
         }
-        let some_refused = !pending.refused.is_empty();
+        let refused = pending.refused.clone();
+        if let Some(found) = self.book_move(&refused) {
+            return self.send_known(found);
+        }
+        let some_refused = !refused.is_empty();
         let allotment = search_budget(
             &reading,
             &self.latency,
@@ -140,6 +144,13 @@ impl GameMachine {
         self.out.push(GameEffect::Search { request_id, limits });
         self.out.push(GameEffect::Warm);
         self.keep_warm();
+    }
+
+    /// Sends a move that needs no search.
+    fn send_known(&mut self, found: SearchResult) {
+        if let Some(mv) = found.best {
+            self.send(mv, Some(found));
+        }
     }
 
     /// The clock shows less than expected: a budget based on the old one must not overrun it.

@@ -210,6 +210,8 @@ impl GameTask {
     fn recall(&mut self, full: &GameFull) {
         if self.machine.setup().is_none() {
             self.machine.set_experience(self.context.state.experience());
+            self.machine
+                .set_books(self.context.books.get(), fastrand::u64(..));
         }
         let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
