@@ -96,8 +96,11 @@ impl GameRecord {
         let decided = matches!(status, Status::Mate | Status::VariantEnd);
         let lost = outcome == Outcome::Loss;
         let shown = || lost.then(|| blame(&self.own_moves(us, &game), decided))?;
-        let found = review.and_then(|review| review.mistake.as_ref());
-        let mistake = found.map(Mistake::of_line).or_else(shown);
+        // A review that blames no move outweighs the scores during the game.
+        let mistake = match review.filter(|review| !review.given_up) {
+            Some(review) => review.mistake.as_ref().map(Mistake::of_line),
+            None => shown(),
+        };
         let result = match outcome {
             Outcome::Win => LineResult::Win,
             Outcome::Draw => LineResult::Draw,

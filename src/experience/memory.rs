@@ -19,8 +19,12 @@ const AGAINST_THIS: i32 = 30;
 const AGAINST_OTHERS: i32 = 10;
 /// So many more games must be lost to others than not.
 const OTHERS_COUNT_FROM: i32 = 2;
-/// So many different mistakes in one position blame the move that led there.
+/// So many different mistakes in one position, and no move there that held, cast doubt on the move that
+/// led there.
 const DEAD_END: usize = 2;
+/// A move that the scores of one game blame is still played against others if it held in so many games
+/// for each such game.
+const HOLDS_ELSEWHERE: usize = 3;
 
 /// A move that experience advises against.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +42,7 @@ pub struct Advice {
 pub enum Reason {
     /// It cost this game.
     Mistake { game: String, reviewed: bool },
-    /// Every answer tried in the position after it cost a game, this one last.
+    /// Each move tried in the position after it cost a game, this one last.
     DeadEnd { game: String },
     /// Games after it were lost, so many more than not; this one last.
     Lost { game: String, times: i32 },
@@ -53,10 +57,7 @@ impl fmt::Display for Reason {
             } => write!(f, "it cost game {game}, says its review"),
             Self::Mistake { game, .. } => write!(f, "it cost game {game}"),
             Self::DeadEnd { game } => {
-                write!(
-                    f,
-                    "every answer tried after it cost a game, the last {game}"
-                )
+                write!(f, "each move tried after it cost a game, the last {game}")
             }
             Self::Lost { game, times: 1 } => write!(f, "game {game} was lost after it"),
             Self::Lost { game, times } => {
@@ -78,11 +79,7 @@ enum Lesson {
     /// The move cost the game; what it is worth.
     Mistake(i32),
     /// The next move of the bot was the mistake, in the position with this key.
-    LedTo {
-        position: u64,
-        mv: Move,
-        value: i32,
-    },
+    LedTo(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -196,11 +193,36 @@ impl Experience {
         let advice = moves.into_iter().filter_map(|mv| {
             let entries: Vec<&LearnedMove> =
                 entries.iter().filter(|entry| entry.mv == mv).collect();
-            mistake(&entries)
-                .or_else(|| dead_end(&entries))
+            mistake(&entries, opponent)
+                .or_else(|| self.dead_end(&entries))
                 .or_else(|| lost(&entries, opponent))
         });
         advice.collect()
+    }
+
+    /// The move leads to a position in which each move tried was a mistake.
+    fn dead_end(&self, entries: &[&LearnedMove]) -> Option<Advice> {
+        let mistakes_at = |entry: &&LearnedMove| {
+            let Lesson::LedTo(position) = entry.lesson else {
+                return None;
+            };
+            let tried = self.positions.get(&position)?;
+            let all = tried
+                .iter()
+                .all(|it| matches!(it.lesson, Lesson::Mistake(_)));
+            let moves: BTreeSet<Move> = tried.iter().map(|it| it.mv).collect();
+            (all && moves.len() >= DEAD_END).then_some((moves.len(), entry.line.at))
+        };
+        let dead_ends = entries.iter().filter_map(|it| Some((mistakes_at(it)?, it)));
+        let ((mistakes, _), entry) = dead_ends.max_by_key(|(worst, _)| *worst)?;
+        Some(Advice {
+            mv: entry.mv,
+            value: None,
+            penalty: AGAINST_THIS * i32::try_from(mistakes - 1).unwrap_or(1),
+            reason: Reason::DeadEnd {
+                game: entry.line.game.clone(),
+            },
+        })
     }
 }
 
@@ -208,14 +230,11 @@ impl Experience {
 fn lessons(line: &PlayedLine, game: &Game) -> Vec<(u64, Move, Lesson)> {
     let cost = line.mistake.as_ref();
     let last = cost.map_or(WINDOW, |mistake| mistake.ply + 1);
-    let own = (0..game.ply().min(last)).filter(|&ply| is_turn(ply, line.color));
+    let counts = |ply: usize| ply < WINDOW || ply + 3 >= last;
+    let own = (0..game.ply().min(last)).filter(|&ply| is_turn(ply, line.color) && counts(ply));
     let lesson = |ply: usize| match (cost, line.result) {
         (Some(mistake), _) if mistake.ply == ply => Lesson::Mistake(mistake.value),
-        (Some(mistake), _) if mistake.ply == ply + 2 => Lesson::LedTo {
-            position: game.keys()[mistake.ply],
-            mv: game.moves()[mistake.ply],
-            value: mistake.value,
-        },
+        (Some(mistake), _) if mistake.ply == ply + 2 => Lesson::LedTo(game.keys()[mistake.ply]),
         (None, LineResult::Loss) => Lesson::Lost,
         _ => Lesson::Held,
     };
@@ -224,7 +243,7 @@ fn lessons(line: &PlayedLine, game: &Game) -> Vec<(u64, Move, Lesson)> {
 }
 
 /// The move cost a game. A review counts more than the scores during a game.
-fn mistake(entries: &[&LearnedMove]) -> Option<Advice> {
+fn mistake(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
     let reviewed = |entry: &LearnedMove| {
         let mistake = entry.line.mistake.as_ref();
         mistake.is_some_and(|it| it.reviewed)
@@ -233,8 +252,12 @@ fn mistake(entries: &[&LearnedMove]) -> Option<Advice> {
         Lesson::Mistake(value) => Some((*entry, value)),
         _ => None,
     });
+    let is_known = |entry: &LearnedMove| reviewed(entry) || entry.line.is_against(opponent);
+    let count = mistakes.clone().count();
+    let holds = entries.len() - count >= HOLDS_ELSEWHERE * count;
+    let counted = mistakes.filter(|(entry, _)| !holds || is_known(entry));
     let (entry, value) =
-        mistakes.min_by_key(|(entry, value)| (!reviewed(entry), *value, entry.line.at))?;
+        counted.min_by_key(|(entry, value)| (!reviewed(entry), *value, entry.line.at))?;
     Some(Advice {
         mv: entry.mv,
         value: Some(value),
@@ -242,35 +265,6 @@ fn mistake(entries: &[&LearnedMove]) -> Option<Advice> {
         reason: Reason::Mistake {
             game: entry.line.game.clone(),
             reviewed: reviewed(entry),
-        },
-    })
-}
-
-/// The move leads to a position in which several moves were mistakes.
-fn dead_end(entries: &[&LearnedMove]) -> Option<Advice> {
-    let mut tried: BTreeMap<u64, BTreeMap<Move, (i32, &LearnedMove)>> = BTreeMap::new();
-    for entry in entries {
-        if let Lesson::LedTo {
-            position,
-            mv,
-            value,
-        } = entry.lesson
-        {
-            let known = tried.entry(position).or_default();
-            let worst = known.entry(mv).or_insert((value, entry));
-            worst.0 = worst.0.min(value);
-        }
-    }
-    let dead = tried.values().filter(|moves| moves.len() >= DEAD_END);
-    // The opponent picks the worst position for us; there the bot picks its best move.
-    let best = dead.filter_map(|moves| moves.values().max_by_key(|(value, _)| *value));
-    let (value, entry) = best.min_by_key(|(value, _)| *value)?;
-    Some(Advice {
-        mv: entry.mv,
-        value: Some(*value),
-        penalty: 0,
-        reason: Reason::DeadEnd {
-            game: entry.line.game.clone(),
         },
     })
 }

@@ -104,12 +104,50 @@ fn a_line_that_also_wins_is_not_avoided() {
 #[test]
 fn several_mistakes_in_one_position_blame_the_move_that_led_there() {
     let other = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 f3d4";
-    let experience = experience([blamed("a", LINE, 6, -900), blamed("b", other, 6, -400)]);
-    let found = advice(&experience, "g1f3 f7f6 e2e3 e7e6", "anyone");
-    assert_eq!(found, [("f1e2".to_owned(), Some(-400), 0)]);
-    let both = advice(&experience, "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5", "anyone");
+    let lines = [blamed("a", LINE, 6, -900), blamed("b", other, 6, -400)];
+    let mut known = experience(lines);
+    let found = advice(&known, "g1f3 f7f6 e2e3 e7e6", "anyone");
+    assert_eq!(found, [("f1e2".to_owned(), None, AGAINST_THIS)]);
+    let both = advice(&known, "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5", "anyone");
     assert_eq!(both.len(), 2);
-    assert_eq!(advice(&experience, "g1f3 f7f6", "anyone"), []);
+    assert_eq!(advice(&known, "g1f3 f7f6", "anyone"), []);
+    let held = PlayedLine {
+        moves: "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 b1c3".to_owned(),
+        ..line("c", "x", LineResult::Draw)
+    };
+    known.learn(held);
+    let found = advice(&known, "g1f3 f7f6 e2e3 e7e6", "anyone");
+    assert_eq!(found, [], "another move held there");
+}
+
+#[test]
+fn a_move_that_held_in_many_games_is_left_only_against_the_one_who_refuted_it_until_a_review() {
+    let mut known = experience([blamed("a", LINE, 0, -200)]);
+    let fine = ["b", "c", "d"].map(|game| line(game, "x", LineResult::Win));
+    fine.into_iter().for_each(|line| drop(known.learn(line)));
+    assert_eq!(advice(&known, "", "another"), []);
+    assert_eq!(advice(&known, "", "farmer").len(), 1);
+    let mut reviewed = blamed("a", LINE, 0, -200);
+    reviewed.mistake.as_mut().unwrap().reviewed = true;
+    known.learn(reviewed);
+    assert_eq!(advice(&known, "", "another").len(), 1);
+}
+
+#[test]
+fn a_late_mistake_is_avoided_and_the_moves_between_it_and_the_window_take_no_room() {
+    // Without captures no king explodes.
+    let mut game = Game::new();
+    let mut random = fastrand::Rng::with_seed(5);
+    while game.ply() < 61 {
+        let position = *game.position();
+        let mut legal: Vec<Move> = position.legal_moves().to_vec();
+        legal.retain(|&mv| !position.is_capture(mv) && !position.play(mv).legal_moves().is_empty());
+        game.push(legal[random.usize(..legal.len())]);
+    }
+    let moves: Vec<String> = game.moves().iter().map(ToString::to_string).collect();
+    let known = experience([blamed("a", &moves.join(" "), 60, -900)]);
+    assert_eq!(advice(&known, &moves[..60].join(" "), "x").len(), 1);
+    assert!(known.positions.len() <= WINDOW / 2 + 2);
 }
 
 #[test]
