@@ -13,11 +13,13 @@ pub mod bot;
 pub mod training;
 
 pub mod archive;
+pub mod book;
 pub mod config;
 pub mod store;
 pub mod tablebase;
 
 pub mod engine;
+pub mod experience;
 pub mod http_common;
 pub mod lichess;
 pub mod sqlite;

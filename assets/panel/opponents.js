@@ -1,6 +1,6 @@
 // The page of all opponents and our results against each, sortable.
 
-import { ago, button, count, link, make, signed } from "./format.js";
+import { ago, button, count, link, make, scoreText, signed } from "./format.js";
 import { scoreBar } from "./results.js";
 import { Shell } from "./shell.js";
 import { get, News } from "./wire.js";
@@ -9,6 +9,8 @@ const find = (id) => document.getElementById(id);
 const form = find("filters");
 /** The most opponents that the server lists. */
 const MOST = 1000;
+/** The most lines shown of one opponent. */
+const MOST_LINES = 30;
 let all = [];
 let order = { by: "games", down: true };
 
@@ -34,7 +36,7 @@ function row(one) {
   return make(
     "tr",
     "",
-    make("td", "name", one.title ? make("span", "title", `${one.title} `) : null, name),
+    make("td", "name", one.title ? make("span", "title", `${one.title} `) : null, name, " ", button("lines", "lines", () => showLines(one))),
     make("td", "played", count(one.games)),
     make("td", "score", `${(points(one) * 100).toFixed(0)} %`),
     make("td", "results", scoreBar(one)),
@@ -43,6 +45,39 @@ function row(one) {
     make("td", "flagged", one.timeouts ? String(one.timeouts) : "–"),
     make("td", "last", ago(one.last, news.now())),
   );
+}
+
+/** What the games against an opponent teach: the moves avoided, and the latest lines. */
+async function showLines(one) {
+  const report = await get(`/api/experience/${encodeURIComponent(one.id)}`);
+  const place = find("lines");
+  if (!Array.isArray(report.lines)) {
+    place.replaceChildren(make("p", "bad", `${report.text}.`));
+    return;
+  }
+  const avoided = report.avoided.map((it) => {
+    const cost = it.value === null ? `up to ${(it.penalty / 100).toFixed(2)} less` : scoreText({ cp: it.value });
+    return make("li", "", make("b", "", it.mv), ` (${cost}): ${it.why}`, it.after ? make("span", "soft", ` after ${it.after}`) : null);
+  });
+  const lines = report.lines.slice(0, MOST_LINES).map((it) =>
+    make(
+      "tr",
+      "",
+      make("td", "", link(`/game/${it.game}`, "", ago(it.at, news.now()))),
+      make("td", "", it.color),
+      make("td", "", it.result),
+      make("td", "", it.mistake ?? "–"),
+      make("td", "", it.moves),
+    ),
+  );
+  const head = make("tr", "", ...["Game", "Us", "Result", "Mistake", "Moves"].map((text) => make("th", "", text)));
+  place.replaceChildren(
+    make("h2", "", `Lines against ${one.name}`),
+    avoided.length > 0 ? make("p", "", "The bot avoids:") : make("p", "soft", "No move is avoided."),
+    make("ul", "", ...avoided),
+    make("div", "table-frame", make("table", "", make("thead", "", head), make("tbody", "", ...lines))),
+  );
+  place.scrollIntoView({ behavior: "smooth" });
 }
 
 function heads() {

@@ -2,14 +2,26 @@
 //!
 //! Rows only; `bot::archiver` does the analysis.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, params};
 use serde::{Deserialize, Serialize};
 
 use super::database::Database;
 use super::reader::ArchiveReader;
-use super::record::{GameRecord, Millis, ScoreRecord};
+use super::record::{GameRecord, Millis, Outcome, ScoreRecord};
 use super::rows;
+use crate::experience::{Experience, LineMistake, LineResult, OwnMove, PlayedLine, blame};
+use crate::lichess::{Side, Status};
+use crate::rules::{Color, Game};
 use crate::sqlite::Error;
+
+/// Games that the bot learns from when it starts, the latest first.
+pub const LESSONS: usize = 4000;
+/// So many of them at once: others need the file as well.
+pub const LESSONS_AT_ONCE: usize = 100;
+/// Games of an opponent that are shown.
+const LESSONS_SHOWN: usize = 200;
+/// Scores beyond this count alike in a line to learn from, in centipawns.
+const WORST: i32 = 1000;
 
 /// The review of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +82,67 @@ impl ReviewRecord {
     }
 }
 
+impl GameRecord {
+    /// The game as a line to learn from, judged by the review or by our scores during the game;
+    /// `None` without a result, in games of others, and if it cannot be replayed.
+    pub fn played_line(&self, review: Option<&ReviewRecord>) -> Option<PlayedLine> {
+        let (us, outcome) = (self.us?, self.our_outcome()?);
+        let status = self.ending.as_ref()?.status;
+        if self.initial_fen.is_some() || self.moves.len() < 2 {
+            return None;
+        }
+        let moves = self.opening(usize::MAX);
+        let game = Game::from_uci_moves(&moves).ok()?;
+        let decided = matches!(status, Status::Mate | Status::VariantEnd);
+        let lost = outcome == Outcome::Loss;
+        let shown = || lost.then(|| blame(&self.own_moves(us, &game), decided))?;
+        // A review that blames no move outweighs the scores during the game.
+        let mistake = match review.filter(|review| !review.given_up) {
+            Some(review) => review.mistake.as_ref().map(Mistake::of_line),
+            None => shown(),
+        };
+        let result = match outcome {
+            Outcome::Win => LineResult::Win,
+            Outcome::Draw => LineResult::Draw,
+            Outcome::Loss if mistake.is_none() && status.is_time_forfeit() => LineResult::Time,
+            Outcome::Loss => LineResult::Loss,
+        };
+        Some(PlayedLine {
+            game: self.id.clone(),
+            opponent: self.opponent().and_then(|player| player.id.clone()),
+            color: match us {
+                Side::White => Color::White,
+                Side::Black => Color::Black,
+            },
+            result,
+            moves,
+            mistake,
+            at: self.began(),
+        })
+    }
+
+    fn own_moves(&self, us: Side, game: &Game) -> Vec<OwnMove> {
+        let own = (0..game.ply()).filter(|ply| Self::mover(*ply) == us);
+        own.map(|ply| OwnMove {
+            ply,
+            score: self.moves[ply].score.map(ScoreRecord::centipawns),
+            had_choice: game.positions()[ply].legal_moves().len() > 1,
+        })
+        .collect()
+    }
+}
+
+impl Mistake {
+    fn of_line(&self) -> LineMistake {
+        LineMistake {
+            ply: self.ply,
+            value: self.after.centipawns().clamp(-WORST, WORST),
+            better: Some(self.better_uci.clone()),
+            reviewed: true,
+        }
+    }
+}
+
 impl Database {
     /// Stores a review.
     ///
@@ -84,6 +157,36 @@ impl Database {
             )?;
             insert.execute(params![review.game, rows::number(review.at), data])?;
             Ok(())
+        })
+    }
+
+    /// Returns what our latest games teach, the newest first: at most `most` of those that began before
+    /// `before`, and when the last of them began.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn played_lines(
+        &self,
+        before: Millis,
+        most: usize,
+    ) -> Result<(Vec<PlayedLine>, Option<Millis>), Error> {
+        self.0.ask(|db| played_lines(db, before, most))
+    }
+
+    /// Returns what reviews since a moment teach, the oldest first, and when the last one was written.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn reviewed_lines(
+        &self,
+        since: Millis,
+        most: usize,
+    ) -> Result<(Vec<PlayedLine>, Option<Millis>), Error> {
+        self.0.ask(|db| {
+            let mut found = db.prepare_cached(
+                "SELECT game, at FROM review WHERE at >= ?1 ORDER BY at LIMIT ?2",
+            )?;
+            lines_of(db, &mut found, params![rows::number(since), count(most)])
         })
     }
 
@@ -110,17 +213,75 @@ impl Database {
     }
 }
 
+/// The games and moments of a query, as lines and the last moment.
+fn lines_of(
+    db: &Connection,
+    found: &mut CachedStatement<'_>,
+    parameters: impl Params,
+) -> rusqlite::Result<(Vec<PlayedLine>, Option<Millis>)> {
+    let found = found.query_map(parameters, |row| {
+        Ok((row.get::<_, String>(0)?, rows::moment(row.get(1)?)))
+    })?;
+    let (mut lines, mut last) = (Vec::new(), None);
+    for id in found {
+        let (id, at) = id?;
+        last = Some(at);
+        let review = read_review(db, &id)?;
+        let game = rows::read_game(db, &id)?;
+        lines.extend(game.and_then(|game| game.played_line(review.as_ref())));
+    }
+    Ok((lines, last))
+}
+
+fn played_lines(
+    db: &Connection,
+    before: Millis,
+    most: usize,
+) -> rusqlite::Result<(Vec<PlayedLine>, Option<Millis>)> {
+    let mut found = db.prepare_cached(
+        "SELECT id, began FROM game WHERE began < ?1 AND result IS NOT NULL
+        AND origin <> 'imported' AND plies > 1 AND fen IS NULL
+        ORDER BY began DESC LIMIT ?2",
+    )?;
+    lines_of(db, &mut found, params![rows::number(before), count(most)])
+}
+
+fn count(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}
+
+fn read_review(db: &Connection, game: &str) -> rusqlite::Result<Option<ReviewRecord>> {
+    let mut found = db.prepare_cached("SELECT data FROM review WHERE game = ?1")?;
+    let data: Option<String> = found.query_row([game], |row| row.get(0)).optional()?;
+    Ok(data.and_then(|data| serde_json::from_str(&data).ok()))
+}
+
 impl ArchiveReader {
+    /// Returns what our latest games against an opponent teach, as the bot learns it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn experience_against(&self, opponent: &str) -> Result<Experience, Error> {
+        let (lines, _) = self.ask(|db| {
+            let mut found = db.prepare_cached(
+                "SELECT id, began FROM game WHERE opponent = ?1 AND result IS NOT NULL
+                AND origin <> 'imported' AND plies > 1 AND fen IS NULL
+                ORDER BY began DESC LIMIT ?2",
+            )?;
+            lines_of(db, &mut found, params![opponent, count(LESSONS_SHOWN)])
+        })?;
+        let mut experience = Experience::default();
+        for line in lines {
+            experience.learn(line);
+        }
+        Ok(experience)
+    }
+
     /// Returns the review of a game.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn review(&self, game: &str) -> Result<Option<ReviewRecord>, Error> {
-        let data = self.ask(|db| {
-            let mut found = db.prepare_cached("SELECT data FROM review WHERE game = ?1")?;
-            let data: Option<String> = found.query_row([game], |row| row.get(0)).optional()?;
-            Ok(data)
-        })?;
-        Ok(data.and_then(|data| serde_json::from_str(&data).ok()))
+        self.ask(|db| read_review(db, game))
     }
 }

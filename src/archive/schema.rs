@@ -66,6 +66,8 @@ pub(super) const SCHEMA: Schema = Schema {
 ", "
     CREATE INDEX game_by_tournament ON game (tournament, began) WHERE tournament IS NOT NULL;
     CREATE INDEX event_by_kind ON event (kind, at);
+", "
+    CREATE INDEX review_by_time ON review (at);
 "],
 };
 

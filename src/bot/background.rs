@@ -1,8 +1,8 @@
-//! Background tasks of the event loop: refresh the player lists, and raise alerts about the bot
-//! state: a file that cannot be written, and rated pauses of the rating guard, including those of
-//! an earlier run.
+//! Background tasks of the event loop: refresh the player lists, read the opening books, and raise
+//! alerts about the bot state: a file that cannot be written, and rated pauses of the rating guard,
+//! including those of an earlier run.
 //!
-//! They only raise and clear alerts. A part that panics restarts by itself.
+//! They never make a game wait. A part that panics restarts by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +34,7 @@ pub(super) struct Background {
 impl Background {
     pub(super) fn start(context: &BotContext, sources: &ListSources) -> Self {
         let pause = context.timing.again;
+        load_books(context);
         let refresher = ListRefresher::new(Arc::clone(&context.settings), sources, context.timing);
         let list_states = refresher.states();
         let (rules, reloaded) = watch::channel(Arc::clone(&context.settings));
@@ -122,6 +123,23 @@ async fn watch_errors<E: Clone>(
             return;
         }
     }
+}
+
+/// Reads the books of the config. Nothing waits for it; a file that cannot be used is logged.
+pub(super) fn load_books(context: &BotContext) {
+    let rules = &context.settings.book;
+    let files = if rules.enabled {
+        rules.files.clone()
+    } else {
+        Vec::new()
+    };
+    let event_log = context.event_bus.event_log().clone();
+    context.books.load(files, move |faults| {
+        for fault in faults {
+            tracing::warn!("opening book skipped: {fault}");
+            event_log.note("book", format!("skipped: {fault}"), None);
+        }
+    });
 }
 
 // Logs the 429s of all API calls, whichever part of the bot made them.

@@ -17,6 +17,7 @@ use super::game::move_overhead::SharedEstimator;
 use super::player_lists::ListSources;
 use super::settings::{BotTiming, Settings};
 use super::state::BotState;
+use crate::book::SharedBooks;
 use crate::engine::Pool;
 use crate::lichess::{Client, Error as ApiError};
 
@@ -32,6 +33,7 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) state: BotState,
     pub(in crate::bot) chat_queue: ChatQueue,
     pub(in crate::bot) alerts: Alerts,
+    pub(in crate::bot) books: SharedBooks,
     pub(in crate::bot) eval_cache: EvalCache,
     /// For what the account state must learn before the game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,

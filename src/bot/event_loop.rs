@@ -30,6 +30,7 @@ use super::game::task::play;
 use super::game::{Ending, EvalCache, GameParams, ResumeState};
 use super::player_lists::{Blocklist, ListSources};
 use super::sleep_until;
+use crate::book::SharedBooks;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 
 /// Maximum lines of the event stream to read in one go before calls go out.
@@ -75,6 +76,7 @@ impl EventLoop {
             estimator: SharedEstimator::from_samples(options.state.move_costs()),
             state: options.state,
             alerts,
+            books: SharedBooks::default(),
             eval_cache: EvalCache::default(),
             message_sender,
             client: options.client,
@@ -360,6 +362,9 @@ impl EventLoop {
         {
             let event_log = context.event_bus.event_log();
             event_log.missed(&export, us, &replayed(&export));
+            let record = event_log.game(ending.game.as_str());
+            let line = record.and_then(|record| record.played_line(None));
+            line.into_iter().for_each(|line| context.state.learn(line));
         }
         context.state.started(&started);
         raise_guard_alerts(&context.alerts, context.state.finished(finished));

@@ -62,7 +62,7 @@ pub use self::game::move_overhead::{ClockKind, ClockState};
 pub use account::{AccountState, OpponentKind};
 pub use account_check::{AccountReport, Finding, findings};
 pub use alerts::Alerts;
-pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules};
+pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules, review_game};
 pub use challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
     Violation, evaluate_challenge,

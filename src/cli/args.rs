@@ -61,6 +61,8 @@ enum Command {
     Import(records::import::Args),
     Backup(records::backup::Args),
     Prune(records::prune::Args),
+    Experience(records::experience::Args),
+    Review(records::review::Args),
     UpgradeAccount(upgrade::Args),
     #[cfg(feature = "train")]
     Train(train::Args),
@@ -116,6 +118,8 @@ impl Command {
             Self::Import(args) => records::import::execute(&args),
             Self::Backup(args) => records::backup::execute(&args),
             Self::Prune(args) => records::prune::execute(&args),
+            Self::Experience(args) => records::experience::execute(&args),
+            Self::Review(args) => records::review::execute(&args),
             Self::UpgradeAccount(args) => upgrade::execute(&args),
             #[cfg(feature = "train")]
             Self::Train(args) => train::execute(&args),

@@ -128,6 +128,10 @@ impl ArchiveArgs {
         Ok(ArchiveLocation { path, site })
     }
 
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        Ok(self.config.load()?.0)
+    }
+
     pub(super) fn open(&self) -> Result<(ArchiveReader, ArchiveLocation), Failure> {
         let location = self.locate()?;
         Ok((ArchiveReader::open(&location.path)?, location))

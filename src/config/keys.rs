@@ -49,6 +49,8 @@ pub enum Takes {
     Arenas,
     /// A list of folders.
     Folders,
+    /// A list of files.
+    Files,
     /// An address to listen at.
     Address,
     /// A list of host names.
@@ -103,6 +105,7 @@ impl Takes {
             Self::Entries => "a list of account names such as [\"someone\", \"file:names.txt\"]",
             Self::Times => "a list of time controls such as [\"blitz\", \"3+2\"]",
             Self::Folders => "a list of folders such as [\"tables\"]",
+            Self::Files => "a list of files such as [\"atomic.bin\"]",
             Self::Address => {
                 "an address and a port in quotes such as \"127.0.0.1:8650\", \"\" for none"
             }
@@ -122,7 +125,7 @@ impl Takes {
             Self::Arenas => text.parse::<ArenaId>().err(),
             Self::Address => fault_in_address(text),
             Self::Hosts => fault_in_host(text),
-            Self::Folders => text
+            Self::Folders | Self::Files => text
                 .is_empty()
                 .then(|| "must not be an empty path".to_owned()),
             Self::Flag | Self::Whole { .. } | Self::Choice(_) | Self::Text(_) => None,

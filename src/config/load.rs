@@ -113,7 +113,12 @@ impl Config {
         if let Some(name) = self.engine.eval_file.take_if(|name| file(name)) {
             self.engine.eval_file = Some(folder.join(name));
         }
-        for place in &mut self.engine.syzygy_path {
+        for place in self
+            .engine
+            .syzygy_path
+            .iter_mut()
+            .chain(&mut self.book.files)
+        {
             *place = folder.join(&*place);
         }
         let lists = [
@@ -350,7 +355,12 @@ fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
         }
         (Takes::Choice(words), DeValue::String(word)) => words.contains(&word.as_ref()),
         (
-            Takes::Entries | Takes::Times | Takes::Arenas | Takes::Folders | Takes::Hosts,
+            Takes::Entries
+            | Takes::Times
+            | Takes::Arenas
+            | Takes::Folders
+            | Takes::Files
+            | Takes::Hosts,
             DeValue::Array(items),
         ) => items.iter().all(|item| item.get_ref().is_str()),
         _ => false,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, VariantNames};
 
 use super::keys::Takes::{
-    self, Address, Arenas, Choice, Entries, Flag, Folders, Hosts, Line, Text, Times,
+    self, Address, Arenas, Choice, Entries, Files, Flag, Folders, Hosts, Line, Text, Times,
 };
 use super::keys::{Key, Section, whole};
 use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
@@ -374,6 +374,36 @@ sections! {
         seed: u64 = 0, whole((0, i64::MAX), "any value (0: a new one at each start)");
     }
 
+    /// `[experience]`: what earlier games teach about their lines.
+    ExperienceRules {
+        /// Avoid moves that lost earlier games, against anybody.
+        enabled: bool = true, Flag;
+        /// Centipawns that another move may cost where no single move lost the earlier game.
+        loss: u32 = 60, whole((0, 1000), "centipawns");
+    }
+
+    /// `[book]`: moves that the bot plays from opening books.
+    BookRules {
+        /// Play from books at all.
+        enabled: bool = true, Flag;
+        /// Polyglot books, the one with priority first. A relative path in a config file starts at that
+        /// file's folder.
+        files: Vec<PathBuf> = Vec::new(), Files;
+        /// Choice among the moves of a position.
+        selection: BookSelection =
+            BookSelection::Weighted, Choice(BookSelection::VARIANTS);
+        /// Only before this ply.
+        max_ply: u32 = 40, whole((0, 600), "plies");
+        /// Least weight of a move.
+        min_weight: u32 = 1, whole((0, 65_535), "points");
+        /// Only with more time than this on our clock.
+        min_clock: Duration as "Seconds" = Duration::ZERO, whole((0, 10_800), "seconds");
+        humans: bool = true, Flag;
+        bots: bool = true, Flag;
+        rated: bool = true, Flag;
+        casual: bool = true, Flag;
+    }
+
     /// `[guard]`: when rated games pause.
     Guard {
         /// Consecutive rated losses against one opponent.
@@ -467,6 +497,19 @@ pub enum Prefer {
     Random,
 }
 
+/// Choice among the moves of a book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum BookSelection {
+    /// The move of the greatest weight.
+    Best,
+    /// The greater its weight, the likelier a move.
+    Weighted,
+    /// Every move alike.
+    Uniform,
+}
+
 /// Format of a webhook message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, VariantNames)]
 #[serde(rename_all = "lowercase")]
@@ -539,6 +582,10 @@ pub struct Config {
     pub chat: Chat,
     /// Variation of openings.
     pub variety: Variety,
+    /// What earlier games teach about their lines.
+    pub experience: ExperienceRules,
+    /// Moves from opening books.
+    pub book: BookRules,
     /// Limits on losses in rated games.
     pub guard: Guard,
     pub shutdown: ShutdownRules,
@@ -576,6 +623,8 @@ pub const SECTIONS: &[Section] = &[
     Section::one("takeback", Takeback::KEYS),
     Section::one("chat", Chat::KEYS),
     Section::one("variety", Variety::KEYS),
+    Section::one("experience", ExperienceRules::KEYS),
+    Section::one("book", BookRules::KEYS),
     Section::one("guard", Guard::KEYS),
     Section::one("shutdown", ShutdownRules::KEYS),
     Section::one("panel", Panel::KEYS),
@@ -653,6 +702,15 @@ impl Challenge {
     /// The rules for bots, or those for humans.
     pub fn rules_for(&self, is_bot: bool) -> &Visitors {
         if is_bot { &self.bots } else { &self.humans }
+    }
+}
+
+impl BookRules {
+    /// Whether books may be used in a game of this kind.
+    pub fn applies(&self, to_bot: bool, rated: bool) -> bool {
+        let opponent = if to_bot { self.bots } else { self.humans };
+        let mode = if rated { self.rated } else { self.casual };
+        self.enabled && opponent && mode
     }
 }
 

@@ -53,6 +53,8 @@ pub enum StopReason {
     Decided,
     /// On a clock with one legal move: there is no choice.
     OnlyMove,
+    /// The move is from an opening book: nothing was searched.
+    Book,
     /// The game is over, or none of the requested moves is legal.
     NoMove,
     /// The search failed; the move is the best so far, or a safe legal one.

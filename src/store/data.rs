@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use strum::{EnumString, IntoStaticStr};
 
+use crate::experience::PlayedLine;
 use crate::lichess::{GameId, Side, Status, UserId};
 use crate::sqlite::Timestamp;
 
@@ -29,6 +30,8 @@ pub struct State {
     pub guards: Vec<GuardRow>,
     /// Notes by key.
     pub notes: Vec<(String, String)>,
+    /// Lines of the bot's games, oldest first.
+    pub lines: Vec<PlayedLine>,
 }
 
 /// A row to write, or to delete.
@@ -52,6 +55,10 @@ pub enum Change {
     Guard(GuardRow),
     /// A note, or its end.
     Note(String, Option<String>),
+    /// The line of a game; replaces the one of the same game.
+    Line(PlayedLine),
+    /// The line of this game is forgotten.
+    DropLine(String),
     /// Rows that are too old at this moment are deleted.
     Prune(Timestamp),
 }
@@ -71,6 +78,8 @@ impl Change {
             Self::Guard(row) => (7, row.scope.as_str().to_owned()),
             Self::Note(key, _) => (8, key.clone()),
             Self::Prune(_) => (9, String::new()),
+            Self::Line(line) => (10, line.game.clone()),
+            Self::DropLine(game) => (10, game.clone()),
         }
     }
 }

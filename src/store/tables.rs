@@ -11,7 +11,9 @@ use super::data::{
     Change, Cooldown, FinishedGame, GameMemory, GuardRow, GuardScope, Interaction, Limit,
     OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause, State, TimeSpan,
 };
+use crate::experience::{LineMistake, PlayedLine};
 use crate::lichess::{GameId, Side, UserId};
+use crate::rules::Color;
 use crate::sqlite::{Column, Schema, Timestamp, replace, upsert};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -30,7 +32,8 @@ pub(super) const LAST_GAMES: &str = "
 /// The tables as the steps that create them; the application is "MGTN".
 pub(super) const SCHEMA: Schema = Schema {
     application: 0x4d47_544e,
-    steps: &["
+    steps: &[
+        "
     CREATE TABLE spend (
         key TEXT PRIMARY KEY, at INTEGER NOT NULL, origin TEXT, begun INTEGER NOT NULL,
         credits INTEGER NOT NULL, opponent TEXT
@@ -70,7 +73,23 @@ pub(super) const SCHEMA: Schema = Schema {
         rest_at INTEGER, rest_until INTEGER, reason TEXT
     ) WITHOUT ROWID;
     CREATE TABLE note (key TEXT PRIMARY KEY, note TEXT NOT NULL) WITHOUT ROWID;
-"],
+",
+        "
+    CREATE TABLE line (
+        game TEXT PRIMARY KEY, opponent TEXT, color TEXT NOT NULL, result TEXT NOT NULL,
+        moves TEXT NOT NULL, mistake INTEGER, value INTEGER, better TEXT,
+        reviewed INTEGER NOT NULL, at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    INSERT INTO line (game, opponent, color, result, moves, reviewed, at)
+    SELECT game, opponent, color,
+        CASE WHEN winner IS NULL THEN 'draw' WHEN winner = color THEN 'win'
+            WHEN status IN ('timeout', 'outoftime') THEN 'time' ELSE 'loss' END,
+        opening, 0, at
+    FROM result
+    WHERE color IS NOT NULL AND plies >= 2 AND (winner IS NOT NULL
+        OR status NOT IN ('created', 'started', 'aborted', 'noStart', 'unknownFinish', 'unknown'));
+",
+    ],
 };
 
 /// Writes one change.
@@ -149,6 +168,11 @@ pub(super) fn write(db: &Connection, change: &Change) -> rusqlite::Result<()> {
         Change::Guard(row) => write_guard(db, row),
         Change::Note(key, Some(note)) => replace(db, "note", &[("key", key), ("note", note)]),
         Change::Note(key, None) => delete("note", key),
+        Change::Line(row) => write_line(db, row),
+        Change::DropLine(game) => {
+            let mut drop_line = db.prepare_cached("DELETE FROM line WHERE game = ?1")?;
+            drop_line.execute([game]).map(drop)
+        }
         Change::Prune(now) => prune(db, *now),
     }
 }
@@ -200,6 +224,33 @@ fn write_guard(db: &Connection, row: &GuardRow) -> rusqlite::Result<()> {
     replace(db, "guard", &row)
 }
 
+fn write_line(db: &Connection, row: &PlayedLine) -> rusqlite::Result<()> {
+    let mistake = row.mistake.as_ref();
+    let row: [Column<'_>; 10] = [
+        ("game", &row.game),
+        ("opponent", &row.opponent),
+        ("color", &side_of(row.color).as_str()),
+        ("result", &row.result.as_str()),
+        ("moves", &row.moves),
+        (
+            "mistake",
+            &mistake.and_then(|it| i64::try_from(it.ply).ok()),
+        ),
+        ("value", &mistake.map(|it| it.value)),
+        ("better", &mistake.and_then(|it| it.better.as_deref())),
+        ("reviewed", &mistake.is_some_and(|it| it.reviewed)),
+        ("at", &i64::try_from(row.at).unwrap_or(i64::MAX)),
+    ];
+    replace(db, "line", &row)
+}
+
+const fn side_of(color: Color) -> Side {
+    match color {
+        Color::White => Side::White,
+        Color::Black => Side::Black,
+    }
+}
+
 /// Deletes old rows. Age counts from the latest row at most, so that a clock that is years ahead for
 /// a moment does not cost everything.
 fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
@@ -248,6 +299,7 @@ pub(super) fn read(db: &Connection, now: Timestamp) -> rusqlite::Result<State> {
         notes: all(db, "SELECT * FROM note ORDER BY key", |row| {
             Ok(Some((row.get("key")?, row.get("note")?)))
         })?,
+        lines: all(db, "SELECT * FROM line ORDER BY at, game", line)?,
     })
 }
 
@@ -398,5 +450,36 @@ fn guard(row: &Row<'_>) -> rusqlite::Result<Option<GuardRow>> {
         losses: row.get("losses")?,
         from: row.get("counted_from")?,
         rest,
+    }))
+}
+
+/// A row of unknown words or numbers is skipped.
+fn line(row: &Row<'_>) -> rusqlite::Result<Option<PlayedLine>> {
+    let result: String = row.get("result")?;
+    let (Some(side), Ok(result)) = (side(row, "color")?, result.parse()) else {
+        return Ok(None);
+    };
+    let (ply, value): (Option<i64>, Option<i32>) = (row.get("mistake")?, row.get("value")?);
+    let mistake = match (ply.and_then(|ply| usize::try_from(ply).ok()), value) {
+        (Some(ply), Some(value)) => Some(LineMistake {
+            ply,
+            value,
+            better: row.get("better")?,
+            reviewed: row.get("reviewed")?,
+        }),
+        _ => None,
+    };
+    let at: i64 = row.get("at")?;
+    Ok(Some(PlayedLine {
+        game: row.get("game")?,
+        opponent: row.get("opponent")?,
+        color: match side {
+            Side::White => Color::White,
+            Side::Black => Color::Black,
+        },
+        result,
+        moves: row.get("moves")?,
+        mistake,
+        at: u64::try_from(at).unwrap_or(0),
     }))
 }

@@ -12,7 +12,9 @@ use super::data::{
 use super::store::{Backend, open as open_file};
 use super::tables::{self, SCHEMA};
 use super::{Store, StoreError, Timestamp};
+use crate::experience::{LineMistake, LineResult, PlayedLine};
 use crate::lichess::{GameId, Side, Status, UserId};
+use crate::rules::Color;
 use crate::sqlite::{Database, Format, Schema};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -113,6 +115,15 @@ fn everything() -> (Vec<Change>, State) {
             }),
         }],
         notes: vec![("etag".into(), "\"x'; DROP TABLE note\"".into())],
+        lines: vec![PlayedLine {
+            game: "game0001".into(),
+            opponent: Some("foe".into()),
+            color: Color::Black,
+            result: LineResult::Loss,
+            moves: "g1f3 f7f6 e2e3".into(),
+            mistake: None,
+            at: 1_800_000_000_000,
+        }],
     };
     let copy = kept.clone();
     let mut changes: Vec<Change> = copy.spends.into_iter().map(Change::Spend).collect();
@@ -131,6 +142,7 @@ fn everything() -> (Vec<Change>, State) {
             .map(|(id, at, g)| Change::Game(id, at, g)),
     );
     changes.extend(copy.guards.into_iter().map(Change::Guard));
+    changes.extend(copy.lines.into_iter().map(Change::Line));
     changes.extend(
         copy.notes
             .into_iter()
@@ -230,6 +242,42 @@ const ROWS: &str = "
     INSERT INTO note (key, note) VALUES ('etag', '\"x''; DROP TABLE note\"');
 ";
 
+/// What the second format adds; the migration derives the same from the results.
+const LINES: &str = "
+    INSERT INTO line (game, opponent, color, result, moves, reviewed, at) VALUES
+        ('game0001', 'foe', 'black', 'loss', 'g1f3 f7f6 e2e3', 0, 1800000000000);
+";
+
+#[test]
+fn a_line_with_its_mistake_comes_back_until_it_is_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = PlayedLine {
+        mistake: Some(LineMistake {
+            ply: 1,
+            value: -870,
+            better: Some("g8f6".into()),
+            reviewed: true,
+        }),
+        ..everything().1.lines[0].clone()
+    };
+    let (store, _) = Store::open(folder.path()).unwrap();
+    store.write(Change::Line(line.clone()));
+    drop(store);
+    assert_eq!(open(folder.path()).lines, [line]);
+    let db = rusqlite::Connection::open(folder.path().join("state.db")).unwrap();
+    db.execute_batch(
+        "INSERT INTO line (game, color, result, moves, reviewed, at)
+         VALUES ('later', 'green', 'loss', '', 0, 1), ('later2', 'white', 'adjourned', '', 0, 1)",
+    )
+    .unwrap();
+    drop(db);
+    assert_eq!(open(folder.path()).lines.len(), 1, "unknown words");
+    let (store, _) = Store::open(folder.path()).unwrap();
+    store.write(Change::DropLine("game0001".into()));
+    drop(store);
+    assert_eq!(open(folder.path()).lines, []);
+}
+
 #[test]
 fn a_file_of_any_earlier_format_is_migrated_completely() {
     let known = SCHEMA.known();
@@ -243,6 +291,9 @@ fn a_file_of_any_earlier_format_is_migrated_completely() {
         };
         old.migrate(&mut db, Timestamp::from_millis(5)).unwrap();
         db.execute_batch(ROWS).unwrap();
+        if format > 1 {
+            db.execute_batch(LINES).unwrap();
+        }
         drop(db);
         for start in ["the first", "the next"] {
             assert_eq!(open(folder.path()), everything().1, "{format}, {start}");
@@ -256,7 +307,7 @@ fn a_file_of_any_earlier_format_is_migrated_completely() {
 #[test]
 fn a_released_migration_never_changes() {
     // Existing files went through these steps; a later change gets a step of its own.
-    let out: [u32; 1] = [0x2ab1_6060];
+    let out: [u32; 2] = [0x2ab1_6060, 0x2f41_318d];
     let steps = SCHEMA.steps.iter();
     let found: Vec<u32> = steps.map(|step| crc32fast::hash(step.as_bytes())).collect();
     assert_eq!(found[..out.len()], out);

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use megaton::archive::{
     ArchiveEntry, ArchiveReader, Database, EndingRecord, EventRecord, FILE_NAME, GameRecord,
-    MoveRecord, ScoreRecord, dates,
+    Mistake, MoveRecord, ReviewRecord, ScoreRecord, dates,
 };
 use megaton::bot::{
     self, AnalysisRules, ArchiveRules, Archiver, BotOptions, BotState, BotTiming, ControlHandle,
@@ -34,6 +34,7 @@ struct Bot {
     event_bus: EventBus,
     control: ControlHandle,
     pool: Pool,
+    state: BotState,
     archiver: Archiver,
     shutdown: Shutdown,
     task: JoinHandle<()>,
@@ -57,7 +58,8 @@ impl Bot {
             ..EngineOptions::default()
         });
         let event_bus = EventBus::default();
-        let archiver = Archiver::start(archive, event_bus.event_log(), &pool, rules).await;
+        let state = BotState::nowhere();
+        let archiver = Archiver::start(archive, event_bus.event_log(), &pool, &state, rules).await;
         let search = config::Engine {
             nodes: NonZeroU64::new(1),
             ..config::Engine::default()
@@ -72,7 +74,7 @@ impl Bot {
             },
             timing: BotTiming::default(),
             event_bus: event_bus.clone(),
-            state: BotState::nowhere(),
+            state: state.clone(),
             lists: ListSources::default(),
         };
         let shutdown = Shutdown::default();
@@ -84,6 +86,7 @@ impl Bot {
             event_bus,
             control,
             pool,
+            state,
             archiver: archiver.expect("a thread"),
             shutdown,
             task,
@@ -343,6 +346,7 @@ async fn a_game_review_pauses_while_a_game_runs() {
             patience: u32::MAX,
             idle: Duration::from_millis(1),
             again: Duration::from_millis(20),
+            busy: Duration::MAX,
         },
         ..ArchiveRules::from(&Archive::default())
     };
@@ -374,6 +378,105 @@ async fn a_game_review_pauses_while_a_game_runs() {
     let bot = Bot::start(&server, &token, &archive, &hasty).await;
     until("it is done", async || {
         matches!(look(&archive).review("lostgame"), Ok(Some(_)))
+    })
+    .await;
+    bot.stop().await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_is_never_idle_reviews_beside_its_games_and_learns_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = archive_in(&folder);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.expect("later than that").as_millis() as u64;
+    let rules = ArchiveRules {
+        review: AnalysisRules {
+            time: Duration::from_millis(20),
+            patience: u32::MAX,
+            // There is no idle time in this test.
+            idle: Duration::from_secs(3600),
+            again: Duration::from_millis(20),
+            busy: Duration::from_millis(20),
+        },
+        ..ArchiveRules::from(&Archive::default())
+    };
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let bot = Bot::start(&server, &token, &archive, &rules).await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    other.move_and_wait(&game, "e2e4").await;
+    keep(&archive, [lost("lostgame", now)]);
+    until("it is reviewed", async || {
+        matches!(look(&archive).review("lostgame"), Ok(Some(_)))
+    })
+    .await;
+    let review = look(&archive).review("lostgame").expect("a review");
+    assert!(!review.expect("a review").given_up);
+    until("it is learned", async || {
+        bot.state.experience().line("lostgame").is_some()
+    })
+    .await;
+    assert!(other.plays(&game).await, "the game goes on");
+    bot.stop().await;
+    server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_learns_from_its_archive_and_from_a_review_by_another_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = archive_in(&folder);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let now = now.expect("later than that").as_millis() as u64;
+    let mut won = lost("won00001", now);
+    won.ending.as_mut().expect("an end").winner = Some(Side::White);
+    keep(&archive, [lost("lostgame", now), won]);
+    let rules = ArchiveRules {
+        review: AnalysisRules {
+            again: Duration::from_millis(20),
+            ..AnalysisRules::default()
+        },
+        ..ArchiveRules::from(&Archive {
+            review: false,
+            ..Archive::default()
+        })
+    };
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let bot = Bot::start(&server, &token, &archive, &rules).await;
+    let mistake = |id: &str| {
+        let experience = bot.state.experience();
+        let line = experience.line(id)?;
+        Some(line.mistake.as_ref().map(|it| (it.ply, it.reviewed)))
+    };
+    until("both are learned", async || {
+        mistake("lostgame") == Some(Some((8, false))) && mistake("won00001") == Some(None)
+    })
+    .await;
+    let found = Mistake {
+        ply: 6,
+        played: "O-O".to_owned(),
+        before: ScoreRecord::Cp(10),
+        after: ScoreRecord::Cp(-700),
+        better: "Nd4".to_owned(),
+        better_uci: "f3d4".to_owned(),
+        depth: 14,
+        line: Vec::new(),
+        refutation: Vec::new(),
+    };
+    let review = ReviewRecord {
+        game: "lostgame".to_owned(),
+        at: now + 5000,
+        program: "another process".to_owned(),
+        positions: 5,
+        mistake: Some(found),
+        given_up: false,
+    };
+    let mut other = Database::open(&archive, now).expect("the archive");
+    other.keep_review(&review).expect("it is stored");
+    until("the review is learned", async || {
+        mistake("lostgame") == Some(Some((6, true)))
     })
     .await;
     bot.stop().await;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::rust_words::{spelled_paths, words};
 
 /// The modules with their layers; a higher number may use a lower one.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 18] = [
     ("cli", 6),
     ("match_runner", 5),
     ("practice", 5),
@@ -20,9 +20,11 @@ const LAYERS: [(&str, u8); 16] = [
     ("training", 4),
     ("tablebase", 3),
     ("archive", 3),
+    ("book", 3),
     ("store", 3),
     ("config", 3),
     ("engine", 2),
+    ("experience", 2),
     ("lichess", 2),
     ("sqlite", 2),
     ("http_common", 2),

@@ -11,6 +11,7 @@ mod control;
 mod data_folder;
 mod deploy;
 mod event_lists;
+mod experience;
 mod explain;
 mod fault_scripts;
 mod features;

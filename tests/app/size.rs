@@ -8,12 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
-const MOST_LINES: [(&str, usize); 17] = [
+const MOST_LINES: [(&str, usize); 19] = [
     ("archive", 3870),
+    ("book", 75),
     ("bot", 16_420),
     ("cli", 6970),
     ("config", 1870),
     ("engine", 6560),
+    ("experience", 500),
     ("http_common", 118),
     ("lichess", 4390),
     ("match_runner", 2840),
@@ -21,7 +23,7 @@ const MOST_LINES: [(&str, usize); 17] = [
     ("practice", 10_570),
     ("rules", 3140),
     ("sqlite", 510),
-    ("store", 960),
+    ("store", 1050),
     ("tablebase", 2580),
     ("training", 4000),
     ("uci", 820),

@@ -272,12 +272,13 @@ fn as_if_written_today(taken_over: &ArchiveReader) {
 #[test]
 fn a_released_migration_never_changes() {
     // Existing files went through these steps; a later change gets a step of its own.
-    let out: [u32; 5] = [
+    let out: [u32; 6] = [
         0xd795_988f,
         0xdd63_8fd9,
         0xc03c_9132,
         0xd20e_07c4,
         0x0bbd_92f6,
+        0xf607_2277,
     ];
     let steps = SCHEMA.steps.iter();
     let found: Vec<u32> = steps.map(|step| crc32fast::hash(step.as_bytes())).collect();

@@ -1,8 +1,9 @@
-//! Analyses lost and drawn games, only while no game runs.
+//! Analyses lost and drawn games, on spare cores.
 //!
-//! When a game begins the search is dropped, and results so far wait for the next idle time. The
-//! searches use spare cores. A game with a failed search is given up: an answer without a search
-//! must not count, and no game may block the others.
+//! While no game runs, if it can: when a game begins the search is dropped, and results so far wait for
+//! the next idle time. A bot that is never idle reviews a game now and then beside its games, one search
+//! in the background at a time. A game with a failed search is given up: an answer without a search must
+//! not count, and no game may block the others. What a review finds is learned at once.
 
 use std::time::Duration;
 
@@ -11,9 +12,11 @@ use tokio::time::timeout;
 
 use super::{millis, now};
 use crate::archive::{
-    ArchiveError, GameRecord, Millis, Mistake, ReviewRecord, ScoreRecord, Writer,
+    ArchiveError, GameRecord, LESSONS, LESSONS_AT_ONCE, Millis, Mistake, ReviewRecord, ScoreRecord,
+    Writer,
 };
 use crate::bot::event_log::EventLog;
+use crate::bot::state::BotState;
 use crate::bot::supervisor::catch_panic;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
 use crate::lichess::Side;
@@ -36,6 +39,8 @@ pub struct AnalysisRules {
     pub idle: Duration,
     /// Pause when there was nothing to review.
     pub again: Duration,
+    /// After so long without idle time, review a game while others run.
+    pub busy: Duration,
 }
 
 impl Default for AnalysisRules {
@@ -45,43 +50,110 @@ impl Default for AnalysisRules {
             patience: 30,
             idle: Duration::from_secs(20),
             again: Duration::from_secs(60),
+            busy: Duration::from_secs(300),
         }
     }
 }
 
+/// Whether games run beside a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// None: a review ends when one begins.
+    Quiet,
+    /// Some, and there was no idle time for long.
+    Busy,
+}
+
 /// Reviews games as long as the archive is open.
-pub(super) async fn review(writer: Writer, event_log: EventLog, pool: Pool, rules: AnalysisRules) {
-    let reviewer = GameAnalyzer {
+pub(super) async fn review(
+    writer: Writer,
+    event_log: EventLog,
+    pool: Pool,
+    state: BotState,
+    rules: AnalysisRules,
+) {
+    let reviewer = Reviewer {
+        analyzer: GameAnalyzer {
+            event_log,
+            pool,
+            rules: rules.clone(),
+        },
         writer,
-        event_log,
-        pool,
-        rules,
+        state,
     };
     loop {
-        reviewer.wait_for_quiet().await;
+        let pace = reviewer.analyzer.wait_for_quiet().await;
         let since = now().saturating_sub(millis(RECENT));
-        match reviewer.one(since).await {
+        match reviewer.one(since, pace).await {
             Ok(true) => {}
-            Ok(false) => tokio::time::sleep(reviewer.rules.again).await,
+            Ok(false) => tokio::time::sleep(rules.again).await,
             Err(error) => {
                 tracing::debug!(%error, "cannot review games");
-                tokio::time::sleep(reviewer.rules.again).await;
+                tokio::time::sleep(rules.again).await;
             }
         }
     }
 }
 
-struct GameAnalyzer {
+/// Reviews one game at once, in a process that plays none.
+pub async fn review_game(game: &GameRecord, pool: &Pool, rules: &AnalysisRules) -> ReviewRecord {
+    let analyzer = GameAnalyzer {
+        event_log: EventLog::default(),
+        pool: pool.clone(),
+        rules: rules.clone(),
+    };
+    analyzer.analyse(game, Pace::Quiet).await
+}
+
+/// Learns from the archive as long as it is open: from the latest games when the bot starts, then from
+/// each review, whichever process wrote it.
+pub(super) async fn learn(writer: Writer, state: BotState, again: Duration) {
+    let mut since = now();
+    let (mut before, mut left) = (Millis::MAX, LESSONS);
+    while left > 0 {
+        let page = writer.ask(move |disk| disk.played_lines(before, LESSONS_AT_ONCE));
+        match page.await {
+            Ok((lines, Some(last))) => {
+                lines.into_iter().for_each(|line| state.learn_news(line));
+                before = last;
+                left = left.saturating_sub(LESSONS_AT_ONCE);
+            }
+            Ok((_, None)) => break,
+            Err(error) => {
+                tracing::debug!(%error, "cannot learn from the archive");
+                tokio::time::sleep(again).await;
+            }
+        }
+    }
+    loop {
+        let page = writer.ask(move |disk| disk.reviewed_lines(since, LESSONS_AT_ONCE));
+        let (lines, last) = page.await.unwrap_or_default();
+        let is_news = lines.len() == LESSONS_AT_ONCE && last > Some(since);
+        lines.into_iter().for_each(|line| state.learn_news(line));
+        since = last.map_or(since, |last| last.max(since));
+        if !is_news {
+            tokio::time::sleep(again).await;
+        }
+    }
+}
+
+struct Reviewer {
+    analyzer: GameAnalyzer,
     writer: Writer,
+    state: BotState,
+}
+
+struct GameAnalyzer {
     event_log: EventLog,
     pool: Pool,
     rules: AnalysisRules,
 }
 
-impl GameAnalyzer {
+impl Reviewer {
     /// Reviews one game; false if there is none left.
-    async fn one(&self, since: Millis) -> Result<bool, ArchiveError> {
-        if self.event_log.write_errors().borrow().is_some() {
+    async fn one(&self, since: Millis, pace: Pace) -> Result<bool, ArchiveError> {
+        let event_log = &self.analyzer.event_log;
+        if event_log.write_errors().borrow().is_some() {
             // The result could not be stored.
             return Ok(false);
         }
@@ -90,18 +162,22 @@ impl GameAnalyzer {
             return Ok(false);
         };
         // A game that cannot be reviewed must not block the others.
-        let outcome = catch_panic(self.analyse(&game)).await;
-        let review = outcome.unwrap_or_else(|reason| {
+        let outcome = catch_panic(self.analyzer.analyse(&game, pace)).await;
+        let mut review = outcome.unwrap_or_else(|reason| {
             tracing::error!(game = game.id, reason, "game review failed");
             let mut review = blank(&game);
             review.given_up = true;
             review
         });
+        review.at = now();
         let found = review.describe();
+        let line = game.played_line(Some(&review));
         self.writer
             .ask(move |disk| disk.keep_review(&review))
             .await?;
-        self.event_log.reviewed(&game.id);
+        line.into_iter()
+            .for_each(|line| self.state.learn_news(line));
+        event_log.reviewed(&game.id);
         tracing::info!(
             game = game.id,
             result = game.result(),
@@ -110,8 +186,10 @@ impl GameAnalyzer {
         );
         Ok(true)
     }
+}
 
-    async fn analyse(&self, game: &GameRecord) -> ReviewRecord {
+impl GameAnalyzer {
+    async fn analyse(&self, game: &GameRecord, mut pace: Pace) -> ReviewRecord {
         let mut review = blank(game);
         let Some(mut inquiry) = BlunderSearch::new(game) else {
             return review;
@@ -120,11 +198,16 @@ impl GameAnalyzer {
         let mut dropped = 0;
         while let Some(position) = inquiry.next() {
             let lease = engine.get_or_insert_with(|| self.pool.lease());
-            match self.search(lease, &position).await {
+            match self.search(lease, &position, pace).await {
                 PositionAnalysis::Found(result) => inquiry.answer(&result),
                 PositionAnalysis::Interrupted => {
                     engine = None;
-                    self.wait_for_quiet().await;
+                    pace = self.wait_for_quiet().await;
+                }
+                // The games need all cores: that says nothing about this one.
+                PositionAnalysis::Silent if pace == Pace::Busy => {
+                    engine = None;
+                    tokio::time::sleep(self.rules.again).await;
                 }
                 PositionAnalysis::Silent if dropped + 1 < MAX_DROPPED => {
                     dropped += 1;
@@ -143,7 +226,7 @@ impl GameAnalyzer {
         review
     }
 
-    async fn search(&self, engine: &Engine, game: &Game) -> PositionAnalysis {
+    async fn search(&self, engine: &Engine, game: &Game, pace: Pace) -> PositionAnalysis {
         let limits = Limits {
             movetime: Some(self.rules.time),
             background: true,
@@ -153,7 +236,7 @@ impl GameAnalyzer {
         let patience = self.rules.time.saturating_mul(self.rules.patience);
         tokio::select! {
             result = timeout(patience, answer(&search)) => PositionAnalysis::of(result.ok().flatten()),
-            () = self.wait_for_games() => PositionAnalysis::Interrupted,
+            () = self.wait_for_games(), if pace == Pace::Quiet => PositionAnalysis::Interrupted,
         }
     }
 
@@ -167,8 +250,15 @@ impl GameAnalyzer {
         }
     }
 
-    /// Waits until no game has run for a while.
-    async fn wait_for_quiet(&self) {
+    /// Waits until no game has run for a while, or for as long as a busy bot does.
+    async fn wait_for_quiet(&self) -> Pace {
+        match timeout(self.rules.busy, self.quiet()).await {
+            Ok(()) => Pace::Quiet,
+            Err(_) => Pace::Busy,
+        }
+    }
+
+    async fn quiet(&self) {
         let mut changes = self.event_log.changes();
         loop {
             while !self.event_log.running().is_empty() {

@@ -1,7 +1,7 @@
 //! Background work for the archive. It never blocks the bot.
 //!
-//! Every change of the event log is on disk within half a second. While no game is running, games that
-//! were not won are analysed again. If the file fails, an alert is raised and the bot plays on.
+//! Every change of the event log is on disk within half a second. On spare cores, games that were not won
+//! are analysed again, and the bot learns from that. If the file fails, an alert is raised and the bot plays on.
 //!
 //! * `writer`: copies the event log to the file
 //! * `maintenance`: deletes old data; writes the daily summary
@@ -24,12 +24,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::writer::ArchiveWriter;
 use super::event_log::{EventLog, epoch, millis};
+use super::state::BotState;
 use super::supervisor::restart_on_panic;
 use crate::archive::{Millis, Writer};
 use crate::config;
 use crate::engine::Pool;
 
-pub use self::analysis::AnalysisRules;
+pub use self::analysis::{AnalysisRules, review_game};
 pub use self::maintenance::MaintenanceRules;
 
 /// Maximum wait at start for the file's games in progress.
@@ -89,7 +90,7 @@ pub struct Archiver {
 
 impl Archiver {
     /// Starts archiving the event log to this file, and passes the file's unfinished games to the
-    /// event log. Call before the bot starts.
+    /// event log, and what its games teach to the state. Call before the bot starts.
     ///
     /// # Errors
     /// When no thread can be created. An unusable file raises an alert instead.
@@ -97,6 +98,7 @@ impl Archiver {
         path: &Path,
         event_log: &EventLog,
         pool: &Pool,
+        state: &BotState,
         rules: &ArchiveRules,
     ) -> std::io::Result<Self> {
         let writer = Writer::start(path)?;
@@ -142,14 +144,20 @@ impl Archiver {
                 maintenance::run(writer, event_log, rules, Arc::clone(&day_sender))
             },
         ));
+        let parts = (writer.clone(), state.clone());
+        let pause = rules.review.again;
+        side_tasks.spawn(restart_on_panic("learning", rules.revive, move || {
+            let (writer, state) = parts.clone();
+            analysis::learn(writer, state, pause)
+        }));
         if rules.settings.review {
             let again = note_restart(event_log, "game review");
             let parts = (writer.clone(), event_log.clone(), pool.clone());
-            let review = rules.review.clone();
+            let (state, review) = (state.clone(), rules.review.clone());
             side_tasks.spawn(restart_on_panic("game reviewer", rules.revive, move || {
                 again();
                 let (writer, event_log, pool) = parts.clone();
-                analysis::review(writer, event_log, pool, review.clone())
+                analysis::review(writer, event_log, pool, state.clone(), review.clone())
             }));
         }
         Ok(Self {

@@ -33,6 +33,7 @@ fn rules() -> ArchiveRules {
             patience: u32::MAX,
             idle: Duration::from_millis(1),
             again: Duration::from_millis(20),
+            busy: Duration::MAX,
         },
         ..ArchiveRules::from(&config::Archive::default())
     }
@@ -48,7 +49,7 @@ fn pool() -> Pool {
 
 async fn start(folder: &Path, event_log: &EventLog) -> Archiver {
     let path = folder.join(FILE_NAME);
-    let archiver = Archiver::start(&path, event_log, &pool(), &rules()).await;
+    let archiver = Archiver::start(&path, event_log, &pool(), &BotState::nowhere(), &rules()).await;
     archiver.expect("a thread")
 }
 
@@ -232,7 +233,7 @@ async fn lost_games_are_reviewed_while_no_game_runs() {
     // However busy the cores are, a search begins in that time.
     rules.review.time = Duration::from_millis(200);
     let path = folder.path().join(FILE_NAME);
-    let archiver = Archiver::start(&path, &event_log, &pool(), &rules).await;
+    let archiver = Archiver::start(&path, &event_log, &pool(), &BotState::nowhere(), &rules).await;
     let review = until(folder.path(), |reader| reader.review(ID).ok()?).await;
     assert_eq!(review.positions, 2, "{review:?}");
     let mistake = review.mistake.clone().expect("a losing move");
@@ -307,7 +308,8 @@ async fn a_game_whose_search_fails_is_given_up_and_blocks_no_other() {
         let path = folder.path().join(FILE_NAME);
         let mut rules = rules();
         rules.review.patience = 30;
-        let archiver = Archiver::start(&path, &event_log, &pool, &rules).await;
+        let archiver =
+            Archiver::start(&path, &event_log, &pool, &BotState::nowhere(), &rules).await;
         for id in ["lostgam1", "lostgam2"] {
             let review = until(folder.path(), |reader| reader.review(id).ok()?).await;
             assert!(review.given_up && review.mistake.is_none(), "{review:?}");
@@ -378,7 +380,14 @@ async fn a_day_that_ended_while_the_bot_was_down_is_summarized_at_the_next_start
     let mut rules = rules();
     rules.settings.review = false;
     rules.upkeep.look = Duration::from_millis(10);
-    let archiver = Archiver::start(&path, &EventLog::default(), &pool(), &rules).await;
+    let archiver = Archiver::start(
+        &path,
+        &EventLog::default(),
+        &pool(),
+        &BotState::nowhere(),
+        &rules,
+    )
+    .await;
     let archiver = archiver.expect("a thread");
     let kept = until(folder.path(), |reader| {
         let mut events = reader.events(9).ok()?.into_iter();
@@ -427,7 +436,7 @@ async fn maintenance_that_panics_is_logged_and_restarted() {
     writer.ask(move |disk| disk.commit(&[old])).await.unwrap();
     rules.settings.games = 30;
     let event_log = EventLog::default();
-    let archiver = Archiver::start(&path, &event_log, &pool(), &rules).await;
+    let archiver = Archiver::start(&path, &event_log, &pool(), &BotState::nowhere(), &rules).await;
     // Its work is done.
     until(folder.path(), |reader| {
         reader.game(ID).ok()?.is_none().then_some(())

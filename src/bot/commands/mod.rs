@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::bot::background::load_books;
 use crate::bot::chat::{OutcomeReceiver, SendOutcome, loggable};
 use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
 use crate::bot::event::AccountEvent;
@@ -98,7 +99,11 @@ impl EventLoop {
 
     /// New settings for what comes next; games in progress keep theirs.
     fn reload(&mut self, settings: &Arc<Settings>) -> Reply {
+        let books_changed = self.context.settings.book != settings.book;
         self.context.settings = Arc::clone(settings);
+        if books_changed {
+            load_books(&self.context);
+        }
         let rules = StateRules::from(&**settings);
         self.context.state.set_rules(rules);
         // No receiver: there are no lists to fetch.

@@ -151,6 +151,7 @@ fn source(moved: &MovePlayed, note: MoveNote) -> Source {
             // The tablebases may leave one of several legal moves.
             _ if result.by_tables => Source::Table,
             StopReason::OnlyMove => Source::OnlyMove,
+            StopReason::Book => Source::Book,
             _ => Source::Engine,
         },
         None if note.safe => Source::Safe,

@@ -137,6 +137,8 @@ pub enum GameEffect {
     Notify(Notification),
     /// Log that something is wrong.
     Report(Anomaly),
+    /// Log why experience keeps the bot from a move.
+    Note(String),
     /// The game is over: no effect follows.
     Finish(Ending),
 }

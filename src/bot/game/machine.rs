@@ -14,13 +14,15 @@ use super::event::{
 };
 use super::move_list::{MoveListChange, PlayedMoves};
 use super::move_overhead::{ClockKind, ClockState};
-use super::opening_variety::EarlierGames;
+use super::opening_variety::{BookChooser, EarlierGames, RootPlan};
 use super::policy::{Policies, StateUpdate};
+use crate::book::Books;
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::engine::SearchResult;
-use crate::lichess::{GameFull, GameState, Side, Status, Variant};
+use crate::experience::Experience;
+use crate::lichess::{GameFull, GameState, Side, Status, UserId, Variant};
 use crate::rules::{Color, Game, Move, Position, RepetitionRule};
 use crate::store::{FinishedGame, Timestamp};
 
@@ -44,6 +46,9 @@ pub struct GameMachine {
     pub(super) latency: Latency,
     pub(super) unconfirmed: Option<UnconfirmedMove>,
     earlier_games: EarlierGames,
+    experience: Arc<Experience>,
+    books: Books,
+    seed: u64,
     /// When the game was created, converted from the server's clock to ours.
     pub(super) created: Option<Instant>,
     trusted: bool,
@@ -82,6 +87,9 @@ impl GameMachine {
             pondering: None,
             latency: Latency::default(),
             earlier_games: EarlierGames::default(),
+            experience: Arc::default(),
+            books: Books::default(),
+            seed: 0,
             created: None,
             trusted: true,
             ended: false,
@@ -109,12 +117,65 @@ impl GameMachine {
         self.earlier_games = EarlierGames::new(openings, seed);
     }
 
+    /// Sets what earlier games teach about their lines.
+    pub fn set_experience(&mut self, experience: Arc<Experience>) {
+        self.experience = experience;
+    }
+
+    /// Sets the opening books, and the seed for the choice among their moves.
+    pub fn set_books(&mut self, books: Books, seed: u64) {
+        self.books = books;
+        self.seed = seed;
+    }
+
+    /// A move from a book, with the reply that the books expect; none of those `refused`.
+    pub(super) fn book_move(&self, refused: &[Move]) -> Option<SearchResult> {
+        let (setup, rules) = (self.setup.as_ref()?, &self.settings.book);
+        let game = self.move_list.game();
+        let may = rules.applies(setup.opponent_is_bot, setup.rated)
+            && game.ply() < rules.max_ply as usize
+            && self.left_at().is_none_or(|left| left > rules.min_clock);
+        if !may || self.books.is_empty() {
+            return None;
+        }
+        let legal = game.position().legal_moves();
+        if legal.iter().any(|&mv| game.position().explodes_king(mv)) {
+            // The engine wins at once.
+            return None;
+        }
+        let avoided = self.root_plan(game, &legal).avoided();
+        let chooser = BookChooser {
+            books: &self.books,
+            rules,
+            seed: self.seed,
+        };
+        chooser.choose(game, &[refused, &avoided].concat())
+    }
+
+    /// How to search `game`, a position of the bot, among the moves `left`.
+    pub(super) fn root_plan(&self, game: &Game, left: &[Move]) -> RootPlan {
+        let opponent = self.setup.as_ref().and_then(|it| it.opponent_id.as_ref());
+        let mut plan = RootPlan::default();
+        if self.settings.experience.enabled {
+            let position = game.position().key();
+            let opponent = opponent.map(UserId::as_str);
+            plan.follow(self.experience.advice(position, opponent), left);
+        }
+        let earlier = self.earlier_games_at(game.ply());
+        plan.rank_at_least(earlier.map_or(1, |earlier| earlier.multipv(game)));
+        plan
+    }
+
     /// The games not to repeat: only rated games between bots count, and only their first moves.
     pub(super) fn earlier_games(&self) -> Option<&EarlierGames> {
+        self.earlier_games_at(self.ply())
+    }
+
+    fn earlier_games_at(&self, ply: usize) -> Option<&EarlierGames> {
         let setup = self.setup.as_ref()?;
         let rules = &self.settings.variety;
         let counts = rules.enabled && setup.rated && setup.opponent_is_bot;
-        (counts && self.ply() < rules.plies as usize).then_some(&self.earlier_games)
+        (counts && ply < rules.plies as usize).then_some(&self.earlier_games)
     }
 
     /// The game as far as known: the position to search.
@@ -463,12 +524,14 @@ impl GameMachine {
 // the game. It uses cores that running clocks leave idle and stops when another move is played.
 
 /// A search on a position that is not on the board yet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pondering {
     request_id: RequestId,
     /// The expected reply, and its ply.
     reply: Move,
     ply: usize,
+    /// The moves searched, and how many of them are ranked.
+    plan: RootPlan,
 }
 
 impl GameMachine {
@@ -493,11 +556,16 @@ impl GameMachine {
         );
         let Some(mut limits) = limits else { return };
         limits.contempt = self.contempt();
+        let mut game = self.move_list.game().clone();
+        game.push(reply);
+        let plan = self.root_plan(&game, &game.position().legal_moves());
+        plan.set(&mut limits);
         let request_id = self.next_request_id();
         self.pondering = Some(Pondering {
             request_id,
             reply,
             ply,
+            plan,
         });
         self.out.push(GameEffect::Ponder {
             request_id,
@@ -506,12 +574,12 @@ impl GameMachine {
         });
     }
 
-    /// The id of the search that pondered on the current position, if any.
-    pub(super) fn ponder_hit(&mut self) -> Option<RequestId> {
+    /// The id of the search that pondered on the current position by the same plan, if any.
+    pub(super) fn ponder_hit(&mut self, plan: &RootPlan) -> Option<RequestId> {
         let pondering = self.pondering.take()?;
         let moves = self.move_list.game().moves();
         let is_hit = moves.len() == pondering.ply + 1 && moves.last() == Some(&pondering.reply);
-        is_hit.then_some(pondering.request_id)
+        (is_hit && pondering.plan == *plan).then_some(pondering.request_id)
     }
 
     /// Drops a ponder search that has become useless.

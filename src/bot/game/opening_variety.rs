@@ -1,16 +1,20 @@
-//! Opening variety: on Lichess a rated game between bots that repeats one of the pair's last two
-//! games does not count, so the bot leaves both of them where another move is about as good.
+//! Leaves the lines of earlier games: those that lost, and those that a rated game must not repeat.
 //!
-//! It only chooses among moves that the search has scored: it costs no time, never gives away a win, and
+//! On Lichess a rated game between bots that repeats one of the pair's last two games does not count, so
+//! the bot leaves both of them where another move is about as good. Moves that lost are left against
+//! anybody. It only chooses among moves with a known score: it costs no time, never gives away a win, and
 //! never more than the operator allows.
 
 use std::hash::Hasher as _;
+use std::time::Duration;
 
 use super::move_list::PlayedMoves;
-use crate::config::Variety;
-use crate::engine::{Ranked, Score, SearchResult, StopReason};
+use crate::book::{BookMove, Books};
+use crate::config::{BookRules, BookSelection, ExperienceRules, Variety};
+use crate::engine::{Limits, Ranked, Score, SearchResult, StopReason};
+use crate::experience::Advice;
 use crate::lichess::GameId;
-use crate::rules::{Game, Move};
+use crate::rules::{Game, Move, Position};
 
 /// Lines searched in addition to those of earlier games.
 const SPARE_LINES: usize = 3;
@@ -84,13 +88,7 @@ impl EarlierGames {
         else {
             return result;
         };
-        SearchResult {
-            best: Some(mv),
-            ponder: None,
-            score,
-            line: vec![mv],
-            ..result
-        }
+        replaced(result, mv, score)
     }
 }
 
@@ -134,4 +132,225 @@ fn draw(moves: &[(Ranked, i32)], rules: &Variety, random: &mut fastrand::Rng) ->
         }
     }
     None
+}
+
+// What experience does to a search of ours. A move whose worth an earlier game showed is not searched
+// again: the whole time goes to the others, and it is played only if they are clearly worse. A move that
+// lost for no known reason is ranked with the others and loses some of its score.
+
+/// A move known to be bad is still played if the others are worse by more than this, in centipawns.
+const CLEARLY_WORSE: i32 = 50;
+
+/// Which moves a search of our position covers, and what is known of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct RootPlan {
+    /// The moves to search; empty for all.
+    searched: Vec<Move>,
+    /// Lines to rank, beyond the best.
+    ranked: usize,
+    /// Moves left out of the search.
+    excluded: Vec<Advice>,
+    /// Moves searched and ranked, but doubted.
+    doubted: Vec<Advice>,
+}
+
+impl RootPlan {
+    /// Follows the advice on a position where these moves are `left`.
+    pub(super) fn follow(&mut self, advice: Vec<Advice>, left: &[Move]) {
+        let advice: Vec<Advice> = advice
+            .into_iter()
+            .filter(|it| left.contains(&it.mv))
+            .collect();
+        let is_known = |mv: &Move| advice.iter().any(|it| it.mv == *mv && it.value.is_some());
+        let others: Vec<Move> = left.iter().copied().filter(|mv| !is_known(mv)).collect();
+        // A single move left would be played without a search.
+        if others.len() > 1 {
+            (self.excluded, self.doubted) = advice.into_iter().partition(|it| it.value.is_some());
+        } else {
+            self.doubted = advice;
+        }
+        if !self.excluded.is_empty() {
+            self.searched = others;
+        }
+        if !self.doubted.is_empty() {
+            // One more than those, so that one of the others is among them.
+            self.ranked = self.doubted.len();
+        }
+    }
+
+    /// Ranks so many lines in any case.
+    pub(super) fn rank_at_least(&mut self, lines: usize) {
+        self.ranked = self.ranked.max(lines.saturating_sub(1));
+    }
+
+    pub(super) fn set(&self, limits: &mut Limits) {
+        limits.multipv = self.ranked + 1;
+        if !self.searched.is_empty() {
+            limits.searchmoves.clone_from(&self.searched);
+        }
+    }
+
+    /// All moves to avoid.
+    pub(super) fn avoided(&self) -> Vec<Move> {
+        let all = self.excluded.iter().chain(&self.doubted);
+        all.map(|it| it.mv).collect()
+    }
+
+    /// Why `played` was preferred to a move; `None` if it follows no advice.
+    pub(super) fn explain(&self, position: &Position, played: Move) -> Option<String> {
+        let avoided = self.excluded.iter().chain(&self.doubted);
+        let avoided: Vec<String> = avoided
+            .filter(|it| it.mv != played && position.is_legal(it.mv))
+            .map(|it| format!("{} ({})", position.san(it.mv), it.reason))
+            .collect();
+        if avoided.is_empty() {
+            return None;
+        }
+        let played = position.san(played);
+        Some(format!("{played} instead of {}", avoided.join(", ")))
+    }
+
+    /// Replaces the best move by another where experience prefers that; both are among those `left`.
+    pub(super) fn choose(
+        &self,
+        result: SearchResult,
+        left: &[Move],
+        rules: &ExperienceRules,
+    ) -> SearchResult {
+        if result.ended == StopReason::Failed || result.score.is_win() {
+            return result;
+        }
+        if let Some(known) = self.better_known(&result, left) {
+            return known;
+        }
+        let Some(doubt) = self.doubt(result.best) else {
+            return result;
+        };
+        let loss = i32::try_from(rules.loss).unwrap_or(i32::MAX);
+        let worth = |score: Score, mv: Move| match self.doubt(Some(mv)) {
+            Some(Advice {
+                value: Some(value), ..
+            }) => score.centipawns().min(*value),
+            Some(doubt) => score.centipawns().saturating_sub(doubt.penalty.min(loss)),
+            None => score.centipawns(),
+        };
+        let best = worth(result.score, doubt.mv);
+        let others = result.ranking.iter().filter(|ranked| {
+            ranked.mv != doubt.mv && left.contains(&ranked.mv) && !ranked.score.is_loss()
+        });
+        let other = others
+            .map(|ranked| (worth(ranked.score, ranked.mv), *ranked))
+            .filter(|(worth, _)| *worth >= best)
+            .reduce(|one, other| if other.0 > one.0 { other } else { one });
+        match other {
+            Some((_, Ranked { mv, score })) => replaced(result, mv, score),
+            None => result,
+        }
+    }
+
+    /// An excluded move, if all others are clearly worse than it is known to be.
+    fn better_known(&self, result: &SearchResult, left: &[Move]) -> Option<SearchResult> {
+        if result.depth == 0 {
+            return None;
+        }
+        let known = self.excluded.iter().filter(|it| left.contains(&it.mv));
+        let known = known.filter_map(|it| Some((it.value?, it.mv)));
+        let (value, mv) = known.max_by_key(|(value, _)| *value)?;
+        let worse = result.score.centipawns().saturating_add(CLEARLY_WORSE) < value;
+        worse.then(|| replaced(result.clone(), mv, Score::Cp(value)))
+    }
+
+    fn doubt(&self, mv: Option<Move>) -> Option<&Advice> {
+        self.doubted.iter().find(|it| Some(it.mv) == mv)
+    }
+}
+
+/// The result with another move.
+fn replaced(result: SearchResult, mv: Move, score: Score) -> SearchResult {
+    SearchResult {
+        best: Some(mv),
+        ponder: None,
+        score,
+        line: vec![mv],
+        ..result
+    }
+}
+
+// Which move of a book is played. A move that repeats a position is left to the search, which knows
+// whether a draw is welcome; so is a position where every move of the books is to be avoided.
+
+/// Chooses among the moves of the books.
+#[derive(Debug)]
+pub(super) struct BookChooser<'a> {
+    pub(super) books: &'a Books,
+    pub(super) rules: &'a BookRules,
+    pub(super) seed: u64,
+}
+
+impl BookChooser<'_> {
+    /// A move of the first book that has one worth playing, with the reply that the books expect.
+    pub(super) fn choose(&self, game: &Game, avoided: &[Move]) -> Option<SearchResult> {
+        let position = game.position();
+        let is_fit = |it: &BookMove| {
+            it.weight >= self.rules.min_weight
+                && position.is_legal(it.mv)
+                && !avoided.contains(&it.mv)
+                && !game.keys().contains(&position.play(it.mv).key())
+        };
+        let mut random = fastrand::Rng::with_seed(self.seed ^ position.key());
+        let mut lists = self.books.moves(position);
+        let mv = lists.find_map(|mut moves| {
+            moves.retain(is_fit);
+            self.pick(&moves, &mut random)
+        })?;
+        let after = position.play(mv);
+        let mut replies = self.books.moves(&after).flatten();
+        let reply = replies
+            .by_ref()
+            .filter(|it| after.is_legal(it.mv))
+            .reduce(|one, other| {
+                if other.weight > one.weight {
+                    other
+                } else {
+                    one
+                }
+            });
+        let reply = reply.map(|it| it.mv);
+        Some(SearchResult {
+            best: Some(mv),
+            ponder: reply,
+            score: Score::Cp(0),
+            depth: 0,
+            seldepth: 0,
+            nodes: 0,
+            time: Duration::ZERO,
+            line: std::iter::once(mv).chain(reply).collect(),
+            ranking: Vec::new(),
+            by_tables: false,
+            ended: StopReason::Book,
+        })
+    }
+
+    fn pick(&self, moves: &[BookMove], random: &mut fastrand::Rng) -> Option<Move> {
+        let weight = |it: &BookMove| match self.rules.selection {
+            BookSelection::Uniform => 1,
+            BookSelection::Best | BookSelection::Weighted => u64::from(it.weight),
+        };
+        let sum: u64 = moves.iter().map(weight).sum();
+        if self.rules.selection == BookSelection::Best || sum == 0 {
+            let best = |one: &'_ BookMove, other: &'_ BookMove| other.weight > one.weight;
+            let best = moves
+                .iter()
+                .reduce(|one, other| if best(one, other) { other } else { one });
+            return best.map(|it| it.mv);
+        }
+        let mut left = random.u64(..sum);
+        for it in moves {
+            match left.checked_sub(weight(it)) {
+                Some(rest) => left = rest,
+                None => return Some(it.mv),
+            }
+        }
+        None
+    }
 }

@@ -113,7 +113,11 @@ impl GameMachine {
         } else if left.len() == 1 {
             return self.send(left[0], None);
         }
-        let some_refused = !pending.refused.is_empty();
+        let refused = pending.refused.clone();
+        if let Some(found) = self.book_move(&refused) {
+            return self.send_known(found);
+        }
+        let some_refused = !refused.is_empty();
         let allotment = search_budget(
             &reading,
             &self.latency,
@@ -123,14 +127,14 @@ impl GameMachine {
         );
         let mut limits = allotment.limits;
         limits.contempt = self.contempt();
-        let earlier = self.earlier_games();
-        limits.multipv = earlier.map_or(1, |earlier| earlier.multipv(self.move_list.game()));
+        let plan = self.root_plan(self.move_list.game(), &left);
         if some_refused {
             limits.searchmoves = left;
         }
+        plan.set(&mut limits);
         // A search that pondered on this very position continues under its id.
-        let request_id = match self.ponder_hit() {
-            Some(request_id) if !some_refused && limits.multipv == 1 => request_id,
+        let request_id = match self.ponder_hit(&plan) {
+            Some(request_id) if !some_refused => request_id,
             _ => self.next_request_id(),
         };
         self.stage(Stage::Searching {
@@ -141,6 +145,13 @@ impl GameMachine {
         self.out.push(GameEffect::Search { request_id, limits });
         self.out.push(GameEffect::Warm);
         self.keep_warm();
+    }
+
+    /// Sends a move that needs no search.
+    fn send_known(&mut self, found: SearchResult) {
+        if let Some(mv) = found.best {
+            self.send(mv, Some(found));
+        }
     }
 
     /// The clock shows less than expected: a budget based on the old one must not overrun it.
@@ -207,15 +218,24 @@ impl GameMachine {
     fn choose(&mut self, best: Option<Move>, result: Option<SearchResult>) {
         let Some(pending) = &self.pending else { return };
         let (game, variety) = (self.move_list.game(), &self.settings.variety);
+        let mut left: Vec<Move> = game.position().legal_moves().to_vec();
+        left.retain(|mv| !pending.refused.contains(mv));
+        let plan = self.root_plan(game, &left);
         let vary = |result| match self.earlier_games() {
             Some(earlier) => {
+                let excluded = [pending.refused.clone(), plan.avoided()].concat();
                 let game = (&self.params.game, game);
-                earlier.pick_variation(result, game, &pending.refused, variety)
+                earlier.pick_variation(result, game, &excluded, variety)
             }
             None => result,
         };
-        let result = result.map(vary);
+        let result = result
+            .map(vary)
+            .map(|result| plan.choose(result, &left, &self.settings.experience));
         let best = result.as_ref().map_or(best, |result| result.best);
+        if let Some(text) = best.and_then(|best| plan.explain(game.position(), best)) {
+            self.out.push(GameEffect::Note(text));
+        }
         let position = self.move_list.game().position();
         let fits = |mv: &Move| position.is_legal(*mv) && !pending.refused.contains(mv);
         if let Some(best) = best.filter(fits) {

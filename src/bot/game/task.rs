@@ -25,6 +25,7 @@ use crate::bot::game::{
 use crate::bot::sleep_until;
 use crate::bot::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::{Engine, Limits, Search, SearchResult};
+use crate::experience::PlayedLine;
 use crate::lichess::{EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::rules::{Game, Move};
 use crate::store::Timestamp;
@@ -136,6 +137,9 @@ impl GameTask {
             self.recorder.write(&self.machine);
             if let Some(ending) = ending {
                 self.recorder.over(&ending);
+                if let Some(line) = self.recorder.played_line() {
+                    self.context.state.learn(line);
+                }
                 return Some(ending);
             }
             if self.machine.can_park() && self.is_idle() {
@@ -202,8 +206,13 @@ impl GameTask {
         }
     }
 
-    /// Loads the pair's earlier games, once, before the game continues.
+    /// Loads what earlier games teach, once, before the game continues.
     fn recall(&mut self, full: &GameFull) {
+        if self.machine.setup().is_none() {
+            self.machine.set_experience(self.context.state.experience());
+            self.machine
+                .set_books(self.context.books.get(), fastrand::u64(..));
+        }
         let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
         let opponent = players.find(|player| player.id.as_ref() != me);
@@ -276,6 +285,7 @@ impl GameTask {
                         .event_bus
                         .publish(BotEvent::AnomalySeen { game, anomaly });
                 }
+                GameEffect::Note(text) => self.recorder.experience(text),
                 GameEffect::Finish(ending) => return Some(self.finish(ending)),
             }
         }
@@ -550,6 +560,16 @@ impl GameRecorder {
             }
             None => self.event_log.stated(&self.game, machine.game(), state),
         }
+    }
+
+    /// Records why a move was avoided.
+    pub(in crate::bot) fn experience(&self, text: String) {
+        self.event_log.note("experience", text, Some(&self.game));
+    }
+
+    /// The game as a line to learn from, once it is over.
+    pub(in crate::bot) fn played_line(&self) -> Option<PlayedLine> {
+        self.event_log.game(self.game.as_str())?.played_line(None)
     }
 
     /// The game is over, or no longer visible.

@@ -25,6 +25,7 @@ use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota
 use crate::bot::rating_guard::{Pause, RatingGuard};
 use crate::bot::settings::Settings;
 use crate::config;
+use crate::experience::{Experience, PlayedLine};
 use crate::lichess::{ChallengeId, Error, GameId, UserId};
 use crate::store::{
     Change, Cooldown, FinishedGame, GameMemory, GuardScope, Interaction, InteractionKind, Origin,
@@ -67,6 +68,8 @@ impl From<&Settings> for StateRules {
 #[derive(Clone)]
 pub struct BotState {
     inner: Arc<Mutex<Inner>>,
+    /// Under a lock of its own, held only to replace or to copy the pointer.
+    experience: Arc<Mutex<Arc<Experience>>>,
     store: Store,
     clock: WallClock,
 }
@@ -106,12 +109,16 @@ impl BotState {
     /// The state of an earlier run, with a given clock.
     pub fn with_clock(store: Store, kept: State, rules: StateRules, clock: WallClock) -> Self {
         let now = Timestamp::from(clock());
+        let mut kept = kept;
+        let lines = std::mem::take(&mut kept.lines);
         let inner = Inner::new(kept, rules, now);
         let state = Self {
             inner: Arc::new(Mutex::new(inner)),
+            experience: Arc::default(),
             store,
             clock,
         };
+        state.learn_all(lines);
         // Handles a clock that was set back between runs, and stores the start of a new quota.
         state.change(|inner, now, changes| {
             if !inner.notes.contains_key(SINCE) {
@@ -248,6 +255,37 @@ impl BotState {
             changes.extend(news.changes);
             news.pause
         })
+    }
+
+    /// What the games so far teach, as of now.
+    pub fn experience(&self) -> Arc<Experience> {
+        Arc::clone(&self.experience.lock())
+    }
+
+    /// Learns from a game, in place of what was learned from it before.
+    pub fn learn(&self, line: PlayedLine) {
+        let kept = Change::Line(line.clone().bounded());
+        let mut experience = self.experience.lock();
+        let gone = Arc::make_mut(&mut experience).learn(line);
+        let gone = gone.into_iter().map(Change::DropLine);
+        // Queued under the lock, so that the order on disk is the order here.
+        self.keep(std::iter::once(kept).chain(gone).collect());
+    }
+
+    /// Learns from a game unless that is known already.
+    pub fn learn_news(&self, line: PlayedLine) {
+        let line = line.bounded();
+        if self.experience().line(&line.game) != Some(&line) {
+            self.learn(line);
+        }
+    }
+
+    /// Learns the lines of earlier runs, which are on disk already.
+    fn learn_all(&self, lines: Vec<PlayedLine>) {
+        let mut known = Experience::default();
+        let gone = lines.into_iter().flat_map(|line| known.learn(line));
+        self.keep(gone.map(Change::DropLine).collect());
+        *self.experience.lock() = Arc::new(known);
     }
 
     /// Why rated games with this opponent are paused, if they are; without an opponent, why all

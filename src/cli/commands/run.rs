@@ -59,7 +59,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         tokio::spawn(log.watch());
         let event_bus = EventBus::default();
         let event_log = event_bus.event_log().clone();
-        let archiver = start_archiver(&config, &event_log, &pool).await;
+        let archiver = start_archiver(&config, &event_log, &pool, &state).await;
         event_log.note(
             "start",
             concat!("megaton ", env!("CARGO_PKG_VERSION")),
@@ -121,11 +121,16 @@ fn open_state(config: &Config) -> Result<BotState, Failure> {
 }
 
 /// Starts the archiver, if the config wants an archive.
-async fn start_archiver(config: &Config, event_log: &EventLog, pool: &Pool) -> Option<Archiver> {
+async fn start_archiver(
+    config: &Config,
+    event_log: &EventLog,
+    pool: &Pool,
+    state: &BotState,
+) -> Option<Archiver> {
     let home = config.data.home(&config.lichess);
     let home = home.filter(|_| config.archive.keep)?;
     let rules = ArchiveRules::from(&config.archive);
-    let archiver = Archiver::start(&home.join(FILE_NAME), event_log, pool, &rules).await;
+    let archiver = Archiver::start(&home.join(FILE_NAME), event_log, pool, state, &rules).await;
     if let Err(error) = &archiver {
         tracing::error!(%error, "nothing is archived: cannot start the thread");
     }

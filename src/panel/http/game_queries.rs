@@ -20,6 +20,7 @@ use crate::archive::{
     ArchiveError, ArchiveReader, Filter, GameCursor, GameLine, GameRecord, Millis, Order, Outcome,
     PgnOptions, RatedGame, ResultFilter, ReviewRecord, dates, follow, opponents_of, pgn_reviewed,
 };
+use crate::experience::ExperienceReport;
 use crate::lichess::{Side, Speed};
 
 /// Games in a response.
@@ -249,6 +250,21 @@ pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Re
         Ok(None) => refusal(StatusCode::NOT_FOUND, "no such game"),
         Err(_) => unreadable(),
     }
+}
+
+/// What the games against an opponent teach.
+pub(super) async fn experience(State(site): State<Site>, Path(opponent): Path<String>) -> Response {
+    let opponent = opponent.to_lowercase();
+    let name = opponent.clone();
+    let question = move |reader: &ArchiveReader| {
+        let experience = reader.experience_against(&opponent)?;
+        Ok(ExperienceReport::of(&experience, &opponent))
+    };
+    let found = site.queries.ask_or(question, || ExperienceReport {
+        opponent: name,
+        ..ExperienceReport::default()
+    });
+    json_or_unreadable(found.await)
 }
 
 /// Our opponents, counted as in the statistics: in the archive, or without one in the latest games.

@@ -63,6 +63,7 @@ fn readers() -> Router<Site> {
         .route("/api/games", get(game_queries::games))
         .route("/api/game/{id}", get(game_queries::game))
         .route("/api/opponents", get(game_queries::opponents))
+        .route("/api/experience/{opponent}", get(game_queries::experience))
         .route("/api/challenges", get(history::challenges))
         .route("/api/events", get(history::events))
         .route("/api/kinds", get(history::kinds))

@@ -63,7 +63,10 @@ impl GameMachine {
     /// Counts the evaluation of the move about to be sent; none without a search.
     pub(in crate::bot::game) fn record_eval(&mut self, result: Option<&SearchResult>) {
         let sound = |result: &&SearchResult| {
-            !matches!(result.ended, StopReason::Failed | StopReason::OnlyMove)
+            !matches!(
+                result.ended,
+                StopReason::Failed | StopReason::OnlyMove | StopReason::Book
+            )
         };
         let result = result.filter(sound);
         let lost = result.is_some_and(|result| self.is_lost(result));

@@ -72,7 +72,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 /// The game with this id, or whose id alone begins so.
-fn find(reader: &ArchiveReader, id: &str) -> Result<GameRecord, Failure> {
+pub(super) fn find(reader: &ArchiveReader, id: &str) -> Result<GameRecord, Failure> {
     let id = id_of(id);
     if let Some(game) = reader.game(id)? {
         return Ok(game);

@@ -1,18 +1,20 @@
 //! Commands that read the archive or add to it.
 //!
 //! * `games`, `game`, `stats`: games; `challenges`, `events`: everything else; `export`, `import`: PGN;
-//!   `backup`, `prune`
+//!   `backup`, `prune`; `experience`, `review`: what the bot learns
 //! * `filters`: which games a command is about
 
 pub(crate) mod backup;
 pub(crate) mod challenges;
 pub(crate) mod events;
+pub(crate) mod experience;
 pub(crate) mod export;
 mod filters;
 pub(crate) mod game;
 pub(crate) mod games;
 pub(crate) mod import;
 pub(crate) mod prune;
+pub(crate) mod review;
 pub(crate) mod stats;
 
 use megaton::archive::PlayerRecord;

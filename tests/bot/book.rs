@@ -1,0 +1,282 @@
+//! Moves from opening books: when a book is used, which move it gives, and what overrides it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use megaton::book::{BookMove, Books, PositionBook};
+use megaton::bot::Settings;
+use megaton::bot::game::{GameEffect, Notification};
+use megaton::config::BookSelection;
+use megaton::engine::StopReason;
+use megaton::experience::{Experience, LineMistake, LineResult, PlayedLine};
+use megaton::lichess::Side;
+use megaton::rules::{Color, Game, Position};
+use proptest::prelude::*;
+
+use super::harness::{Harness, active_search, posted, state};
+
+/// A book in memory: weighted moves after lines.
+#[derive(Debug, Default)]
+struct Lines(HashMap<u64, Vec<BookMove>>);
+
+impl PositionBook for Lines {
+    fn moves(&self, position: &Position) -> Vec<BookMove> {
+        self.0.get(&position.key()).cloned().unwrap_or_default()
+    }
+}
+
+fn book(entries: &[(&str, &str, u32)]) -> Arc<dyn PositionBook> {
+    let mut lines = Lines::default();
+    for (line, uci, weight) in entries {
+        let game = Game::from_uci_moves(line).unwrap();
+        let mv = game.position().parse_uci(uci).unwrap();
+        let weight = *weight;
+        let moves = lines.0.entry(game.position().key()).or_default();
+        moves.push(BookMove { mv, weight });
+    }
+    Arc::new(lines)
+}
+
+const THEORY: [(&str, &str, u32); 4] = [
+    ("", "g1f3", 90),
+    ("", "e2e3", 10),
+    ("g1f3", "f7f6", 5),
+    ("g1f3", "g8h6", 1),
+];
+
+fn harness(books: Vec<Arc<dyn PositionBook>>, change: impl FnOnce(&mut Settings)) -> Harness {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    let mut harness = Harness::with(Side::White, settings);
+    harness.machine.set_books(Books::new(books), 7);
+    harness
+}
+
+/// The move sent at once, if one is.
+fn played(harness: &mut Harness, moves: &str) -> Option<String> {
+    let actions = harness.open(moves);
+    let sent = posted(&actions);
+    assert_eq!(
+        sent.is_none(),
+        active_search(&actions).is_some(),
+        "{actions:?}"
+    );
+    sent.map(|sent| sent.uci)
+}
+
+fn best(settings: &mut Settings) {
+    settings.book.selection = BookSelection::Best;
+}
+
+#[test]
+fn a_book_move_is_sent_at_once_and_recorded_as_one() {
+    let mut harness = harness(vec![book(&THEORY)], best);
+    assert_eq!(played(&mut harness, "").as_deref(), Some("g1f3"));
+    let actions = harness.state("g1f3");
+    let moved = actions.iter().find_map(|action| match action {
+        GameEffect::Notify(Notification::Moved(moved)) => Some(moved.as_ref().clone()),
+        _ => None,
+    });
+    let moved = moved.expect("the move is announced");
+    let result = moved.result.expect("with its source");
+    assert_eq!((result.ended, result.depth), (StopReason::Book, 0));
+}
+
+#[test]
+fn the_bot_ponders_on_the_reply_that_the_book_expects() {
+    let mut book_entries = THEORY.to_vec();
+    book_entries.push(("g1f3 f7f6", "e2e3", 9));
+    book_entries.push(("g1f3 f7f6 e2e3", "e7e6", 2));
+    let mut harness = harness(vec![book(&book_entries)], |settings| {
+        best(settings);
+        settings.engine.ponder = true;
+    });
+    assert_eq!(played(&mut harness, "g1f3 f7f6").as_deref(), Some("e2e3"));
+    let actions = harness.state("g1f3 f7f6 e2e3");
+    let pondered = actions.iter().find_map(|action| match action {
+        GameEffect::Ponder { reply, .. } => Some(reply.to_string()),
+        _ => None,
+    });
+    assert_eq!(pondered.as_deref(), Some("e7e6"));
+    let actions = harness.state("g1f3 f7f6 e2e3 e7e6");
+    assert!(active_search(&actions).is_some(), "out of book: it thinks");
+}
+
+#[test]
+fn a_book_is_used_only_where_the_rules_allow() {
+    type Change = fn(&mut Settings, &mut bool, &mut bool);
+    let rows: [(&str, Change, bool); 8] = [
+        ("as it is", |_, _, _| (), true),
+        ("off", |it, _, _| it.book.enabled = false, false),
+        ("humans", |it, _, _| it.book.humans = false, false),
+        (
+            "bots",
+            |it, bot, _| (it.book.bots, *bot) = (false, true),
+            false,
+        ),
+        (
+            "other bots",
+            |it, bot, _| (it.book.humans, *bot) = (false, true),
+            true,
+        ),
+        (
+            "casual",
+            |it, _, casual| (it.book.casual, *casual) = (false, true),
+            false,
+        ),
+        ("rated", |it, _, _| it.book.rated = false, false),
+        ("ply", |it, _, _| it.book.max_ply = 0, false),
+    ];
+    for (name, change, expected) in rows {
+        let (mut bot, mut casual) = (false, false);
+        let mut harness = harness(vec![book(&THEORY)], |it| change(it, &mut bot, &mut casual));
+        (harness.bot_opponent, harness.casual) = (bot, casual);
+        assert_eq!(played(&mut harness, "").is_some(), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_clock_the_weight_and_the_depth_bound_the_book() {
+    let line = [("g1f3 f7f6", "e2e3", 9)];
+    let at = |change: fn(&mut Settings)| {
+        let mut harness = harness(vec![book(&line)], change);
+        played(&mut harness, "g1f3 f7f6").is_some()
+    };
+    assert!(at(|_| ()));
+    assert!(!at(|it| it.book.min_weight = 10));
+    assert!(at(|it| it.book.min_weight = 9));
+    assert!(!at(|it| it.book.max_ply = 2));
+    assert!(at(|it| it.book.max_ply = 3));
+    assert!(!at(
+        |it| it.book.min_clock = std::time::Duration::from_secs(180)
+    ));
+    assert!(at(
+        |it| it.book.min_clock = std::time::Duration::from_secs(170)
+    ));
+}
+
+#[test]
+fn the_first_book_that_has_a_move_wins() {
+    let first = book(&[("", "e2e3", 1)]);
+    let second = book(&[("", "g1f3", 1000), ("g1f3 f7f6", "e2e3", 1)]);
+    let mut both = harness(vec![first.clone(), second.clone()], |_| ());
+    assert_eq!(played(&mut both, "").as_deref(), Some("e2e3"));
+    let mut deeper = harness(vec![first.clone(), second.clone()], |_| ());
+    assert_eq!(played(&mut deeper, "g1f3 f7f6").as_deref(), Some("e2e3"));
+    let mut floor = harness(vec![first, second], |it| it.book.min_weight = 2);
+    assert_eq!(
+        played(&mut floor, "").as_deref(),
+        Some("g1f3"),
+        "a light move does not hide the next book"
+    );
+}
+
+/// A game lost by its first move.
+fn lost(first: &str) -> PlayedLine {
+    PlayedLine {
+        game: "a".to_owned(),
+        opponent: Some("anyone".to_owned()),
+        color: Color::White,
+        result: LineResult::Loss,
+        moves: format!("{first} f7f6"),
+        mistake: Some(LineMistake {
+            ply: 0,
+            value: -800,
+            better: None,
+            reviewed: true,
+        }),
+        at: 1,
+    }
+}
+
+#[test]
+fn a_book_move_that_cost_a_game_is_not_played_again() {
+    let with = |entries: &[(&str, &str, u32)]| {
+        let mut harness = harness(vec![book(entries)], best);
+        let mut experience = Experience::default();
+        experience.learn(lost("g1f3"));
+        harness.machine.set_experience(Arc::new(experience));
+        played(&mut harness, "")
+    };
+    assert_eq!(with(&THEORY).as_deref(), Some("e2e3"), "another book move");
+    assert_eq!(with(&THEORY[..1]), None, "the engine thinks");
+}
+
+#[test]
+fn a_book_move_that_repeats_a_position_is_left_to_the_search() {
+    let shuffle = "g1f3 g8f6 f3g1";
+    let entries = [
+        ("g1f3", "g8f6", 1),
+        ("g1f3 g8f6 f3g1", "f6g8", 9),
+        ("g1f3 g8f6 f3g1", "e7e6", 1),
+    ];
+    let mut harness = Harness::new(Side::Black);
+    let books = Books::new(vec![book(&entries)]);
+    harness.machine.set_books(books, 7);
+    assert_eq!(played(&mut harness, shuffle).as_deref(), Some("e7e6"));
+    let mut only = Harness::new(Side::Black);
+    only.machine
+        .set_books(Books::new(vec![book(&entries[..2])]), 7);
+    assert_eq!(played(&mut only, shuffle), None);
+}
+
+#[test]
+fn an_explosion_of_the_king_is_never_missed_for_a_book_move() {
+    let line = "g1f3 a7a6 f3g5 a6a5";
+    let mut harness = harness(vec![book(&[(line, "h2h3", 9)])], |_| ());
+    assert_eq!(played(&mut harness, line), None);
+}
+
+#[test]
+fn a_refused_book_move_is_not_sent_again() {
+    use megaton::bot::game::{CallOutcome, GameInput};
+    let mut harness = harness(vec![book(&THEORY)], best);
+    let sent = posted(&harness.open("")).expect("a book move");
+    let refused = CallOutcome::Refused {
+        status: 400,
+        text: "illegal".into(),
+    };
+    harness.apply(GameInput::Posted {
+        request_id: sent.request_id,
+        answer: refused,
+    });
+    let full = harness.full(state(""));
+    let actions = harness.open_with(full, harness.now);
+    assert_eq!(
+        posted(&actions).map(|sent| sent.uci).as_deref(),
+        Some("e2e3")
+    );
+}
+
+proptest! {
+    /// Whatever a book claims: what is sent is legal, heavy enough and among its moves.
+    #[test]
+    fn what_a_book_says_is_bounded(
+        weights in proptest::collection::vec(0_u32..50, 20),
+        min_weight in 0_u32..50,
+        seed in any::<u64>(),
+        selection in 0_usize..3,
+    ) {
+        let position = Position::default();
+        let legal = position.legal_moves();
+        let mut lines = Lines::default();
+        let moves: Vec<BookMove> = legal.iter().zip(&weights).map(|(&mv, &weight)| BookMove { mv, weight }).collect();
+        lines.0.insert(position.key(), moves.clone());
+        let selection = [BookSelection::Best, BookSelection::Weighted, BookSelection::Uniform][selection];
+        let mut harness = harness(vec![], |it| {
+            it.book.selection = selection;
+            it.book.min_weight = min_weight;
+        });
+        harness.machine.set_books(Books::new(vec![Arc::new(lines)]), seed);
+        let sent = played(&mut harness, "");
+        let fit = |it: &&BookMove| it.weight >= min_weight;
+        let most = moves.iter().filter(fit).map(|it| it.weight).max();
+        prop_assert_eq!(sent.is_some(), most.is_some());
+        if let Some(sent) = sent {
+            let found = moves.iter().find(|it| it.mv.to_string() == sent).expect("a move of the book");
+            prop_assert!(found.weight >= min_weight);
+            prop_assert!(selection != BookSelection::Best || Some(found.weight) == most);
+            prop_assert!(selection != BookSelection::Weighted || found.weight > 0 || most == Some(0));
+        }
+    }
+}
