@@ -13,6 +13,7 @@ pub mod bot;
 pub mod training;
 
 pub mod archive;
+pub mod book;
 pub mod config;
 pub mod store;
 pub mod tablebase;

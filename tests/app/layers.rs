@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::rust_words::{spelled_paths, words};
 
 /// The modules with their layers; a higher number may use a lower one.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 17] = [
     ("cli", 6),
     ("match_runner", 5),
     ("practice", 5),
@@ -18,6 +18,7 @@ const LAYERS: [(&str, u8); 16] = [
     ("uci", 5),
     ("bot", 4),
     ("training", 4),
+    ("book", 3),
     ("tablebase", 3),
     ("archive", 3),
     ("store", 3),

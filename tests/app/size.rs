@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
-const MOST_LINES: [(&str, usize); 17] = [
+const MOST_LINES: [(&str, usize); 18] = [
     ("archive", 3870),
+    ("book", 600),
     ("bot", 16_420),
     ("cli", 6970),
     ("config", 1870),
