@@ -33,6 +33,9 @@ pub struct Limits {
     /// Search on the opponent's time: no clock runs and no answer is given before
     /// [`Search::ponderhit`](super::Search::ponderhit) or a stop.
     pub ponder: bool,
+    /// By how many centipawns a draw is worth less than nothing to the side to move at the root, -100 to
+    /// 100: above 0 against a weaker opponent, below it against a stronger one.
+    pub contempt: i32,
     /// Use only what other searches leave: served after them, and waiting for a core does not count
     /// as thinking time. The deadline still holds.
     pub background: bool,

@@ -17,8 +17,10 @@ use crate::rules::{Move, MoveList, Position, QuietAttacks, Role, king_attacks};
 pub(super) struct Picked {
     pub(super) mv: Move,
     pub(super) class: MoveClass,
-    /// For captures the blast balance, for quiet moves the history score.
-    pub(super) worth: Value,
+    /// The blast balance of a capture or promotion, in centipawns; 0 for quiet moves.
+    pub(super) balance: Value,
+    /// The history score of a quiet move; 0 for others.
+    pub(super) history: i32,
     pub(super) is_killer: bool,
     /// Whether it threatens to explode the enemy king.
     pub(super) threatens: bool,
@@ -27,7 +29,8 @@ pub(super) struct Picked {
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     mv: Move,
-    worth: Value,
+    /// The blast balance of a noisy move, the history score of a quiet one.
+    worth: i32,
     threatens: bool,
 }
 
@@ -279,10 +282,15 @@ impl Candidate {
             worth,
             threatens,
         } = self;
+        let (balance, history) = match class {
+            MoveClass::Noisy => (worth, 0),
+            MoveClass::Quiet => (0, worth),
+        };
         Picked {
             mv,
             class,
-            worth,
+            balance,
+            history,
             is_killer: false,
             threatens,
         }
@@ -296,25 +304,18 @@ pub(super) fn is_noisy(position: &Position, mv: Move) -> bool {
 }
 
 fn picked_alone(position: &Position, histories: &Histories, context: &Context, mv: Move) -> Picked {
-    if is_noisy(position, mv) {
-        let worth = see::exchange(position, mv);
-        return Picked {
-            mv,
-            class: MoveClass::Noisy,
-            worth,
-            is_killer: false,
-            threatens: false,
-        };
-    }
-    let worth = histories.quiet(position, context, mv);
-    let threatens = position.attacks_fuse(mv);
-    Picked {
+    let (class, worth, threatens) = if is_noisy(position, mv) {
+        (MoveClass::Noisy, see::exchange(position, mv), false)
+    } else {
+        let history = histories.quiet(position, context, mv);
+        (MoveClass::Quiet, history, position.attacks_fuse(mv))
+    };
+    let candidate = Candidate {
         mv,
-        class: MoveClass::Quiet,
         worth,
-        is_killer: false,
         threatens,
-    }
+    };
+    candidate.picked(class)
 }
 
 /// Bonuses and penalties of a quiet move for the squares that the opponent attacks.

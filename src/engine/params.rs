@@ -98,6 +98,9 @@ pub(super) const ROOT_LMR_MOVES: usize = 4;
 /// Failed windows are reported only after this time.
 pub(super) const REPORT_BOUNDS_AFTER: Duration = Duration::from_secs(1);
 
+/// Contempt stays within plus and minus this value.
+pub(super) const CONTEMPT_MOST: i32 = 100;
+
 // --- Pruning ----------------------------------------------------------------------------------
 
 /// Plies by which improving nodes are treated as shallower.

@@ -1,7 +1,9 @@
 //! The built-in engine as a player: no process, no pipe, its own hash table.
 
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 use super::error::MatchError;
@@ -22,6 +24,8 @@ const OVERHEAD: Duration = Duration::from_millis(10);
 pub(super) struct EngineSettings {
     engine: EngineOptions,
     overhead: Duration,
+    /// In centipawns; 0 unless set, so that a match of two versions is neutral.
+    contempt: i32,
     /// Replaces the limit of the match, to give odds.
     nodes: Option<u64>,
 }
@@ -36,6 +40,7 @@ impl EngineSettings {
                 ..EngineOptions::default()
             },
             overhead: OVERHEAD,
+            contempt: 0,
             nodes: None,
         };
         for (name, value) in options {
@@ -53,11 +58,12 @@ impl EngineSettings {
     /// Sets an option by name, in any letter case.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name.to_ascii_lowercase().as_str() {
-            "hash" => self.engine.hash_mb = number(name, value, 1, MOST_HASH_MB as u64)? as usize,
+            "hash" => self.engine.hash_mb = number(name, value, 1, MOST_HASH_MB)?,
             "nodes" => self.nodes = Some(number(name, value, 1, u64::MAX)?),
             "move overhead" | "overhead" => {
                 self.overhead = Duration::from_millis(number(name, value, 0, 5000)?);
             }
+            "contempt" => self.contempt = number(name, value, -100, 100)?,
             "evalfile" => {
                 self.engine.evaluator =
                     Evaluator::named(Path::new(value)).map_err(|error| error.to_string())?;
@@ -72,8 +78,8 @@ impl EngineSettings {
             _ => {
                 return self.engine.params.set(name, value).unwrap_or_else(|| {
                     Err(format!(
-                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead and \
-                         builtintables, and the parameters of the search if built with --features tune"
+                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead, contempt \
+                         and builtintables, and the parameters of the search if built with --features tune"
                     ))
                 });
             }
@@ -82,10 +88,15 @@ impl EngineSettings {
     }
 }
 
-fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64, String> {
+fn number<T: FromStr + PartialOrd + Display>(
+    name: &str,
+    value: &str,
+    least: T,
+    most: T,
+) -> Result<T, String> {
     let number = value.parse().ok();
     number
-        .filter(|number| (least..=most).contains(number))
+        .filter(|number| (&least..=&most).contains(&number))
         .ok_or_else(|| format!("{name} takes a number from {least} to {most}, not {value:?}"))
 }
 
@@ -103,7 +114,7 @@ impl InternalEngine {
     }
 
     fn limits(&self, game: &Game, turn: &TurnTime) -> Limits {
-        match turn.allowance {
+        let limits = match turn.allowance {
             MoveLimit::Nodes { soft, hard } => Limits {
                 soft_nodes: soft,
                 ..Limits::nodes(self.settings.nodes.unwrap_or(hard))
@@ -118,6 +129,10 @@ impl InternalEngine {
                 moves_to_go: None,
                 overhead: self.settings.overhead,
             }),
+        };
+        Limits {
+            contempt: self.settings.contempt,
+            ..limits
         }
     }
 }
@@ -175,6 +190,7 @@ mod tests {
             unknown.contains("\"Skill\"") && unknown.contains("hash"),
             "{unknown}"
         );
+        assert_eq!(settings(&[("contempt", "-7")]).unwrap().contempt, -7);
         let bad = settings(&[("hash", "0")]).unwrap_err();
         assert!(bad.contains("from 1 to"), "{bad}");
         settings(&[("EvalFile", "classical")]).unwrap();

@@ -42,11 +42,18 @@ const PROBE_LIMIT: Spin = Spin {
     most: 7,
 };
 
+/// In centipawns. The value for games; analysis is neutral.
+const CONTEMPT: Spin = Spin {
+    default: 10,
+    least: -100,
+    most: 100,
+};
+
 /// A number with its bounds.
 struct Spin {
-    default: u64,
-    least: u64,
-    most: u64,
+    default: i64,
+    least: i64,
+    most: i64,
 }
 
 impl Spin {
@@ -62,7 +69,7 @@ impl Spin {
         )
     }
 
-    fn read(&self, name: &str, value: &str) -> Result<u64, String> {
+    fn read(&self, name: &str, value: &str) -> Result<i64, String> {
         let Spin { least, most, .. } = self;
         match value.parse() {
             Ok(number) if (*least..=*most).contains(&number) => Ok(number),
@@ -80,6 +87,7 @@ pub(super) struct Options {
     pub(super) threads: usize,
     pub(super) overhead: Duration,
     pub(super) lines: usize,
+    pub(super) contempt: i32,
     pub(super) style: UciStyle,
     pub(super) evaluator: Evaluator,
     pub(super) params: SearchParams,
@@ -105,8 +113,9 @@ impl Options {
         Options {
             hash_mb: HASH.default as usize,
             threads: THREADS.default as usize,
-            overhead: Duration::from_millis(OVERHEAD.default),
+            overhead: Duration::from_millis(OVERHEAD.default as u64),
             lines: LINES.default as usize,
+            contempt: CONTEMPT.default as i32,
             style: UciStyle::Standard,
             evaluator,
             params: SearchParams::default(),
@@ -137,6 +146,7 @@ impl Options {
         THREADS.list("Threads", output)?;
         OVERHEAD.list("Move Overhead", output)?;
         LINES.list("MultiPV", output)?;
+        CONTEMPT.list("Contempt", output)?;
         writeln!(output, "option name EvalFile type string default <empty>")?;
         writeln!(output, "option name BuiltInTables type check default true")?;
         writeln!(output, "option name SyzygyPath type string default <empty>")?;
@@ -178,7 +188,7 @@ impl Options {
                 return Ok(Effect::NewEngine);
             }
             "move overhead" => {
-                self.overhead = Duration::from_millis(OVERHEAD.read(name, value)?);
+                self.overhead = Duration::from_millis(OVERHEAD.read(name, value)? as u64);
             }
             "evalfile" => {
                 // UCI writes an empty text as "<empty>".
@@ -208,6 +218,7 @@ impl Options {
                 self.fifty_moves = is_true(name, value)?;
                 return Ok(self.changed_tables());
             }
+            "contempt" => self.contempt = CONTEMPT.read(name, value)? as i32,
             "multipv" => self.lines = LINES.read(name, value)? as usize,
             "uci_chess960" => {
                 self.style = if is_true(name, value)? {

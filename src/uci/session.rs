@@ -203,6 +203,8 @@ impl<W: Write + Send + 'static> Session<W> {
                 Err(error) => self.complain(&error.to_string())?,
             }
         }
+        // A draw is worth the same to both sides in an analysis.
+        let plays = go.time[us].is_some() && !go.infinite;
         Ok(Limits {
             depth: go.depth,
             nodes: go.nodes,
@@ -217,6 +219,7 @@ impl<W: Write + Send + 'static> Session<W> {
             hard_deadline: None,
             searchmoves,
             multipv: self.options.lines,
+            contempt: if plays { self.options.contempt } else { 0 },
             mate: go.mate,
             infinite: go.infinite,
             ponder: go.ponder,

@@ -152,6 +152,7 @@ fn it_introduces_itself_with_its_options() {
         "Threads type spin default 1 min 1 max 64",
         "Move Overhead type spin default 10",
         "MultiPV type spin default 1",
+        "Contempt type spin default 10 min -100 max 100",
         "EvalFile type string default <empty>",
         "Ponder type check",
         "UCI_Chess960 type check",

@@ -418,3 +418,25 @@ fn a_refused_consent_changes_nothing() {
     );
     assert!(active_search(&harness.state(&line(10))).is_some());
 }
+
+#[test]
+fn a_draw_is_worth_less_against_a_weaker_opponent() {
+    // Our rating, the opponent's, and the contempt of the search.
+    let rows = [
+        (Some(2200), Some(2000), 10),
+        (Some(2000), Some(2200), -10),
+        (Some(2000), Some(1990), 0),
+        (Some(2600), Some(900), 40),
+        (Some(900), Some(2600), -20),
+        (Some(2600), None, 0),
+        (None, Some(900), 0),
+    ];
+    for (ours, theirs, contempt) in rows {
+        let mut harness = Harness::new(Side::White);
+        let mut full = harness.full(state(""));
+        (full.white.rating, full.black.rating) = (ours, theirs);
+        let opened = harness.now;
+        let search = active_search(&harness.open_with(full, opened)).expect("our turn");
+        assert_eq!(search.limits.contempt, contempt, "{ours:?} {theirs:?}");
+    }
+}

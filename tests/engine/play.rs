@@ -10,7 +10,7 @@ use megaton::rules::{Game, Move, Outcome, Position, RepetitionRule};
 use crate::{answer, clock, engine, game, pool, think};
 
 /// The node count of `megaton bench`. It changes with every change of play, and only then.
-const BENCH_SIGNATURE: u64 = 1_005_158;
+const BENCH_SIGNATURE: u64 = 761_255;
 
 /// Whether the side to move can force a win in `moves` moves, by trying everything.
 fn wins_in(position: &Position, moves: u32) -> bool {
@@ -208,6 +208,28 @@ fn a_third_repetition_is_a_draw() {
 }
 
 #[test]
+fn contempt_decides_between_a_draw_and_a_level_game() {
+    // White can repeat for the third time.
+    let mut game = game("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w - - 0 1");
+    for mv in ["h1g1", "e8d8", "g1h1", "d8e8", "h1g1", "e8d8", "g1h1"] {
+        game.push_uci(mv).unwrap();
+    }
+    let back = game.position().parse_uci("d8e8").unwrap();
+    let score = |contempt| {
+        let limits = Limits {
+            searchmoves: vec![back],
+            contempt,
+            ..Limits::depth(4)
+        };
+        engine().think(&game, limits).wait().score
+    };
+    assert_eq!(score(0), Score::Cp(0));
+    assert_eq!(score(25), Score::Cp(-25));
+    assert_eq!(score(-25), Score::Cp(25));
+    assert_eq!(score(5000), Score::Cp(-100));
+}
+
+#[test]
 fn the_hundredth_quiet_half_move_is_a_draw_unless_it_wins() {
     let quiet = "7k/8/8/8/8/8/R7/KQ6 w - - 99 80";
     let position = Position::from_fen(quiet).unwrap();
@@ -222,6 +244,23 @@ fn the_hundredth_quiet_half_move_is_a_draw_unless_it_wins() {
     assert_eq!(result.score, Score::Cp(0));
     let winning = think("4k3/8/8/8/7Q/8/8/4K3 w - - 99 80", Limits::depth(4));
     assert_eq!(winning.score, Score::Mate(1));
+}
+
+#[test]
+fn a_threat_without_a_parry_loses_unless_the_fifty_moves_are_over_before() {
+    // The queen on g6 attacks both pieces beside the king.
+    let fen = |clock: u32| format!("6bk/7n/Q7/8/8/8/8/K7 w - - {clock} 80");
+    let threat = Position::from_fen(&fen(0)).unwrap();
+    let threat = threat.parse_uci("a6g6").unwrap();
+    let score = |clock| {
+        let limits = Limits {
+            searchmoves: vec![threat],
+            ..Limits::depth(4)
+        };
+        think(&fen(clock), limits).score
+    };
+    assert_eq!(score(97), Score::Mate(2));
+    assert_eq!(score(98), Score::Cp(0));
 }
 
 #[test]

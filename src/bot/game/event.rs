@@ -372,6 +372,8 @@ pub struct GameSetup {
     pub opponent_is_bot: bool,
     /// Whether the opponent is the server's engine.
     pub opponent_is_ai: bool,
+    /// By how many points our rating is above the opponent's, where both are known.
+    pub rating_lead: Option<i32>,
     pub rated: bool,
     /// Whether the game has a clock; otherwise it is correspondence or unlimited.
     pub clocked: bool,
@@ -388,7 +390,25 @@ pub(super) struct LastState {
     pub(super) opening: bool,
 }
 
+/// Points of rating for one centipawn of contempt.
+const RATING_PER_CONTEMPT: i32 = 20;
+/// The most contempt, in centipawns: for a lead of 800 points, and half of it the other way.
+const MAX_CONTEMPT: i32 = 40;
+
+/// Our rating minus the opponent's.
+fn rating_lead(full: &GameFull, us: Side) -> Option<i32> {
+    let theirs = full.player(us.other()).rating?;
+    Some(full.player(us).rating?.saturating_sub(theirs))
+}
+
 impl GameSetup {
+    /// By how many centipawns a draw is worth less than nothing: a draw with a much weaker opponent
+    /// costs rating, one with a stronger opponent wins some.
+    pub fn contempt(&self) -> i32 {
+        let lead = self.rating_lead.unwrap_or(0);
+        (lead / RATING_PER_CONTEMPT).clamp(-MAX_CONTEMPT / 2, MAX_CONTEMPT)
+    }
+
     /// The setup in `full`, seen from our side.
     pub(super) fn of(full: &GameFull, us: Side) -> Self {
         let opponent = full.player(us.other());
@@ -399,6 +419,7 @@ impl GameSetup {
             opponent_id: opponent.id.clone(),
             opponent_is_bot: opponent.is_bot() || opponent.is_ai(),
             opponent_is_ai: opponent.is_ai(),
+            rating_lead: rating_lead(full, us),
             rated: full.rated,
             clocked: is_clocked(full),
             arena: full.tournament.is_some(),

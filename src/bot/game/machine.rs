@@ -145,6 +145,11 @@ impl GameMachine {
         self.setup.as_ref().map(|setup| setup.us)
     }
 
+    /// The contempt of our searches, in centipawns.
+    pub(super) fn contempt(&self) -> i32 {
+        self.setup.as_ref().map_or(0, GameSetup::contempt)
+    }
+
     /// The opponent's name, once known.
     pub fn opponent(&self) -> Option<&str> {
         self.setup.as_ref().map(|s| s.opponent.as_str())
@@ -486,7 +491,8 @@ impl GameMachine {
             &self.timing,
             self.now,
         );
-        let Some(limits) = limits else { return };
+        let Some(mut limits) = limits else { return };
+        limits.contempt = self.contempt();
         let request_id = self.next_request_id();
         self.pondering = Some(Pondering {
             request_id,

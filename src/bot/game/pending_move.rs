@@ -122,6 +122,7 @@ impl GameMachine {
             self.now,
         );
         let mut limits = allotment.limits;
+        limits.contempt = self.contempt();
         let earlier = self.earlier_games();
         limits.multipv = earlier.map_or(1, |earlier| earlier.multipv(self.move_list.game()));
         if some_refused {

@@ -26,6 +26,7 @@ impl Searcher {
         let limits = Limits {
             searchmoves: limits.searchmoves.clone(),
             multipv: limits.multipv,
+            contempt: limits.contempt,
             ..Limits::default()
         };
         let (shared, search_shared) = (Arc::clone(&team), Arc::clone(&self.control.search_shared));
@@ -56,7 +57,7 @@ impl Searcher {
         limits: &Limits,
         part: HelperPart,
     ) -> Unfinished {
-        self.begin(keys, limits, Arc::clone(&part.team.search_shared));
+        self.begin(root, keys, limits, Arc::clone(&part.team.search_shared));
         self.role = ThreadRole::Helping(part);
         let ended = root::help(self, root, limits);
         let nodes = self.nodes;

@@ -92,7 +92,7 @@ impl Searcher {
         }
         self.seldepth = self.seldepth.max(ply);
         if self.is_draw(position, ply) {
-            return DRAW;
+            return self.draw_value(position);
         }
         let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
@@ -138,7 +138,11 @@ impl Searcher {
             return DRAW;
         }
         if !verdict.had_moves {
-            return if node.in_check { mated_in(ply) } else { DRAW };
+            return if node.in_check {
+                mated_in(ply)
+            } else {
+                self.draw_value(position)
+            };
         }
         verdict.value = tb_bound.clamp(verdict.value);
         self.remember(key, &node, &verdict);
@@ -275,7 +279,7 @@ impl Searcher {
             had_moves: false,
         };
         let mut tried: ArrayVec<(Move, MoveClass), 64> = ArrayVec::new();
-        let (mut alpha, mut count) = (node.alpha, 0);
+        let (mut alpha, mut count, mut best) = (node.alpha, 0, None);
 
         while let Some(picked) = picker.next(position, &self.histories, &node.context) {
             if Some(picked.mv) == node.excluded {
@@ -283,6 +287,10 @@ impl Searcher {
             }
             verdict.had_moves = true;
             if !is_lost(verdict.value) && node.skips(&picked, count, &mut picker) {
+                continue;
+            }
+            if self.loses_to_threat(node, picked.mv) {
+                verdict.value = verdict.value.max(mated_in(ply + 2));
                 continue;
             }
             count += 1;
@@ -293,12 +301,11 @@ impl Searcher {
             if value > verdict.value {
                 verdict.value = value;
                 if value > alpha {
-                    verdict.best = Some(picked.mv);
+                    best = Some(picked);
                     if node.kind == NodeKind::Pv {
                         self.update_pv(ply, picked.mv);
                     }
                     if value >= node.beta {
-                        self.learn(node, &picked, &tried);
                         break;
                     }
                     alpha = value;
@@ -306,6 +313,10 @@ impl Searcher {
             }
             // A sixty-fifth move without a cutoff gets no penalty.
             let _ = tried.try_push((picked.mv, picked.class));
+        }
+        if let Some(best) = best {
+            verdict.best = Some(best.mv);
+            self.learn(node, &best, &tried);
         }
         verdict
     }
@@ -348,23 +359,30 @@ impl Searcher {
         value
     }
 
-    /// A move caused a cutoff: raises its histories and lowers those of the moves tried before it.
+    /// A move caused a cutoff or is best on the principal variation: raises its histories and lowers
+    /// those of the other moves that were tried.
     fn learn(&mut self, node: &Node<'_>, picked: &Picked, tried: &[(Move, MoveClass)]) {
         let bonus = history::bonus(node.depth);
         let position = node.position;
+        let others = |wanted| {
+            let others = tried
+                .iter()
+                .filter(move |(mv, class)| *class == wanted && *mv != picked.mv);
+            others.map(|(mv, _)| *mv)
+        };
         if picked.class == MoveClass::Quiet {
             self.frame(node.ply).killer = Some(picked.mv);
             self.histories
                 .reward_quiet(position, &node.context, picked.mv, bonus);
-            for (mv, _) in tried.iter().filter(|(_, class)| *class == MoveClass::Quiet) {
+            for mv in others(MoveClass::Quiet) {
                 self.histories
-                    .reward_quiet(position, &node.context, *mv, -bonus);
+                    .reward_quiet(position, &node.context, mv, -bonus);
             }
         } else {
             self.histories.reward_capture(position, picked.mv, bonus);
         }
-        for (mv, _) in tried.iter().filter(|(_, class)| *class == MoveClass::Noisy) {
-            self.histories.reward_capture(position, *mv, -bonus);
+        for mv in others(MoveClass::Noisy) {
+            self.histories.reward_capture(position, mv, -bonus);
         }
     }
 

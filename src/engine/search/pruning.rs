@@ -5,7 +5,7 @@
 
 use super::node::{Node, NodeKind};
 use super::searcher::Searcher;
-use crate::engine::history::NO_CONTEXT;
+use crate::engine::history::{NO_CONTEXT, piece_on_square};
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::{MovePicker, Picked};
 use crate::engine::params;
@@ -84,13 +84,13 @@ impl Node<'_> {
     fn has_bad_history(&self, picked: &Picked) -> bool {
         self.kind != NodeKind::Pv
             && self.depth <= tunables::history_prune_depth()
-            && picked.worth < tunables::history_prune_margin() * self.depth
+            && picked.history < tunables::history_prune_margin() * self.depth
     }
 
     #[inline]
     fn loses_by_capture(&self, picked: &Picked) -> bool {
         self.depth <= tunables::see_prune_depth()
-            && picked.worth < -tunables::see_capture_margin() * self.depth
+            && picked.balance < -tunables::see_capture_margin() * self.depth
     }
 
     #[inline]
@@ -121,14 +121,29 @@ impl Node<'_> {
         reduction -= tunables::lmr_pressed() * i32::from(self.in_check || self.is_threatened);
         reduction -= tunables::lmr_creates_threat() * i32::from(picked.threatens);
         reduction -= tunables::lmr_killer() * i32::from(picked.is_killer);
-        if picked.class == MoveClass::Quiet {
-            reduction -= picked.worth * lmr::PLY / tunables::lmr_history_divisor();
-        }
+        reduction -= picked.history * lmr::PLY / tunables::lmr_history_divisor();
         (depth - reduction / lmr::PLY).clamp(1.min(depth), depth)
     }
 }
 
 impl Searcher {
+    /// Whether a move leaves the threatened explosion possible. The opponent wins with it, even if the
+    /// move gives check: the value is known without a child, and the move does not count as tried.
+    #[inline]
+    pub(super) fn loses_to_threat(&mut self, node: &Node<'_>, mv: Move) -> bool {
+        if !node.is_threatened {
+            return false;
+        }
+        let child = node.position.play(mv);
+        if !child.can_explode() {
+            return false;
+        }
+        self.descend(&child, piece_on_square(node.position, mv), node.ply);
+        let is_draw = self.is_draw(&child, node.ply + 1);
+        self.ascend();
+        !is_draw
+    }
+
     /// Null move: if passing is good enough, some move will be too. Not with few pieces, where
     /// zugzwang is likely.
     pub(super) fn null_move(&mut self, node: &Node<'_>) -> Option<Value> {

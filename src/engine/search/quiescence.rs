@@ -52,7 +52,7 @@ impl Searcher {
         }
         self.seldepth = self.seldepth.max(ply);
         if self.is_draw(position, ply) {
-            return DRAW;
+            return self.draw_value(position);
         }
         let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
@@ -185,10 +185,10 @@ impl QuietNode<'_> {
         if self.in_check {
             return Choice::Try;
         }
-        if picked.worth < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
+        if picked.balance < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
             return Choice::Stop;
         }
-        let hoped = self.eval + picked.worth + tunables::qs_margin();
+        let hoped = self.eval + picked.balance + tunables::qs_margin();
         if hoped <= alpha {
             Choice::Skip(hoped)
         } else {

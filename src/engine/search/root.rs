@@ -63,7 +63,8 @@ struct Root<'a> {
 impl Searcher {
     /// Searches. Blocks until the task's limits or a stop end it.
     pub(in crate::engine) fn run(&mut self, task: Task) -> SearchResult {
-        self.begin(&task.keys, &task.limits, Arc::clone(&task.search_shared));
+        let search_shared = Arc::clone(&task.search_shared);
+        self.begin(&task.root, &task.keys, &task.limits, search_shared);
         self.table.new_search();
         let result = think(self, task);
         self.turn.release();

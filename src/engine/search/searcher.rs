@@ -16,7 +16,7 @@ use crate::engine::helper_threads::{HelperRun, HelperState, HelperThreads, Poste
 use crate::engine::history::{Context, Histories, NO_CONTEXT, PieceSquare};
 use crate::engine::limits::Limits;
 use crate::engine::params;
-use crate::engine::score::{MAX_PLY, NO_VALUE, Value};
+use crate::engine::score::{DRAW, MAX_PLY, NO_VALUE, Value};
 use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::{ReportSink, StopReason};
 use crate::engine::see;
@@ -111,6 +111,8 @@ pub(in crate::engine) struct Searcher {
     pub(super) keeps_table_win: bool,
     /// Tablebase hits of this search.
     pub(super) table_hits: u64,
+    /// The value of a draw for each side.
+    draw: [Value; 2],
 }
 
 impl Searcher {
@@ -139,6 +141,7 @@ impl Searcher {
             table_pieces: 0,
             keeps_table_win: false,
             table_hits: 0,
+            draw: [DRAW; 2],
         }
     }
 
@@ -172,6 +175,7 @@ impl Searcher {
     /// Resets the state of the last search.
     pub(super) fn begin(
         &mut self,
+        root: &Position,
         keys: &[u64],
         limits: &Limits,
         search_shared: Arc<SearchShared>,
@@ -189,7 +193,18 @@ impl Searcher {
         self.keys.clear();
         self.keys.extend_from_slice(keys);
         self.frame(0).since_null = u32::MAX / 2;
+        let contempt = limits
+            .contempt
+            .clamp(-params::CONTEMPT_MOST, params::CONTEMPT_MOST);
+        self.draw[root.turn().index()] = DRAW - contempt;
+        self.draw[(!root.turn()).index()] = DRAW + contempt;
         self.control = Control::new(limits, search_shared);
+    }
+
+    /// The value of a draw in this position, with contempt.
+    #[inline]
+    pub(super) const fn draw_value(&self, position: &Position) -> Value {
+        self.draw[position.turn().index()]
     }
 
     #[inline]

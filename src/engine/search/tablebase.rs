@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::searcher::Searcher;
 use crate::engine::params;
-use crate::engine::score::{DRAW, INFINITE, NO_VALUE, Value, table_win_in};
+use crate::engine::score::{INFINITE, NO_VALUE, Value, table_win_in};
 use crate::engine::tablebase::Wdl;
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::rules::{CastlingRights, Position};
@@ -33,14 +33,14 @@ impl TbBound {
         }
     }
 
-    /// The value of a table result `ply` plies from the root. A win may still be a mate, and so may
-    /// a loss.
-    const fn by(wdl: Wdl, ply: usize, fifty_moves: bool) -> TbBound {
+    /// The value of a table result `ply` plies from the root, where a draw is worth `draw`. A win may
+    /// still be a mate, and so may a loss.
+    const fn by(wdl: Wdl, ply: usize, fifty_moves: bool, draw: Value) -> TbBound {
         let win = table_win_in(ply);
         match wdl {
-            Wdl::CursedWin if fifty_moves => TbBound::exactly(DRAW + 1),
-            Wdl::BlessedLoss if fifty_moves => TbBound::exactly(DRAW - 1),
-            Wdl::Draw => TbBound::exactly(DRAW),
+            Wdl::CursedWin if fifty_moves => TbBound::exactly(draw + 1),
+            Wdl::BlessedLoss if fifty_moves => TbBound::exactly(draw - 1),
+            Wdl::Draw => TbBound::exactly(draw),
             Wdl::Win | Wdl::CursedWin => TbBound {
                 least: win,
                 most: INFINITE,
@@ -117,7 +117,7 @@ impl Searcher {
             return nothing;
         }
         self.table_hits += 1;
-        let tb_bound = TbBound::by(wdl, ply, tables.fifty_moves());
+        let tb_bound = TbBound::by(wdl, ply, tables.fifty_moves(), self.draw_value(position));
         let Some((value, bound)) = tb_bound.settles(alpha, beta) else {
             return ControlFlow::Continue(tb_bound);
         };

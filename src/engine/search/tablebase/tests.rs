@@ -6,7 +6,7 @@ use super::*;
 use crate::engine::core_scheduler::CorePermits;
 use crate::engine::evaluator::Evaluator;
 use crate::engine::limits::Limits;
-use crate::engine::score::{MATE_BOUND, MAX_PLY, Score, TABLE_BOUND, TABLE_WIN, is_decisive};
+use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Score, TABLE_BOUND, TABLE_WIN, is_decisive};
 use crate::engine::search::Task;
 use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::SearchResult;
@@ -72,7 +72,7 @@ const TAKES: &str = "7k/8/8/2n5/8/R6p/8/1B2K3 w - - 10 40";
 #[test]
 fn wins_and_losses_are_bounds_and_the_rest_is_exact() {
     let win = table_win_in(7);
-    let by = |wdl| TbBound::by(wdl, 7, true);
+    let by = |wdl| TbBound::by(wdl, 7, true, DRAW);
     assert_eq!((by(Wdl::Win).least, by(Wdl::Win).most), (win, INFINITE));
     assert_eq!((by(Wdl::Loss).least, by(Wdl::Loss).most), (-INFINITE, -win));
     for (wdl, value) in [
@@ -86,7 +86,7 @@ fn wins_and_losses_are_bounds_and_the_rest_is_exact() {
 
 #[test]
 fn without_the_fifty_move_rule_a_cursed_win_is_one() {
-    let by = |wdl| TbBound::by(wdl, 3, false);
+    let by = |wdl| TbBound::by(wdl, 3, false, DRAW);
     assert_eq!(by(Wdl::CursedWin), by(Wdl::Win));
     assert_eq!(by(Wdl::BlessedLoss), by(Wdl::Loss));
     assert_eq!(by(Wdl::Draw), TbBound::exactly(DRAW));
@@ -94,17 +94,17 @@ fn without_the_fifty_move_rule_a_cursed_win_is_one() {
 
 #[test]
 fn a_bound_cuts_off_only_outside_the_window() {
-    let win = TbBound::by(Wdl::Win, 4, true);
+    let win = TbBound::by(Wdl::Win, 4, true, DRAW);
     let value = table_win_in(4);
     assert_eq!(win.settles(-50, 50), Some((value, Bound::Lower)));
     assert_eq!(win.settles(-50, value), Some((value, Bound::Lower)));
     assert_eq!(win.settles(-50, value + 1), None, "it may be a mate");
-    let loss = TbBound::by(Wdl::Loss, 4, true);
+    let loss = TbBound::by(Wdl::Loss, 4, true, DRAW);
     assert_eq!(loss.settles(-50, 50), Some((-value, Bound::Upper)));
     assert_eq!(loss.settles(-value - 1, 50), None);
     assert_eq!(loss.clamp(0), -value);
     assert_eq!(
-        TbBound::by(Wdl::Draw, 4, true).settles(-50, 50),
+        TbBound::by(Wdl::Draw, 4, true, DRAW).settles(-50, 50),
         Some((0, Bound::Exact))
     );
     assert_eq!(TbBound::NOTHING.settles(-50, 50), None);
