@@ -23,6 +23,8 @@ const STACK_BYTES: usize = 16 << 20;
 const WORTH_A_PROOF: i32 = 600;
 /// Leaves asked for at once.
 const LEAVES: usize = 16;
+/// The niceness of a background worker: the highest.
+const BACKGROUND_NICENESS: i32 = 19;
 /// How long a worker waits for another one to find leaves.
 const NAP: Duration = Duration::from_millis(200);
 
@@ -40,6 +42,8 @@ pub struct GrowOptions {
     pub proof_nodes: u64,
     pub evaluator: Evaluator,
     pub threads: usize,
+    /// Whether the threads run at the lowest priority.
+    pub in_background: bool,
     /// Lines that are searched first, as positions.
     pub seeds: Vec<Position>,
 }
@@ -152,6 +156,10 @@ impl Shared<'_> {
 
     /// Searches one position after another.
     fn work(&self, on_progress: impl Fn(usize)) {
+        if self.options.in_background {
+            // On Linux this is the priority of the thread, not of the process. A failure is harmless.
+            let _ = rustix::process::nice(BACKGROUND_NICENESS);
+        }
         let mut engine = SingleThread::new(&EngineOptions {
             hash_mb: HASH_MB,
             evaluator: self.options.evaluator.clone(),
@@ -276,6 +284,7 @@ mod tests {
             proof_nodes: 500,
             evaluator: Evaluator::default(),
             threads: 1,
+            in_background: false,
             seeds: Vec::new(),
         }
     }
