@@ -9,8 +9,8 @@ use super::commands::train;
 #[cfg(feature = "tune")]
 use super::commands::tune;
 use super::commands::{
-    bench, check, control, data, datagen, engine_match, explain, init, manpage, openings, perft,
-    practice, records, run, soak, tables, team, uci, upgrade,
+    bench, book, check, control, data, datagen, engine_match, explain, init, manpage, openings,
+    perft, practice, records, run, soak, tables, team, uci, upgrade,
 };
 use super::failure::Failure;
 use super::output;
@@ -74,6 +74,7 @@ enum Command {
     Openings(openings::Args),
     Datagen(datagen::Args),
     Data(data::Args),
+    Book(book::Args),
     Tables(tables::Args),
     Perft(perft::Args),
     Completions(manpage::Completions),
@@ -131,6 +132,7 @@ impl Command {
             Self::Openings(args) => openings::execute(&args),
             Self::Datagen(args) => datagen::execute(&args),
             Self::Data(args) => data::execute(&args),
+            Self::Book(args) => book::execute(args),
             Self::Tables(args) => tables::execute(&args),
             Self::Perft(args) => perft::execute(&args),
             Self::Completions(args) => args.execute(program()),

@@ -6,12 +6,14 @@
 //!
 //! * `runner`: the plan and the workers; `referee`: one game; `player`, `players`: the opponents
 //! * `internal_engine`, `uci_engine`, `uci_output`: the two kinds of players; `limit`, `spec`: their settings
+//! * `book_grower`: searches the positions of an opening book
 //! * `tally`, `sprt`, `score`: the statistics; `adjudication`; `opening`, `opening_generator`
 //! * `tuner`, `spsa`: tuning of the search's parameters by games, in a `tune` build
 //! * `journal`, `append_file`, `record`, `pgn`: files that survive a kill; `stall_detector`: machine stalls
 
 mod adjudication;
 mod append_file;
+mod book_grower;
 mod error;
 mod internal_engine;
 mod journal;
@@ -36,6 +38,7 @@ mod tuner;
 mod uci_engine;
 mod uci_output;
 
+pub use book_grower::{GrowOptions, GrowProgress, grow, read_graph};
 pub use error::MatchError;
 pub use limit::MoveLimit;
 pub use opening::{Opening, OpeningError, parse_openings};

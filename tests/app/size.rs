@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Most lines of code by module: what was measured, and five percent.
 const MOST_LINES: [(&str, usize); 19] = [
     ("archive", 3870),
-    ("book", 75),
+    ("book", 900),
     ("bot", 16_420),
     ("cli", 6970),
     ("config", 1870),

@@ -3,6 +3,7 @@
 //! * `control`: everything that talks to a running bot; `records`: everything about the archive
 
 pub(super) mod bench;
+pub(super) mod book;
 pub(super) mod check;
 pub(super) mod control;
 pub(super) mod data;
