@@ -14,6 +14,7 @@ pub mod training;
 
 pub mod archive;
 pub mod config;
+pub mod lookup;
 pub mod store;
 pub mod tablebase;
 

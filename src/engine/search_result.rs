@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::score::{Score, TABLE_WIN};
+use super::score::{MAX_PLY, Score, TABLE_WIN};
 use super::tablebase::Wdl;
 use crate::rules::Move;
 
@@ -55,6 +55,36 @@ impl SearchResult {
             },
         };
         self.by_tables.then_some(proved)
+    }
+
+    /// The answer with the result that other tables prove, `plies` plies before the next capture, pawn
+    /// move or mate (0: unknown): among the moves that keep it the search's choice stands, else the first
+    /// is played. A mate that the search has found stands too.
+    #[must_use]
+    pub fn by_other_tables(mut self, wdl: Wdl, plies: u32, kept: &[Move]) -> SearchResult {
+        let is_kept = self.best.is_some_and(|best| kept.contains(&best));
+        if is_kept && self.score.is_win() && wdl == Wdl::Win {
+            return self;
+        }
+        if !is_kept {
+            let Some(&best) = kept.first() else {
+                return self;
+            };
+            self.best = Some(best);
+            self.ponder = None;
+            self.line = vec![best];
+        }
+        let win = TABLE_WIN - i32::try_from(plies).map_or(0, |plies| plies.min(MAX_PLY as i32));
+        self.score = Score::Cp(match wdl {
+            Wdl::Loss => -win,
+            Wdl::BlessedLoss => -1,
+            Wdl::Draw => 0,
+            Wdl::CursedWin => 1,
+            Wdl::Win => win,
+        });
+        self.ranking.clear();
+        self.by_tables = true;
+        self
     }
 }
 

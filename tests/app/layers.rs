@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::rust_words::{spelled_paths, words};
 
 /// The modules with their layers; a higher number may use a lower one.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 17] = [
     ("cli", 6),
     ("match_runner", 5),
     ("practice", 5),
@@ -22,6 +22,7 @@ const LAYERS: [(&str, u8); 16] = [
     ("archive", 3),
     ("store", 3),
     ("config", 3),
+    ("lookup", 3),
     ("engine", 2),
     ("lichess", 2),
     ("sqlite", 2),

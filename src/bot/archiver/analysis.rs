@@ -157,31 +157,36 @@ impl GameAnalyzer {
         }
     }
 
-    /// Waits until a game runs.
     async fn wait_for_games(&self) {
-        let mut changes = self.event_log.changes();
-        while self.event_log.running().is_empty() {
+        wait_for_games(&self.event_log).await;
+    }
+
+    async fn wait_for_quiet(&self) {
+        wait_for_quiet(&self.event_log, self.rules.idle).await;
+    }
+}
+
+/// Waits until a game runs.
+pub(in crate::bot) async fn wait_for_games(event_log: &EventLog) {
+    let mut changes = event_log.changes();
+    while event_log.running().is_empty() {
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until no game has run for so long.
+pub(in crate::bot) async fn wait_for_quiet(event_log: &EventLog, idle: Duration) {
+    let mut changes = event_log.changes();
+    loop {
+        while !event_log.running().is_empty() {
             if changes.changed().await.is_err() {
                 return;
             }
         }
-    }
-
-    /// Waits until no game has run for a while.
-    async fn wait_for_quiet(&self) {
-        let mut changes = self.event_log.changes();
-        loop {
-            while !self.event_log.running().is_empty() {
-                if changes.changed().await.is_err() {
-                    return;
-                }
-            }
-            if timeout(self.rules.idle, self.wait_for_games())
-                .await
-                .is_err()
-            {
-                return;
-            }
+        if timeout(idle, wait_for_games(event_log)).await.is_err() {
+            return;
         }
     }
 }

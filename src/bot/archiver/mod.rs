@@ -30,6 +30,7 @@ use crate::config;
 use crate::engine::Pool;
 
 pub use self::analysis::AnalysisRules;
+pub(super) use self::analysis::{wait_for_games, wait_for_quiet};
 pub use self::maintenance::MaintenanceRules;
 
 /// Maximum wait at start for the file's games in progress.
