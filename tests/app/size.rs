@@ -8,14 +8,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
-const MOST_LINES: [(&str, usize); 17] = [
+const MOST_LINES: [(&str, usize); 18] = [
     ("archive", 3870),
     ("bot", 16_420),
     ("cli", 6970),
     ("config", 1870),
     ("engine", 6560),
     ("http_common", 118),
-    ("lichess", 4390),
+    ("lichess", 4670),
+    ("lookup", 1020),
     ("match_runner", 2840),
     ("panel", 4270),
     ("practice", 10_570),

@@ -146,8 +146,9 @@ async fn the_examples_of_the_look_up_services_are_understood() {
     let server = serve("tablebase-lookupAtomic.json").await;
     let tables = server.client().table_server(&server.url(), time).unwrap();
     let reply = tables.table(fen).await.unwrap();
-    assert_ne!(reply.category, TableCategory::Unknown);
-    assert!(reply.moves.len() > 5 && reply.moves[0].dtz.is_some());
+    // Of a position that they do not know.
+    assert_eq!((reply.category, reply.dtz), (TableCategory::Unknown, None));
+    assert_eq!(reply.moves.len(), 40);
     let request = &server.requests()[0];
     assert_eq!(
         request.header("authorization"),
@@ -159,6 +160,13 @@ async fn the_examples_of_the_look_up_services_are_understood() {
         "{}",
         request.line
     );
+
+    let server = serve("tablebase-lookupStandard.json").await;
+    let tables = server.client().table_server(&server.url(), time).unwrap();
+    let reply = tables.table(fen).await.unwrap();
+    assert_eq!(reply.category, TableCategory::Win);
+    assert_eq!(reply.moves[0].category, TableCategory::Loss);
+    assert!(reply.precise_dtz.is_some() && reply.moves[0].dtz.is_some());
 
     let server = serve("openingExplorer-lichess.json").await;
     let explorer = server
