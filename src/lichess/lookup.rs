@@ -221,8 +221,8 @@ impl LookupServer {
         // Lines keep coming while the server counts: the last whole one is the best.
         let bytes = classify(status, &headers, body, true)?;
         let lines = bytes.split_inclusive(|&byte| byte == b'\n');
-        let whole = lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty());
-        let last = whole.last().ok_or_else(|| Error::Protocol {
+        let mut whole = lines.filter(|line| line.ends_with(b"\n") && !line.trim_ascii().is_empty());
+        let last = whole.next_back().ok_or_else(|| Error::Protocol {
             reason: "no whole line in time".into(),
         })?;
         understand(last)

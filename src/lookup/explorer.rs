@@ -244,7 +244,7 @@ impl<H: ExplorerHost> ExplorerTask<H> {
             searchmoves,
             ..Limits::default()
         };
-        let search = engine.think(&Game::from_position(position.clone()), limits);
+        let search = engine.think(&Game::from_position(*position), limits);
         let (sender, answer) = oneshot::channel();
         search.on_done(Box::new(move |result| {
             // No receiver any more: a game began.

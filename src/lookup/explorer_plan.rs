@@ -53,6 +53,9 @@ pub struct ExplorerPlan<'a> {
     pub now: u64,
 }
 
+/// Why a line cannot be followed yet: a step comes first, or it is skipped.
+type Blocked = Option<Box<ExplorerStep>>;
+
 /// A position on the way, ordered by how many games reached it.
 struct Frontier<'a> {
     weight: u64,
@@ -126,7 +129,7 @@ impl ExplorerPlan<'_> {
                     player: at.player,
                     position: at.position.play(mv),
                 })),
-                Err(Some(step)) => return Some(step),
+                Err(Some(step)) => return Some(*step),
                 Err(None) => {}
             }
         }
@@ -135,7 +138,7 @@ impl ExplorerPlan<'_> {
 
     /// Our moves: those of the book, or those that are approved, or our search's own; or what to do
     /// before they are known.
-    fn ours(&self, at: &Frontier<'_>) -> Result<Vec<(Move, u64)>, Option<ExplorerStep>> {
+    fn ours(&self, at: &Frontier<'_>) -> Result<Vec<(Move, u64)>, Blocked> {
         let by_book = (self.book_moves)(&at.position);
         if !by_book.is_empty() {
             return Ok(by_book.into_iter().map(|mv| (mv, at.weight)).collect());
@@ -143,9 +146,9 @@ impl ExplorerPlan<'_> {
         let key = ExploredKey::new(&at.position, None);
         let known = self.fresh(&key, || Self::ask(at, None))?;
         let Some(checked) = &known.checked else {
-            let position = at.position.clone();
+            let position = at.position;
             let is_worth_it = known.frequent(self.rules.min_games).next().is_some();
-            let step = is_worth_it.then_some(ExplorerStep::Check { position });
+            let step = is_worth_it.then(|| Box::new(ExplorerStep::Check { position }));
             return Err(step.filter(|_| !(self.is_skipped)(&key)));
         };
         let approved = known.approved(&at.position);
@@ -158,7 +161,7 @@ impl ExplorerPlan<'_> {
     }
 
     /// The frequent moves of the other side, or the request for them.
-    fn theirs(&self, at: &Frontier<'_>) -> Result<Vec<(Move, u64)>, Option<ExplorerStep>> {
+    fn theirs(&self, at: &Frontier<'_>) -> Result<Vec<(Move, u64)>, Blocked> {
         let key = ExploredKey::new(&at.position, at.player);
         let known = self.fresh(&key, || Self::ask(at, at.player))?;
         let least = at.player.map_or(self.rules.min_games, |_| HABIT);
@@ -176,17 +179,17 @@ impl ExplorerPlan<'_> {
         &self,
         key: &ExploredKey,
         step: impl Fn() -> ExplorerStep,
-    ) -> Result<&ExploredPosition, Option<ExplorerStep>> {
+    ) -> Result<&ExploredPosition, Blocked> {
         match self.known.get(key) {
             Some(known) if self.now.saturating_sub(known.at) < self.rules.age => Ok(known),
             _ if (self.is_skipped)(key) => Err(None),
-            _ => Err(Some(step())),
+            _ => Err(Some(Box::new(step()))),
         }
     }
 
     fn ask(at: &Frontier<'_>, player: Option<&UserId>) -> ExplorerStep {
         ExplorerStep::Ask {
-            position: at.position.clone(),
+            position: at.position,
             player: player.cloned(),
         }
     }

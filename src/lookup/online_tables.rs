@@ -106,7 +106,7 @@ impl OnlineTables {
         state.counts.asked += 1;
         drop(state);
         let (sender, receiver) = oneshot::channel();
-        let (inner, position) = (Arc::clone(&self.0), position.clone());
+        let (inner, position) = (Arc::clone(&self.0), *position);
         // It ends by itself within the time of a call, and what comes late is of use for the next look-up.
         tokio::spawn(async move {
             if let Some(verdict) = inner.ask(&position, fen).await {

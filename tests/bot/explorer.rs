@@ -101,7 +101,7 @@ impl Reading {
             server: server
                 .client()
                 .explorer_server(practice.url(), GUARD)
-                .unwrap(),
+                .expect("an address on this machine"),
             pool: Pool::new(&EngineOptions {
                 hash_mb: 1,
                 evaluator: Evaluator::classical(),
@@ -141,7 +141,8 @@ impl Reading {
 }
 
 fn after(line: &str) -> Position {
-    Game::from_uci_moves(line).unwrap().position().clone()
+    let game = Game::from_uci_moves(line).expect("legal moves");
+    *game.position()
 }
 
 fn known(explorer: &Explorer, line: &str) -> Option<ExploredPosition> {

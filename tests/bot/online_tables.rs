@@ -78,8 +78,10 @@ fn ending(result: Wdl) -> Game {
 
 /// The practice server's reply, with the distances computed before.
 async fn reply(practice: &ServerHandle, server: &Server, position: &Position) -> TableReply {
-    let tables = server.client().table_server(practice.url(), GUARD).unwrap();
-    tables.table(&position.fen()).await.unwrap()
+    let tables = server.client().table_server(practice.url(), GUARD);
+    let tables = tables.expect("an address on this machine");
+    let reply = tables.table(&position.fen()).await;
+    reply.expect("a whole reply")
 }
 
 #[tokio::test]

@@ -44,10 +44,9 @@ impl ExplorerQuery {
             Some(fen) => Position::from_fen(&fen.replace('_', " ")).ok()?,
             None => Position::default(),
         };
-        let moves = self.play.split(',').filter(|uci| !uci.is_empty());
+        let mut moves = self.play.split(',').filter(|uci| !uci.is_empty());
         let is_atomic = self.variant == "atomic";
-        let position = moves.fold(Some(start), |position: Option<Position>, uci| {
-            let position = position?;
+        let position = moves.try_fold(start, |position, uci| {
             let mv = position.parse_uci(uci).ok()?;
             Some(position.play(mv))
         });
