@@ -15,6 +15,7 @@ pub mod training;
 pub mod archive;
 pub mod book;
 pub mod config;
+pub mod lookup;
 pub mod store;
 pub mod tablebase;
 

@@ -190,6 +190,15 @@ fn an_error_names_line_key_and_remedy() {
         ),
         ("[lichess]\nurl = \"lichess.org\"", "2: [lichess] url: "),
         (
+            "[explorer]\nurl = \"https://explorer.example.org\"",
+            "2: [explorer] url: \"https://explorer.example.org\": it gets the token, so its host must be",
+        ),
+        (
+            "[online_tables]\nurl = \"http://tablebase.lichess.org\"",
+            "it must begin with https://; http:// is for this machine only",
+        ),
+        ("[online_tables]\nmin_clock = 10", "from 60 to 10800"),
+        (
             "[lichess]\nurl = \"https://lichess.org/api\"",
             "without a path",
         ),

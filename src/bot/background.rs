@@ -1,16 +1,19 @@
-//! Background tasks of the event loop: refresh the player lists, read the opening books, and raise
-//! alerts about the bot state: a file that cannot be written, and rated pauses of the rating guard,
-//! including those of an earlier run.
+//! Background tasks of the event loop: refresh the player lists, read the opening books, read the
+//! opening explorer while no game runs, and raise alerts about the bot state: a file that cannot be
+//! written, and rated pauses of the rating guard, including those of an earlier run.
 //!
-//! They never make a game wait. A part that panics restarts by itself.
+//! They decide nothing and never make a game wait. A part that panics restarts by itself.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::alerts::Alerts;
+use super::archiver::{wait_for_games, wait_for_quiet};
 use super::context::BotContext;
 use super::event_log::EventLog;
 use super::events::AlertKind;
@@ -19,7 +22,10 @@ use super::rating_guard::Pause;
 use super::settings::Settings;
 use super::state::BotState;
 use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
-use crate::lichess::Client;
+use crate::archive::{ArchiveReader, FILE_NAME, Filter};
+use crate::lichess::{Client, UserId};
+use crate::lookup::{ExplorerHost, ExplorerRules, ExplorerTask, Pace};
+use crate::rules::{Move, Position};
 use crate::store::StoreError;
 
 /// The background tasks, which end when this is dropped, and the channels to the list refresher.
@@ -61,6 +67,14 @@ impl Background {
             )
         };
         tasks.spawn(restart_on_panic("alerts of the archive", pause, watch));
+        if let Some(explorer) = explorer_task(context, sources) {
+            let explorer = Arc::new(explorer);
+            let read = move || {
+                let explorer = Arc::clone(&explorer);
+                async move { explorer.run().await }
+            };
+            tasks.spawn(restart_on_panic("reader of the explorer", pause, read));
+        }
         Self {
             lists,
             list_states,
@@ -68,6 +82,88 @@ impl Background {
             _tasks: tasks,
         }
     }
+}
+
+/// Pause when the explorer has nothing new.
+const EXPLORER_AGAIN: Duration = Duration::from_secs(3600);
+/// The longest call of the explorer: the games of a player may have to be counted first.
+const EXPLORER_CALL: Duration = Duration::from_secs(30);
+/// Opponents whose openings are read.
+const MOST_REGULARS: usize = 20;
+
+/// The bot, as the reader of the explorer sees it.
+struct BotHost {
+    event_log: EventLog,
+    quiet: Duration,
+    /// The archive with the opponents.
+    archive: Option<PathBuf>,
+    /// Games that make an opponent a regular one; 0: nobody is.
+    regular_games: u64,
+}
+
+impl ExplorerHost for BotHost {
+    fn quiet(&self) -> BoxFuture<'_, ()> {
+        Box::pin(wait_for_quiet(&self.event_log, self.quiet))
+    }
+
+    fn game(&self) -> BoxFuture<'_, ()> {
+        Box::pin(wait_for_games(&self.event_log))
+    }
+
+    fn book_moves(&self, _: &Position) -> Vec<Move> {
+        Vec::new()
+    }
+
+    fn regulars(&self) -> BoxFuture<'_, Vec<UserId>> {
+        let (archive, least) = (self.archive.clone(), self.regular_games);
+        Box::pin(async move {
+            let Some(archive) = archive.filter(|_| least > 0) else {
+                return Vec::new();
+            };
+            let read = tokio::task::spawn_blocking(move || {
+                ArchiveReader::open(&archive)?.opponents(&Filter::default(), MOST_REGULARS)
+            });
+            let opponents = match read.await {
+                Ok(Ok(opponents)) => opponents,
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "regular opponents are unknown");
+                    return Vec::new();
+                }
+                Err(_) => return Vec::new(),
+            };
+            let regular = opponents.iter().filter(|them| them.tally.games >= least);
+            regular.map(|them| UserId::new(&them.id)).collect()
+        })
+    }
+}
+
+/// The reader of the explorer, if the config wants it.
+fn explorer_task(context: &BotContext, sources: &ListSources) -> Option<ExplorerTask<BotHost>> {
+    let (explorer, settings) = (context.explorer.clone()?, &context.settings.explorer);
+    let server = context.client.explorer_server(&settings.url, EXPLORER_CALL);
+    let server = server
+        .inspect_err(|error| tracing::error!(%error, "the explorer stays off"))
+        .ok()?;
+    Some(ExplorerTask {
+        explorer,
+        server,
+        pool: context.pool.clone(),
+        rules: ExplorerRules {
+            plies: settings.plies,
+            min_games: settings.min_games,
+            loss: settings.loss,
+            nodes: settings.nodes,
+            age: u64::from(settings.days) * 24 * 3600,
+        },
+        pace: Pace::default(),
+        again: EXPLORER_AGAIN,
+        host: BotHost {
+            event_log: context.event_bus.event_log().clone(),
+            quiet: context.timing.explorer_quiet,
+            archive: sources.data.as_ref().map(|home| home.join(FILE_NAME)),
+            regular_games: u64::from(settings.regulars),
+        },
+    })
 }
 
 /// A failed refresh keeps the known names.

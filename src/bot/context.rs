@@ -18,8 +18,10 @@ use super::player_lists::ListSources;
 use super::settings::{BotTiming, Settings};
 use super::state::BotState;
 use crate::book::SharedBooks;
-use crate::engine::Pool;
+use crate::engine::{Pool, TablebaseProbe};
 use crate::lichess::{Client, Error as ApiError};
+use crate::lookup::{Explorer, OnlineTables, Pace};
+use crate::tablebase::OutcomeTables;
 
 /// Shared by the event loop, its background tasks and all game tasks.
 #[derive(Clone, Debug)]
@@ -35,8 +37,29 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) alerts: Alerts,
     pub(in crate::bot) books: SharedBooks,
     pub(in crate::bot) eval_cache: EvalCache,
+    pub(in crate::bot) online_tables: Option<OnlineTables>,
+    pub(in crate::bot) explorer: Option<Explorer>,
     /// For what the account state must learn before the game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
+}
+
+/// The online tables, if the config wants them.
+pub(super) fn online_tables(client: &Client, settings: &Settings) -> Option<OnlineTables> {
+    let settings = &settings.online_tables;
+    if !settings.enabled {
+        return None;
+    }
+    let known = |position: &crate::rules::Position| OutcomeTables::built_in().wdl(position);
+    match client.table_server(&settings.url, settings.timeout) {
+        Ok(server) => {
+            let pace = Pace::default();
+            Some(OnlineTables::new(server, settings.min_clock, pace, known))
+        }
+        Err(error) => {
+            tracing::error!(%error, "the online tables stay off");
+            None
+        }
+    }
 }
 
 /// Dependencies of the bot.

@@ -20,7 +20,7 @@ use super::api_queue::ApiQueue;
 use super::backfill::replayed;
 use super::background::{Background, raise_guard_alerts, raise_stored_guard_alerts};
 use super::chat::{ChatQueue, ChatTask};
-use super::context::{BotContext, BotError, BotOptions};
+use super::context::{BotContext, BotError, BotOptions, online_tables};
 use super::control::CommandReceiver;
 use super::event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::event_stream::{AccountStream, AccountStreamEvent};
@@ -32,6 +32,7 @@ use super::player_lists::{Blocklist, ListSources};
 use super::sleep_until;
 use crate::book::SharedBooks;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
+use crate::lookup::Explorer;
 
 /// Maximum lines of the event stream to read in one go before calls go out.
 const BURST: usize = 1024;
@@ -68,6 +69,11 @@ impl EventLoop {
         let alerts = Alerts::new(options.event_bus.clone());
         raise_stored_guard_alerts(&alerts, &options.state);
         let context = BotContext {
+            online_tables: online_tables(&options.client, &options.settings),
+            explorer: options.settings.explorer.enabled.then(|| {
+                let positions = options.settings.explorer.positions;
+                Explorer::open(options.lists.data.as_deref(), positions)
+            }),
             settings: Arc::new(options.settings),
             chat_queue,
             timing: options.timing,

@@ -95,6 +95,8 @@ durations! {
         burst = Duration::from_secs(1), at least MIN_BURST;
         /// How often to compare the list of running games while games run.
         reconcile = Duration::from_secs(300);
+        /// Time without a game before the bot reads the opening explorer.
+        explorer_quiet = Duration::from_secs(20);
         /// First pause before restarting a game task that panicked.
         revive = Duration::from_millis(100);
     }

@@ -75,7 +75,8 @@ impl Place {
         let section = &SECTIONS[self.section];
         let key = section.keys[self.key].name;
         match section.path {
-            "lichess" | "data" | "panel" | "alerts" | "archive" | "log" => true,
+            "lichess" | "data" | "online_tables" | "explorer" | "panel" | "alerts" | "archive"
+            | "log" => true,
             "engine" => matches!(key, "hash" | "threads" | "eval_file" | "syzygy_path"),
             _ => false,
         }

@@ -19,9 +19,9 @@ pub use error::{ConfigError, Fault};
 pub use keys::{Key, Section, Takes};
 pub use settings::{
     AlertFormat, Alerts, Archive, Arena, BookRules, BookSelection, Challenge, Chat, Clock,
-    ColorWish, Config, Correspondence, Data, Draw, Engine, ExperienceRules, Format, Game, Guard,
-    Level, Lichess, Limits, Log, Matchmaking, Panel, Prefer, Profile, Resign, SECTIONS,
-    ShutdownRules, Takeback, Variety, Visitors,
+    ColorWish, Config, Correspondence, Data, Draw, Engine, ExperienceRules, Explorer, Format, Game,
+    Guard, Level, Lichess, Limits, Log, Matchmaking, OnlineTables, Panel, Prefer, Profile, Resign,
+    SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
     ArenaId, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,

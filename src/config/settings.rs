@@ -404,6 +404,42 @@ sections! {
         casual: bool = true, Flag;
     }
 
+    /// `[online_tables]`: the endgame tables of Lichess, asked beside a search.
+    OnlineTables {
+        /// Ask them at all.
+        enabled: bool = false, Flag;
+        /// Their server, without a path; it gets no token.
+        url: String =
+            "https://tablebase.lichess.org".to_owned(), Text("a URL such as \"https://tablebase.lichess.org\"");
+        /// With a clock, ask only while the bot has this much time left.
+        min_clock: Duration as "Seconds" = Duration::from_secs(600), whole((60, 10_800), "seconds");
+        /// Time after which a request is given up. No move waits for it.
+        timeout: Duration as "Seconds" = Duration::from_secs(5), whole((1, 60), "seconds");
+    }
+
+    /// `[explorer]`: the opening explorer of Lichess, read while no game runs.
+    Explorer {
+        /// Read it at all.
+        enabled: bool = false, Flag;
+        /// Its server, without a path; it gets the token.
+        url: String =
+            "https://explorer.lichess.org".to_owned(), Text("a URL such as \"https://explorer.lichess.org\"");
+        /// Read positions of at most this many plies.
+        plies: u32 = 16, whole((1, 40), "plies");
+        /// Games that a move needs to count.
+        min_games: u64 = 20, whole(AT_LEAST_ONE, "games");
+        /// Centipawns that a move may cost by our own search to be approved.
+        loss: u32 = 30, whole((0, 1000), "centipawns");
+        /// Nodes of each search that approves or refuses.
+        nodes: u64 = 100_000, whole((1000, 100_000_000), "nodes");
+        /// Games with an opponent that make it a regular one, whose openings are read; 0 for none.
+        regulars: u32 = 5, whole(COUNT, "games (0: no opponent)");
+        /// Positions that are kept.
+        positions: usize = 10_000, whole((100, 1_000_000), "positions");
+        /// Days after which a position is read again.
+        days: u32 = 60, whole((1, 3650), "days");
+    }
+
     /// `[guard]`: when rated games pause.
     Guard {
         /// Consecutive rated losses against one opponent.
@@ -586,6 +622,10 @@ pub struct Config {
     pub experience: ExperienceRules,
     /// Moves from opening books.
     pub book: BookRules,
+    /// The endgame tables of Lichess.
+    pub online_tables: OnlineTables,
+    /// The opening explorer of Lichess.
+    pub explorer: Explorer,
     /// Limits on losses in rated games.
     pub guard: Guard,
     pub shutdown: ShutdownRules,
@@ -625,6 +665,8 @@ pub const SECTIONS: &[Section] = &[
     Section::one("variety", Variety::KEYS),
     Section::one("experience", ExperienceRules::KEYS),
     Section::one("book", BookRules::KEYS),
+    Section::one("online_tables", OnlineTables::KEYS),
+    Section::one("explorer", Explorer::KEYS),
     Section::one("guard", Guard::KEYS),
     Section::one("shutdown", ShutdownRules::KEYS),
     Section::one("panel", Panel::KEYS),

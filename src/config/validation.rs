@@ -61,6 +61,15 @@ fn in_texts(config: &Config) -> Option<Contradiction> {
     if let Some(what) = fault_in_url(&config.lichess.url) {
         return Some((at("lichess", "url"), what));
     }
+    let (tables, explorer) = (&config.online_tables.url, &config.explorer.url);
+    for (section, url, takes_token) in [
+        ("online_tables", tables, false),
+        ("explorer", explorer, true),
+    ] {
+        if let Some(what) = crate::lichess::fault_in_lookup_url(url, takes_token) {
+            return Some((at(section, "url"), format!("\"{url}\": {what}")));
+        }
+    }
     let contact = config.lichess.contact.as_deref().unwrap_or_default();
     let plain = |c: char| c == ' ' || (c.is_ascii_graphic() && !matches!(c, '(' | ')'));
     if contact.len() > MAX_CONTACT || !contact.chars().all(plain) {

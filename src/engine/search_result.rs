@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-use super::score::Score;
+use super::score::{MAX_PLY, Score, TABLE_WIN};
+use super::tablebase::Wdl;
 use crate::rules::Move;
+
+/// Half-moves without progress that are a draw.
+const FIFTY_MOVES: i64 = 100;
 
 /// The answer of a search.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +33,59 @@ pub struct SearchResult {
     /// is the tables'. False if the search itself proved a mate.
     pub by_tables: bool,
     pub ended: StopReason,
+}
+
+impl SearchResult {
+    /// What endgame tables prove of the searched position, whose fifty-move count is
+    /// `halfmove_clock`. A loss that the count may still save is a blessed one.
+    pub fn proved(&self, halfmove_clock: u32) -> Option<Wdl> {
+        let Score::Cp(score) = self.score else {
+            return None;
+        };
+        let proved = match score {
+            0 => Wdl::Draw,
+            1 => Wdl::CursedWin,
+            -1 => Wdl::BlessedLoss,
+            2.. => Wdl::Win,
+            // Without a distance, a table's loss is exact only if the count has just restarted.
+            ..-1 => match (TABLE_WIN + score, i64::from(halfmove_clock)) {
+                (0, 0) => Wdl::Loss,
+                (plies, clock) if plies > 0 && i64::from(plies) + clock < FIFTY_MOVES => Wdl::Loss,
+                _ => Wdl::BlessedLoss,
+            },
+        };
+        self.by_tables.then_some(proved)
+    }
+
+    /// The answer with the result that other tables prove, `plies` plies before the next capture, pawn
+    /// move or mate (0: unknown): among the moves that keep it the search's choice stands, else the first
+    /// is played. A mate that the search has found stands too.
+    #[must_use]
+    pub fn by_other_tables(mut self, wdl: Wdl, plies: u32, kept: &[Move]) -> SearchResult {
+        let is_kept = self.best.is_some_and(|best| kept.contains(&best));
+        if is_kept && self.score.is_win() && wdl == Wdl::Win {
+            return self;
+        }
+        if !is_kept {
+            let Some(&best) = kept.first() else {
+                return self;
+            };
+            self.best = Some(best);
+            self.ponder = None;
+            self.line = vec![best];
+        }
+        let win = TABLE_WIN - i32::try_from(plies).map_or(0, |plies| plies.min(MAX_PLY as i32));
+        self.score = Score::Cp(match wdl {
+            Wdl::Loss => -win,
+            Wdl::BlessedLoss => -1,
+            Wdl::Draw => 0,
+            Wdl::CursedWin => 1,
+            Wdl::Win => win,
+        });
+        self.ranking.clear();
+        self.by_tables = true;
+        self
+    }
 }
 
 /// A root move and its score for the side that makes it.
@@ -94,3 +151,50 @@ pub enum ScoreBound {
 
 /// Receives the reports of a search.
 pub(super) type ReportSink = Box<dyn FnMut(&Info) + Send>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tables_prove_follows_from_score_and_fifty_move_count() {
+        let proved = |score, by_tables, clock| {
+            let result = SearchResult {
+                best: None,
+                ponder: None,
+                score,
+                depth: 0,
+                seldepth: 0,
+                nodes: 0,
+                time: Duration::ZERO,
+                line: Vec::new(),
+                ranking: Vec::new(),
+                by_tables,
+                ended: StopReason::OnlyMove,
+            };
+            result.proved(clock)
+        };
+        for (score, clock, expected) in [
+            (0, 99, Wdl::Draw),
+            (1, 0, Wdl::CursedWin),
+            (-1, 0, Wdl::BlessedLoss),
+            (TABLE_WIN, 80, Wdl::Win),
+            (TABLE_WIN - 40, 0, Wdl::Win),
+            // No distance is known.
+            (-TABLE_WIN, 0, Wdl::Loss),
+            (-TABLE_WIN, 1, Wdl::BlessedLoss),
+            // Forty plies to the end; a rounded one may be one more.
+            (40 - TABLE_WIN, 0, Wdl::Loss),
+            (40 - TABLE_WIN, 59, Wdl::Loss),
+            (40 - TABLE_WIN, 60, Wdl::BlessedLoss),
+        ] {
+            assert_eq!(
+                proved(Score::Cp(score), true, clock),
+                Some(expected),
+                "{score} {clock}"
+            );
+            assert_eq!(proved(Score::Cp(score), false, clock), None);
+        }
+        assert_eq!(proved(Score::Mate(-3), true, 0), None);
+    }
+}

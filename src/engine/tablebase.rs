@@ -120,7 +120,7 @@ impl Tablebases {
     }
 
     /// Pieces of the largest probed positions.
-    pub(super) fn most_pieces(&self) -> usize {
+    pub fn most_pieces(&self) -> usize {
         self.probe.most_pieces().min(self.limit)
     }
 

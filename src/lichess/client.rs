@@ -46,6 +46,8 @@ pub struct ClientOptions {
 pub enum SetupError {
     #[error("lichess.url {url:?} cannot be used: {problem}")]
     BadUrl { url: String, problem: String },
+    #[error("the look-up server {url:?} cannot be used: {problem}")]
+    BadLookupUrl { url: String, problem: String },
     #[error("the contact {0:?} cannot be sent: only printable ASCII characters can")]
     BadContact(String),
     #[error("cannot set up connections: {0}")]

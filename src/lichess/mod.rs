@@ -9,6 +9,7 @@
 //! * `stream`, `line_reader`: live streams; `disconnect`: why one ended; `backoff`: when to reopen it
 //! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, which
 //!   `lenient_json` reads; `warn_once`: logs unknown JSON once
+//! * `lookup`: endgame tables and the opening explorer, on hosts of their own
 //! * `error`, `error_body`: classes of failed calls; `token`, `user_agent`, `timing`; `fetch`: other pages
 
 mod arena;
@@ -30,6 +31,7 @@ mod game_event;
 mod ids;
 mod lenient_json;
 mod line_reader;
+mod lookup;
 mod player;
 mod rate_limit_log;
 mod rate_limiter;
@@ -65,6 +67,10 @@ pub use game_event::{
 };
 pub use ids::{ChallengeId, GameId, UserId};
 pub use lenient_json::{JsonMismatch, Lenient};
+pub use lookup::{
+    ExplorerMove, ExplorerReply, LookupServer, TableCategory, TableReply, TableReplyMove,
+    fault_in_lookup_url,
+};
 pub use player::{Account, Perf, Player, Presence, TokenInfo};
 pub use rate_limit_log::RateLimitedCalls;
 pub use scheduler::{Decision, Scheduler, Ticket};

@@ -120,7 +120,11 @@ fn config_keys_keep_their_names() {
     for line in text.lines() {
         let line = line.trim_start_matches("# ").trim_start_matches('#');
         let title = line.trim_matches(['[', ']']);
-        if line.starts_with('[') && title.chars().all(|c| c.is_ascii_lowercase() || c == '.') {
+        if line.starts_with('[')
+            && title
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || "._".contains(c))
+        {
             title.clone_into(&mut section);
         } else if let Some((key, _)) = line.split_once(" = ")
             && key.chars().all(|c| c.is_ascii_lowercase() || c == '_')

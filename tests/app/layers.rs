@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::rust_words::{spelled_paths, words};
 
 /// The modules with their layers; a higher number may use a lower one.
-const LAYERS: [(&str, u8); 18] = [
+const LAYERS: [(&str, u8); 19] = [
     ("cli", 6),
     ("match_runner", 5),
     ("practice", 5),
@@ -23,6 +23,7 @@ const LAYERS: [(&str, u8); 18] = [
     ("book", 3),
     ("store", 3),
     ("config", 3),
+    ("lookup", 3),
     ("engine", 2),
     ("experience", 2),
     ("lichess", 2),

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
-const MOST_LINES: [(&str, usize); 19] = [
+const MOST_LINES: [(&str, usize); 20] = [
     ("archive", 3870),
     ("book", 900),
     ("bot", 16_420),
@@ -17,7 +17,8 @@ const MOST_LINES: [(&str, usize); 19] = [
     ("engine", 6560),
     ("experience", 500),
     ("http_common", 118),
-    ("lichess", 4390),
+    ("lichess", 4670),
+    ("lookup", 1020),
     ("match_runner", 2840),
     ("panel", 4270),
     ("practice", 10_570),

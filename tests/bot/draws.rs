@@ -11,7 +11,7 @@ use crate::harness::{
     Harness, active_search, asks, ending, full, ms, posted, posts, refused, remembered, reopens,
     settings, state, stops,
 };
-use crate::quiet_game::{BARE_BLACK, BARE_WHITE, Played, line, played};
+use crate::quiet_game::{BARE_BLACK, BARE_WHITE, Played, by_tables, line, played};
 
 fn late() -> Settings {
     let mut settings = settings();
@@ -439,4 +439,65 @@ fn a_draw_is_worth_less_against_a_weaker_opponent() {
         let search = active_search(&harness.open_with(full, opened)).expect("our turn");
         assert_eq!(search.limits.contempt, contempt, "{ours:?} {theirs:?}");
     }
+}
+
+/// Results by tables: won, won too late, drawn, lost too late, lost.
+const PROVED: [i32; 5] = [30_000, 1, 0, -1, -30_000];
+
+#[test]
+fn a_result_that_tables_prove_answers_an_offer_at_once() {
+    let answers = |settings: &Settings, black_clock: u64| {
+        PROVED.map(|score| {
+            let harness = Harness::with(Side::White, settings.clone());
+            let mut harness = by_tables(harness, score).harness;
+            let mut offer = offer(&line(3), Side::Black);
+            offer.time.black = Some(ms(black_clock));
+            offer.increment.black = ms(0);
+            asks(&harness.state_with(offer)) == [GameRequest::AcceptDraw]
+        })
+    };
+    // Neither ply nor streak would allow it.
+    let usual = settings();
+    assert!(usual.draw.ply > 3 && usual.draw.moves > 2);
+    assert_eq!(answers(&usual, 180_000), [false, false, true, true, true]);
+    // A draw does not save an opponent who is about to lose on time; a lost game is not held.
+    assert_eq!(answers(&usual, 5_000), [false, false, false, true, true]);
+    let mut never = settings();
+    never.draw.accept_humans = false;
+    assert_eq!(answers(&never, 180_000), [false; 5]);
+    // A win that comes too late follows the ordinary rules; a proved win never does.
+    let mut generous = late();
+    (generous.draw.ply, generous.draw.moves) = (2, 1);
+    assert_eq!(answers(&generous, 180_000), [false, true, true, true, true]);
+}
+
+#[test]
+fn a_draw_that_tables_prove_is_offered_at_once_and_a_win_never() {
+    let offers = |settings: &Settings| {
+        PROVED.map(|score| {
+            let harness = Harness::with(Side::White, settings.clone());
+            by_tables(harness, score).offers() == [2]
+        })
+    };
+    let mut willing = settings();
+    willing.draw.offer_humans = true;
+    assert_eq!(offers(&willing), [false, false, true, false, false]);
+    assert_eq!(offers(&settings()), [false; 5], "off unless wanted");
+    let mut spent = willing;
+    spent.draw.offers = 0;
+    assert_eq!(offers(&spent), [false; 5], "within the budget");
+}
+
+#[test]
+fn what_tables_proved_is_void_after_a_move_without_them() {
+    let mut willing = settings();
+    willing.draw.offer_humans = true;
+    let mut harness = by_tables(Harness::with(Side::White, willing), 0).harness;
+    let request_id = active_search(&harness.state(&line(4))).unwrap().request_id;
+    let next = line(5);
+    let ours = next.rsplit(' ').next().unwrap();
+    harness.think_with(request_id, ours, Score::Cp(0));
+    harness.state(&next);
+    let answer = asks(&harness.state_with(offer(&next, Side::Black)));
+    assert_eq!(answer, [GameRequest::DeclineDraw]);
 }

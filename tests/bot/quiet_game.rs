@@ -1,11 +1,11 @@
 //! A quiet game without captures and repetitions, for rules that look at many moves in a row.
 
 use megaton::bot::Settings;
-use megaton::bot::game::{DrawOffer, GameEffect};
-use megaton::engine::Score;
+use megaton::bot::game::{DrawOffer, GameEffect, GameInput};
+use megaton::engine::{Score, StopReason};
 use megaton::lichess::Side;
 
-use crate::harness::{Harness, active_search, posted};
+use crate::harness::{Harness, active_search, posted, result};
 
 const MOVES: &str = "a2a3 a7a6 b2b3 b7b6 c2c3 c7c6 d2d3 d7d6 e2e3 e7e6 f2f3 f7f6 g2g3 g7g6 \
     h2h3 h7h6 a3a4 a6a5 d3d4 d6d5 g3g4 g6g5 a1a2 a8a7 a2b2 a7b7 b2c2 b7c7 c2d2 c7d7 d2e2 d7e7 \
@@ -67,6 +67,26 @@ pub(crate) fn played(
     score: impl Fn(usize) -> Score,
 ) -> Played {
     play_on(Harness::with(us, settings), plies, score)
+}
+
+/// White's game after three plies, the last move by endgame tables, with this score.
+pub(crate) fn by_tables(harness: Harness, score: i32) -> Played {
+    let Played {
+        mut harness,
+        actions,
+    } = play_on(harness, 2, |_| Score::Cp(0));
+    let request_id = active_search(&actions).expect("our turn").request_id;
+    let next = line(3);
+    let ours = next.rsplit(' ').next().unwrap_or_default();
+    let mut found = result(ours, Score::Cp(score), &harness.machine);
+    found.by_tables = true;
+    found.ended = StopReason::OnlyMove;
+    let mut actions = harness.apply(GameInput::SearchDone {
+        request_id,
+        result: found,
+    });
+    actions.extend(harness.state(&next));
+    Played { harness, actions }
 }
 
 pub(crate) fn play_on(

@@ -9,7 +9,7 @@ use crate::harness::{
     Harness, active_search, asks, ms, posted, posts, refused, remembered, result, settings, state,
     stops,
 };
-use crate::quiet_game::{line, play_on, played};
+use crate::quiet_game::{by_tables, line, play_on, played};
 
 fn resigning() -> Settings {
     let mut settings = settings();
@@ -53,6 +53,44 @@ fn a_forced_mate_counts_as_lost() {
     assert_eq!(asks(&game.actions), [GameRequest::Resign]);
 }
 
+#[test]
+fn a_loss_that_tables_prove_needs_no_streak_and_a_draw_is_never_resigned() {
+    let resigns = |settings: Settings, score| {
+        let game = by_tables(Harness::with(Side::White, settings), score);
+        asks(&game.actions) == [GameRequest::Resign]
+    };
+    assert!(resigns(resigning(), -30_000));
+    for score in [-1, 0, 1, 30_000] {
+        assert!(!resigns(resigning(), score), "{score}");
+    }
+    assert!(!resigns(settings(), -30_000), "off unless wanted");
+}
+
+#[test]
+fn a_loss_that_the_fifty_moves_may_save_is_played_on() {
+    // The rooks wander: the count no longer restarts. Without a distance nothing is proved then.
+    let wander = "a2a3 a7a6 a1a2 a8a7 a2a1 a7a8 b1c3 b8c6 c3b1 c6b8 a1a2 a8a7";
+    let mut harness = Harness::with(Side::White, resigning());
+    for ply in 0..=wander.split(' ').count() {
+        let moves: Vec<_> = wander.split(' ').take(ply).collect();
+        let actions = if ply == 0 {
+            harness.open("")
+        } else {
+            harness.state(&moves.join(" "))
+        };
+        assert_eq!(asks(&actions), [], "{ply}");
+        let ours = wander.split(' ').nth(ply).unwrap_or("a2a1");
+        if let Some(search) = active_search(&actions) {
+            let mut found = result(ours, Score::Cp(-30_000), &harness.machine);
+            found.by_tables = ply > 2;
+            harness.apply(megaton::bot::game::GameInput::SearchDone {
+                request_id: search.request_id,
+                result: found,
+            });
+        }
+    }
+}
+
 /// Three lost moves, the last one changed.
 fn last_move(change: impl FnOnce(&mut SearchResult, &mut GameState)) -> Vec<GameRequest> {
     let mut harness = played(Side::White, resigning(), 3, lost).harness;
@@ -94,6 +132,21 @@ fn the_bot_does_not_resign_to_an_opponent_who_is_about_to_flag() {
         state.increment.black = ms(0);
     });
     assert_eq!(flagging, []);
+}
+
+#[test]
+fn a_proved_loss_is_played_on_while_the_opponent_may_lose_on_time() {
+    let proved = |black_clock: u64| {
+        last_move(|result, state| {
+            result.score = Score::Cp(-30_000);
+            result.by_tables = true;
+            result.depth = 0;
+            state.time.black = Some(ms(black_clock));
+            state.increment.black = ms(0);
+        })
+    };
+    assert_eq!(proved(180_000), [GameRequest::Resign]);
+    assert_eq!(proved(20_000), []);
 }
 
 #[test]

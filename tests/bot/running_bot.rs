@@ -1,6 +1,7 @@
 //! A whole bot on the small test server, and ways to watch it.
 
 use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megaton::bot::{BotError, BotOptions, BotState, BotTiming, EventBus, ListSources};
@@ -63,10 +64,35 @@ impl Bot {
             ..Settings::default()
         };
         change(&mut settings);
-        Self::begin(server.client(), timing, state, settings)
+        Self::begin(server.client(), timing, state, settings, None)
     }
 
-    fn begin(client: Client, timing: &BotTiming, state: BotState, settings: Settings) -> Self {
+    /// A bot with a data folder, of which it uses what the explorer left there.
+    pub(crate) fn exploring(
+        server: &Server,
+        folder: &Path,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        let mut settings = Settings {
+            engine: config::Engine {
+                nodes: NonZeroU64::new(300),
+                ..config::Engine::default()
+            },
+            ..Settings::default()
+        };
+        change(&mut settings);
+        let timing = BotTiming::default().faster(25);
+        let (state, folder) = (BotState::nowhere(), Some(folder.to_owned()));
+        Self::begin(server.client(), &timing, state, settings, folder)
+    }
+
+    fn begin(
+        client: Client,
+        timing: &BotTiming,
+        state: BotState,
+        settings: Settings,
+        data: Option<PathBuf>,
+    ) -> Self {
         let shutdown = Shutdown::default();
         let event_bus = EventBus::new();
         let options = BotOptions {
@@ -81,7 +107,7 @@ impl Bot {
             timing: *timing,
             event_bus: event_bus.clone(),
             state,
-            lists: ListSources::default(),
+            lists: ListSources { data },
         };
         let task = tokio::spawn(run(options, shutdown.clone()));
         Self {

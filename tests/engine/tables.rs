@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::engine::{
-    Dtz, Engine, EngineOptions, Evaluator, Limits, Pool, Score, SingleThread, TablebaseProbe,
-    Tablebases, Wdl,
+    Clock, Dtz, Engine, EngineOptions, Evaluator, Limits, Pool, Score, SingleThread,
+    TablebaseProbe, Tablebases, Wdl,
 };
 use megaton::rules::{Draw, Game, Move, Outcome, Position, RepetitionRule, Role};
 use megaton::tablebase::{BuiltIn, OutcomeTables, Syzygy, tablebases};
@@ -427,6 +427,55 @@ fn a_search_stops_while_distances_are_computed() {
     assert!(begun.elapsed() < GUARD / 4, "{:?}", begun.elapsed());
 }
 
+/// Both sides on a clock: the winner computes distances while its clock runs.
+#[test]
+#[ignore = "plays up to a minute of real time"]
+fn a_won_ending_is_won_over_a_real_clock() {
+    for fen in [
+        "8/8/1k6/8/6p1/2K3R1/8/8 w - - 0 1",
+        "8/8/4k3/8/8/3K4/8/3Q4 w - - 0 1",
+    ] {
+        let options = EngineOptions {
+            tables: tablebases(BuiltIn::On, None),
+            ..EngineOptions::default()
+        };
+        let engine = Pool::new(&options).lease();
+        let mut game = game(fen);
+        let us = game.position().turn();
+        let (mut left, increment) = (Duration::from_secs(10), Duration::from_millis(100));
+        let mut rng = fastrand::Rng::with_seed(7);
+        let outcome = loop {
+            if let Some(outcome) = game.outcome(RepetitionRule::Threefold) {
+                break outcome;
+            }
+            let mv = if game.position().turn() == us {
+                let begun = Instant::now();
+                let limits = Limits {
+                    clock: Some(Clock {
+                        time: left,
+                        increment,
+                        moves_to_go: None,
+                        overhead: Duration::ZERO,
+                    }),
+                    ..Limits::default()
+                };
+                let result = answer(&engine.think(&game, limits));
+                left = left.checked_sub(begun.elapsed()).expect("the flag stands");
+                left += increment;
+                result.best.expect("a move")
+            } else {
+                rng.choice(game.position().legal_moves()).expect("a move")
+            };
+            game.push(mv);
+        };
+        assert_eq!(
+            outcome.winner(),
+            Some(us),
+            "{fen}: {outcome:?}, {left:?} left"
+        );
+    }
+}
+
 #[test]
 fn built_in_tables_win_within_the_fifty_moves_without_files() {
     for fen in [
@@ -462,6 +511,24 @@ fn with_built_in_tables_the_move_is_among_the_best() {
             row.fen
         );
     }
+}
+
+#[test]
+#[ignore = "takes minutes: every slice is solved"]
+fn with_built_in_tables_no_move_is_worse_at_many_nodes() {
+    let Some((_, rows)) = shared() else { return };
+    let mut searcher = with_built_in();
+    let is_worse = |row: &&Row| {
+        let game = Game::from_position(row.position());
+        searcher.new_game();
+        !row.is_best(choice(&mut searcher, &game, 100_000).0)
+    };
+    let worse: Vec<&str> = rows
+        .iter()
+        .filter(is_worse)
+        .map(|row| row.fen.as_str())
+        .collect();
+    assert_eq!(worse, [""; 0], "{} of {}", worse.len(), rows.len());
 }
 
 #[test]

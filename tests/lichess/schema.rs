@@ -1,7 +1,8 @@
 //! The published schema, if present beside the project: its examples and its vocabularies.
 
 use megaton::lichess::{
-    ChallengeStatus, ColorChoice, Event, GameEvent, Speed, Status, UserId, Variant,
+    ChallengeStatus, ColorChoice, Event, GameEvent, Side, Speed, Status, TableCategory, UserId,
+    Variant,
 };
 use serde_json::Value;
 
@@ -76,6 +77,15 @@ fn every_word_of_the_schema_is_known() {
     for word in words(&schema, "Speed") {
         assert_ne!(Speed::from_word(word), Speed::Unknown, "{word}");
     }
+    let categories = &schema["components"]["schemas"]["TablebaseJson"]["properties"]["category"];
+    for word in categories["enum"].as_array().unwrap() {
+        let category: TableCategory = serde_json::from_value(word.clone()).unwrap();
+        assert_eq!(
+            category == TableCategory::Unknown,
+            word == "unknown",
+            "{word}"
+        );
+    }
     for word in words(&schema, "VariantKey") {
         assert_ne!(Variant::from_word(word), Variant::Unknown, "{word}");
     }
@@ -118,4 +128,66 @@ async fn the_examples_of_the_calls_are_understood() {
     let (client, _server) = serve("bot-getOnlineBots.json").await;
     let bots = client.online_bots(1).await.unwrap();
     assert!(bots[0].is_bot() && bots[0].bio.is_some());
+}
+
+#[tokio::test]
+async fn the_examples_of_the_look_up_services_are_understood() {
+    let Some(schema) = schema() else {
+        return;
+    };
+    let (time, fen) = (
+        std::time::Duration::from_secs(20),
+        "8/8/8/8/8/8/8/8 w - - 0 1",
+    );
+    let serve = async |name: &str| {
+        let body = example(&schema, name) + "\n";
+        Server::answering("200 OK", "application/json", &body).await
+    };
+    let server = serve("tablebase-lookupAtomic.json").await;
+    let tables = server.client().table_server(&server.url(), time).unwrap();
+    let reply = tables.table(fen).await.unwrap();
+    // Of a position that they do not know.
+    assert_eq!((reply.category, reply.dtz), (TableCategory::Unknown, None));
+    assert_eq!(reply.moves.len(), 40);
+    let request = &server.requests()[0];
+    assert_eq!(
+        request.header("authorization"),
+        None,
+        "the tables get no token"
+    );
+    assert!(
+        request.line.starts_with("GET /atomic?fen=8"),
+        "{}",
+        request.line
+    );
+
+    let server = serve("tablebase-lookupStandard.json").await;
+    let tables = server.client().table_server(&server.url(), time).unwrap();
+    let reply = tables.table(fen).await.unwrap();
+    assert_eq!(reply.category, TableCategory::Win);
+    assert_eq!(reply.moves[0].category, TableCategory::Loss);
+    assert!(reply.precise_dtz.is_some() && reply.moves[0].dtz.is_some());
+
+    let server = serve("openingExplorer-lichess.json").await;
+    let explorer = server
+        .client()
+        .explorer_server(&server.url(), time)
+        .unwrap();
+    let reply = explorer.explore(fen).await.unwrap();
+    assert!(!reply.moves.is_empty() && reply.moves[0].games() > 0);
+    let request = &server.requests()[0];
+    assert!(request.header("authorization").is_some());
+    assert!(request.line.contains("variant=atomic"), "{}", request.line);
+
+    let server = serve("openingExplorer-player.json").await;
+    let explorer = server
+        .client()
+        .explorer_server(&server.url(), time)
+        .unwrap();
+    let player = UserId::new("blastcap");
+    let reply = explorer
+        .explore_player(&player, Side::White, fen)
+        .await
+        .unwrap();
+    assert!(!reply.moves.is_empty() && reply.queue_position.is_some());
 }

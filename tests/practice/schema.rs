@@ -213,6 +213,48 @@ async fn arenas(known: &mut Description, server: &ServerHandle, one: &Bot, two: 
     }
 }
 
+/// Tables of a known, a lost, a finished and an unknown position; the explorer for all and for a player.
+async fn lookups(known: &mut Description, one: &Bot) {
+    for fen in [
+        "8/8/4k3/8/8/3K3P/7P/8_w_-_-_0_1",
+        "8/8/4k3/8/8/3K3P/7P/8_b_-_-_0_1",
+        "8/8/8/8/8/3K4/8/8_w_-_-_0_1",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR_w_KQkq_-_0_1",
+    ] {
+        let answer = one.get(&format!("/atomic?fen={fen}")).await;
+        if answer.status == 200 {
+            known.check("TablebaseJson", &answer.json());
+        } else {
+            assert_eq!(
+                (answer.status, answer.text.as_str()),
+                (400, "invalid fen"),
+                "{fen}"
+            );
+        }
+    }
+    let start = one.get("/lichess?variant=atomic").await.ok();
+    assert!(
+        start["moves"]
+            .as_array()
+            .is_some_and(|moves| moves.len() > 2)
+    );
+    known.check("OpeningExplorerLichess", &start);
+    let lost = one.get("/lichess?variant=atomic&play=a2a3,a7a6").await.ok();
+    assert_eq!((&lost["white"], &lost["moves"]), (&json!(0), &json!([])));
+    known.check("OpeningExplorerLichess", &lost);
+    let path = "/player?variant=atomic&player=whitebot&color=white";
+    let lines = one.get(path).await.text;
+    assert_eq!(lines.lines().count(), 2);
+    for line in lines.lines() {
+        known.check(
+            "OpeningExplorerPlayer",
+            &serde_json::from_str(line).unwrap(),
+        );
+    }
+    assert_eq!(one.get("/lichess?variant=standard").await.status, 400);
+    assert_eq!(one.get("/player?variant=atomic").await.status, 400);
+}
+
 #[tokio::test]
 async fn every_shape_is_as_described() {
     let Some(mut known) = Description::read() else {
@@ -227,6 +269,7 @@ async fn every_shape_is_as_described() {
         known.check_event(&line);
     }
     arenas(&mut known, &server, &one, &two).await;
+    lookups(&mut known, &one).await;
     known.check("UserExtended", &one.get("/api/account").await.ok());
     known.check("UserExtended", &one.get("/api/user/BlackBot").await.ok());
     let statuses = one

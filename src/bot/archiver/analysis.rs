@@ -240,38 +240,41 @@ impl GameAnalyzer {
         }
     }
 
-    /// Waits until a game runs.
     async fn wait_for_games(&self) {
-        let mut changes = self.event_log.changes();
-        while self.event_log.running().is_empty() {
-            if changes.changed().await.is_err() {
-                return;
-            }
-        }
+        wait_for_games(&self.event_log).await;
     }
 
     /// Waits until no game has run for a while, or for as long as a busy bot does.
     async fn wait_for_quiet(&self) -> Pace {
-        match timeout(self.rules.busy, self.quiet()).await {
+        let quiet = wait_for_quiet(&self.event_log, self.rules.idle);
+        match timeout(self.rules.busy, quiet).await {
             Ok(()) => Pace::Quiet,
             Err(_) => Pace::Busy,
         }
     }
+}
 
-    async fn quiet(&self) {
-        let mut changes = self.event_log.changes();
-        loop {
-            while !self.event_log.running().is_empty() {
-                if changes.changed().await.is_err() {
-                    return;
-                }
-            }
-            if timeout(self.rules.idle, self.wait_for_games())
-                .await
-                .is_err()
-            {
+/// Waits until a game runs.
+pub(in crate::bot) async fn wait_for_games(event_log: &EventLog) {
+    let mut changes = event_log.changes();
+    while event_log.running().is_empty() {
+        if changes.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until no game has run for so long.
+pub(in crate::bot) async fn wait_for_quiet(event_log: &EventLog, idle: Duration) {
+    let mut changes = event_log.changes();
+    loop {
+        while !event_log.running().is_empty() {
+            if changes.changed().await.is_err() {
                 return;
             }
+        }
+        if timeout(idle, wait_for_games(event_log)).await.is_err() {
+            return;
         }
     }
 }

@@ -31,6 +31,7 @@ use crate::config;
 use crate::engine::Pool;
 
 pub use self::analysis::{AnalysisRules, review_game};
+pub(super) use self::analysis::{wait_for_games, wait_for_quiet};
 pub use self::maintenance::MaintenanceRules;
 
 /// Maximum wait at start for the file's games in progress.

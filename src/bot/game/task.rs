@@ -17,6 +17,7 @@ use crate::bot::event::AccountEvent;
 use crate::bot::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
 use crate::bot::events::BotEvent;
 use crate::bot::game::chat::GameChat;
+use crate::bot::game::move_overhead::ClockKind;
 use crate::bot::game::stream::{GameStreamEvent, SupervisedGameStream};
 use crate::bot::game::{
     Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams,
@@ -24,9 +25,10 @@ use crate::bot::game::{
 };
 use crate::bot::sleep_until;
 use crate::bot::supervisor::{RestartBackoff, catch_panic};
-use crate::engine::{Engine, Limits, Search, SearchResult};
+use crate::engine::{Engine, Limits, Search, SearchResult, Tablebases};
 use crate::experience::PlayedLine;
 use crate::lichess::{EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
+use crate::lookup::TableLookup;
 use crate::rules::{Game, Move};
 use crate::store::Timestamp;
 
@@ -85,6 +87,8 @@ struct ActiveSearch {
     request_id: RequestId,
     search: Search,
     answer: oneshot::Receiver<SearchResult>,
+    /// What online tables know of the position, asked beside the search.
+    table_lookup: Option<TableLookup>,
 }
 
 impl GameTask {
@@ -234,7 +238,13 @@ impl GameTask {
     fn result(&mut self, request_id: RequestId, answer: Option<SearchResult>) -> Option<GameInput> {
         let active_search = self.active_search.take()?;
         Some(match answer {
-            Some(result) => GameInput::SearchDone { request_id, result },
+            Some(result) => GameInput::SearchDone {
+                request_id,
+                result: match active_search.table_lookup {
+                    Some(lookup) => lookup.improve(result),
+                    None => result,
+                },
+            },
             None => GameInput::BestSoFar {
                 request_id,
                 best: active_search.search.best(),
@@ -293,6 +303,9 @@ impl GameTask {
     }
 
     fn think(&mut self, request_id: RequestId, limits: Limits) {
+        // Not while some moves are refused: the tables would choose among all.
+        let lookup = self.look_up_table(limits.searchmoves.is_empty());
+        let limits = self.prefer_explored(limits);
         match &self.active_search {
             Some(pondering) if pondering.request_id == request_id => pondering.search.ponderhit(),
             _ => {
@@ -304,6 +317,34 @@ impl GameTask {
                 self.await_search(request_id, search);
             }
         }
+        if let Some(active_search) = &mut self.active_search {
+            active_search.table_lookup = lookup;
+        }
+    }
+
+    /// In the opening the search chooses among the moves that the explorer found and an earlier search
+    /// approved, if there are any.
+    fn prefer_explored(&self, mut limits: Limits) -> Limits {
+        let game = self.machine.game();
+        let Some(explorer) = &self.context.explorer else {
+            return limits;
+        };
+        let is_free = limits.searchmoves.is_empty() && limits.multipv <= 1;
+        if is_free && game.ply() < self.context.settings.explorer.plies as usize {
+            limits.searchmoves = explorer.approved(game.position());
+        }
+        limits
+    }
+
+    /// Asks the online tables about the position on the board, if they are of use.
+    fn look_up_table(&self, any_move: bool) -> Option<TableLookup> {
+        let tables = self.context.online_tables.as_ref().filter(|_| any_move)?;
+        let reading = self.machine.reading()?;
+        let left = (reading.kind != ClockKind::Unclocked)
+            .then(|| reading.left_at(Instant::now()).unwrap_or_default());
+        let local = self.context.pool.tables();
+        let local_pieces = local.map_or(0, Tablebases::most_pieces);
+        tables.look_up(self.machine.game().position(), local_pieces, left)
     }
 
     /// Ponders on the position after the expected reply.
@@ -325,6 +366,7 @@ impl GameTask {
             request_id,
             search,
             answer,
+            table_lookup: None,
         });
     }
 

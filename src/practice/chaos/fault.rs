@@ -31,6 +31,10 @@ pub enum Endpoint {
     Lookup,
     Events,
     GameStream,
+    /// The endgame tables.
+    Tables,
+    /// The opening explorer.
+    Explorer,
 }
 
 impl Endpoint {
@@ -77,6 +81,9 @@ pub enum Fault {
     Late(Duration),
     /// The request is carried out at once and answered after a wait.
     SlowReply(Duration),
+    /// A look-up is answered in the right form with wrong content: results of the wrong side, illegal
+    /// moves.
+    Lie,
     /// A stream ends cleanly after so many lines.
     EndAfter(usize),
     /// A stream breaks after so many lines.
@@ -115,6 +122,7 @@ impl Fault {
             Self::DoneThen(reply) => format!("done, but {}", reply.name()),
             Self::Late(_) => "late".to_owned(),
             Self::SlowReply(_) => "answered late".to_owned(),
+            Self::Lie => "answered wrongly".to_owned(),
             Self::EndAfter(_)
             | Self::BreakAfter(_)
             | Self::SilentAfter(_)

@@ -4,7 +4,7 @@
 //! [[fault]]
 //! kind = "answer"         # a kind of `megaton soak --list-faults`
 //! place = "move"          # calls: move, game, chat, accept, decline, create, account, arena,
-//!                         #        lookup, events, game-stream
+//!                         #        lookup, events, game-stream, tables, explorer
 //! phase = "posting"       # begin, our-turn, thinking, posting, their-turn, ending; left out: at
 //!                         # the next request
 //! ply = 4                 # not before so many half-moves
@@ -207,6 +207,7 @@ impl ScriptEntry {
             Kind::Swallow => Call(Fault::Swallow),
             Kind::Late => Call(Fault::Late(self.span(1.0, speed)?)),
             Kind::SlowReply => Call(Fault::SlowReply(self.span(1.0, speed)?)),
+            Kind::Lie => Call(Fault::Lie),
             Kind::End => Stream(StreamFault::End),
             Kind::Break => Stream(StreamFault::Break),
             Kind::Silence => Stream(StreamFault::Silence),

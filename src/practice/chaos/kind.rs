@@ -13,6 +13,8 @@ use super::{
 const USUAL: u32 = 12;
 const WIDE: u32 = 5;
 const RARE: u32 = 3;
+/// For scripts only.
+const NEVER: u32 = 0;
 
 /// How a mix draws one kind of fault.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,7 @@ kinds! {
     Answer "answer" USUAL "400, 401, 403, 404, 429, 5xx, or 200 with a page, in every shape of body" Dice::answer;
     DoneBut "done-but" USUAL "a request is carried out and answered as if it were not" Dice::done_but;
     ReopenRefused "reopen-refused" USUAL "a game stream is lost, and its next openings are refused" Dice::reopen_refused;
+    Lie "lie" NEVER "a look-up is answered in the right form with wrong content (scripts only)" |dice| dice.call(Fault::Lie);
     End "end" USUAL "a stream ends cleanly" |dice| dice.stream_fault(StreamFault::End);
     Break "break" USUAL "the connection of a stream breaks" |dice| dice.stream_fault(StreamFault::Break);
     Silence "silence" USUAL "a stream falls silent, keep-alives too" |dice| dice.stream_fault(StreamFault::Silence);

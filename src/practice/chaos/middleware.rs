@@ -140,6 +140,8 @@ impl RequestTarget {
                 (Endpoint::Arena, None, None)
             }
             ("GET", ["game", "export", id]) => (Endpoint::Lookup, Some(id), None),
+            ("GET", ["atomic"]) => (Endpoint::Tables, None, None),
+            ("GET", ["lichess" | "player"]) => (Endpoint::Explorer, None, None),
             (_, ["api", ..]) => (Endpoint::Lookup, None, None),
             _ => return None,
         };

@@ -34,7 +34,10 @@ impl FaultMix {
     ///
     /// # Errors The unknown name, with the known ones.
     pub fn parse(names: &str, seed: u64, server_speed: u32) -> Result<Self, String> {
-        let find = |name: &str| kinds().iter().find(|kind| kind.name == name);
+        let find = |name: &str| {
+            let mut kinds = kinds().iter();
+            kinds.find(|kind| kind.name == name && kind.weight > 0)
+        };
         let kinds = match names.trim() {
             "all" => kinds().iter().collect(),
             "none" | "" => Vec::new(),

@@ -7,11 +7,13 @@ mod arena;
 pub(super) mod auth;
 mod body;
 mod challenge;
+mod explorer;
 mod export;
 mod fields;
 mod game;
 pub(super) mod reply;
 mod router;
+mod tables;
 mod users;
 
 pub(super) use router::router;

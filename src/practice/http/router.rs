@@ -10,7 +10,7 @@ use crate::practice::shared::SharedServer;
 
 use super::auth::{ScopeGuard, authenticate};
 use super::reply::unknown_path;
-use super::{account, arena, challenge, export, game, users};
+use super::{account, arena, challenge, explorer, export, game, tables, users};
 use crate::practice::chaos::middleware::inject_faults;
 
 pub(in crate::practice) fn router(shared: Arc<SharedServer>) -> Router {
@@ -42,6 +42,8 @@ fn any_token_routes() -> Router<Arc<SharedServer>> {
         .route("/api/account", get(account::account))
         .route("/api/account/playing", get(account::playing))
         .route("/api/token", delete(account::revoke))
+        .route("/lichess", get(explorer::everyone))
+        .route("/player", get(explorer::player))
 }
 
 fn bot_routes() -> Router<Arc<SharedServer>> {
@@ -95,6 +97,7 @@ fn team_routes() -> Router<Arc<SharedServer>> {
 fn public_routes() -> Router<Arc<SharedServer>> {
     Router::new()
         .route("/api/token/test", post(account::token_test))
+        .route("/atomic", get(tables::atomic))
         .route("/api/bot/online", get(users::online_bots))
         .route("/api/users/status", get(users::status))
         .route("/api/users", post(users::many))

@@ -73,6 +73,17 @@ impl DistanceStore {
         }
     }
 
+    /// The slices that are kept, and the bytes of the solved ones.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> (usize, usize) {
+        let slices = self.lock();
+        let bytes = slices.iter().map(|slice| match &slice.state {
+            SliceState::Solved(distances) => distances.bytes(),
+            SliceState::Solving | SliceState::Failed => 0,
+        });
+        (slices.len(), bytes.sum())
+    }
+
     /// Waits while a condition holds and the caller does not give up.
     fn wait_while<'a>(
         &self,

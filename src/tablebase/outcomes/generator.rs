@@ -145,6 +145,11 @@ impl SliceDistances {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.plies.iter().map(Vec::len).sum()
+    }
+
     /// The distance of a won or lost position; `None` for a number of another slice.
     pub(super) fn plies(&self, turn: Color, index: usize) -> Option<u8> {
         let at = index.checked_sub(self.start)?;

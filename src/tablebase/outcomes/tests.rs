@@ -205,6 +205,68 @@ fn computed_distances_are_those_of_the_syzygy_tables() {
     }
 }
 
+/// Every position of a side that is lost, but saved by the fifty moves.
+fn blessed_losses() -> Vec<Position> {
+    let tables = OutcomeTables::built_in();
+    let layout = layout::Layout::new("KRvKP");
+    let positions = (0..layout.size()).flat_map(|index| {
+        let squares = layout.squares(index);
+        let pieces: Vec<_> = layout.pieces().iter().copied().zip(squares).collect();
+        Color::ALL.map(|turn| Position::from_pieces(&pieces, turn).ok())
+    });
+    let is_blessed = |position: &Position| tables.wdl(position) == Some(Wdl::BlessedLoss);
+    positions.flatten().filter(is_blessed).collect()
+}
+
+/// A loss that the fifty moves save is farther than a hundred plies: one more than what the best defence
+/// leaves, or than a hundred if that is a pawn move into a win that comes too late.
+#[test]
+fn the_distance_of_a_blessed_loss_exceeds_the_fifty_moves() {
+    let tables = OutcomeTables::built_in();
+    let syzygy = syzygy();
+    let distance = |position: &Position| tables.computed_dtz(position, &|| false).unwrap().plies;
+    let blessed = blessed_losses();
+    assert_eq!(blessed.len(), 83, "docs/tables.md");
+    for position in blessed {
+        let plies = distance(&position);
+        assert!(plies < -100, "{}: {plies}", position.fen());
+        let moves = position.legal_moves();
+        let children = moves.iter().map(|&mv| position.play(mv));
+        let best = children.map(|child| match tables.wdl(&child).unwrap() {
+            Wdl::CursedWin if child.halfmove_clock() == 0 => 100,
+            Wdl::Win if child.halfmove_clock() == 0 => 0,
+            Wdl::CursedWin | Wdl::Win => distance(&child),
+            better => panic!("{better:?} for the other side"),
+        });
+        assert_eq!(Some(-plies - 1), best.max(), "{}", position.fen());
+        if let Some(syzygy) = &syzygy {
+            let read = syzygy.dtz(&position).unwrap();
+            assert!(
+                plies == read.plies || plies == read.plies - 1,
+                "{plies} {read:?}"
+            );
+        }
+    }
+}
+
+/// However many endings a bot reaches, what it keeps of them stays small.
+#[test]
+fn solved_distances_are_kept_for_two_slices_only() {
+    let tables = OutcomeTables::new(&FileBytes::Read(built_in())).unwrap();
+    for fen in [
+        "8/8/4k3/8/8/3K4/6PP/8 w - - 0 1",
+        "8/8/4k3/8/8/3K4/5PP1/8 w - - 0 1",
+        "8/8/1k6/8/6p1/2K3R1/8/8 w - - 0 1",
+        "8/8/4k3/p7/8/3K3P/8/8 w - - 0 1",
+        "8/8/4k3/8/p7/3K4/7P/8 w - - 0 1",
+    ] {
+        let dtz = tables.computed_dtz(&at(fen), &|| false);
+        assert!(dtz.is_some(), "{fen}");
+        let (slices, bytes) = tables.distances.kept();
+        assert!(slices <= 2 && bytes <= 10 << 20, "{fen}: {slices} {bytes}");
+    }
+}
+
 /// Even bytes with a right checksum may be nonsense.
 #[test]
 fn nonsense_with_a_right_checksum_makes_no_panic() {

@@ -5,6 +5,9 @@
 //! counts when it appears and only until our next move stands. Our own offer cannot be withdrawn,
 //! ends the game at once against a bare king, and saves an opponent whose flag falls: the bot makes
 //! none where that would cost anything.
+//!
+//! Where endgame tables prove the result, it replaces ply and streak: a proved draw is accepted and
+//! offered at once, a proved win never.
 
 use std::time::Instant;
 
@@ -13,6 +16,7 @@ use super::common::StateUpdate;
 use crate::bot::game::event::{CallOutcome, DrawOffer, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
+use crate::engine::Wdl;
 use crate::lichess::Side;
 
 /// The server ignores an offer within this many plies of our previous one.
@@ -122,24 +126,32 @@ impl GameMachine {
         DrawOffer::Yes
     }
 
-    /// Late enough, and level or worse for some time, or clearly worse in the last search.
+    /// Proved to be no win, or late enough, and level or worse for some time, or clearly worse in the
+    /// last search.
     fn accepts_draw(&self) -> bool {
         let rules = &self.settings.draw;
         let Some(setup) = &self.setup else {
             return false;
         };
-        if !rules.accepts(setup.opponent_is_bot) || self.ply() < rules.ply as usize {
+        if !rules.accepts(setup.opponent_is_bot) {
             return false;
         }
         let eval_history = &self.policies.eval_history;
-        if self.is_bare(setup.us) || eval_history.is_worse(rules.score) {
-            return true;
-        }
-        let steady = eval_history.streaks.no_better >= rules.moves.max(1);
-        steady && !self.opponent_is_short(self.timing.short_clock)
+        let late_enough = self.ply() >= rules.ply as usize;
+        let steady = match eval_history.proved {
+            Some(Wdl::Win) => return false,
+            Some(Wdl::Loss | Wdl::BlessedLoss) => return true,
+            Some(Wdl::Draw) => true,
+            Some(Wdl::CursedWin) | None => {
+                late_enough && eval_history.streaks.no_better >= rules.moves.max(1)
+            }
+        };
+        let has_nothing_to_win =
+            late_enough && (self.is_bare(setup.us) || eval_history.is_worse(rules.score));
+        has_nothing_to_win || (steady && !self.opponent_is_short(self.timing.short_clock))
     }
 
-    /// Late enough, level for some time, within the budget, and nothing better in sight.
+    /// Proved, or late enough and level for some time; within the budget, and nothing better in sight.
     fn offers_draw(&self) -> bool {
         let (rules, draws) = (&self.settings.draw, &self.policies.draws);
         let Some(setup) = &self.setup else {
@@ -150,13 +162,20 @@ impl GameMachine {
         } else {
             rules.offer_humans
         };
-        let late_enough = self.ply() >= (rules.ply as usize).max(FIRST_PLIES);
-        let steady = self.policies.eval_history.streaks.level >= rules.moves.max(1);
+        let eval_history = &self.policies.eval_history;
+        let steady = match eval_history.proved {
+            Some(Wdl::Draw) => self.ply() >= FIRST_PLIES,
+            // The opponent may fail to hold the draw.
+            Some(Wdl::CursedWin | Wdl::Win) => false,
+            Some(Wdl::BlessedLoss | Wdl::Loss) | None => {
+                self.ply() >= (rules.ply as usize).max(FIRST_PLIES)
+                    && eval_history.streaks.level >= rules.moves.max(1)
+            }
+        };
         let rested = draws
             .last
             .is_none_or(|last| self.ply() > last + PLIES_BETWEEN_OFFERS);
         willing
-            && late_enough
             && steady
             && draws.offers < rules.offers
             && rested

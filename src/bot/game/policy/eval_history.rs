@@ -1,5 +1,5 @@
 //! Evaluations of the bot's last moves: how long in a row the game was level, no better than level,
-//! or lost.
+//! or lost, and what endgame tables prove of the position.
 //!
 //! A move without a search does not count towards a draw, and it ends a streak of lost ones: the
 //! bot never resigns on a guess. A ply counts once, however often its move was chosen anew.
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::bot::game::machine::GameMachine;
-use crate::engine::{Score, SearchResult, StopReason};
+use crate::engine::{Score, SearchResult, StopReason, Wdl};
 use crate::lichess::GameId;
 
 /// This far below level, in centipawns, a draw is a gift.
@@ -21,6 +21,8 @@ const GIFT: i64 = 150;
 pub struct EvalHistory {
     /// The score of the last searched move.
     pub(super) score: Option<Score>,
+    /// What endgame tables proved at our last move, which kept it.
+    pub(super) proved: Option<Wdl>,
     /// The streaks up to our last move.
     pub(super) streaks: Streaks,
     /// The last ply counted, and the streaks before it.
@@ -62,6 +64,9 @@ impl GameMachine {
 
     /// Counts the evaluation of the move about to be sent; none without a search.
     pub(in crate::bot::game) fn record_eval(&mut self, result: Option<&SearchResult>) {
+        let clock = self.move_list.game().position().halfmove_clock();
+        // A move that the tables leave as the only one needs no search to be proved.
+        let proved = result.and_then(|result| result.proved(clock));
         let sound = |result: &&SearchResult| {
             !matches!(
                 result.ended,
@@ -69,7 +74,10 @@ impl GameMachine {
             )
         };
         let result = result.filter(sound);
-        let lost = result.is_some_and(|result| self.is_lost(result));
+        let lost = match proved {
+            Some(proved) => proved == Wdl::Loss,
+            None => result.is_some_and(|result| self.is_lost(result)),
+        };
         let level = i64::from(self.settings.draw.score);
         let ply = self.ply();
         let eval_history = &mut self.policies.eval_history;
@@ -84,6 +92,7 @@ impl GameMachine {
             streaks.no_better = longer(streaks.no_better, score <= level);
             eval_history.score = Some(result.score);
         }
+        eval_history.proved = proved;
         streaks.lost = longer(streaks.lost, lost);
         eval_history.streaks = streaks;
         eval_history.counted = Some((ply, before));

@@ -2,13 +2,15 @@
 //!
 //! Decided once our move is on the list, on the opponent's turn. The bot plays on as long as the
 //! opponent may lose on time, by leaving, or by overlooking that the next move explodes or mates
-//! their king.
+//! their king. A loss that endgame tables prove needs no streak; a draw that they prove, by the
+//! fifty-move rule too, is never resigned.
 
 use std::time::Instant;
 
 use super::common::Retry;
 use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
+use crate::engine::Wdl;
 use crate::rules::{Outcome, Position};
 
 #[derive(Debug, Default)]
@@ -44,10 +46,15 @@ impl GameMachine {
         let (Some(setup), rules) = (&self.setup, &self.settings.resign) else {
             return false;
         };
+        let eval_history = &self.policies.eval_history;
+        let lost = match eval_history.proved {
+            Some(proved) => proved == Wdl::Loss,
+            None => eval_history.streaks.lost >= rules.moves.max(1),
+        };
         // Earlier, resigning would abort the game.
         rules.enabled
             && self.ply() >= FIRST_PLIES
-            && self.policies.eval_history.streaks.lost >= rules.moves.max(1)
+            && lost
             && !self.is_bare(setup.us.other())
             && !self.opponent_is_short(self.timing.short_clock)
             && !self.opponent_is_away()

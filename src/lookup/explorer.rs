@@ -1,0 +1,262 @@
+//! Reads the opening explorer while nothing else is to do, and lets our search check what it finds.
+//!
+//! It works only while no game runs, and stops within a moment when one begins. Slow, broken or wrong
+//! replies are named in the log, skipped for a day, and close the explorer for a while.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::breaker::{CircuitBreaker, Pace};
+use super::cache::AgedCache;
+use super::candidate_file::CandidateFile;
+use super::candidates::{
+    CandidateSet, CheckedMoves, ExploredKey, ExploredPosition, MOST_CANDIDATES, is_approved,
+    played_moves,
+};
+use super::explorer_plan::{ExplorerPlan, ExplorerRules, ExplorerStep};
+use crate::engine::{Engine, Limits, Pool, SearchResult, StopReason};
+use crate::lichess::{Error, LookupServer, Side, UserId};
+use crate::rules::{Color, Game, Move, Position};
+
+/// The file's name in the data folder.
+pub const EXPLORER_FILE: &str = "explorer.jsonl";
+/// How long a position that failed is skipped.
+const SKIP: Duration = Duration::from_secs(24 * 3600);
+/// Failed positions that are kept.
+const SKIPPED: usize = 1000;
+
+/// What the explorer must know of the bot.
+pub trait ExplorerHost: Send + Sync {
+    /// Waits until no game has run for a while.
+    fn quiet(&self) -> BoxFuture<'_, ()>;
+    /// Waits until a game runs.
+    fn game(&self) -> BoxFuture<'_, ()>;
+    /// The moves of our book; none where it knows nothing.
+    fn book_moves(&self, position: &Position) -> Vec<Move>;
+    /// Opponents whose openings are worth reading.
+    fn regulars(&self) -> BoxFuture<'_, Vec<UserId>>;
+}
+
+/// The positions read so far. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Explorer(Arc<Mutex<Kept>>);
+
+#[derive(Debug)]
+struct Kept {
+    set: CandidateSet,
+    file: Option<CandidateFile>,
+}
+
+impl Explorer {
+    /// Keeps at most `capacity` positions, in a file of this folder if there is one.
+    pub fn open(folder: Option<&Path>, capacity: usize) -> Self {
+        let mut set = CandidateSet::new(capacity);
+        let file = folder.map(|folder| CandidateFile::open(&folder.join(EXPLORER_FILE), &mut set));
+        Self(Arc::new(Mutex::new(Kept { set, file })))
+    }
+
+    /// The moves of a position that the explorer found and our search approved.
+    pub fn approved(&self, position: &Position) -> Vec<Move> {
+        let kept = self.0.lock();
+        let known = kept.set.get(&ExploredKey::new(position, None));
+        known.map_or_else(Vec::new, |known| known.approved(position))
+    }
+
+    pub fn get(&self, key: &ExploredKey) -> Option<ExploredPosition> {
+        self.0.lock().set.get(key).cloned()
+    }
+
+    fn put(&self, position: ExploredPosition) {
+        let mut kept = self.0.lock();
+        if let Some(file) = &mut kept.file {
+            file.append(&position);
+        }
+        kept.set.put(position);
+    }
+}
+
+/// Reads the explorer as long as it is polled.
+pub struct ExplorerTask<H> {
+    pub explorer: Explorer,
+    pub server: LookupServer,
+    pub pool: Pool,
+    pub rules: ExplorerRules,
+    pub pace: Pace,
+    /// The pause when nothing is left to read.
+    pub again: Duration,
+    pub host: H,
+}
+
+impl<H> std::fmt::Debug for ExplorerTask<H> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExplorerTask").finish_non_exhaustive()
+    }
+}
+
+impl<H: ExplorerHost> ExplorerTask<H> {
+    pub async fn run(&self) {
+        let mut breaker = CircuitBreaker::new(self.pace);
+        let mut skipped = AgedCache::new(SKIPPED, SKIP);
+        loop {
+            self.host.quiet().await;
+            let regulars = self.host.regulars().await;
+            tokio::select! {
+                () = self.read(&regulars, &mut breaker, &mut skipped) => {
+                    tokio::time::sleep(self.again).await;
+                }
+                () = self.host.game() => {}
+            }
+        }
+    }
+
+    /// Reads until nothing is left.
+    async fn read(
+        &self,
+        regulars: &[UserId],
+        breaker: &mut CircuitBreaker,
+        skipped: &mut AgedCache<ExploredKey, ()>,
+    ) {
+        while let Some(step) = self.next(regulars, skipped) {
+            let key = match step {
+                ExplorerStep::Ask { position, player } => {
+                    let now = Instant::now();
+                    if !breaker.admit(now) {
+                        tokio::time::sleep(breaker.wait(now)).await;
+                        continue;
+                    }
+                    let key = ExploredKey::new(&position, player.as_ref());
+                    match self.ask(&position, player.as_ref()).await {
+                        Ok(explored) => {
+                            breaker.succeeded();
+                            self.explorer.put(explored);
+                            continue;
+                        }
+                        Err(error) => {
+                            let closed_for = breaker.failed(&error, Instant::now());
+                            tracing::warn!(%error, ?closed_for, "the explorer gave no usable answer");
+                            // Its own limit says nothing about the position.
+                            if error.is_rate_limited() {
+                                continue;
+                            }
+                            key
+                        }
+                    }
+                }
+                ExplorerStep::Check { position } => match self.check(&position).await {
+                    Some(checked) => {
+                        self.explorer.put(checked);
+                        continue;
+                    }
+                    None => ExploredKey::new(&position, None),
+                },
+            };
+            skipped.put(key, (), Instant::now());
+        }
+    }
+
+    fn next(
+        &self,
+        regulars: &[UserId],
+        skipped: &AgedCache<ExploredKey, ()>,
+    ) -> Option<ExplorerStep> {
+        let kept = self.explorer.0.lock();
+        let plan = ExplorerPlan {
+            rules: &self.rules,
+            known: &kept.set,
+            regulars,
+            book_moves: &|position| self.host.book_moves(position),
+            is_skipped: &|key| skipped.get(key, Instant::now()).is_some(),
+            now: seconds(),
+        };
+        plan.next()
+    }
+
+    async fn ask(
+        &self,
+        position: &Position,
+        player: Option<&UserId>,
+    ) -> Result<ExploredPosition, Error> {
+        let fen = position.fen();
+        let side = match position.turn() {
+            Color::White => Side::White,
+            Color::Black => Side::Black,
+        };
+        let reply = match player {
+            Some(player) => self.server.explore_player(player, side, &fen).await?,
+            None => self.server.explore(&fen).await?,
+        };
+        let moves = played_moves(position, &reply).map_err(|wrong| Error::Protocol {
+            reason: wrong.to_string(),
+        })?;
+        Ok(ExploredPosition {
+            key: ExploredKey::new(position, player),
+            at: seconds(),
+            moves,
+            checked: None,
+        })
+    }
+
+    /// Searches the position, and then each frequent move of it; `None` if a search failed.
+    async fn check(&self, position: &Position) -> Option<ExploredPosition> {
+        let mut explored = self.explorer.get(&ExploredKey::new(position, None))?;
+        let engine = self.pool.lease();
+        let best = self.search(&engine, position, Vec::new()).await?;
+        let mut checked = CheckedMoves {
+            best: best.best.map(|mv| mv.to_string()),
+            ..CheckedMoves::default()
+        };
+        let frequent = explored.frequent(self.rules.min_games);
+        for played in frequent.take(MOST_CANDIDATES) {
+            let mv = position.parse_uci(&played.uci).ok()?;
+            let score = if Some(mv) == best.best {
+                best.score
+            } else {
+                self.search(&engine, position, vec![mv]).await?.score
+            };
+            let is_good = is_approved(best.score, score, self.rules.loss);
+            tracing::debug!(fen = position.fen(), %mv, %score, best = %best.score, is_good, "checked");
+            let list = if is_good {
+                &mut checked.approved
+            } else {
+                &mut checked.refused
+            };
+            list.push(mv.to_string());
+        }
+        explored.checked = Some(checked);
+        Some(explored)
+    }
+
+    /// Dropping the future stops the search.
+    async fn search(
+        &self,
+        engine: &Engine,
+        position: &Position,
+        searchmoves: Vec<Move>,
+    ) -> Option<SearchResult> {
+        let limits = Limits {
+            nodes: Some(self.rules.nodes),
+            background: true,
+            searchmoves,
+            ..Limits::default()
+        };
+        let search = engine.think(&Game::from_position(*position), limits);
+        let (sender, answer) = oneshot::channel();
+        search.on_done(Box::new(move |result| {
+            // No receiver any more: a game began.
+            let _ = sender.send(result);
+        }));
+        let result = answer.await.ok()?;
+        (result.ended != StopReason::Failed).then_some(result)
+    }
+}
+
+/// Seconds since 1970.
+fn seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,297 @@
+//! The opening explorer: read while no game runs, checked by our search, and never in the way.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use megaton::engine::{EngineOptions, Evaluator, Pool};
+use megaton::lichess::UserId;
+use megaton::lookup::{
+    EXPLORER_FILE, ExploredKey, ExploredPosition, Explorer, ExplorerHost, ExplorerRules,
+    ExplorerTask, Pace,
+};
+use megaton::practice::{
+    AccountKind, BodyShape, Endpoint, Fault, FaultReply, Options, Server as Practice, ServerHandle,
+};
+use megaton::rules::{Game, Move, Position};
+use tokio::sync::watch;
+
+use crate::running_bot::{Bot, GUARD, all_over};
+use crate::test_server::Server;
+
+/// A bot whose games the test starts and ends.
+struct Host {
+    plays: watch::Receiver<bool>,
+    book: Vec<(Position, Move)>,
+    regulars: Vec<UserId>,
+}
+
+impl ExplorerHost for Host {
+    fn quiet(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let _ = self.plays.clone().wait_for(|plays| !plays).await;
+        })
+    }
+
+    fn game(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let _ = self.plays.clone().wait_for(|plays| *plays).await;
+        })
+    }
+
+    fn book_moves(&self, position: &Position) -> Vec<Move> {
+        let known = self
+            .book
+            .iter()
+            .filter(|(at, _)| at.key() == position.key());
+        known.map(|(_, mv)| *mv).collect()
+    }
+
+    fn regulars(&self) -> BoxFuture<'_, Vec<UserId>> {
+        Box::pin(async { self.regulars.clone() })
+    }
+}
+
+fn rules() -> ExplorerRules {
+    ExplorerRules {
+        plies: 3,
+        min_games: 20,
+        loss: 200,
+        nodes: 3000,
+        age: 1000,
+    }
+}
+
+/// Faster than any service would like, and closed for long after a failure.
+fn pace() -> Pace {
+    Pace {
+        spacing: Duration::from_millis(1),
+        failures: 1,
+        pause: GUARD * 10,
+        ..Pace::default()
+    }
+}
+
+struct Reading {
+    practice: ServerHandle,
+    server: Server,
+    explorer: Explorer,
+    plays: watch::Sender<bool>,
+    task: Arc<ExplorerTask<Host>>,
+}
+
+impl Reading {
+    async fn with(folder: Option<&Path>, change: impl FnOnce(&mut Host)) -> Self {
+        let practice = Practice::start(Options::default())
+            .await
+            .expect("a free port");
+        practice.open_with_token("Megaton", AccountKind::Bot, &[], "lip_test");
+        let server = Server::start().await;
+        let (plays, seen) = watch::channel(false);
+        let mut host = Host {
+            plays: seen,
+            book: Vec::new(),
+            regulars: Vec::new(),
+        };
+        change(&mut host);
+        let explorer = Explorer::open(folder, 1000);
+        let task = ExplorerTask {
+            explorer: explorer.clone(),
+            server: server
+                .client()
+                .explorer_server(practice.url(), GUARD)
+                .expect("an address on this machine"),
+            pool: Pool::new(&EngineOptions {
+                hash_mb: 1,
+                evaluator: Evaluator::classical(),
+                ..EngineOptions::default()
+            }),
+            rules: rules(),
+            pace: pace(),
+            again: GUARD * 10,
+            host,
+        };
+        Self {
+            practice,
+            server,
+            explorer,
+            plays,
+            task: Arc::new(task),
+        }
+    }
+
+    /// Reads until this holds.
+    async fn until(&self, holds: impl Fn(&Explorer) -> bool) {
+        let seen = async {
+            while !holds(&self.explorer) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::select! {
+            () = self.task.run() => unreachable!("it reads for ever"),
+            done = tokio::time::timeout(GUARD, seen) => done.expect("it is read in time"),
+        }
+    }
+
+    fn asked(&self) -> u64 {
+        let calls = self.practice.traffic().calls;
+        calls.get("explorer").copied().unwrap_or_default()
+    }
+}
+
+fn after(line: &str) -> Position {
+    let game = Game::from_uci_moves(line).expect("legal moves");
+    *game.position()
+}
+
+fn known(explorer: &Explorer, line: &str) -> Option<ExploredPosition> {
+    explorer.get(&ExploredKey::new(&after(line), None))
+}
+
+fn is_checked(explorer: &Explorer, line: &str) -> bool {
+    known(explorer, line).is_some_and(|known| known.checked.is_some())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_popular_move_that_loses_is_refused_and_sound_ones_are_approved() {
+    let folder = tempfile::tempdir().unwrap();
+    let reading = Reading::with(Some(folder.path()), |_| {}).await;
+    reading.until(|explorer| is_checked(explorer, "g1f3")).await;
+    let explored = known(&reading.explorer, "g1f3").unwrap();
+    assert_eq!(explored.moves[0].uci, "f7f6");
+    let checked = explored.checked.unwrap();
+    assert!(checked.refused.contains(&"d7d5".to_owned()), "{checked:?}");
+    assert!(checked.approved.contains(&"f7f6".to_owned()), "{checked:?}");
+    let approved = reading.explorer.approved(&after("g1f3"));
+    assert!(
+        approved.iter().all(|mv| mv.to_string() != "d7d5"),
+        "{approved:?}"
+    );
+    // A restart knows it all.
+    assert!(folder.path().join(EXPLORER_FILE).exists());
+    let again = Explorer::open(Some(folder.path()), 1000);
+    assert_eq!(again.approved(&after("g1f3")), approved);
+    reading.practice.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_book_knows_is_not_asked() {
+    let reading = Reading::with(None, |host| {
+        let start = Position::default();
+        let mv = start.parse_uci("g1f3").unwrap();
+        host.book.push((start, mv));
+        let knight = after("g1f3");
+        let mv = knight.parse_uci("f7f6").unwrap();
+        host.book.push((knight, mv));
+    })
+    .await;
+    // White's start and Black's reply are in the book: the rest is read.
+    reading
+        .until(|explorer| is_checked(explorer, "g1f3 f7f6"))
+        .await;
+    assert!(!is_checked(&reading.explorer, ""));
+    assert!(!is_checked(&reading.explorer, "g1f3"));
+    reading.practice.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_openings_of_a_regular_opponent_are_read_with_their_colour() {
+    let regular = UserId::new("blastcap");
+    let reading = Reading::with(None, |host| host.regulars.push(regular.clone())).await;
+    let key = ExploredKey::new(&Position::default(), Some(&regular));
+    reading.until(|explorer| explorer.get(&key).is_some()).await;
+    let explored = reading.explorer.get(&key).unwrap();
+    // The last line of the stream counts, not the first.
+    assert_eq!(
+        (explored.moves[0].uci.as_str(), explored.moves[0].games),
+        ("g1f3", 413)
+    );
+    reading.practice.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_read_while_a_game_runs() {
+    let reading = Reading::with(None, |_| {}).await;
+    reading.plays.send_replace(true);
+    let task = Arc::clone(&reading.task);
+    let running = tokio::spawn(async move { task.run().await });
+    // It has seen the game; nothing else could make it ask.
+    tokio::task::yield_now().await;
+    assert_eq!(reading.asked(), 0);
+    reading.plays.send_replace(false);
+    let asked = async {
+        while reading.asked() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(GUARD, asked)
+        .await
+        .expect("it reads after the game");
+    running.abort();
+    reading.practice.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_of_the_explorer_closes_it_and_leaves_nothing_behind() {
+    let limit = FaultReply::new(429, BodyShape::Limit { seconds: 60 });
+    for fault in [
+        Fault::Answer(FaultReply::new(200, BodyShape::Html)),
+        Fault::Answer(FaultReply::new(200, BodyShape::Ok)),
+        Fault::Answer(FaultReply::new(200, BodyShape::HalfJson)),
+        Fault::Answer(limit),
+        Fault::Refuse { status: 401 },
+        Fault::Refuse { status: 502 },
+        Fault::LoseRequest,
+        Fault::LoseReply,
+        Fault::Lie,
+    ] {
+        let reading = Reading::with(None, |_| {}).await;
+        reading
+            .practice
+            .faults()
+            .add(Endpoint::Explorer, fault.clone());
+        let task = Arc::clone(&reading.task);
+        let running = tokio::spawn(async move { task.run().await });
+        let failed = async {
+            while reading.practice.faults().faults_left() > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(GUARD, failed).await.expect("it asks");
+        // Long after the pace would admit the next one.
+        tokio::time::sleep(pace().spacing * 50).await;
+        assert_eq!(reading.asked(), 1, "{fault:?}");
+        assert_eq!(known(&reading.explorer, ""), None, "{fault:?}");
+        assert!(!running.is_finished(), "{fault:?}");
+        running.abort();
+        reading.practice.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_plays_its_games_while_the_explorer_hangs_and_plays_what_was_approved() {
+    let folder = tempfile::tempdir().unwrap();
+    let reading = Reading::with(Some(folder.path()), |_| {}).await;
+    reading.until(|explorer| is_checked(explorer, "")).await;
+    let approved = reading.explorer.approved(&Position::default());
+    assert!(!approved.is_empty());
+    for _ in 0..50 {
+        reading
+            .practice
+            .faults()
+            .add(Endpoint::Explorer, Fault::Swallow);
+    }
+    let server = &reading.server;
+    server.world().begin("g1", true, 6);
+    let url = reading.practice.url().to_owned();
+    let bot = Bot::exploring(server, folder.path(), |settings| {
+        settings.explorer.enabled = true;
+        settings.explorer.url = url;
+    });
+    all_over(server).await;
+    let first = server.world().rounds["g1"].game.moves()[0];
+    assert!(approved.contains(&first), "{first} of {approved:?}");
+    bot.stop().await;
+    reading.practice.shutdown().await;
+}
