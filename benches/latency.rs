@@ -67,6 +67,7 @@ fn main() -> Result<(), Failure> {
     let (control, commands) = command_channel();
     let options = options(&server.url)?;
     let (event_log, pool) = (options.event_bus.event_log().clone(), options.pool.clone());
+    let state = options.state.clone();
     let folder = tempfile::tempdir()?;
     let archive = folder.path().join(FILE_NAME);
     let page = {
@@ -81,7 +82,8 @@ fn main() -> Result<(), Failure> {
     measure(&desk, games, &prefixes)?;
     let looks = look(&page)?;
     let rules = ArchiveRules::from(&Config::default().archive);
-    let archiver = runtime.block_on(Archiver::start(&archive, &event_log, &pool, &rules))?;
+    let archiver =
+        runtime.block_on(Archiver::start(&archive, &event_log, &pool, &state, &rules))?;
     let looked_at = Instant::now();
     loop {
         writeln!(

@@ -56,9 +56,7 @@ impl Strategy {
         path: &mut HashSet<u64>,
         known: &mut HashMap<u64, u16>,
     ) -> Option<u16> {
-        if position.king(self.attacker).is_none() {
-            return None;
-        }
+        position.king(self.attacker)?;
         if position.king(!self.attacker).is_none() {
             return Some(0);
         }

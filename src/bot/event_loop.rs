@@ -370,7 +370,9 @@ impl EventLoop {
             event_log.missed(&export, us, &replayed(&export));
             let record = event_log.game(ending.game.as_str());
             let line = record.and_then(|record| record.played_line(None));
-            line.into_iter().for_each(|line| context.state.learn(line));
+            if let Some(line) = line {
+                context.state.learn(line);
+            }
         }
         context.state.started(&started);
         raise_guard_alerts(&context.alerts, context.state.finished(finished));

@@ -312,7 +312,7 @@ mod tests {
         let out = folder.path().join("book.graph");
         run(&options(out.clone(), 6));
         let text = fs::read_to_string(&out).unwrap();
-        let damaged = text.replacen(":", ";", 1);
+        let damaged = text.replacen(':', ";", 1);
         fs::write(&out, damaged).unwrap();
         let again = run(&options(out, 6));
         assert_eq!((again.positions, again.damaged), (6, 1));

@@ -1,6 +1,7 @@
 //! The built-in engine as a player: no process, no pipe, its own hash table.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::str::FromStr;
@@ -58,12 +59,12 @@ impl EngineSettings {
     /// Sets an option by name, in any letter case.
     pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name.to_ascii_lowercase().as_str() {
-            "hash" => self.engine.hash_mb = number(name, value, 1, MOST_HASH_MB)?,
-            "nodes" => self.nodes = Some(number(name, value, 1, u64::MAX)?),
+            "hash" => self.engine.hash_mb = number(name, value, 1..=MOST_HASH_MB)?,
+            "nodes" => self.nodes = Some(number(name, value, 1..=u64::MAX)?),
             "move overhead" | "overhead" => {
-                self.overhead = Duration::from_millis(number(name, value, 0, 5000)?);
+                self.overhead = Duration::from_millis(number(name, value, 0..=5000)?);
             }
-            "contempt" => self.contempt = number(name, value, -100, 100)?,
+            "contempt" => self.contempt = number(name, value, -100..=100)?,
             "evalfile" => {
                 self.engine.evaluator =
                     Evaluator::named(Path::new(value)).map_err(|error| error.to_string())?;
@@ -91,13 +92,15 @@ impl EngineSettings {
 fn number<T: FromStr + PartialOrd + Display>(
     name: &str,
     value: &str,
-    least: T,
-    most: T,
+    range: RangeInclusive<T>,
 ) -> Result<T, String> {
     let number = value.parse().ok();
     number
-        .filter(|number| (&least..=&most).contains(&number))
-        .ok_or_else(|| format!("{name} takes a number from {least} to {most}, not {value:?}"))
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            let (least, most) = range.into_inner();
+            format!("{name} takes a number from {least} to {most}, not {value:?}")
+        })
 }
 
 pub(super) struct InternalEngine {

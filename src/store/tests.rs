@@ -125,7 +125,10 @@ fn everything() -> (Vec<Change>, State) {
             at: 1_800_000_000_000,
         }],
     };
-    let copy = kept.clone();
+    (changes(kept.clone()), kept)
+}
+
+fn changes(copy: State) -> Vec<Change> {
     let mut changes: Vec<Change> = copy.spends.into_iter().map(Change::Spend).collect();
     changes.extend(copy.limits.into_iter().map(Change::Limit));
     changes.extend(
@@ -148,7 +151,7 @@ fn everything() -> (Vec<Change>, State) {
             .into_iter()
             .map(|(k, n)| Change::Note(k, Some(n))),
     );
-    (changes, kept)
+    changes
 }
 
 fn open(folder: &Path) -> State {

@@ -28,8 +28,8 @@ impl PositionBook for Lines {
 fn book(entries: &[(&str, &str, u32)]) -> Arc<dyn PositionBook> {
     let mut lines = Lines::default();
     for (line, uci, weight) in entries {
-        let game = Game::from_uci_moves(line).unwrap();
-        let mv = game.position().parse_uci(uci).unwrap();
+        let game = Game::from_uci_moves(line).expect("a legal line");
+        let mv = game.position().parse_uci(uci).expect("a legal move");
         let weight = *weight;
         let moves = lines.0.entry(game.position().key()).or_default();
         moves.push(BookMove { mv, weight });

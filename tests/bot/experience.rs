@@ -255,12 +255,11 @@ proptest! {
         let (played, _) = answered(&mut harness, request_id, |it| ranked(it, &ranking));
         let best = ranking[0].1;
         let known = moves.iter().zip(&values).find(|(mv, _)| **mv == played).and_then(|(_, value)| *value);
-        match known {
-            Some(value) => prop_assert!(best + 50 < value, "the others are clearly worse"),
-            None => {
-                let cp = ranking.iter().find(|(mv, _)| *mv == played).unwrap().1;
-                prop_assert!(best - cp <= loss as i32);
-            }
+        if let Some(value) = known {
+            prop_assert!(best + 50 < value, "the others are clearly worse");
+        } else {
+            let cp = ranking.iter().find(|(mv, _)| *mv == played).unwrap().1;
+            prop_assert!(best - cp <= loss as i32);
         }
     }
 }

@@ -114,7 +114,9 @@ pub(super) async fn learn(writer: Writer, state: BotState, again: Duration) {
         let page = writer.ask(move |disk| disk.played_lines(before, LESSONS_AT_ONCE));
         match page.await {
             Ok((lines, Some(last))) => {
-                lines.into_iter().for_each(|line| state.learn_news(line));
+                for line in lines {
+                    state.learn_news(line);
+                }
                 before = last;
                 left = left.saturating_sub(LESSONS_AT_ONCE);
             }
@@ -129,7 +131,9 @@ pub(super) async fn learn(writer: Writer, state: BotState, again: Duration) {
         let page = writer.ask(move |disk| disk.reviewed_lines(since, LESSONS_AT_ONCE));
         let (lines, last) = page.await.unwrap_or_default();
         let is_news = lines.len() == LESSONS_AT_ONCE && last > Some(since);
-        lines.into_iter().for_each(|line| state.learn_news(line));
+        for line in lines {
+            state.learn_news(line);
+        }
         since = last.map_or(since, |last| last.max(since));
         if !is_news {
             tokio::time::sleep(again).await;
@@ -175,8 +179,9 @@ impl Reviewer {
         self.writer
             .ask(move |disk| disk.keep_review(&review))
             .await?;
-        line.into_iter()
-            .for_each(|line| self.state.learn_news(line));
+        if let Some(line) = line {
+            self.state.learn_news(line);
+        }
         event_log.reviewed(&game.id);
         tracing::info!(
             game = game.id,

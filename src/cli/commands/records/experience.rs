@@ -1,5 +1,7 @@
 //! `megaton experience`: what the games against one opponent teach.
 
+use std::fmt::Write as _;
+
 use megaton::archive::dates;
 use megaton::experience::{AvoidedMove, ExperienceReport};
 
@@ -62,9 +64,9 @@ fn text(report: &ExperienceReport, most: usize) -> String {
         report.losses
     );
     for avoided in &report.avoided {
-        text += &format!("avoids {} {}\n", avoided.mv, reason(avoided));
+        let _ = writeln!(text, "avoids {} {}", avoided.mv, reason(avoided));
         if !avoided.after.is_empty() {
-            text += &format!("       after {}\n", avoided.after);
+            let _ = writeln!(text, "       after {}", avoided.after);
         }
     }
     if report.avoided.is_empty() {

@@ -1,5 +1,6 @@
 //! `megaton review`: analyses one game at once.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use megaton::archive::{Database, ReviewRecord, dates};
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     /// Game id or its beginning, or the game's URL
     #[arg(value_name = "ID")]
     id: String,
-    /// Search time for each position [default: [archive] review_time]
+    /// Search time for each position [default: as in the config]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(10..=600_000))]
     time: Option<u64>,
     /// Print the review as JSON
@@ -71,8 +72,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 fn text(review: &ReviewRecord) -> String {
     let mut text = review.describe() + "\n";
     if let Some(mistake) = &review.mistake {
-        text += &format!("better   {}\n", mistake.line.join(" "));
-        text += &format!("refuted  {}\n", mistake.refutation.join(" "));
+        let _ = writeln!(text, "better   {}", mistake.line.join(" "));
+        let _ = writeln!(text, "refuted  {}", mistake.refutation.join(" "));
     }
     text
 }
