@@ -37,11 +37,11 @@ struct Inner {
     /// Least time on our clock.
     min_clock: Duration,
     known: KnownResult,
-    state: Mutex<State>,
+    state: Mutex<Lookups>,
 }
 
 #[derive(Debug)]
-struct State {
+struct Lookups {
     breaker: CircuitBreaker,
     cache: AgedCache<String, Option<TableVerdict>>,
     counts: LookupCounts,
@@ -65,7 +65,7 @@ impl OnlineTables {
             server,
             min_clock,
             known,
-            state: Mutex::new(State {
+            state: Mutex::new(Lookups {
                 breaker: CircuitBreaker::new(pace),
                 cache: AgedCache::new(CAPACITY, AGE),
                 counts: LookupCounts::default(),
