@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
-use std::net::TcpListener;
 use std::process::Stdio;
 
 use super::program::command;
-use super::server::Server;
+use super::server::{Server, free_address};
 
 const TOKEN: &str = "lip_Sesame0pen";
 const BOT: &str = r#"{"id":"megaton","username":"Megaton","title":"BOT","count":{"all":12},
@@ -158,10 +157,7 @@ fn check_continues_if_the_server_does_not_test_tokens() {
 
 #[test]
 fn check_says_that_there_is_no_network() {
-    let closed = TcpListener::bind("127.0.0.1:0")
-        .expect("a port")
-        .local_addr()
-        .expect("address");
+    let closed = free_address();
     for url in [
         format!("http://{closed}"),
         "http://no-such-host.invalid".to_owned(),

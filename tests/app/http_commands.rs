@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use megaton::archive::{ArchiveReader, FILE_NAME};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::control::{BOT, Opponent, Running, server, until};
+use super::server::free_address;
 
 const PASSWORD: &str = "open-sesame-open-sesame";
 /// Longer than an answer takes; a hang ends there.
@@ -25,14 +26,11 @@ struct Steered {
 }
 
 impl Steered {
-    /// Its page is at a port that was free a moment ago.
     async fn start(server: &ServerHandle) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let password = folder.path().join("password");
         fs::write(&password, PASSWORD).expect("a file");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let page = free.local_addr().expect("an address");
-        drop(free);
+        let page = free_address();
         let more = format!(
             "[panel]\nlisten = \"{page}\"\ntoken_file = \"{}\"\n",
             password.display()

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::control::{BOT, Opponent, Running, server, until};
 use super::program::{command, finish};
+use super::server::free_address;
 
 /// Longer than anything here takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(60);
@@ -34,13 +35,11 @@ impl Drop for Watched {
 }
 
 impl Watched {
-    /// Starts it with these variables; its page is at a port that was free a moment ago.
+    /// Starts it with these variables; its page is at a free port.
     pub(super) fn start(server: &ServerHandle, more: &str, variables: &[(&str, &str)]) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
         let folder = tempfile::tempdir().expect("a folder");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let page = free.local_addr().expect("an address");
-        drop(free);
+        let page = free_address();
         let text = format!(
             "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n[panel]\nlisten = \"{page}\"\n{more}",
             server.url()

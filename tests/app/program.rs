@@ -1,8 +1,9 @@
 //! The program as a user starts it: help, exit status, errors.
 
+use std::env;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,9 +15,12 @@ pub(super) struct Ran {
     pub(super) stderr: String,
 }
 
-/// The program with an environment that holds no settings of ours.
+/// The program with an environment that holds no settings of ours: the one built with the tests, or
+/// another build of it that `MEGATON_PROGRAM` names.
 pub(super) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    let built = Path::new(env!("CARGO_BIN_EXE_megaton"));
+    let named = env::var_os("MEGATON_PROGRAM").map(PathBuf::from);
+    let mut command = Command::new(named.as_deref().unwrap_or(built));
     command.args(arguments).stdin(Stdio::null());
     for name in [
         "LICHESS_BOT_TOKEN",

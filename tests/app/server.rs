@@ -2,11 +2,21 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::iter;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// A loopback address that is free and stays so until a program is started there: its port is below
+/// those that systems give to connections.
+pub(super) fn free_address() -> SocketAddr {
+    let mut ports = iter::repeat_with(|| fastrand::u16(20_000..32_000));
+    let free = ports.find_map(|port| TcpListener::bind(("127.0.0.1", port)).ok());
+    let free = free.expect("some port is free");
+    free.local_addr().expect("an address")
+}
 
 /// What a path answers: status and body.
 pub(super) type Answers = HashMap<&'static str, (u16, String)>;

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::program::{command, finish};
-use super::server::Server;
+use super::server::{Server, free_address};
 
 const TOKEN: &str = "lip_Sesame0pen";
 const BOT: &str = r#"{"id":"megaton","username":"Megaton","title":"BOT","perfs":{}}"#;
@@ -93,10 +93,7 @@ fn answers(account: (u16, &str), stream: (u16, &str)) -> Server {
 
 #[test]
 fn run_waits_for_its_network_and_ends_on_a_signal() {
-    let closed = TcpListener::bind("127.0.0.1:0")
-        .expect("a port")
-        .local_addr()
-        .expect("address");
+    let closed = free_address();
     for signal in [Signal::TERM, Signal::INT] {
         let mut running = Running::start(&format!("http://{closed}"));
         running.wait_for("cannot reach the server");

@@ -58,7 +58,7 @@ fn movetime_is_used_and_not_exceeded() {
         bench::POSITIONS[0],
         Limits::movetime(Duration::from_millis(80)),
     );
-    assert!(begun.elapsed() >= Duration::from_millis(75) && begun.elapsed() < 3 * LATE);
+    assert!(begun.elapsed() >= Duration::from_millis(75) && begun.elapsed() < LATE);
     assert_eq!(result.ended, StopReason::Time);
 }
 
@@ -241,7 +241,7 @@ fn many_games_share_one_core_and_all_answer_in_time() {
             "everybody had a share of the core: {result:?}"
         );
     }
-    assert!(Instant::now() < deadline + 2 * LATE);
+    assert!(Instant::now() < deadline + LATE);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use megaton::engine::{Clock, Engine, Limits, Search, StopReason};
 use megaton::rules::Game;
 
-use crate::{LATE, answer, pool};
+use crate::{GUARD, LATE, answer, pool};
 
 #[test]
 fn thirty_two_clocks_on_one_core_all_get_search_time() {
@@ -51,7 +51,7 @@ fn a_search_in_the_background_waits_for_the_others_and_still_thinks() {
     let time = Duration::from_millis(40);
     let patient = Limits {
         movetime: Some(time),
-        hard_deadline: Some(Instant::now() + 4 * LATE),
+        hard_deadline: Some(Instant::now() + GUARD),
         background: true,
         ..Limits::default()
     };
