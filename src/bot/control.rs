@@ -85,6 +85,9 @@ pub enum Disconnected {
     /// The bot has exited.
     #[error("the bot has exited")]
     Gone,
+    /// The bot dropped the command, as after a panic, and goes on.
+    #[error("the bot dropped the command: see its log")]
+    Dropped,
     /// No answer in time.
     #[error("the bot does not answer")]
     Silent,
@@ -167,7 +170,8 @@ impl ControlHandle {
             })?;
         match tokio::time::timeout(patience, reply).await {
             Ok(Ok(reply)) => Ok(reply),
-            Ok(Err(_)) => Err(Disconnected::Gone),
+            Ok(Err(_)) if self.commands.is_closed() => Err(Disconnected::Gone),
+            Ok(Err(_)) => Err(Disconnected::Dropped),
             Err(_) => Err(Disconnected::Silent),
         }
     }
@@ -207,6 +211,7 @@ mod tests {
     #[tokio::test]
     async fn a_command_is_answered_once_and_in_order() {
         let (control, mut commands) = channel();
+        let other = control.clone();
         let asked = tokio::spawn(async move {
             let paused = control.ask(Command::Pause, PATIENCE).await;
             (paused, control.ask(Command::Resume, PATIENCE).await)
@@ -217,7 +222,10 @@ mod tests {
         drop(commands.next().await);
         let (first, second) = asked.await.unwrap();
         assert_eq!(first, Ok(Reply::done("paused")));
-        assert_eq!(second, Err(Disconnected::Gone));
+        assert_eq!(second, Err(Disconnected::Dropped), "the bot goes on");
+        drop(commands);
+        let third = other.ask(Command::Status, PATIENCE).await;
+        assert_eq!(third, Err(Disconnected::Gone));
     }
 
     #[tokio::test]

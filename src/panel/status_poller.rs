@@ -102,7 +102,7 @@ impl StatusPoller {
                     };
                     self.seen.send_replace(Some(seen));
                 }
-                Ok(_) | Err(Disconnected::Busy | Disconnected::Silent) => {}
+                Ok(_) | Err(Disconnected::Busy | Disconnected::Silent | Disconnected::Dropped) => {}
                 Err(Disconnected::Gone) => return,
             }
             tokio::time::sleep(EVERY).await;
@@ -134,5 +134,21 @@ mod tests {
         drop(commands);
         task.await.unwrap();
         assert_eq!(watch.status().unwrap().uptime, 7);
+    }
+
+    #[tokio::test]
+    async fn a_dropped_answer_does_not_end_the_poller() {
+        let (control, mut commands) = channel();
+        let (watch, poller) = StatusWatch::new(control);
+        let task = tokio::spawn(poller.run());
+        let mut changes = watch.changes();
+        drop(commands.next().await);
+        let envelope = tokio::time::timeout(Duration::from_secs(60), commands.next());
+        let envelope = envelope.await.expect("the poller asks again");
+        envelope.answer(Reply::Status(Box::default()));
+        changes.changed().await.unwrap();
+        assert!(watch.status().is_some());
+        drop(commands);
+        task.await.unwrap();
     }
 }
