@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use megaton::archive::ArchiveError;
 use megaton::config::ConfigError;
 
+use super::plain_text::plain_lines;
+
 /// Exit status for a command line, config, token or account that cannot work.
 pub(crate) const EXIT_SETUP: u8 = 2;
 /// Exit status for a failure at work.
@@ -49,7 +51,8 @@ impl Failure {
             Self::Answer(status) => return ExitCode::from(status),
         };
         // Where stderr is closed, the status remains.
-        let _ = writeln!(io::stderr().lock(), "megaton: {}", in_one_line(&error));
+        let text = plain_lines(&in_one_line(&error));
+        let _ = writeln!(io::stderr().lock(), "megaton: {text}");
         ExitCode::from(status)
     }
 }

@@ -15,6 +15,7 @@ mod failure;
 mod logging;
 mod malloc;
 mod output;
+mod plain_text;
 mod prompt;
 mod runtime;
 mod services;

@@ -3,9 +3,14 @@
 //! Only a person at a terminal is asked; a script means what it says. Questions go to stderr, so that
 //! stdout holds results only.
 
+use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
 
-use super::failure::Failure;
+use clap::Args;
+use secrecy::SecretString;
+
+use super::failure::{Failure, OrFailure as _};
 pub(super) use hidden::secret;
 
 /// Succeeds if the person at the terminal agrees, if there is no terminal, or if `sure`.
@@ -14,6 +19,37 @@ pub(super) fn confirm(question: &str, sure: bool) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::failed("nothing done"))
+}
+
+/// An entry password. Other users see a command line while the command runs, so it may come from a file.
+#[derive(Debug, Args)]
+pub(super) struct EntryPassword {
+    /// Entry password; other users can see it, and shells keep it: prefer --password-file
+    #[arg(long, value_name = "WORD")]
+    password: Option<SecretString>,
+    /// File with the entry password, - for stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "password")]
+    password_file: Option<PathBuf>,
+}
+
+impl EntryPassword {
+    pub(super) fn read(self) -> Result<Option<SecretString>, Failure> {
+        let Some(path) = self.password_file else {
+            return Ok(self.password);
+        };
+        let text = if path.as_os_str() == "-" {
+            secret("Entry password: ")?
+        } else {
+            let text = fs::read_to_string(&path);
+            text.or_setup(format!("--password-file {}", path.display()))?
+        };
+        match text.trim() {
+            "" => Err(Failure::setup(
+                "--password-file: there is no password in it",
+            )),
+            word => Ok(Some(SecretString::from(word))),
+        }
+    }
 }
 
 /// Reads a line after this prompt, without surrounding blanks.

@@ -10,11 +10,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use megaton::config::ColorWish;
 use megaton::panel::{self, HealthReport, Request, Response, Secret};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::ExposeSecret as _;
 
 use crate::cli::failure::Failure;
 use crate::cli::output;
-use crate::cli::prompt::confirm;
+use crate::cli::prompt::{EntryPassword, confirm};
 use crate::cli::setup::{BotArgs, Choice, one_of};
 
 const COLORS: &[Choice<ColorWish>] = &[
@@ -192,7 +192,7 @@ pub(crate) enum ControlCommand {
     /// The bot joins shortly before the start if the arena is atomic and admits bots.
     #[command(after_help = "Examples:
   megaton join aBcD1234
-  megaton join aBcD1234 --team lichess-bots --password sesame")]
+  megaton join aBcD1234 --team lichess-bots --password-file password.txt")]
     Join(Join),
     /// Send a chat message in a game
     ///
@@ -219,7 +219,7 @@ pub(crate) enum ControlCommand {
     /// rule are set in [arena] of the config.
     #[command(after_help = "Examples:
   megaton tournament join aBcD1234
-  megaton tournament join aBcD1234 --team lichess-bots --password sesame
+  megaton tournament join aBcD1234 --team lichess-bots --password-file password.txt
   megaton tournament leave aBcD1234")]
     Tournament {
         #[command(subcommand)]
@@ -275,9 +275,8 @@ pub(crate) struct Join {
     /// Arena id: the eight letters in its URL
     #[arg(value_name = "ARENA")]
     arena: String,
-    /// Entry password
-    #[arg(long, value_name = "WORD")]
-    password: Option<SecretString>,
+    #[command(flatten)]
+    password: EntryPassword,
     /// Team to play for
     #[arg(long, value_name = "TEAM")]
     team: Option<String>,
@@ -358,9 +357,10 @@ impl ControlCommand {
             | Self::Tournament {
                 action: Tournament::Join(join),
             } => {
+                let password = join.password.read()?;
                 let request = Request::Join {
                     arena: checked(join.arena)?,
-                    password: join.password.map(|it| Secret(it.expose_secret().into())),
+                    password: password.map(|it| Secret(it.expose_secret().into())),
                     team: join.team,
                 };
                 (join.bot, request)
@@ -376,7 +376,7 @@ impl ControlCommand {
         if !response.ok {
             return Err(Failure::failed(response.text));
         }
-        output::print(response.text)
+        output::print(output::plain_lines(&response.text))
     }
 }
 
@@ -405,7 +405,9 @@ impl Status {
         if self.json {
             return output::print_json(&status);
         }
-        output::print(output::status::lines(&status).join("\n"))
+        let lines = output::status::lines(&status);
+        let lines: Vec<String> = lines.iter().map(|line| output::plain(line)).collect();
+        output::print(lines.join("\n"))
     }
 }
 
@@ -426,7 +428,8 @@ impl Healthcheck {
             output::print(format!("{}{what}", if well { "" } else { "not " }))?;
             for check in &report.checks {
                 let mark = if check.ok { "ok   " } else { "WRONG" };
-                output::print(format!("{mark} {:<8} {}", check.name, check.text))?;
+                let line = format!("{mark} {:<8} {}", check.name, check.text);
+                output::print(output::plain(&line))?;
             }
         }
         if well { Ok(()) } else { Err(Failure::Reported) }

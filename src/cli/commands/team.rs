@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::cli::account;
 use crate::cli::failure::Failure;
+use crate::cli::prompt::EntryPassword;
 use crate::cli::setup::ConfigArgs;
 use crate::cli::{output, runtime};
 
@@ -32,9 +33,8 @@ enum Membership {
         /// Message to the team leaders, if they decide: 30 characters or more
         #[arg(long, value_name = "TEXT")]
         message: Option<String>,
-        /// Entry password
-        #[arg(long, value_name = "WORD")]
-        password: Option<SecretString>,
+        #[command(flatten)]
+        password: EntryPassword,
         #[command(flatten)]
         config: ConfigArgs,
     },
@@ -49,23 +49,28 @@ enum Membership {
 }
 
 impl Team {
-    pub(crate) fn execute(&self) -> Result<(), Failure> {
-        let (Membership::Join { team, config, .. } | Membership::Leave { team, config }) =
-            &self.action;
+    pub(crate) fn execute(self) -> Result<(), Failure> {
+        let (team, config, joins) = match self.action {
+            Membership::Join {
+                team,
+                message,
+                password,
+                config,
+            } => (team, config, Some((message, password.read()?))),
+            Membership::Leave { team, config } => (team, config, None),
+        };
         let (config, _) = config.load()?;
         let client = account::client(&config)?;
         let done = runtime::block_on(async {
-            let (outcome, done) = match &self.action {
-                Membership::Join {
-                    message, password, ..
-                } => {
+            let (outcome, done) = match &joins {
+                Some((message, password)) => {
                     let password = password.as_ref().map(SecretString::expose_secret);
-                    let joined = client.join_team(team, message.as_deref(), password);
+                    let joined = client.join_team(&team, message.as_deref(), password);
                     (joined.await, "joined, or applied where its leaders decide")
                 }
-                Membership::Leave { .. } => (client.leave_team(team).await, "left"),
+                None => (client.leave_team(&team).await, "left"),
             };
-            let refused = |error| Failure::failed(refusal(team, &config.lichess.url, &error));
+            let refused = |error| Failure::failed(refusal(&team, &config.lichess.url, &error));
             outcome.map(|()| done).map_err(refused)
         })?;
         output::print(format!("{team}: {done}"))

@@ -2,6 +2,7 @@
 //!
 //! Rows are written as they come, so a list may be longer than memory.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use clap::ValueEnum;
@@ -58,6 +59,9 @@ pub(crate) struct ListArgs {
     /// Same as --format csv
     #[arg(long, conflicts_with = "format")]
     csv: bool,
+    /// In CSV, leave cells as they are, even if a spreadsheet would run them as formulas
+    #[arg(long)]
+    raw: bool,
 }
 
 impl ListArgs {
@@ -83,7 +87,7 @@ impl ListArgs {
             sink: match OutputFormat::of(self.format, self.json, self.csv) {
                 OutputFormat::Table => Sink::Table(Table::new(columns), out),
                 OutputFormat::Json => Sink::Json(out),
-                OutputFormat::Csv => Sink::Csv(Box::new(csv::Writer::from_writer(out))),
+                OutputFormat::Csv => Sink::Csv(CsvWriter::new(out, self.raw)),
             },
             is_empty: true,
             left: if is_cut { USUAL } else { usize::MAX },
@@ -116,7 +120,7 @@ type Out = BufWriter<StdoutLock<'static>>;
 enum Sink {
     Table(Table, Out),
     Json(Out),
-    Csv(Box<csv::Writer<Out>>),
+    Csv(CsvWriter<Out>),
 }
 
 impl Printer {
@@ -138,7 +142,7 @@ impl Printer {
                 out.write_all(if self.is_empty { b"[\n" } else { b",\n" })?;
                 serde_json::to_writer(out, row).map_err(io::Error::from)?;
             }
-            Sink::Csv(writer) => writer.serialize(row).map_err(of_csv)?,
+            Sink::Csv(writer) => writer.row(row)?,
         }
         self.is_empty = false;
         Ok(true)
@@ -175,10 +179,107 @@ impl Printer {
     }
 }
 
+/// Writes CSV. A cell of text from outside must not run as a formula in a spreadsheet: it gets a `'` in
+/// front, unless it is `raw`.
+#[derive(Debug)]
+pub(crate) struct CsvWriter<W: Write> {
+    writer: Box<csv::Writer<W>>,
+    raw: bool,
+    has_titles: bool,
+}
+
+impl<W: Write> CsvWriter<W> {
+    pub(crate) fn new(out: W, raw: bool) -> Self {
+        Self {
+            writer: Box::new(csv::Writer::from_writer(out)),
+            raw,
+            has_titles: false,
+        }
+    }
+
+    /// Writes a row, the first one below the names of its fields.
+    fn row(&mut self, row: &impl Serialize) -> io::Result<()> {
+        let titles = !std::mem::replace(&mut self.has_titles, true);
+        let mut plain = csv::WriterBuilder::new()
+            .has_headers(titles)
+            .from_writer(Vec::new());
+        plain.serialize(row).map_err(of_csv)?;
+        let plain = plain.into_inner().map_err(|error| error.into_error())?;
+        let mut cells = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(&*plain);
+        for record in cells.records() {
+            self.cells(&record.map_err(of_csv)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row of cells.
+    pub(crate) fn cells<'c>(&mut self, cells: impl IntoIterator<Item = &'c str>) -> io::Result<()> {
+        let raw = self.raw;
+        let cells = cells.into_iter().map(|cell| match cell {
+            cell if !raw && is_formula(cell) => Cow::Owned(format!("'{cell}")),
+            cell => Cow::Borrowed(cell),
+        });
+        let cells: Vec<Cow<'_, str>> = cells.collect();
+        self.writer
+            .write_record(cells.iter().map(|it| it.as_bytes()))
+            .map_err(of_csv)
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// Whether a spreadsheet may take the cell for a formula.
+fn is_formula(cell: &str) -> bool {
+    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
+}
+
 /// The I/O error inside an error of the CSV writer, so that a reader that left is recognized.
-pub(crate) fn of_csv(error: csv::Error) -> io::Error {
+fn of_csv(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
         other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct Line {
+        name: &'static str,
+        diff: Option<i32>,
+    }
+
+    fn csv(raw: bool) -> String {
+        let mut out = Vec::new();
+        let mut writer = CsvWriter::new(&mut out, raw);
+        for (name, diff) in [
+            ("Nuke", Some(-7)),
+            ("=HYPERLINK(\"http://evil.example\",\"x\")", None),
+            ("-1+cmd|' /C calc'!A0", Some(5)),
+            ("@SUM(A1)", None),
+            ("\tx", None),
+        ] {
+            writer.row(&Line { name, diff }).unwrap();
+        }
+        writer.flush().unwrap();
+        drop(writer);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn no_cell_of_csv_is_a_formula_and_numbers_stay_numbers() {
+        assert_eq!(
+            csv(false),
+            "name,diff\nNuke,-7\n\"'=HYPERLINK(\"\"http://evil.example\"\",\"\"x\"\")\",\n\
+             '-1+cmd|' /C calc'!A0,5\n'@SUM(A1),\n'\tx,\n"
+        );
+        assert!(csv(true).contains("\n@SUM(A1),\n"), "as it is on request");
     }
 }

@@ -21,6 +21,7 @@ use megaton::archive::Millis;
 use serde::Serialize;
 
 use super::failure::Failure;
+pub(super) use super::plain_text::{plain, plain_lines};
 
 /// Width of a terminal that does not report its own.
 const USUAL_WIDTH: usize = 80;
@@ -106,11 +107,6 @@ pub(super) fn or_dash(value: Option<impl ToString>) -> String {
 /// The value, or nothing for none.
 pub(super) fn or_blank(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
-}
-
-/// Text from outside, without the control characters that could steer a terminal.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 /// Whether stdout is a terminal that shows colours.

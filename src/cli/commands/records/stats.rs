@@ -10,7 +10,7 @@ use megaton::rules::Position;
 use super::filters::GameFilterArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::chart::Canvas;
-use crate::cli::output::listing::{OutputFormat, of_csv};
+use crate::cli::output::listing::{CsvWriter, OutputFormat};
 use crate::cli::output::table::{Align, Column, Table};
 use crate::cli::output::{self, or_dash, tenths};
 use crate::cli::setup::ArchiveArgs;
@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Same as --format csv
     #[arg(long, conflicts_with = "format")]
     csv: bool,
+    /// In CSV, leave cells as they are, even if a spreadsheet would run them as formulas
+    #[arg(long)]
+    raw: bool,
     /// ASCII only
     #[arg(long)]
     ascii: bool,
@@ -101,11 +104,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         OutputFormat::Json => output::print_pretty_json(&stats),
         OutputFormat::Csv => {
             let grid = grid(&stats, args.by[0]);
-            let mut writer = csv::Writer::from_writer(io::stdout().lock());
-            let titles = grid.columns.iter().map(|column| column.0);
-            writer.write_record(titles).map_err(of_csv)?;
+            let mut writer = CsvWriter::new(io::stdout().lock(), args.raw);
+            writer.cells(grid.columns.iter().map(|column| column.0))?;
             for row in grid.rows {
-                writer.write_record(row).map_err(of_csv)?;
+                writer.cells(row.iter().map(String::as_str))?;
             }
             Ok(writer.flush()?)
         }
