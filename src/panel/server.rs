@@ -5,14 +5,15 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::{Mode, fchmod};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::{UnixListener, UnixSocket, UnixStream};
 use tokio::sync::Semaphore;
 
 use super::health::Health;
@@ -22,6 +23,8 @@ use crate::bot::ControlHandle;
 
 /// Most clients at the same time.
 const MOST_CLIENTS: usize = 16;
+/// Clients that may wait to be accepted.
+const BACKLOG: u32 = 128;
 /// Bytes read of a line before it is refused for its length.
 const MOST_READ: u64 = 64 << 10;
 /// Time for a client to send its line, and to take the response.
@@ -65,13 +68,11 @@ impl Panel {
             path: path.to_owned(),
             source,
         };
-        // Created beside its place and then moved, so that it never has other permissions there.
+        // Created beside its place and then moved, so that it replaces a dead one at once.
         let own = path.with_extension(std::process::id().to_string());
         let _ = fs::remove_file(&own);
-        let listener = UnixListener::bind(&own).map_err(failed)?;
-        let moved = fs::set_permissions(&own, fs::Permissions::from_mode(0o600))
-            .and_then(|()| fs::rename(&own, path));
-        if let Err(source) = moved {
+        let listener = bind(&own).map_err(failed)?;
+        if let Err(source) = fs::rename(&own, path) {
             let _ = fs::remove_file(&own);
             return Err(failed(source));
         }
@@ -123,6 +124,15 @@ impl Panel {
             });
         }
     }
+}
+
+/// Binds a socket that only this user can ever connect to: the file takes the permissions that the socket
+/// has before.
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    let socket = UnixSocket::new_stream()?;
+    fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    socket.bind(path)?;
+    socket.listen(BACKLOG)
 }
 
 impl Drop for Panel {
@@ -185,6 +195,8 @@ pub(super) async fn answer(
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
     use crate::bot::{Command, Reply, channel};
     use crate::config::Config;
@@ -266,6 +278,15 @@ mod tests {
                 break;
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_socket_is_private_from_its_first_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("control.sock");
+        let _listener = bind(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 
     #[tokio::test]
