@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+use crate::bot::restart_on_panic;
 use crate::engine::{Limits, Pool, SearchResult, StopReason};
 use crate::panel::status_poller::StatusWatch;
 use crate::rules::Game;
@@ -50,6 +51,10 @@ struct Known {
 impl SelfTest {
     /// Tests the engine for ever.
     pub async fn run(self, pool: Pool, watch: StatusWatch) {
+        restart_on_panic("the self-test", LATER, || self.test(&pool, &watch)).await;
+    }
+
+    async fn test(&self, pool: &Pool, watch: &StatusWatch) {
         loop {
             let idle = || watch.status().is_none_or(|status| status.games.is_empty());
             // After a failure tests continue during games, so that a recovered engine is noticed before
@@ -58,8 +63,8 @@ impl SelfTest {
                 tokio::time::sleep(LATER).await;
                 continue;
             }
-            let tested = test(&pool).await;
-            let pause = self.record(tested, idle(), &watch);
+            let tested = test(pool).await;
+            let pause = self.record(tested, idle(), watch);
             tokio::time::sleep(pause).await;
         }
     }

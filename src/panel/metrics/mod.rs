@@ -10,19 +10,23 @@ mod gauges;
 mod process;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
-use tokio::sync::broadcast;
+use tokio::sync::{Mutex, broadcast};
 
 use self::counters::Counters;
 use self::gauges::Gauges;
 pub use self::gauges::MetricSources;
 use self::process::Process;
-use crate::bot::BotEvent;
+use crate::bot::{BotEvent, restart_on_panic};
 
 /// The content type of the text.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Pause before the counting restarts after a panic.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
 /// The metrics of a running bot. Clones share them.
 #[derive(Clone, Debug)]
@@ -45,7 +49,13 @@ impl Metrics {
     }
 
     /// Counts events until the event bus closes.
-    pub async fn run(self, mut events: broadcast::Receiver<BotEvent>) {
+    pub async fn run(self, events: broadcast::Receiver<BotEvent>) {
+        let events = Mutex::new(events);
+        restart_on_panic("the metrics", RESTART_PAUSE, || self.count(&events)).await;
+    }
+
+    async fn count(&self, events: &Mutex<broadcast::Receiver<BotEvent>>) {
+        let mut events = events.lock().await;
         loop {
             match events.recv().await {
                 Ok(event) => self.counted.count(&event),
@@ -68,8 +78,6 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::bot::{BotPhase, Command, EventBus, Reply, Status, channel};
     use crate::engine::{EngineOptions, Pool};
