@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use serde::de::DeserializeOwned;
@@ -61,8 +61,7 @@ pub struct Client(pub(super) Arc<Inner>);
 pub(super) struct Inner {
     base: Url,
     pools: Pools,
-    pub(super) token: Token,
-    authorization: HeaderValue,
+    token: RwLock<Token>,
     timing: Timing,
     pub(super) agent: UserAgent,
     limiter: RateLimiter,
@@ -90,8 +89,7 @@ impl Client {
         Ok(Self(Arc::new(Inner {
             base,
             pools,
-            authorization: options.token.header(),
-            token: options.token,
+            token: RwLock::new(options.token),
             limiter: RateLimiter::new(&options.timing),
             timing: options.timing,
             agent,
@@ -101,6 +99,25 @@ impl Client {
             doubted: Notify::new(),
             forbidden: Mutex::default(),
         })))
+    }
+
+    /// Whether this is the token of the calls.
+    pub fn uses(&self, token: &Token) -> bool {
+        self.0.token.read().expose() == token.expose()
+    }
+
+    /// Uses another token from the next call on; open streams go on.
+    pub fn renew_token(&self, token: Token) {
+        *self.0.token.write() = token;
+        self.0.doubted.notify_one();
+    }
+
+    pub(super) fn token(&self) -> Token {
+        self.0.token.read().clone()
+    }
+
+    pub(super) fn authorization(&self) -> HeaderValue {
+        self.0.token.read().header()
     }
 
     pub fn timing(&self) -> &Timing {
@@ -197,7 +214,7 @@ impl Client {
     async fn exchange(&self, call: &ApiRequest) -> Result<Response, Error> {
         let (agent, named) = self.0.agent.header();
         let pool = self.pool(call.class);
-        let send = |agent| pool.execute(call.request(&self.0.authorization, agent));
+        let send = |agent| pool.execute(call.request(&self.authorization(), agent));
         let no_answer = |error: reqwest::Error| Error::no_answer(&error.without_url());
         let response = send(agent).await.map_err(no_answer)?;
         if response.status() != 401 || !named || !call.class.is_repeatable() {
@@ -467,7 +484,7 @@ mod tests {
     fn the_token_is_never_shown() {
         let client = client("http://127.0.0.1:9").unwrap();
         let call = ApiRequest::get(EndpointClass::Lookup, client.url(&["api"]));
-        let request = call.request(&client.0.authorization, HeaderValue::from_static("x"));
+        let request = call.request(&client.authorization(), HeaderValue::from_static("x"));
         let shown = format!("{client:?} {request:?}");
         assert!(!shown.contains("verysecret"), "{shown}");
     }

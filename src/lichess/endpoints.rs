@@ -25,6 +25,7 @@ use super::lenient_json::{EXCERPT_CHARS, excerpt};
 use super::player::{Account, Presence, TokenInfo};
 use super::request::ApiRequest;
 use super::stream::{ChallengeStream, EventStream, GameStream, Record, RecordStream};
+use super::token::Token;
 
 /// The maximum length of a list of bots or tournaments.
 const LIST_LIMIT: usize = 4 << 20;
@@ -117,8 +118,13 @@ impl Client {
 
     /// What our token allows; none if the server does not know it.
     pub async fn test_token(&self) -> Result<Option<TokenInfo>, Error> {
+        self.test_other_token(&self.token()).await
+    }
+
+    /// What another token allows; none if the server does not know it.
+    pub async fn test_other_token(&self, token: &Token) -> Result<Option<TokenInfo>, Error> {
         let call = self.post(EndpointClass::Lookup, &["api", "token", "test"]);
-        let body = self.call(call.text(self.0.token.expose())).await?;
+        let body = self.call(call.text(token.expose())).await?;
         // The key is the token, so it must not become part of a report.
         let by_token: Result<HashMap<String, Option<&RawValue>>, _> = serde_json::from_slice(&body);
         let by_token = by_token.map_err(|error| Error::Protocol {

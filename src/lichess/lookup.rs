@@ -95,7 +95,8 @@ impl ExplorerMove {
 pub struct LookupServer {
     pool: reqwest::Client,
     base: Url,
-    authorization: Option<HeaderValue>,
+    /// The client whose token it gets, if it gets one.
+    client: Option<Client>,
     agent: HeaderValue,
     time: Duration,
 }
@@ -122,8 +123,8 @@ impl Client {
     /// # Errors
     /// When the address cannot be used, or must not get the token.
     pub fn explorer_server(&self, url: &str, time: Duration) -> Result<LookupServer, SetupError> {
-        let authorization = Some(self.0.token.header());
-        LookupServer::new(url, authorization, self.0.agent.nameless(), time)
+        let client = Some(self.clone());
+        LookupServer::new(url, client, self.0.agent.nameless(), time)
     }
 }
 
@@ -152,7 +153,7 @@ pub fn fault_in_lookup_url(url: &str, takes_token: bool) -> Option<&'static str>
 impl LookupServer {
     fn new(
         url: &str,
-        authorization: Option<HeaderValue>,
+        client: Option<Client>,
         agent: HeaderValue,
         time: Duration,
     ) -> Result<Self, SetupError> {
@@ -160,7 +161,7 @@ impl LookupServer {
             url: url.to_owned(),
             problem: problem.to_owned(),
         };
-        if let Some(problem) = fault_in_lookup_url(url, authorization.is_some()) {
+        if let Some(problem) = fault_in_lookup_url(url, client.is_some()) {
             return Err(bad(problem));
         }
         let base = Url::parse(url).map_err(|error| bad(&error.to_string()))?;
@@ -175,7 +176,7 @@ impl LookupServer {
         Ok(Self {
             pool,
             base,
-            authorization,
+            client,
             agent,
             time,
         })
@@ -244,8 +245,8 @@ impl LookupServer {
     async fn exchange(&self, url: Url) -> Result<(u16, reqwest::header::HeaderMap, Body), Error> {
         let deadline = Instant::now() + self.time;
         let mut request = self.pool.get(url);
-        if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization.clone());
+        if let Some(client) = &self.client {
+            request = request.header(AUTHORIZATION, client.authorization());
         }
         let request = request
             .header(USER_AGENT, self.agent.clone())
