@@ -60,6 +60,7 @@ function arrange() {
 }
 
 function idleText() {
+  if (shell.me.spectator) return "The next game appears here.";
   if (!status) return "Waiting for the bot's status.";
   const states = {
     connecting: "Not connected to the server yet.",
@@ -306,6 +307,7 @@ const news = new News(
   (open) => shell.connected(open),
 );
 shell.onSteering = () => {
+  if (cards.size === 0) arrange();
   for (const { card } of cards.values()) if (card.game) gameDeeds(card.deeds, card.game, shell);
 };
 arrange();

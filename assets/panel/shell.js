@@ -54,7 +54,7 @@ export class Shell {
       if (name === page) item.setAttribute("aria-current", "page");
       nav.append(item);
     }
-    this.operate = button("Control", "quiet", () => this.desk.open());
+    this.operate = button("Control", "quiet", () => (this.me.spectator ? location.assign("/login") : this.desk.open()));
     bar.append(brand, nav, this.state, this.operate);
     this.refresh();
   }
@@ -67,6 +67,8 @@ export class Shell {
     if (me.status === 401) return location.reload();
     if (me.server) this.me = me;
     else setTimeout(() => turn === this.#asked && this.refresh(), AGAIN);
+    document.body.classList.toggle("spectator", Boolean(this.me.spectator));
+    this.operate.textContent = this.me.spectator ? "Log in" : "Control";
     this.operate.classList.toggle("primary", this.me.steers);
     this.desk.renew();
     this.onSteering();
@@ -99,6 +101,7 @@ export class Shell {
     this.refresh();
     document.body.classList.toggle("deaf", !open);
     if (open) {
+      if (this.me.spectator) this.state.textContent = "";
       if (this.#status) this.status(this.#status);
       return;
     }

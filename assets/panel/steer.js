@@ -2,7 +2,7 @@
 // undone ask for confirmation. The page shows the bot's response.
 
 import { button, make } from "./format.js";
-import { post } from "./wire.js";
+import { logIn, logOut, post } from "./wire.js";
 
 function field(name, label, attributes = {}) {
   const input = make("input");
@@ -121,7 +121,7 @@ export class Desk {
 
   #password() {
     const login = async (given) => {
-      const answer = await post("/api/login", given);
+      const answer = await logIn(given);
       this.say(answer.text, answer.ok);
       if (answer.ok) this.shell.refresh();
     };
@@ -136,7 +136,7 @@ export class Desk {
     const row = (title, ...buttons) => make("section", "desk-row", make("h3", "", title), make("div", "desk-buttons", ...buttons));
     const rated = (given) => ({ ...given, ...(given.rated ? { rated: given.rated === "yes" } : {}) });
     const leave = button("Log out", "quiet", async () => {
-      await post("/api/logout", {});
+      await logOut();
       this.say("");
       this.shell.refresh();
     });
@@ -171,7 +171,9 @@ function closed() {
     "",
     "Commands are disabled on this page: put a password of 16 characters or more into a file, name it in ",
     make("code", "", "[panel] token_file"),
-    " and restart the bot. Meanwhile ",
+    " and run ",
+    make("code", "", "megaton reload"),
+    ". Meanwhile ",
     make("code", "", "megaton status"),
     " and the other commands work in a terminal.",
   );

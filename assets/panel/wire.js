@@ -5,9 +5,33 @@ const RETRY = [500, 1000, 2000, 4000, 8000];
 /** How long a hidden page keeps its stream, in milliseconds. */
 const HIDDEN_FOR = 15_000;
 
-async function ask(path, options) {
+/** Where the page keeps the token of its session. Commands need it beside the cookie, which servers on other ports of this host get too. */
+const TOKEN = "megaton-token";
+/** The token, where the browser stores nothing. */
+let unstored = null;
+
+function sessionToken() {
   try {
-    const answer = await fetch(path, options);
+    return localStorage.getItem(TOKEN) ?? unstored;
+  } catch {
+    return unstored;
+  }
+}
+
+function keepToken(token) {
+  unstored = token;
+  try {
+    if (token) localStorage.setItem(TOKEN, token);
+    else localStorage.removeItem(TOKEN);
+  } catch {
+    // Then each page of the bot asks for the password before commands.
+  }
+}
+
+async function ask(path, { headers, ...options }) {
+  try {
+    const token = sessionToken();
+    const answer = await fetch(path, { ...options, headers: token ? { ...headers, "x-megaton-token": token } : headers });
     const body = await answer.json();
     if (Array.isArray(body)) return body;
     return answer.ok ? body : { ok: false, text: `server error ${answer.status}`, ...body, status: answer.status };
@@ -22,6 +46,18 @@ export const get = (path) => ask(path, { headers: { accept: "application/json" }
 /** Sends JSON and resolves to the response, `{ ok, text }` and more. */
 export const post = (path, body) =>
   ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+/** Begins a session: `{ password }` in, `{ ok, text }` out. */
+export async function logIn(given) {
+  const answer = await post("/api/login", given);
+  if (answer.ok) keepToken(answer.token);
+  return answer;
+}
+
+export async function logOut() {
+  await post("/api/logout", {});
+  keepToken(null);
+}
 
 /** Events from the server: `on` has a function per kind; `onState(open)` gets the state of the stream. */
 export class News {

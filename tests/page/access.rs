@@ -209,16 +209,25 @@ async fn only_the_password_allows_commands() {
             "{cookie}"
         );
         let session = cookie.split(';').next().unwrap();
-        let known = [("cookie", session), ("origin", own.as_str())];
+        let token = right.json()["token"].as_str().unwrap().to_owned();
+        let token = ("x-megaton-token", token.as_str());
+        let known = [("cookie", session), ("origin", own.as_str()), token];
         let resumed = control(&known, r#"{"do":"resume"}"#).await;
         assert_eq!(resumed.json()["ok"], json!(true), "{resumed:?}");
         assert_eq!(
             ask(&house, "GET /api/me", &known, "").await.json()["steers"],
             json!(true)
         );
-        let elsewhere = [("cookie", session), ("origin", "http://evil.example")];
+        let elsewhere = [
+            ("cookie", session),
+            ("origin", "http://evil.example"),
+            token,
+        ];
         assert_eq!(control(&elsewhere, pause).await.status, 403);
-        assert_eq!(control(&[("cookie", session)], pause).await.status, 403);
+        assert_eq!(
+            control(&[("cookie", session), token], pause).await.status,
+            403
+        );
         ask(&house, "POST /api/logout", &known, "").await;
         assert_eq!(control(&known, pause).await.status, 401);
 
@@ -231,18 +240,241 @@ async fn only_the_password_allows_commands() {
         assert_eq!(right.status, 200, "guesses lock nobody out: {right:?}");
         // What another door was opened with is no password of this one.
         let basic = ("authorization", "Basic bWU6d29yZA==");
-        let right = ask(&house, "POST /api/login", &from_here, &login(PASSWORD)).await;
-        let session = right
-            .head
-            .lines()
-            .find_map(|it| it.strip_prefix("set-cookie: "));
-        let session = session.unwrap().split(';').next().unwrap();
-        let known = [basic, ("cookie", session), ("origin", own.as_str())];
+        let (cookie, token) = log_in(&house, &own).await;
+        let session = ("cookie", pair(&cookie));
+        let token = ("x-megaton-token", token.as_str());
+        let known = [basic, session, token, ("origin", own.as_str())];
         let paused = control(&known, pause).await;
         assert_eq!(paused.status, 200, "{paused:?}");
-        let nowhere = control(&[basic, ("cookie", session)], pause).await;
+        let nowhere = control(&[basic, session, token], pause).await;
         assert_eq!(nowhere.status, 403, "{nowhere:?}");
         assert_eq!(control(&[basic], pause).await.status, 401);
+        house.close().await;
+    })
+    .await;
+}
+
+/// The cookie and the token of a new session, begun by a page of this origin.
+pub(super) async fn log_in(house: &World, origin: &str) -> (String, String) {
+    let host = origin.split("://").nth(1).unwrap();
+    let body = json!({ "password": PASSWORD }).to_string();
+    let headers = [("host", host), ("origin", origin)];
+    let answer = ask(house, "POST /api/login", &headers, &body).await;
+    assert_eq!(answer.json()["ok"], json!(true), "{answer:?}");
+    let fields = answer.head.lines();
+    let cookie = fields.filter_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie.last().unwrap().to_owned();
+    let token = answer.json()["token"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    (cookie, token)
+}
+
+/// The name and value of a cookie.
+fn pair(cookie: &str) -> &str {
+    cookie.split(';').next().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cookie_alone_commands_nothing() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = World::open_with(&locked(folder.path())).await;
+        let own = format!("http://{}", address(&house));
+        let (cookie, token) = log_in(&house, &own).await;
+        let (other_cookie, other_token) = log_in(&house, &own).await;
+        let status = r#"{"do":"status"}"#;
+        let command = async |token: &str| {
+            let headers = [
+                ("cookie", pair(&cookie)),
+                ("origin", own.as_str()),
+                ("x-megaton-token", token),
+            ];
+            ask(&house, "POST /api/control", &headers, status)
+                .await
+                .status
+        };
+        // Every server on this host gets the cookie, whatever its port.
+        let stolen = [("cookie", pair(&cookie)), ("origin", own.as_str())];
+        let refused = ask(&house, "POST /api/control", &stolen, status).await;
+        assert_eq!(refused.status, 401, "{refused:?}");
+        let me = ask(&house, "GET /api/me", &stolen, "").await.json();
+        assert_eq!(me["steers"], json!(false), "{me}");
+        for wrong in ["", "guess", other_token.as_str(), pair(&cookie)] {
+            assert_eq!(command(wrong).await, 401, "{wrong}");
+        }
+        assert_eq!(command(&token).await, 200);
+        let no_cookie = [
+            ("origin", own.as_str()),
+            ("x-megaton-token", token.as_str()),
+        ];
+        let refused = ask(&house, "POST /api/control", &no_cookie, status).await;
+        assert_eq!(refused.status, 401, "{refused:?}");
+        ask(&house, "POST /api/logout", &stolen, "").await;
+        assert_eq!(command(&token).await, 401);
+        let known = [
+            ("cookie", pair(&other_cookie)),
+            ("origin", own.as_str()),
+            ("x-megaton-token", other_token.as_str()),
+        ];
+        let other = ask(&house, "POST /api/control", &known, status).await;
+        assert_eq!(other.status, 200, "the other session goes on: {other:?}");
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_bots_on_one_machine_have_cookies_of_their_own() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let first = World::open_with(&locked(folder.path())).await;
+        let second = World::open_with(&locked(folder.path())).await;
+        let mut names = Vec::new();
+        for house in [&first, &second] {
+            let port = address(house).rsplit_once(':').unwrap().1;
+            let own = format!("http://{}", address(house));
+            let (cookie, _) = log_in(house, &own).await;
+            assert!(
+                cookie.starts_with(&format!("megaton-session-{port}=")),
+                "{cookie}"
+            );
+            names.push(pair(&cookie).split('=').next().unwrap().to_owned());
+        }
+        assert_ne!(names[0], names[1]);
+        first.close().await;
+        second.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_https_the_cookie_is_bound_to_its_host() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let panel = Panel {
+            hosts: vec!["bot.example.org".to_owned()],
+            ..locked(folder.path())
+        };
+        let house = World::open_with(&panel).await;
+        let port = address(&house).rsplit_once(':').unwrap().1;
+        let (cookie, token) = log_in(&house, "https://bot.example.org").await;
+        let name = format!("__host-megaton-session-{port}=");
+        assert!(cookie.starts_with(&name), "{cookie}");
+        assert!(
+            cookie.contains("; secure") && cookie.contains("; path=/"),
+            "{cookie}"
+        );
+        assert!(!cookie.contains("domain"), "{cookie}");
+        let cookie = pair(&cookie).replace("__host-", "__Host-");
+        let known = [
+            ("host", "bot.example.org"),
+            ("origin", "https://bot.example.org"),
+            ("cookie", cookie.as_str()),
+            ("x-megaton-token", token.as_str()),
+        ];
+        let status = r#"{"do":"status"}"#;
+        let answer = ask(&house, "POST /api/control", &known, status).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_proxy_that_hides_itself_opens_nothing() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let panel = Panel {
+            trust_local: false,
+            ..locked(folder.path())
+        };
+        let house = World::open_with(&panel).await;
+        // As nginx forwards by default: the listen address as the host, and no header of a proxy.
+        for path in ["/api/games", "/api/live", "/api/me", "/metrics", "/"] {
+            let refused = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(refused.status, 401, "{path}: {refused:?}");
+        }
+        let bearer = format!("Bearer {PASSWORD}");
+        let shown = [("authorization", bearer.as_str())];
+        assert_eq!(ask(&house, "GET /api/games", &shown, "").await.status, 200);
+        assert_eq!(ask(&house, "GET /healthz", &[], "").await.status, 200);
+        house.close().await;
+
+        let trusting = Panel {
+            trust_local: true,
+            ..locked(folder.path())
+        };
+        let house = World::open_with(&trusting).await;
+        assert_eq!(ask(&house, "GET /api/games", &[], "").await.status, 200);
+        let status = r#"{"do":"status"}"#;
+        let refused = ask(&house, "POST /api/control", &[], status).await;
+        assert_eq!(refused.status, 401, "commands need it all the same");
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_answer_with_data_is_stored_by_a_browser() {
+    bounded(async {
+        let house = World::open().await;
+        for path in [
+            "/api/me",
+            "/api/games",
+            "/api/events",
+            "/api/game/nosuch12",
+            "/readyz",
+        ] {
+            let answer = ask(&house, &format!("GET {path}"), &[], "").await;
+            let rule = "cache-control: no-store";
+            assert!(answer.head.contains(rule), "{path}: {}", answer.head);
+        }
+        let file = ask(&house, "GET /assets/panel/live.js", &[], "").await;
+        assert!(
+            file.head.contains("cache-control: no-cache"),
+            "{}",
+            file.head
+        );
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn live_updates_end_with_their_session() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let panel = Panel {
+            hosts: vec!["bot.example.org".to_owned()],
+            ..locked(folder.path())
+        };
+        let house = World::open_with(&panel).await;
+        let origin = "http://bot.example.org";
+        let (cookie, _) = log_in(&house, origin).await;
+        let (other, _) = log_in(&house, origin).await;
+        let mut streams = Vec::new();
+        for cookie in [&cookie, &other] {
+            let cookie = pair(cookie);
+            let mut stream = TcpStream::connect(address(&house)).await.unwrap();
+            let request = format!(
+                "GET /api/live HTTP/1.1\r\nhost: bot.example.org\r\nconnection: close\r\n\
+                 cookie: {cookie}\r\n\r\n"
+            );
+            stream.write_all(request.as_bytes()).await.unwrap();
+            hears(&mut stream, &["event: hello"]).await;
+            streams.push(stream);
+        }
+        let known = [
+            ("host", "bot.example.org"),
+            ("origin", origin),
+            ("cookie", pair(&cookie)),
+        ];
+        ask(&house, "POST /api/logout", &known, "").await;
+        let mut rest = Vec::new();
+        streams[0].read_to_end(&mut rest).await.unwrap();
+        hears(&mut streams[1], &["event: status"]).await;
         house.close().await;
     })
     .await;
@@ -255,6 +487,7 @@ async fn beyond_the_loopback_nothing_is_shown_without_the_password() {
         let panel = Panel {
             listen: Some("0.0.0.0:0".parse().unwrap()),
             hosts: vec!["bot.example.org".to_owned()],
+            trust_local: false,
             ..locked(folder.path())
         };
         let house = World::open_with(&panel).await;
@@ -313,6 +546,91 @@ async fn through_a_proxy_nothing_is_shown_without_the_password() {
         }
         let here = ask(&house, "GET /api/games", &[("host", "localhost")], "").await;
         assert_eq!(here.status, 200, "{here:?}");
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spectators_see_games_and_nothing_else() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let panel = Panel {
+            trust_local: false,
+            spectators: true,
+            ..locked(folder.path())
+        };
+        let house = World::open_with(&panel).await;
+        for path in ["/", "/games", "/game/abcdefgh", "/login", "/api/games"] {
+            let shown = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(shown.status, 200, "{path}: {shown:?}");
+        }
+        for path in [
+            "/opponents",
+            "/challenges",
+            "/events",
+            "/api/opponents",
+            "/api/experience/nuke",
+            "/api/challenges",
+            "/api/events",
+            "/api/kinds",
+            "/metrics",
+        ] {
+            let refused = ask(&house, &format!("GET {path}"), &[], "").await;
+            assert_eq!(refused.status, 401, "{path}: {refused:?}");
+        }
+        let pause = r#"{"do":"pause"}"#;
+        assert_eq!(
+            ask(&house, "POST /api/control", &[], pause).await.status,
+            401
+        );
+        let me = ask(&house, "GET /api/me", &[], "").await.json();
+        assert_eq!(me, json!({ "spectator": true, "server": house.url() }));
+        let wrong = [("authorization", "Bearer open-sesame-open-sesamE")];
+        assert_eq!(ask(&house, "GET /api/games", &wrong, "").await.status, 401);
+        let bearer = format!("Bearer {PASSWORD}");
+        let shown = [("authorization", bearer.as_str())];
+        let me = ask(&house, "GET /api/me", &shown, "").await.json();
+        assert_eq!(me["spectator"], json!(false), "{me}");
+
+        let there = address(&house).to_owned();
+        let watching = async {
+            let mut stream = TcpStream::connect(&there).await.unwrap();
+            let request = format!("GET /api/live HTTP/1.1\r\nhost: {there}\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let heard = hears(
+                &mut stream,
+                &["event: game\n", "\"san\":\"", "event: recent\n"],
+            )
+            .await;
+            for hidden in [
+                "event: status",
+                "event: challenges",
+                "event: events",
+                "event: rating",
+            ] {
+                assert!(!heard.contains(hidden), "{hidden} in {heard}");
+            }
+            for hidden in ["\"cp\"", "\"depth\":", "\"nps\":"] {
+                assert!(!heard.contains(hidden), "{hidden} in {heard}");
+            }
+            let id = heard
+                .split("\"id\":\"")
+                .nth(1)
+                .unwrap()
+                .split('"')
+                .next()
+                .unwrap();
+            let path = format!("GET /api/game/{id}");
+            let game = ask(&house, &path, &[], "").await;
+            assert_eq!(game.status, 200, "{game:?}");
+            assert_eq!(game.json()["thought"], Value::Null, "{game:?}");
+            assert!(!game.body.contains("\"score\":{"), "{game:?}");
+            let pgn = ask(&house, &format!("{path}.pgn"), &[], "").await;
+            assert!(pgn.body.contains("[Variant \"Atomic\"]"), "{pgn:?}");
+            assert!(!pgn.body.contains("%eval"), "{pgn:?}");
+        };
+        house.spar_while(1, watching).await;
         house.close().await;
     })
     .await;

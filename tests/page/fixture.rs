@@ -194,6 +194,7 @@ pub(crate) fn locked(folder: &Path) -> Panel {
     std::fs::write(&file, format!("{PASSWORD}\n")).unwrap();
     Panel {
         token_file: Some(file),
+        trust_local: true,
         ..local()
     }
 }

@@ -3,12 +3,13 @@
 use fantoccini::Locator;
 use fantoccini::key::Key;
 use megaton::archive::ArchiveEntry;
+use megaton::config::Panel;
 use serde_json::{Value, json};
 
 use super::archive::drawn;
 use super::browser::{Browser, Screen};
 use super::fixture::{World, locked};
-use super::session::comes_in;
+use super::session::{comes_in, enters};
 use super::visitor::Visitor;
 use super::{bounded, programs};
 
@@ -55,6 +56,55 @@ async fn games_are_watched_replayed_and_looked_up() {
             page.look("document.querySelector('#f-color').value").await,
             json!("white")
         );
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spectators_watch_boards_and_may_log_in() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = World::open_with(&Panel {
+            trust_local: false,
+            spectators: true,
+            ..locked(folder.path())
+        })
+        .await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = browser.visitor();
+        browser.client.goto(house.panel()).await.unwrap();
+        let watching = async {
+            page.until("document.querySelector('.spectator .card .piece, .spectator .card svg')")
+                .await;
+            page.until("document.querySelector('#recent tbody tr')")
+                .await;
+            for hidden in [
+                "#health",
+                "#challenges",
+                "#log",
+                "#budget",
+                ".card .line",
+                ".eval-bar",
+                "nav a[href='/events']",
+            ] {
+                let shown = format!("document.querySelector(\"{hidden}\").checkVisibility()");
+                assert_eq!(page.look(&shown).await, json!(false), "{hidden}");
+            }
+            if let Some(path) = std::env::var_os("MEGATON_SCREENSHOT") {
+                std::fs::write(path, browser.client.screenshot().await.unwrap()).unwrap();
+            }
+        };
+        house.spar_while(1, watching).await;
+        press(&page, "//header//button[text()='Log in']").await;
+        page.until("document.querySelector('#login')").await;
+        enters(&page).await;
+        page.until("document.querySelector('.state.playing')").await;
+        page.until("!document.body.classList.contains('spectator')")
+            .await;
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;

@@ -72,6 +72,12 @@ async fn shows_password(page: &Visitor<'_>) {
     page.until(VERBS).await;
 }
 
+/// Shows the password on the login page.
+pub(super) async fn enters(page: &Visitor<'_>) {
+    types_password(page, Locator::Css("#login #password")).await;
+    page.click("#login button").await;
+}
+
 async fn types_password(page: &Visitor<'_>, field: Locator<'_>) {
     let found = page.client.wait().for_element(field).await;
     let found = found.expect("the password is asked for");
@@ -115,9 +121,10 @@ impl Program {
         let password = locked(folder).token_file.expect("a password");
         let page = free_address(listen);
         let config = folder.join("config.toml");
+        let trust_local = page.ip().is_loopback();
         let text = format!(
             "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n\
-             [panel]\nlisten = \"{page}\"\ntoken_file = \"{}\"\n",
+             [panel]\nlisten = \"{page}\"\ntoken_file = \"{}\"\ntrust_local = {trust_local}\n",
             server.url(),
             password.display()
         );
@@ -196,8 +203,7 @@ async fn after_a_restart_a_remote_page_returns_to_the_login() {
         let page = browser.visitor();
         browser.client.goto(&bot.url()).await.unwrap();
         for _ in 0..2 {
-            types_password(&page, Locator::Css("#login #password")).await;
-            page.click("#login button").await;
+            enters(&page).await;
             page.until("document.querySelector('.state.playing')").await;
             bot.restart().await;
             page.until("document.querySelector('#login')").await;

@@ -10,11 +10,14 @@ use super::archive_access::ArchiveAccess;
 use super::listener::Timeouts;
 use super::session::Sessions;
 use crate::bot::{ControlHandle, EventLog};
+use crate::config::Panel;
 use crate::panel::health::Health;
 use crate::panel::metrics::Metrics;
 use crate::panel::reload::Reload;
 use crate::panel::status_poller::StatusWatch;
 
+/// Pages of spectators that may follow them; they take no room of the operator's.
+const MOST_SPECTATORS: usize = 60;
 /// Pages that may follow the live updates at the same time.
 const MOST_STREAMS: usize = 100;
 
@@ -37,14 +40,14 @@ pub struct HttpSources {
 pub(super) struct AppState {
     /// Where the page listens.
     pub(super) address: SocketAddr,
-    /// Further host names under which it answers.
-    pub(super) hosts: Vec<String>,
-    pub(super) sessions: Sessions,
+    pub(super) config: Panel,
+    pub(super) sessions: Arc<Sessions>,
     pub(super) timeouts: Timeouts,
     pub(super) sources: HttpSources,
     pub(super) queries: ArchiveAccess,
     /// Room for further streams of live updates.
     pub(super) streams: Arc<Semaphore>,
+    pub(super) spectators: Arc<Semaphore>,
 }
 
 /// The state as the routes get it.
@@ -53,19 +56,20 @@ pub(super) type Site = Arc<AppState>;
 impl AppState {
     pub(super) fn new(
         address: SocketAddr,
-        hosts: Vec<String>,
-        sessions: Sessions,
+        config: Panel,
+        sessions: Arc<Sessions>,
         timeouts: Timeouts,
         sources: HttpSources,
     ) -> Site {
         Arc::new(Self {
             address,
-            hosts,
+            config,
             sessions,
             timeouts,
             queries: ArchiveAccess::new(sources.archive.clone()),
             sources,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            spectators: Arc::new(Semaphore::new(MOST_SPECTATORS)),
         })
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! Every request must come from our own page by a name of this machine: see `http_common::origin`.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use secrecy::SecretString;
 
 use super::app_state::{AppState, Site};
 use super::assets;
@@ -15,11 +16,37 @@ use super::responses::refusal;
 use super::session::LoginOutcome;
 use crate::http_common::{ForeignRequest, by_own_name, is_from_here};
 
-/// The session cookie.
-pub(super) const COOKIE: &str = "megaton-session";
+/// The header with the token of a session.
+const TOKEN: &str = "x-megaton-token";
+
+/// Delay of the response to a wrong password.
+const WRONG_PAUSE: Duration = Duration::from_millis(300);
+
+/// How a reader got in.
+#[derive(Clone, Debug)]
+pub(super) enum Access {
+    /// Without a password, from this machine.
+    Local,
+    Password,
+    /// With the cookie of this session.
+    Session(SecretString),
+    /// Without anything: to see the games alone.
+    Spectator,
+}
+
+impl Access {
+    pub(super) const fn is_spectator(&self) -> bool {
+        matches!(self, Self::Spectator)
+    }
+}
+
+/// Why a request is denied.
+type Denial = (StatusCode, &'static str);
 
 /// Headers of every response.
-const RULES: [(HeaderName, &str); 5] = [
+const RULES: [(HeaderName, &str); 6] = [
+    // The embedded files have a rule of their own.
+    (header::CACHE_CONTROL, "no-store"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -36,7 +63,7 @@ const RULES: [(HeaderName, &str); 5] = [
 
 /// Applies to every request: checks its origin, limits its time, and adds the headers.
 pub(super) async fn protect(State(site): State<Site>, request: Request, next: Next) -> Response {
-    if let Err(foreign) = by_own_name(request.headers(), site.address, &site.hosts) {
+    if let Err(foreign) = by_own_name(request.headers(), site.address, &site.config.hosts) {
         let hint = match foreign {
             ForeignRequest::Name => ": see [panel] hosts",
             ForeignRequest::Unclear | ForeignRequest::Page => "",
@@ -53,29 +80,60 @@ pub(super) async fn protect(State(site): State<Site>, request: Request, next: Ne
     response
 }
 
-/// Protects private data: requests from this machine may read it, others need the password. A proxy on
-/// this machine forwards requests from everywhere, so those count as others.
+/// Protects private data. With a password everyone needs it, unless requests from this machine are trusted:
+/// a proxy on this machine forwards requests from everywhere, and not every proxy says so.
 pub(super) async fn require_reader(
     State(site): State<Site>,
     request: Request,
     next: Next,
 ) -> Response {
+    let access = reader(&site, request.headers()).await;
+    admit(&site, access, request, next).await
+}
+
+/// Protects the games: where the config allows it, everyone may watch them.
+pub(super) async fn require_spectator(
+    State(site): State<Site>,
+    request: Request,
+    next: Next,
+) -> Response {
     let headers = request.headers();
-    let is_local = site.address.ip().is_loopback() && is_from_here(headers);
-    if is_local || authenticate(&site, headers).is_ok() {
-        return next.run(request).await;
-    }
+    let access = reader(&site, headers).await;
+    let may_watch = site.config.spectators && bearer(headers).is_none();
+    let access = access.or_else(|denial| may_watch.then_some(Access::Spectator).ok_or(denial));
+    admit(&site, access, request, next).await
+}
+
+async fn admit(
+    site: &AppState,
+    access: Result<Access, Denial>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let (status, text) = match access {
+        Ok(access) => {
+            request.extensions_mut().insert(access);
+            return next.run(request).await;
+        }
+        Err(_) if !site.sessions.is_set() => (
+            StatusCode::UNAUTHORIZED,
+            "remote access needs a password: set [panel] token_file and run `megaton reload`",
+        ),
+        Err(denial) => denial,
+    };
     let wants_page = request.method() == Method::GET
-        && text(headers, &header::ACCEPT).is_some_and(|kind| kind.contains("text/html"));
+        && text_of(request.headers(), &header::ACCEPT)
+            .is_some_and(|kind| kind.contains("text/html"));
     if wants_page {
         return assets::login();
     }
-    let text = if site.sessions.is_set() {
-        "password required"
-    } else {
-        "remote access needs a password: set [panel] token_file and restart the bot"
-    };
-    refusal(StatusCode::UNAUTHORIZED, text)
+    refusal(status, text)
+}
+
+/// Whether the request may read without the password.
+fn is_trusted(site: &AppState, headers: &HeaderMap) -> bool {
+    let local = site.address.ip().is_loopback() && is_from_here(headers);
+    local && (site.config.trust_local || !site.sessions.is_set())
 }
 
 /// Protects commands: they need the password everywhere.
@@ -86,10 +144,10 @@ pub(super) async fn require_operator(
 ) -> Response {
     let headers = request.headers();
     if !site.sessions.is_set() {
-        let text = "commands are disabled here: set [panel] token_file and restart the bot";
+        let text = "commands are disabled here: set [panel] token_file and run `megaton reload`";
         return refusal(StatusCode::FORBIDDEN, text);
     }
-    if let Err((status, text)) = authenticate(&site, headers) {
+    if let Err((status, text)) = operator(&site, headers).await {
         return refusal(status, text);
     }
     // A browser that sends the cookie also sends the origin.
@@ -99,42 +157,80 @@ pub(super) async fn require_operator(
     next.run(request).await
 }
 
-/// Whether the headers contain the password or name a session.
-pub(super) fn authenticate(
-    site: &AppState,
-    headers: &HeaderMap,
-) -> Result<(), (StatusCode, &'static str)> {
-    let now = Instant::now();
-    if let Some(given) = bearer(headers) {
-        return match site.sessions.try_password(given, now) {
-            LoginOutcome::Right => Ok(()),
-            LoginOutcome::Wrong => Err((StatusCode::UNAUTHORIZED, "wrong password")),
-            LoginOutcome::Later => Err((
-                StatusCode::TOO_MANY_REQUESTS,
-                "too many wrong passwords: wait a minute",
-            )),
-        };
+/// How a request may read everything.
+async fn reader(site: &AppState, headers: &HeaderMap) -> Result<Access, Denial> {
+    if is_trusted(site, headers) {
+        return Ok(Access::Local);
     }
-    match session(headers) {
-        Some(id) if site.sessions.knows_session(id, now) => Ok(()),
+    if let Some(given) = bearer(headers) {
+        check_password(site, given).await?;
+        return Ok(Access::Password);
+    }
+    match session(site, headers) {
+        Some(id) if site.sessions.knows_session(id, Instant::now()) => {
+            Ok(Access::Session(SecretString::from(id)))
+        }
         _ => Err((StatusCode::UNAUTHORIZED, "password required")),
     }
 }
 
-/// The password of a Bearer header. Other schemes belong to proxies and browsers.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, word) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("Bearer").then(|| word.trim())
+/// Whether the headers contain the password, or both secrets of a session.
+pub(super) async fn operator(site: &AppState, headers: &HeaderMap) -> Result<(), Denial> {
+    if let Some(given) = bearer(headers) {
+        return check_password(site, given).await;
+    }
+    let token = headers.get(TOKEN).and_then(|token| token.to_str().ok());
+    let session = session(site, headers).zip(token);
+    match session {
+        Some((id, token)) if site.sessions.may_command(id, token, Instant::now()) => Ok(()),
+        _ => Err((StatusCode::UNAUTHORIZED, "password required")),
+    }
+}
+
+/// Checks a password; a wrong one takes a moment.
+pub(super) async fn check_password(site: &AppState, given: &str) -> Result<(), Denial> {
+    match site.sessions.try_password(given, Instant::now()) {
+        LoginOutcome::Right => Ok(()),
+        LoginOutcome::Wrong => {
+            tracing::warn!("wrong password on the operator's page");
+            tokio::time::sleep(WRONG_PAUSE).await;
+            Err((StatusCode::UNAUTHORIZED, "wrong password"))
+        }
+        LoginOutcome::Later => Err((
+            StatusCode::TOO_MANY_REQUESTS,
+            "too many wrong passwords: wait a minute",
+        )),
+    }
+}
+
+/// The name of the session cookie. Cookies know no port, so the name has it: bots on one machine must not
+/// overwrite each other's. Over https the prefix binds it to its host.
+pub(super) fn cookie_name(site: &AppState, is_secure: bool) -> String {
+    let prefix = if is_secure { "__Host-" } else { "" };
+    format!("{prefix}megaton-session-{}", site.address.port())
 }
 
 /// The session id of the cookie.
-pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
-    let pairs = text(headers, &header::COOKIE)?.split(';');
-    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
-    named.find(|(name, _)| *name == COOKIE).map(|(_, id)| id)
+pub(super) fn session<'h>(site: &AppState, headers: &'h HeaderMap) -> Option<&'h str> {
+    let names = [true, false].map(|is_secure| cookie_name(site, is_secure));
+    names.iter().find_map(|name| cookie(headers, name))
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let pairs = text_of(headers, &header::COOKIE)?.split(';');
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    named
+        .find(|(found, _)| *found == name)
+        .map(|(_, value)| value)
+}
+
+/// The password of a Bearer header. Other schemes belong to proxies and browsers.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, word) = text_of(headers, &header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("Bearer").then(|| word.trim())
+}
+
+fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
@@ -145,13 +241,10 @@ mod tests {
     #[test]
     fn a_session_is_found_among_cookies() {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            header::COOKIE,
-            "a=b; megaton-session=abc; c=d".parse().unwrap(),
-        );
-        assert_eq!(session(&headers), Some("abc"));
-        headers.insert(header::COOKIE, "not-megaton-session=abc".parse().unwrap());
-        assert_eq!(session(&headers), None);
+        headers.insert(header::COOKIE, "a=b; wanted=abc; c=d".parse().unwrap());
+        assert_eq!(cookie(&headers, "wanted"), Some("abc"));
+        headers.insert(header::COOKIE, "not-wanted=abc".parse().unwrap());
+        assert_eq!(cookie(&headers, "wanted"), None);
     }
 
     #[test]

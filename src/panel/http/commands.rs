@@ -3,26 +3,22 @@
 //! All but login need the password (see `auth`) and are logged.
 
 use std::error::Error as _;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, Request as HttpRequest, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::app_state::Site;
-use super::auth::{self, COOKIE};
+use super::app_state::{AppState, Site};
+use super::auth::{self, Access};
 use super::responses::{refusal, reply};
-use super::session::LoginOutcome;
 use crate::panel::protocol::{Request, Secret};
 use crate::panel::server;
-
-/// Delay of the response to a wrong password.
-const WRONG_PAUSE: Duration = Duration::from_millis(300);
 
 /// Attributes of the session cookie.
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
@@ -65,10 +61,18 @@ fn place(rejection: &JsonRejection) -> String {
 }
 
 /// Who looks at the page: whether there is a password, whether it was given, and the game server.
-pub(super) async fn me(State(site): State<Site>, headers: HeaderMap) -> Response {
+pub(super) async fn me(
+    State(site): State<Site>,
+    Extension(access): Extension<Access>,
+    headers: HeaderMap,
+) -> Response {
+    if access.is_spectator() {
+        return Json(json!({ "spectator": true, "server": site.sources.server })).into_response();
+    }
     Json(json!({
+        "spectator": false,
         "steerable": site.sessions.is_set(),
-        "steers": auth::authenticate(&site, &headers).is_ok(),
+        "steers": auth::operator(&site, &headers).await.is_ok(),
         "server": site.sources.server,
         "version": env!("CARGO_PKG_VERSION"),
     }))
@@ -87,36 +91,35 @@ pub(super) async fn login(
     headers: HeaderMap,
     Body(login): Body<Login>,
 ) -> Response {
-    let now = Instant::now();
     if !site.sessions.is_set() {
         return reply(false, "commands are disabled here: set [panel] token_file");
     }
-    match site.sessions.try_password(&login.password.0, now) {
-        LoginOutcome::Right => {}
-        LoginOutcome::Wrong => {
-            tracing::warn!("wrong password on the operator's page");
-            tokio::time::sleep(WRONG_PAUSE).await;
-            return reply(false, "wrong password");
-        }
-        LoginOutcome::Later => return reply(false, "too many wrong passwords: wait a minute"),
+    if let Err((_, text)) = auth::check_password(&site, &login.password.0).await {
+        return reply(false, text);
     }
-    let Some(session) = site.sessions.begin_session(now) else {
+    let Some(session) = site.sessions.begin_session(Instant::now()) else {
         return reply(false, "the system has no random numbers");
     };
     tracing::info!("login on the operator's page");
-    let is_secure = headers
-        .get(header::ORIGIN)
-        .is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
+    let cookie = cookie(&site, &headers, &session.id, 2_592_000);
+    let answer = json!({ "ok": true, "text": "", "token": session.token });
+    ([(header::SET_COOKIE, cookie)], Json(answer)).into_response()
+}
+
+/// The session cookie for a page of this origin.
+fn cookie(site: &AppState, headers: &HeaderMap, id: &str, age: u32) -> String {
+    let origin = headers.get(header::ORIGIN);
+    let is_secure = origin.is_some_and(|origin| origin.as_bytes().starts_with(b"https:"));
+    let name = auth::cookie_name(site, is_secure);
     let secure = if is_secure { "; Secure" } else { "" };
-    let cookie = format!("{COOKIE}={session}; {ATTRIBUTES}; Max-Age=2592000{secure}");
-    ([(header::SET_COOKIE, cookie)], reply(true, "")).into_response()
+    format!("{name}={id}; {ATTRIBUTES}; Max-Age={age}{secure}")
 }
 
 pub(super) async fn logout(State(site): State<Site>, headers: HeaderMap) -> Response {
-    if let Some(session) = auth::session(&headers) {
+    if let Some(session) = auth::session(&site, &headers) {
         site.sessions.end_session(session);
     }
-    let cookie = format!("{COOKIE}=; {ATTRIBUTES}; Max-Age=0");
+    let cookie = cookie(&site, &headers, "", 0);
     ([(header::SET_COOKIE, cookie)], reply(true, "")).into_response()
 }
 

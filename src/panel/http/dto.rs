@@ -205,6 +205,17 @@ impl LiveGameDto {
     }
 }
 
+impl LiveGameDto {
+    /// What spectators may see: an opponent may be among them.
+    pub(super) fn without_analysis(&self) -> Self {
+        Self {
+            scores: Vec::new(),
+            thought: None,
+            ..self.clone()
+        }
+    }
+}
+
 /// The squares of a move.
 fn squares(uci: &str) -> Vec<String> {
     let squares = [uci.get(0..2), uci.get(2..4)].into_iter().flatten();
@@ -305,6 +316,31 @@ impl FullGame {
             clocks: live.map(|live| ClocksDto::of(record, live.clocks)),
             thought: SearchResultDto::of(record, thinking, replay),
             review: None,
+        }
+    }
+}
+
+impl FullGame {
+    /// What spectators may see: moves and clocks.
+    pub(super) fn without_analysis(&self) -> Self {
+        let moves = self.moves.iter().map(|made| MoveDto {
+            step: made.step.clone(),
+            clock: made.clock,
+            spent: made.spent,
+            score: None,
+            depth: None,
+            seldepth: None,
+            nodes: None,
+            time: None,
+            source: None,
+            lag: None,
+            line: Vec::new(),
+        });
+        Self {
+            moves: moves.collect(),
+            thought: None,
+            review: None,
+            ..self.clone()
         }
     }
 }

@@ -4,15 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, Query, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use super::app_state::{AppState, Site};
 use super::archive_access::{if_there, is_there};
+use super::auth::Access;
 use super::dto::{FullGame, GameSummary, ReviewDto};
 use super::replay::Replay;
 use super::responses::{json_or_unreadable, refusal, unreadable};
@@ -215,15 +216,21 @@ async fn full_game(site: &AppState, id: &str) -> Result<Option<FullGame>, Archiv
     Ok(Some(game))
 }
 
-async fn pgn(site: &AppState, id: &str) -> Result<Option<String>, ArchiveError> {
+/// The moves as PGN, with the analysis unless it is for the public.
+async fn pgn(site: &AppState, id: &str, is_public: bool) -> Result<Option<String>, ArchiveError> {
     let Some(record) = record(site, id).await? else {
         return Ok(None);
     };
     let options = PgnOptions {
         site: site.sources.server.clone(),
+        comments: !is_public,
         ..PgnOptions::default()
     };
-    let review = review(site, id).await;
+    let review = if is_public {
+        None
+    } else {
+        review(site, id).await
+    };
     Ok(Some(pgn_reviewed(&record, review.as_ref(), &options)))
 }
 
@@ -236,14 +243,24 @@ pub(super) async fn games(State(site): State<Site>, Query(query): Query<GameQuer
 }
 
 /// A game as JSON, or as PGN if its id ends with `.pgn`.
-pub(super) async fn game(State(site): State<Site>, Path(id): Path<String>) -> Response {
+pub(super) async fn game(
+    State(site): State<Site>,
+    Extension(access): Extension<Access>,
+    Path(id): Path<String>,
+) -> Response {
+    let is_public = access.is_spectator();
     let found = if let Some(id) = id.strip_suffix(".pgn") {
         let kind = [(header::CONTENT_TYPE, "application/x-chess-pgn")];
-        let pgn = pgn(&site, id).await;
+        let pgn = pgn(&site, id, is_public).await;
         pgn.map(|found| found.map(|pgn| (kind, pgn).into_response()))
     } else {
         let game = full_game(&site, &id).await;
-        game.map(|found| found.map(|game| Json(game).into_response()))
+        game.map(|found| {
+            found.map(|game| match is_public {
+                true => Json(game.without_analysis()).into_response(),
+                false => Json(game).into_response(),
+            })
+        })
     };
     match found {
         Ok(Some(answer)) => answer,

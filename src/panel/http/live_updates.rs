@@ -128,7 +128,11 @@ impl LiveUpdates {
         // Searches report their progress only while `progress` exists.
         let (mut changes, mut progress) = (event_log.changes(), event_log.search_progress());
         let mut status = sources.watch.changes();
-        let mut builder = ViewBuilder::new(self.views.borrow().version, &sources.server);
+        let mut builder = ViewBuilder::new(
+            self.views.borrow().version,
+            &sources.server,
+            site.config.spectators,
+        );
         loop {
             changes.borrow_and_update();
             progress.borrow_and_update();

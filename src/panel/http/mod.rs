@@ -33,4 +33,5 @@ mod view_state;
 pub use app_state::HttpSources;
 pub use listener::Timeouts;
 pub use server::{Http, HttpError};
-pub use session::{KeyError, check_password};
+pub(super) use session::read_password;
+pub use session::{KeyError, Password, check_password};

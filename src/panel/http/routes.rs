@@ -15,11 +15,14 @@ use super::responses::refusal;
 use super::{assets, commands, game_queries, health, history, sse};
 use crate::panel::protocol::LONGEST;
 
-/// The pages by path.
-const PAGES: [(&str, &str); 6] = [
+/// The pages with games, by path.
+const GAMES: [(&str, &str); 3] = [
     ("/", "live.html"),
     ("/games", "games.html"),
     ("/game/{id}", "game.html"),
+];
+/// The other pages.
+const PAGES: [(&str, &str); 3] = [
     ("/opponents", "opponents.html"),
     ("/challenges", "challenges.html"),
     ("/events", "events.html"),
@@ -27,11 +30,13 @@ const PAGES: [(&str, &str); 6] = [
 
 pub(super) fn router(site: Site, updates: Arc<LiveUpdates>) -> Router {
     let readers = readers().route_layer(from_fn_with_state(site.clone(), auth::require_reader));
+    let watched = games().route_layer(from_fn_with_state(site.clone(), auth::require_spectator));
     let control = Router::new()
         .route("/api/control", post(commands::control))
         .route_layer(from_fn_with_state(site.clone(), auth::require_operator));
     open()
         .merge(readers)
+        .merge(watched)
         .merge(control)
         .fallback(async || refusal(StatusCode::NOT_FOUND, "not found"))
         .layer(DefaultBodyLimit::max(LONGEST))
@@ -45,28 +50,37 @@ fn open() -> Router<Site> {
     Router::new()
         .route("/assets/board/{file}", get(assets::board))
         .route("/assets/panel/{file}", get(assets::panel))
+        .route("/login", get(assets::login_page))
         .route("/api/login", post(commands::login))
         .route("/api/logout", post(commands::logout))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
 }
 
-/// For everyone on this machine, and from elsewhere with the password.
-fn readers() -> Router<Site> {
-    let pages = PAGES
+fn pages(pages: [(&'static str, &'static str); 3]) -> Router<Site> {
+    pages
         .into_iter()
         .fold(Router::new(), |router, (path, name)| {
             router.route(path, get(async move || assets::page(name)))
-        });
-    pages
+        })
+}
+
+/// For readers, and for spectators where the config allows them; these handlers know who asks.
+fn games() -> Router<Site> {
+    pages(GAMES)
         .route("/api/live", get(sse::live))
         .route("/api/games", get(game_queries::games))
         .route("/api/game/{id}", get(game_queries::game))
+        .route("/api/me", get(commands::me))
+}
+
+/// For readers: with the password, or from this machine where that is trusted.
+fn readers() -> Router<Site> {
+    pages(PAGES)
         .route("/api/opponents", get(game_queries::opponents))
         .route("/api/experience/{opponent}", get(game_queries::experience))
         .route("/api/challenges", get(history::challenges))
         .route("/api/events", get(history::events))
         .route("/api/kinds", get(history::kinds))
-        .route("/api/me", get(commands::me))
         .route("/metrics", get(health::metrics))
 }

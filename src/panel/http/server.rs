@@ -12,7 +12,7 @@ use super::app_state::{AppState, HttpSources};
 use super::listener::{self, Timeouts};
 use super::live_updates::LiveUpdates;
 use super::routes;
-use super::session::{KeyError, Sessions};
+use super::session::{KeyError, Password, Sessions, read_password};
 use crate::bot::restart_on_panic;
 use crate::config::Panel;
 
@@ -37,8 +37,8 @@ pub enum HttpError {
 pub struct Http {
     listener: TcpListener,
     address: SocketAddr,
-    sessions: Sessions,
-    hosts: Vec<String>,
+    sessions: Arc<Sessions>,
+    config: Panel,
     timeouts: Timeouts,
 }
 
@@ -52,12 +52,12 @@ impl Http {
         let Some(address) = config.listen else {
             return Ok(None);
         };
-        let sessions = match config.token_file.as_deref().map(Sessions::read) {
-            None => Sessions::none(),
-            Some(Ok(sessions)) => sessions,
+        let password = match config.token_file.as_deref().map(read_password) {
+            None => None,
+            Some(Ok(password)) => Some(password),
             Some(Err(error)) if address.ip().is_loopback() => {
                 tracing::warn!("commands on the page are disabled: {error}");
-                Sessions::none()
+                None
             }
             Some(Err(error)) => return Err(error.into()),
         };
@@ -67,8 +67,8 @@ impl Http {
         Ok(Some(Self {
             listener,
             address,
-            sessions,
-            hosts: config.hosts.clone(),
+            sessions: Arc::new(Sessions::of(password)),
+            config: config.clone(),
             timeouts: Timeouts::default(),
         }))
     }
@@ -78,6 +78,11 @@ impl Http {
         Self { timeouts, ..self }
     }
 
+    /// The password, to be replaced while the page is open.
+    pub fn password(&self) -> Password {
+        Password(Arc::clone(&self.sessions))
+    }
+
     pub fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
@@ -85,7 +90,7 @@ impl Http {
     /// Serves the page for ever.
     pub async fn serve(self, sources: HttpSources) {
         let timeouts = self.timeouts;
-        let site = AppState::new(self.address, self.hosts, self.sessions, timeouts, sources);
+        let site = AppState::new(self.address, self.config, self.sessions, timeouts, sources);
         let updates = LiveUpdates::new();
         let router = routes::router(Arc::clone(&site), Arc::clone(&updates));
         // The live updates are a task of their own, so that their panic ends no request.

@@ -1,16 +1,21 @@
-//! The password for commands over HTTP, and the sessions that it starts.
+//! The password of the page, and the sessions that it starts.
+//!
+//! A session has two secrets: the id in its cookie, which browsers send to every port of the host, and a
+//! token that only the page's own origin knows. Reading takes the id, commands take both.
 //!
 //! The password never reaches a log, an error or a response, and is compared in constant time. The right
 //! password always works, even while others are guessing: it is too long to be guessed.
 
 use std::collections::VecDeque;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
+use tokio::sync::watch;
 
 /// Shortest password, in bytes.
 const SHORTEST: usize = 16;
@@ -19,6 +24,8 @@ const LONGEST: usize = 512;
 /// Most sessions; the oldest makes room for a new one.
 const MOST_SESSIONS: usize = 64;
 const SESSION_TIME: Duration = Duration::from_secs(30 * 86_400);
+/// Longest time until the age of a session is noticed by its streams.
+const LOOK: Duration = Duration::from_secs(60);
 /// Wrong passwords within a minute, from all clients, before further ones get 429.
 const MOST_WRONG: usize = 10;
 const WRONG_WITHIN: Duration = Duration::from_secs(60);
@@ -44,7 +51,34 @@ pub enum KeyError {
 /// # Errors
 /// When it does not. The error does not quote the content.
 pub fn check_password(path: &Path) -> Result<(), KeyError> {
-    Sessions::read(path).map(drop)
+    read_password(path).map(drop)
+}
+
+/// The password in a file.
+pub(in crate::panel) fn read_password(path: &Path) -> Result<SecretString, KeyError> {
+    let text = std::fs::read(path).map_err(|source| KeyError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })?;
+    let text = String::from_utf8_lossy(&text);
+    parse_password(&text).map_err(|problem| KeyError::Unusable {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+fn parse_password(text: &str) -> Result<SecretString, &'static str> {
+    let text = text.trim();
+    if text.len() < SHORTEST {
+        return Err("is too short: it needs 16 characters or more");
+    }
+    if text.len() > LONGEST {
+        return Err("is too long: it has 512 characters at most");
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("is not one word of plain characters");
+    }
+    Ok(SecretString::from(text))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,81 +91,88 @@ pub(super) enum LoginOutcome {
 
 /// The password and the sessions. Without a password every login fails.
 pub(super) struct Sessions {
-    password: Option<SecretString>,
     kept: Mutex<SessionStore>,
+    /// Notified when sessions end before their time.
+    ends: watch::Sender<()>,
+}
+
+/// The password of an open page, to be replaced.
+#[derive(Clone, Debug)]
+pub struct Password(pub(super) Arc<Sessions>);
+
+impl Password {
+    /// Takes another password, or none, and ends all sessions, if it is another one. Whether it is.
+    pub(in crate::panel) fn renew(&self, password: Option<SecretString>) -> bool {
+        self.0.renew(password)
+    }
+}
+
+/// The secrets of a new session.
+pub(super) struct NewSession {
+    pub(super) id: String,
+    pub(super) token: String,
 }
 
 #[derive(Default)]
 struct SessionStore {
+    password: Option<SecretString>,
     sessions: VecDeque<Session>,
     wrong: VecDeque<Instant>,
 }
 
 struct Session {
     id: SecretString,
+    token: SecretString,
     begun: Instant,
 }
 
 impl fmt::Debug for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let password = self.password.as_ref().map(|_| "***");
-        f.debug_tuple("Sessions").field(&password).finish()
+        f.write_str("Sessions(***)")
     }
 }
 
 impl Sessions {
-    /// Without a password.
-    pub(super) fn none() -> Self {
+    pub(super) fn of(password: Option<SecretString>) -> Self {
         Self {
-            password: None,
-            kept: Mutex::default(),
+            kept: Mutex::new(SessionStore {
+                password,
+                ..SessionStore::default()
+            }),
+            ends: watch::Sender::default(),
         }
     }
 
-    /// With the password in a file.
-    pub(super) fn read(path: &Path) -> Result<Self, KeyError> {
-        let text = std::fs::read(path).map_err(|source| KeyError::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        let text = String::from_utf8_lossy(&text);
-        Self::of(&text).map_err(|problem| KeyError::Unusable {
-            path: path.to_owned(),
-            problem,
-        })
-    }
-
-    pub(super) fn of(text: &str) -> Result<Self, &'static str> {
-        let text = text.trim();
-        if text.len() < SHORTEST {
-            return Err("is too short: it needs 16 characters or more");
+    /// Replaces the password and ends all sessions, if it is another one. Whether it is.
+    pub(super) fn renew(&self, password: Option<SecretString>) -> bool {
+        let mut kept = self.kept.lock();
+        let [old, new] =
+            [&kept.password, &password].map(|it| it.as_ref().map(ExposeSecret::expose_secret));
+        if old == new {
+            return false;
         }
-        if text.len() > LONGEST {
-            return Err("is too long: it has 512 characters at most");
-        }
-        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("is not one word of plain characters");
-        }
-        Ok(Self {
-            password: Some(SecretString::from(text)),
-            ..Self::none()
-        })
+        *kept = SessionStore {
+            password,
+            ..SessionStore::default()
+        };
+        self.ends.send_replace(());
+        true
     }
 
     /// Whether there is a password.
     pub(super) fn is_set(&self) -> bool {
-        self.password.is_some()
+        self.kept.lock().password.is_some()
     }
 
     pub(super) fn try_password(&self, given: &str, now: Instant) -> LoginOutcome {
-        let Some(password) = &self.password else {
+        let mut kept = self.kept.lock();
+        let Some(password) = &kept.password else {
             return LoginOutcome::Wrong;
         };
         // First of all, so that wrong passwords of others cannot lock the operator out.
         if same(password, given) {
             return LoginOutcome::Right;
         }
-        let mut kept = self.kept.lock();
         while let Some(first) = kept.wrong.front()
             && now.saturating_duration_since(*first) > WRONG_WITHIN
         {
@@ -144,29 +185,35 @@ impl Sessions {
         LoginOutcome::Wrong
     }
 
-    /// Starts a session and returns its id; `None` without random numbers.
-    pub(super) fn begin_session(&self, now: Instant) -> Option<String> {
-        use std::fmt::Write;
-
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).ok()?;
-        let id = bytes.iter().fold(String::new(), |mut id, byte| {
-            let _ = write!(id, "{byte:02x}");
-            id
-        });
+    /// Starts a session; `None` without random numbers.
+    pub(super) fn begin_session(&self, now: Instant) -> Option<NewSession> {
+        let (id, token) = (random_word()?, random_word()?);
         let mut kept = self.kept.lock();
         if kept.sessions.len() >= MOST_SESSIONS {
             kept.sessions.pop_front();
+            self.ends.send_replace(());
         }
         kept.sessions.push_back(Session {
             id: SecretString::from(id.as_str()),
+            token: SecretString::from(token.as_str()),
             begun: now,
         });
-        Some(id)
+        Some(NewSession { id, token })
     }
 
-    /// Whether this is the id of a session.
+    /// Whether this is the id of a session, which may read.
     pub(super) fn knows_session(&self, id: &str, now: Instant) -> bool {
+        self.any(now, |session| same(&session.id, id))
+    }
+
+    /// Whether these are the id and the token of one session, which may send commands.
+    pub(super) fn may_command(&self, id: &str, token: &str, now: Instant) -> bool {
+        self.any(now, |session| {
+            same(&session.id, id) & same(&session.token, token)
+        })
+    }
+
+    fn any(&self, now: Instant, is_it: impl Fn(&Session) -> bool) -> bool {
         let mut kept = self.kept.lock();
         let young = |session: &Session| now.saturating_duration_since(session.begun) < SESSION_TIME;
         kept.sessions.retain(young);
@@ -174,7 +221,7 @@ impl Sessions {
         let found = kept
             .sessions
             .iter()
-            .fold(0, |found, session| found | u8::from(same(&session.id, id)));
+            .fold(0, |found, session| found | u8::from(is_it(session)));
         found != 0
     }
 
@@ -183,7 +230,27 @@ impl Sessions {
             .lock()
             .sessions
             .retain(|session| !same(&session.id, id));
+        self.ends.send_replace(());
     }
+
+    /// Completes when the session has ended.
+    pub(super) async fn ended(&self, id: &str) {
+        let mut ends = self.ends.subscribe();
+        while self.knows_session(id, Instant::now()) {
+            // Looks again now and then for a session that has come to its age.
+            let _ = tokio::time::timeout(LOOK, ends.changed()).await;
+        }
+    }
+}
+
+/// 64 random hexadecimal digits.
+fn random_word() -> Option<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(bytes.iter().fold(String::new(), |mut word, byte| {
+        let _ = write!(word, "{byte:02x}");
+        word
+    }))
 }
 
 /// Compares in constant time, except for the length.
@@ -198,9 +265,13 @@ mod tests {
 
     const WORD: &str = "correct-horse-battery";
 
+    fn sessions() -> Sessions {
+        Sessions::of(Some(parse_password(WORD).expect("a good password")))
+    }
+
     #[test]
     fn only_the_password_opens_a_session_and_guessing_is_slow() {
-        let key = Sessions::of(WORD).unwrap();
+        let key = sessions();
         let now = Instant::now();
         assert_eq!(key.try_password(WORD, now), LoginOutcome::Right);
         for guess in ["", "correct", "correct-horse-batterz"] {
@@ -217,22 +288,25 @@ mod tests {
         );
         let later = now + WRONG_WITHIN + Duration::from_secs(1);
         assert_eq!(key.try_password("guess", later), LoginOutcome::Wrong);
-        assert_eq!(Sessions::none().try_password("", now), LoginOutcome::Wrong);
+        assert_eq!(
+            Sessions::of(None).try_password("", now),
+            LoginOutcome::Wrong
+        );
     }
 
     #[test]
     fn a_session_lasts_and_ends() {
-        let key = Sessions::of(WORD).unwrap();
+        let key = sessions();
         let now = Instant::now();
-        let first = key.begin_session(now).unwrap();
+        let first = key.begin_session(now).unwrap().id;
         assert!(first.len() == 64 && key.knows_session(&first, now));
         assert!(!key.knows_session("", now) && !key.knows_session(&first[1..], now));
         assert!(!key.knows_session(&first, now + SESSION_TIME));
-        let second = key.begin_session(now).unwrap();
+        let second = key.begin_session(now).unwrap().id;
         assert_ne!(first, second);
         key.end_session(&second);
         assert!(!key.knows_session(&second, now));
-        let oldest = key.begin_session(now).unwrap();
+        let oldest = key.begin_session(now).unwrap().id;
         for _ in 0..MOST_SESSIONS {
             key.begin_session(now).unwrap();
         }
@@ -240,21 +314,52 @@ mod tests {
     }
 
     #[test]
+    fn commands_take_both_secrets_of_one_session() {
+        let key = sessions();
+        let now = Instant::now();
+        let [one, two] = [0, 1].map(|_| key.begin_session(now).unwrap());
+        assert!(key.may_command(&one.id, &one.token, now));
+        for (id, token) in [
+            (&one.id, &two.token),
+            (&one.id, &one.id),
+            (&one.token, &one.id),
+            (&one.id, &String::new()),
+        ] {
+            assert!(!key.may_command(id, token, now));
+        }
+        assert!(!key.may_command(&one.id, &one.token, now + SESSION_TIME));
+    }
+
+    #[tokio::test]
+    async fn another_password_ends_all_sessions_and_the_same_one_none() {
+        let key = sessions();
+        let session = key.begin_session(Instant::now()).unwrap().id;
+        let same = Some(SecretString::from(WORD));
+        assert!(!key.renew(same), "it is the same");
+        assert!(key.knows_session(&session, Instant::now()));
+        assert!(key.renew(Some(SecretString::from("another-horse-battery"))));
+        key.ended(&session).await;
+        let outcome = key.try_password(WORD, Instant::now());
+        assert_eq!(outcome, LoginOutcome::Wrong);
+        assert!(key.renew(None) && !key.is_set());
+    }
+
+    #[test]
     fn a_bad_file_is_named_and_not_quoted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("word");
-        let absent = Sessions::read(&path).unwrap_err().to_string();
+        let absent = read_password(&path).unwrap_err().to_string();
         assert!(absent.contains("cannot read the password in"), "{absent}");
         for (text, said) in [
             ("sesame", "is too short"),
             ("two words that are long enough", "is not one word"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = Sessions::read(&path).unwrap_err().to_string();
+            let error = read_password(&path).unwrap_err().to_string();
             assert!(error.contains(said) && !error.contains(text), "{error}");
         }
         std::fs::write(&path, format!("{WORD}\n")).unwrap();
-        let key = Sessions::read(&path).unwrap();
+        let key = Sessions::of(Some(read_password(&path).unwrap()));
         assert!(!format!("{key:?}").contains("horse"));
         assert_eq!(key.try_password(WORD, Instant::now()), LoginOutcome::Right);
     }

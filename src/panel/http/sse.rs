@@ -1,7 +1,7 @@
 //! The stream of live updates to one page: the sections that it has not been sent yet.
 //!
-//! A slow page gets the latest sections once it has taken the last; nothing piles up for it. The number of
-//! streams is limited.
+//! A stream ends with the session that opened it. A slow page gets the latest sections once it has taken
+//! the last; nothing piles up for it. The number of streams is limited.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,11 +13,13 @@ use axum::http::{HeaderName, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::{StreamExt as _, stream};
+use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::app_state::Site;
+use super::auth::Access;
 use super::live_updates::{LiveUpdates, Viewer};
 use super::responses::refusal;
 use super::view_state::{Section, ViewState};
@@ -32,11 +34,24 @@ pub(super) struct Subscription {
     game: Option<String>,
     /// Only the status of the bot.
     brief: Option<String>,
+    /// Only what spectators may see.
+    #[serde(skip)]
+    is_public: bool,
 }
 
 impl Subscription {
     fn has(&self, section: &Section) -> bool {
+        if self.is_public {
+            return match (&self.game, section) {
+                (None, Section::Games | Section::PublicGame(_) | Section::Recent) => {
+                    self.brief.is_none()
+                }
+                (Some(game), Section::PublicWhole(id)) => id == game,
+                _ => false,
+            };
+        }
         match (&self.game, section) {
+            (_, Section::PublicGame(_) | Section::PublicWhole(_)) => false,
             (_, Section::Status) => true,
             _ if self.brief.is_some() => false,
             (Some(game), Section::Whole(id) | Section::Thought(id) | Section::Reviewed(id)) => {
@@ -60,10 +75,17 @@ struct OpenStream {
 
 pub(super) async fn live(
     State(site): State<Site>,
+    Extension(access): Extension<Access>,
     Extension(updates): Extension<Arc<LiveUpdates>>,
-    Query(subscription): Query<Subscription>,
+    Query(mut subscription): Query<Subscription>,
 ) -> Response {
-    let Ok(place) = Arc::clone(&site.streams).try_acquire_owned() else {
+    subscription.is_public = access.is_spectator();
+    let places = if subscription.is_public {
+        &site.spectators
+    } else {
+        &site.streams
+    };
+    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
         let text = "too many open pages: close some or wait";
         let refused = refusal(StatusCode::SERVICE_UNAVAILABLE, text);
         // The connection must be free for others, such as probes.
@@ -88,6 +110,12 @@ pub(super) async fn live(
         .flatten()
         .map(|(name, data)| Event::default().event(name).data(data));
     let events = stream::iter([hello]).chain(events).map(Ok::<_, Infallible>);
+    let events = events.take_until(async move {
+        match access {
+            Access::Session(id) => site.sessions.ended(id.expose_secret()).await,
+            Access::Local | Access::Password | Access::Spectator => std::future::pending().await,
+        }
+    });
     let headers = [
         (header::CACHE_CONTROL, "no-store"),
         // A proxy must not buffer the events.
@@ -126,6 +154,7 @@ mod tests {
         let wanted = |game: Option<&str>, brief: Option<&str>| Subscription {
             game: game.map(ToOwned::to_owned),
             brief: brief.map(ToOwned::to_owned),
+            is_public: false,
         };
         let id = || "q7ZxVt2B".to_owned();
         let (all, brief) = (wanted(None, None), wanted(None, Some("")));
@@ -140,6 +169,34 @@ mod tests {
         for (part, expected) in rows {
             let had = [&all, &brief, &one, &other].map(|wanted| wanted.has(&part));
             assert_eq!(had, expected, "{part:?}");
+        }
+    }
+
+    #[test]
+    fn spectators_get_games_without_analysis_and_nothing_else() {
+        let id = || "q7ZxVt2B".to_owned();
+        let public = |game: Option<String>| Subscription {
+            game,
+            brief: None,
+            is_public: true,
+        };
+        let (all, one) = (public(None), public(Some(id())));
+        let rows = [
+            (Section::Status, [false, false]),
+            (Section::Games, [true, false]),
+            (Section::Game(id()), [false, false]),
+            (Section::Whole(id()), [false, false]),
+            (Section::PublicGame(id()), [true, false]),
+            (Section::PublicWhole(id()), [false, true]),
+            (Section::Thought(id()), [false, false]),
+            (Section::Reviewed(id()), [false, false]),
+            (Section::Challenges, [false, false]),
+            (Section::Events, [false, false]),
+            (Section::Recent, [true, false]),
+            (Section::Rating, [false, false]),
+        ];
+        for (part, expected) in rows {
+            assert_eq!([&all, &one].map(|it| it.has(&part)), expected, "{part:?}");
         }
     }
 }

@@ -24,6 +24,9 @@ pub(super) enum Section {
     Game(String),
     /// A game with all its moves.
     Whole(String),
+    /// The same two without analysis, for spectators: an opponent may be among them.
+    PublicGame(String),
+    PublicWhole(String),
     /// The search of a game.
     Thought(String),
     /// The blunder search has looked at the game.
@@ -40,7 +43,7 @@ impl Section {
         match self {
             Self::Status => "status",
             Self::Games => "games",
-            Self::Game(_) | Self::Whole(_) => "game",
+            Self::Game(_) | Self::Whole(_) | Self::PublicGame(_) | Self::PublicWhole(_) => "game",
             Self::Thought(_) => "thought",
             Self::Reviewed(_) => "reviewed",
             Self::Challenges => "challenges",
@@ -76,6 +79,7 @@ fn json(data: &impl Serialize) -> Arc<str> {
 pub(super) struct ViewBuilder {
     /// The address of the game server.
     server: String,
+    has_spectators: bool,
     view: ViewState,
     replays: BTreeMap<String, (Arc<GameRecord>, Arc<Replay>)>,
     /// What the sections of games with all their moves were built from.
@@ -84,9 +88,10 @@ pub(super) struct ViewBuilder {
 
 impl ViewBuilder {
     /// Continues after the view of this version.
-    pub(super) fn new(version: u64, server: &str) -> Self {
+    pub(super) fn new(version: u64, server: &str, has_spectators: bool) -> Self {
         Self {
             server: server.to_owned(),
+            has_spectators,
             view: ViewState {
                 version,
                 ..ViewState::default()
@@ -161,8 +166,8 @@ impl ViewBuilder {
         self.wholes
             .retain(|id, _| is_shown(id) && watched.contains(id));
         self.view.patches.retain(|section, _| match section {
-            Section::Game(id) => is_shown(id),
-            Section::Whole(id) => is_shown(id) && watched.contains(id),
+            Section::Game(id) | Section::PublicGame(id) => is_shown(id),
+            Section::Whole(id) | Section::PublicWhole(id) => is_shown(id) && watched.contains(id),
             Section::Reviewed(id) => watched.contains(id),
             Section::Thought(id) => ids.contains(id) && watched.contains(id),
             _ => true,
@@ -177,6 +182,9 @@ impl ViewBuilder {
                 if ids.contains(id) {
                     self.put(Section::Thought(id.clone()), &card.thought);
                 }
+            }
+            if self.has_spectators {
+                self.put(Section::PublicGame(id.clone()), &card.without_analysis());
             }
         }
     }
@@ -194,6 +202,12 @@ impl ViewBuilder {
         // The review comes with the finished game, from its own route.
         let whole = FullGame::of(record, replay, running, &self.server, now);
         self.put(Section::Whole(record.id.clone()), &whole);
+        if self.has_spectators {
+            self.put(
+                Section::PublicWhole(record.id.clone()),
+                &whole.without_analysis(),
+            );
+        }
     }
 
     fn replay(&mut self, record: &Arc<GameRecord>) -> Arc<Replay> {
@@ -303,7 +317,7 @@ mod tests {
 
     #[test]
     fn search_info_is_serialized_once_for_all_viewers() {
-        let mut builder = ViewBuilder::new(0, "http://there");
+        let mut builder = ViewBuilder::new(0, "http://there", false);
         let mut game = live(&["e2e4", "e7e5"]);
         let nobody = BTreeSet::new();
         let view = next(&mut builder, &[game.clone()], &[], &nobody).unwrap();
@@ -331,7 +345,7 @@ mod tests {
 
     #[test]
     fn an_ended_game_is_sent_completely_and_no_search_info_after_it() {
-        let mut builder = ViewBuilder::new(0, "http://there");
+        let mut builder = ViewBuilder::new(0, "http://there", false);
         let mut game = live(&["e2e4", "e7e5"]);
         game.search = Some(thinking(7));
         next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
@@ -348,5 +362,32 @@ mod tests {
         assert_eq!(number, 2);
         assert!(whole.contains("\"status\":\"resign\""), "{whole}");
         assert_eq!(piece(&view, Section::Thought), None);
+    }
+
+    #[test]
+    fn spectators_are_not_shown_what_the_bot_thinks() {
+        let mut builder = ViewBuilder::new(0, "http://there", true);
+        let mut game = live(&["e2e4", "e7e5"]);
+        let record = Arc::make_mut(&mut game.record);
+        record.moves[0].score = Some(ScoreRecord::Cp(77));
+        record.moves[0].depth = Some(31);
+        record.moves[0].line = "e7e5 g1f3".to_owned();
+        game.search = Some(thinking(7));
+        let view = next(&mut builder, &[game.clone()], &[], &watched()).unwrap();
+        let secrets = ["77", "\"depth\":31", "Nxf7", "\"cp\"", "thinking"];
+        for section in [Section::PublicGame, Section::PublicWhole] {
+            let (_, text) = piece(&view, section).unwrap();
+            assert!(text.contains("q7ZxVt2B") && text.contains("e4"), "{text}");
+            for secret in secrets {
+                assert!(!text.contains(secret), "{secret} in {text}");
+            }
+        }
+        game.search = Some(thinking(8));
+        let view = next(&mut builder, &[game], &[], &watched()).unwrap();
+        assert_eq!(
+            piece(&view, Section::PublicGame).unwrap().0,
+            1,
+            "no move is new"
+        );
     }
 }
