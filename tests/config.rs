@@ -219,6 +219,10 @@ fn an_error_names_line_key_and_remedy() {
             "2: [panel] hosts: requests for bot.example.org need a password: set token_file",
         ),
         (
+            "[panel]\nlisten = \"0.0.0.0:8650\"\ntoken_file = \"x\"\ntrust_local = true",
+            "4: [panel] trust_local: requests for 0.0.0.0:8650 may come from other machines",
+        ),
+        (
             "[panel]\nhosts = [\"https://bot.example.org\"]",
             "2: [panel] hosts: is not a host name",
         ),

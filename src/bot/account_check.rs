@@ -42,7 +42,7 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     match &report.token {
         Ok(Some(info)) => found.extend(of_token(info, now)),
         Ok(None) => {
-            let text = "token revoked or expired: create a new one and restart the bot";
+            let text = "token revoked or expired: create a new one, put it into its file and run `megaton reload`";
             found.push((AlertKind::Token, Some(text.to_owned())));
         }
         Err(error) if error.is_unauthorized() => found.push(refused(error)),
@@ -91,7 +91,7 @@ fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
         days => format!("{days} days"),
     };
     Some(format!(
-        "the token expires within {within}: create a new one and restart the bot with it"
+        "the token expires within {within}: create a new one, put it into its file and run `megaton reload`"
     ))
 }
 

@@ -10,9 +10,10 @@ use megaton::archive::FILE_NAME;
 use megaton::bot::{BotError, BotOptions, ControlHandle, EventBus};
 use megaton::config::Config;
 use megaton::engine::Pool;
+use megaton::lichess::Client;
 use megaton::panel::{
-    Address, Alerter, Alerts, Health, Http, HttpSources, MetricSources, Metrics, Panel, Reload,
-    Reloader, SelfTest, StatusPoller, StatusWatch, attend,
+    Alerter, Alerts, Delivery, Health, Http, HttpSources, MetricSources, Metrics, Panel, Reload,
+    Reloader, Secrets, SelfTest, StatusPoller, StatusWatch, attend,
 };
 use tokio::signal::unix::Signal;
 use tokio::sync::watch;
@@ -33,6 +34,8 @@ pub(super) struct Services {
     reloader: Reloader,
     poller: StatusPoller,
     selftest: SelfTest,
+    client: Client,
+    alerter: Alerter,
     metrics: Metrics,
     sources: HttpSources,
 }
@@ -76,9 +79,8 @@ impl Services {
         path: Option<PathBuf>,
     ) -> Result<(Self, Notifier), Failure> {
         let event_bus = &options.event_bus;
-        let address = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
-        let address = address.map_err(Failure::of_setup)?;
-        let (alerter, alerts) = Alerts::new(&config.alerts, address).map_err(Failure::failed)?;
+        let delivery = Delivery::read(&config.alerts).map_err(Failure::of_setup)?;
+        let (alerter, alerts) = Alerts::new(delivery).map_err(Failure::failed)?;
         let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
         let (watch, poller) = StatusWatch::new(control.clone());
         let selftest = SelfTest::default();
@@ -90,6 +92,8 @@ impl Services {
             client: options.client.clone(),
             pool: options.pool.clone(),
         });
+        let archive = home.map(|home| home.join(FILE_NAME));
+        let alerts = alerts.with_archive(archive.clone());
         let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch.clone()));
         let services = Self {
             config: config.clone(),
@@ -98,6 +102,8 @@ impl Services {
             reloader: reloader.noting(event_bus.event_log().clone()),
             poller,
             selftest,
+            client: options.client.clone(),
+            alerter: alerter.clone(),
             metrics: metrics.clone(),
             sources: HttpSources {
                 control,
@@ -105,7 +111,7 @@ impl Services {
                 health,
                 metrics: Some(metrics),
                 event_log: event_bus.event_log().clone(),
-                archive: home.map(|home| home.join(FILE_NAME)),
+                archive,
                 watch,
                 server: config.lichess.url.clone(),
             },
@@ -118,15 +124,25 @@ impl Services {
     pub(super) async fn run(self, hangups: Signal) {
         let (sources, config) = (self.sources, self.config);
         let watch = sources.watch.clone();
+        let http = open_page(&config);
+        let secrets = Secrets {
+            client: self.client,
+            alerter: self.alerter.clone(),
+            password: http.as_ref().map(Http::password),
+            watch: watch.clone(),
+        };
         let mut tasks = JoinSet::new();
-        tasks.spawn(self.reloader.run());
+        tasks.spawn(self.reloader.renewing(secrets).run());
+        tasks.spawn(self.alerter.beat(sources.health.clone()));
         tasks.spawn(self.poller.run());
         tasks.spawn(self.metrics.run(self.event_bus.subscribe()));
         tasks.spawn(self.selftest.run(self.pool, watch.clone()));
         tasks.spawn(reload_at(hangups, sources.reload.clone()));
         tasks.spawn(attend(sources.health.clone(), watch));
-        tasks.spawn(serve_socket(config.clone(), sources.clone()));
-        tasks.spawn(serve_page(config, sources));
+        tasks.spawn(serve_socket(config, sources.clone()));
+        if let Some(http) = http {
+            tasks.spawn(http.serve(sources));
+        }
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended {
                 tracing::error!(%error, "a service failed and stays off until the next start");
@@ -158,13 +174,16 @@ async fn serve_socket(config: Config, sources: HttpSources) {
     }
 }
 
-async fn serve_page(config: Config, sources: HttpSources) {
+fn open_page(config: &Config) -> Option<Http> {
     match Http::open(&config.panel) {
-        Ok(Some(http)) => {
-            tracing::info!(url = http.url(), "operator's page open");
-            http.serve(sources).await;
+        Ok(http) => {
+            let url = http.as_ref().map(Http::url);
+            tracing::info!(url, "operator's page");
+            http
         }
-        Ok(None) => {}
-        Err(error) => tracing::warn!("the bot runs without its page: {error}"),
+        Err(error) => {
+            tracing::warn!("the bot runs without its page: {error}");
+            None
+        }
     }
 }

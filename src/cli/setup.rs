@@ -11,6 +11,7 @@ use megaton::archive::{ArchiveReader, FILE_NAME};
 use megaton::config::{Config, Engine, Format, Level, Log};
 use megaton::engine::Evaluator;
 use megaton::tablebase::Syzygy;
+use rustix::fs::Mode;
 
 use super::failure::{Failure, OrFailure as _};
 
@@ -56,6 +57,11 @@ fn machine_memory() -> Option<usize> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes / 1024)
+}
+
+/// From now on only this user can read what the process creates.
+pub(super) fn create_privately() {
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
 }
 
 /// The running bot that a command talks to.

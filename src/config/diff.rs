@@ -75,8 +75,8 @@ impl Place {
         let section = &SECTIONS[self.section];
         let key = section.keys[self.key].name;
         match section.path {
-            "lichess" | "data" | "online_tables" | "explorer" | "panel" | "alerts" | "archive"
-            | "log" => true,
+            "lichess" | "panel" => key != "token_file",
+            "data" | "online_tables" | "explorer" | "archive" | "log" => true,
             "engine" => matches!(key, "hash" | "threads" | "eval_file" | "syzygy_path"),
             _ => false,
         }
@@ -156,6 +156,14 @@ mod tests {
             [
                 "[engine] hash: 256 -> 64 (at the next start)",
                 "[log] level: \"info\" -> \"debug\" (at the next start)"
+            ]
+        );
+        assert_eq!(
+            changes("[panel]\nlisten = \"\"\ntoken_file = \"x\"\n[alerts]\nper_hour = 3"),
+            [
+                "[panel] listen: \"127.0.0.1:8650\" -> \"\" (at the next start)",
+                "[panel] token_file: \"\" -> \"x\"",
+                "[alerts] per_hour: 12 -> 3"
             ]
         );
     }

@@ -36,6 +36,8 @@ pub enum Takes {
     },
     /// One of a few words.
     Choice(&'static [&'static str]),
+    /// A list of some of these words.
+    Choices(&'static [&'static str]),
     Text(&'static str),
     /// Hours of the day.
     Hours,
@@ -99,6 +101,7 @@ impl Takes {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 return format!("one of {}", quoted.join(", "));
             }
+            Self::Choices(words) => return format!("a list of words among {}", words.join(", ")),
             Self::Text(what) => what,
             Self::Hours => "hours in quotes, such as \"8-22\"",
             Self::Line => "a line of chat in quotes, \"\" for none",
@@ -125,6 +128,9 @@ impl Takes {
             Self::Arenas => text.parse::<ArenaId>().err(),
             Self::Address => fault_in_address(text),
             Self::Hosts => fault_in_host(text),
+            Self::Choices(words) => {
+                (!words.contains(&text)).then(|| format!("is none of {}", words.join(", ")))
+            }
             Self::Folders | Self::Files => text
                 .is_empty()
                 .then(|| "must not be an empty path".to_owned()),

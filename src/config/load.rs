@@ -104,6 +104,7 @@ impl Config {
             &mut self.data.folder,
             &mut self.panel.token_file,
             &mut self.alerts.webhook_file,
+            &mut self.alerts.heartbeat_file,
         ];
         for path in paths {
             *path = path.take().map(|path| folder.join(path));
@@ -360,7 +361,8 @@ fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
             | Takes::Arenas
             | Takes::Folders
             | Takes::Files
-            | Takes::Hosts,
+            | Takes::Hosts
+            | Takes::Choices(_),
             DeValue::Array(items),
         ) => items.iter().all(|item| item.get_ref().is_str()),
         _ => false,

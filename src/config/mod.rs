@@ -8,6 +8,7 @@ mod diff;
 mod error;
 mod keys;
 mod load;
+mod secret_files;
 mod settings;
 mod suggestion;
 mod units;
@@ -20,8 +21,8 @@ pub use keys::{Key, Section, Takes};
 pub use settings::{
     AlertFormat, Alerts, Archive, Arena, BookRules, BookSelection, Challenge, Chat, Clock,
     ColorWish, Config, Correspondence, Data, Draw, Engine, ExperienceRules, Explorer, Format, Game,
-    Guard, Level, Lichess, Limits, Log, Matchmaking, OnlineTables, Panel, Prefer, Profile, Resign,
-    SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
+    Guard, Level, Lichess, Limits, Log, MESSAGE_KINDS, Matchmaking, OnlineTables, Panel, Prefer,
+    Profile, Resign, SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
     ArenaId, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,

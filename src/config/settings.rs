@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, VariantNames};
 
 use super::keys::Takes::{
-    self, Address, Arenas, Choice, Entries, Files, Flag, Folders, Hosts, Line, Text, Times,
+    self, Address, Arenas, Choice, Choices, Entries, Files, Flag, Folders, Hosts, Line, Text, Times,
 };
 use super::keys::{Key, Section, whole};
 use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
@@ -470,6 +470,10 @@ sections! {
         /// Further host names of the page, besides `localhost` and the listen address. Requests for these
         /// need the password.
         hosts: Vec<String> = Vec::new(), Hosts;
+        /// Whether requests from this machine may read without the password.
+        trust_local: bool = false, Flag;
+        /// Whether everyone who reaches the page may watch the games, and nothing else.
+        spectators: bool = false, Flag;
     }
 
     /// `[alerts]`: messages to a webhook.
@@ -479,6 +483,15 @@ sections! {
         webhook_file: Option<PathBuf> as "path" =
             None, Text("the path of a file with the webhook URL, in quotes");
         format: AlertFormat = AlertFormat::Json, Choice(AlertFormat::VARIANTS);
+        /// The chat that gets the messages, for Telegram.
+        chat_id: Option<String> as "EmptyIsNone" =
+            None, Text("the id of a Telegram chat in quotes, such as \"-1001234567890\"");
+        /// Kinds of messages not to send.
+        mute: Vec<String> = Vec::new(), Choices(MESSAGE_KINDS);
+        /// File with a URL to request each minute while the bot is ready; `MEGATON_HEARTBEAT` takes
+        /// precedence. A relative path in a config file starts at that file's folder.
+        heartbeat_file: Option<PathBuf> as "path" =
+            None, Text("the path of a file with the heartbeat URL, in quotes");
         /// Maximum messages per hour.
         per_hour: usize = 12, whole((1, 1000), "messages per hour");
         /// Time without an event stream before a message.
@@ -555,7 +568,31 @@ pub enum AlertFormat {
     #[default]
     Json,
     Text,
+    /// The call `sendMessage` of Telegram's Bot API.
+    Telegram,
 }
+
+/// The kinds of messages, as they stand in brackets in each message.
+pub const MESSAGE_KINDS: &[&str] = &[
+    "token",
+    "scopes",
+    "closed",
+    "marked",
+    "barred",
+    "stolen",
+    "token-ends",
+    "guard",
+    "store",
+    "archive",
+    "deaf",
+    "time",
+    "engine",
+    "porter",
+    "spent",
+    "day",
+    "rating",
+    "ended",
+];
 
 /// How much is logged; each level holds those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantNames, Display)]

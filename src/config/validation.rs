@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::settings::{Config, Profile, Visitors};
+use super::settings::{AlertFormat, Config, Profile, Visitors};
 use super::values::{self, TimeRule};
 
 /// Longest contact in the user agent, in characters.
@@ -41,6 +41,7 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contra
         .or_else(|| in_profiles(&config.matchmaking.profile, is_set))
         .or_else(|| in_draws(config, is_set))
         .or_else(|| in_panel(config))
+        .or_else(|| in_alerts(config))
 }
 
 const fn at(section: &'static str, key: &'static str) -> Setting {
@@ -361,6 +362,14 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
 /// A page that other machines can reach needs a password.
 fn in_panel(config: &Config) -> Option<Contradiction> {
     let listen = config.panel.listen?;
+    if config.panel.trust_local && !listen.ip().is_loopback() {
+        let what = format!(
+            "requests for {listen} may come from other machines, so none is trusted: listen at \
+             127.0.0.1:{} or remove trust_local",
+            listen.port()
+        );
+        return Some((at("panel", "trust_local"), what));
+    }
     if config.panel.token_file.is_some() {
         return None;
     }
@@ -381,6 +390,26 @@ fn in_panel(config: &Config) -> Option<Contradiction> {
         listen.port()
     );
     Some((at("panel", "listen"), what))
+}
+
+/// Telegram needs a chat, and nothing else takes one.
+fn in_alerts(config: &Config) -> Option<Contradiction> {
+    let telegram = config.alerts.format == AlertFormat::Telegram;
+    let Some(chat) = &config.alerts.chat_id else {
+        let what = "\"telegram\" needs chat_id: the id of the chat that gets the messages, such as \
+                    \"-1001234567890\" or \"@channel\"";
+        return telegram.then(|| (at("alerts", "format"), what.to_owned()));
+    };
+    let number = chat.strip_prefix('-').unwrap_or(chat);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let problem = if !telegram {
+        "is for Telegram: set format = \"telegram\" or remove chat_id"
+    } else if !is_number && !(chat.len() > 1 && chat.starts_with('@')) {
+        "is not the id of a chat: write it like \"-1001234567890\" or \"@channel\""
+    } else {
+        return None;
+    };
+    Some((at("alerts", "chat_id"), problem.to_owned()))
 }
 
 /// The error in the server URL, if any.

@@ -90,10 +90,21 @@ impl HttpFetcher {
         kind: &'static str,
         body: String,
     ) -> Result<(), FetchError> {
+        let request = self.client.post(url).header(CONTENT_TYPE, kind);
+        self.deliver(request.body(body)).await
+    }
+
+    /// Requests a page; any success status counts, and the page is not read.
+    ///
+    /// # Errors
+    /// Why the request did not succeed, without the address.
+    pub async fn visit(&self, url: &str) -> Result<(), FetchError> {
+        self.deliver(self.client.get(url)).await
+    }
+
+    async fn deliver(&self, request: reqwest::RequestBuilder) -> Result<(), FetchError> {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
-        let request = self.client.post(url);
-        let request = request.header(USER_AGENT, agent).header(CONTENT_TYPE, kind);
-        let sent = tokio::time::timeout(self.time, request.body(body).send());
+        let sent = tokio::time::timeout(self.time, request.header(USER_AGENT, agent).send());
         let response = sent.await.map_err(late)?.map_err(no_answer)?;
         match response.status() {
             status if status.is_success() => Ok(()),

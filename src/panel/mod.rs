@@ -5,7 +5,7 @@
 //!
 //! * `protocol`: the messages on the socket
 //! * `server`: the bot's end; `client`: a command's end
-//! * `reload`: rereads the config
+//! * `reload`: rereads the config, and the `secrets`
 //! * `http`: the page
 //! * `status_poller`: reads the bot's status once a second for all readers; `health`: what it means;
 //!   `metrics`; `systemd`: notifications and watchdog; `alerts`: webhook messages
@@ -17,17 +17,19 @@ mod http;
 mod metrics;
 mod protocol;
 mod reload;
+mod secrets;
 mod server;
 mod status_poller;
 mod systemd;
 
-pub use alerts::{Address, AddressError, Alerter, Alerts, WEBHOOK_VARIABLE};
+pub use alerts::{Address, AddressError, Alerter, Alerts, Delivery, WEBHOOK_VARIABLE};
 pub use client::{Unreachable, ask};
 pub use health::{Check, Health, HealthReport, SelfTest};
-pub use http::{Http, HttpError, HttpSources, KeyError, Timeouts, check_password};
+pub use http::{Http, HttpError, HttpSources, KeyError, Password, Timeouts, check_password};
 pub use metrics::{MetricSources, Metrics};
 pub use protocol::{LONGEST, Request, Response, Secret};
 pub use reload::{Reload, Reloader};
+pub use secrets::Secrets;
 pub use server::{Panel, PanelError};
 pub use status_poller::{LastStatus, StatusPoller, StatusWatch};
 pub use systemd::attend;

@@ -1,4 +1,5 @@
-//! Rereads the config while the bot runs and reports the changes. An invalid file changes nothing.
+//! Rereads the config and the secrets while the bot runs and reports the changes. An invalid file changes
+//! nothing.
 //!
 //! One task does it, so concurrent requests run one after the other.
 
@@ -6,13 +7,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
-use crate::bot::{Command, ControlHandle, EventLog, Reply};
+use super::secrets::Secrets;
+use crate::bot::{Command, ControlHandle, EventLog, Reply, restart_on_panic};
 use crate::config::Config;
 
 /// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Pause before the task restarts after a panic.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// Requests that may wait.
 const MOST_WAITING: usize = 4;
 
@@ -52,6 +56,7 @@ pub struct Reloader {
     current: Config,
     control: ControlHandle,
     event_log: Option<EventLog>,
+    secrets: Option<Secrets>,
     asked: mpsc::Receiver<ReloadRequest>,
 }
 
@@ -64,6 +69,7 @@ impl Reloader {
             current,
             control,
             event_log: None,
+            secrets: None,
             asked,
         };
         (reloader, Reload(sender))
@@ -76,8 +82,21 @@ impl Reloader {
         self
     }
 
+    /// Also reads these secrets anew.
+    #[must_use]
+    pub fn renewing(mut self, secrets: Secrets) -> Self {
+        self.secrets = Some(secrets);
+        self
+    }
+
     /// Runs until all [`Reload`]s are dropped.
-    pub async fn run(mut self) {
+    pub async fn run(self) {
+        let reloader = Mutex::new(self);
+        let serve = || async { reloader.lock().await.serve().await };
+        restart_on_panic("the reloader", RESTART_PAUSE, serve).await;
+    }
+
+    async fn serve(&mut self) {
         while let Some(ReloadRequest { via, answer }) = self.asked.recv().await {
             let outcome = self.reload(via).await;
             if let Err(why) = &outcome {
@@ -110,14 +129,17 @@ impl Reloader {
             Ok(Reply::Status(_)) => return Err("unexpected response from the bot".to_owned()),
             Err(unheard) => return Err(unheard.to_string()),
         }
-        self.current = config;
-        if changes.is_empty() {
+        self.current = config.clone();
+        let mut lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        if let Some(secrets) = &self.secrets {
+            lines.extend(secrets.renew(config).await);
+        }
+        if lines.is_empty() {
             return Ok("no changes".to_owned());
         }
-        for change in &changes {
-            tracing::info!("config: {change}");
+        for line in &lines {
+            tracing::info!("config: {line}");
         }
-        let lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
         Ok(lines.join("\n"))
     }
 }

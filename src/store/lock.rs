@@ -2,8 +2,9 @@
 //!
 //! The file stays behind on purpose and names its last holder; only the lock on it counts.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
@@ -28,13 +29,15 @@ impl Drop for Lock {
 }
 
 impl Lock {
-    /// Locks the folder, which is created if missing.
+    /// Locks the folder, which is created if missing. Only this user can enter it: it holds chat and names.
     pub(super) fn take(folder: &Path) -> Result<Self, Error> {
         let unusable = |reason: String| Error::Folder {
             path: folder.to_owned(),
             reason,
         };
         fs::create_dir_all(folder).map_err(|error| unusable(error.to_string()))?;
+        // It may come from a version that left it open. A folder of another user stays as it is.
+        let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -121,6 +124,17 @@ mod tests {
         let refused = Lock::take(folder.path()).unwrap_err().to_string();
         assert!(refused.contains("another process"), "{refused}");
         drop(lock);
+    }
+
+    #[test]
+    fn only_its_user_can_enter_a_data_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        let _lock = Lock::take(&path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 
     #[test]

@@ -76,15 +76,19 @@ async fn an_arena_is_joined_with_password_and_team_played_in_and_left() {
     assert_eq!(code, Some(1));
     assert!(err.contains("is joined or planned"), "{err}");
 
-    let join = [
-        "tournament",
-        "join",
-        &id,
-        "--team",
-        "bombers",
-        "--password",
-        "sesame",
-    ];
+    let file = bot.config().with_file_name("entry");
+    let file = file.to_str().expect("plain text");
+    let join = ["tournament", "join", &id, "--team", "bombers"];
+    let join = [&join[..], &["--password-file", file]].concat();
+    let (code, _, err) = bot.tell(&join);
+    assert!(code == Some(2) && err.contains("--password-file"), "{err}");
+    fs::write(file, "\n").expect("a file");
+    let (code, _, err) = bot.tell(&join);
+    assert!(
+        code == Some(2) && err.contains("there is no password in it"),
+        "{err}"
+    );
+    fs::write(file, "sesame\n").expect("a file");
     let (code, out, err) = bot.tell(&join);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains(&format!("joining {id}")), "{out}");

@@ -40,12 +40,28 @@ impl Running {
     pub(super) async fn start(server: &ServerHandle, more: &str) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
         let folder = tempfile::tempdir().expect("a folder");
+        Self::start_in(server, folder, Some(&token), more).await
+    }
+
+    /// The same in this folder; without a token in the environment, with that in the file `token`.
+    pub(super) async fn start_in(
+        server: &ServerHandle,
+        folder: TempDir,
+        token: Option<&str>,
+        more: &str,
+    ) -> Self {
         let url = server.url();
-        let text = format!("[lichess]\nurl = \"{url}\"\n[engine]\nhash = 1\nnodes = 1\n{more}");
+        let file = if token.is_none() {
+            "token_file = \"token\"\n"
+        } else {
+            ""
+        };
+        let text =
+            format!("[lichess]\nurl = \"{url}\"\n{file}[engine]\nhash = 1\nnodes = 1\n{more}");
         fs::write(folder.path().join("config.toml"), text).expect("a config");
         let mut child = command(&["run", "--config"])
             .arg(folder.path().join("config.toml"))
-            .env("LICHESS_BOT_TOKEN", token)
+            .envs(token.map(|token| ("LICHESS_BOT_TOKEN", token)))
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");

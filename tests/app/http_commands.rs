@@ -22,7 +22,7 @@ const GUARD: Duration = Duration::from_secs(60);
 struct Steered {
     bot: Running,
     page: SocketAddr,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Steered {
@@ -39,7 +39,7 @@ impl Steered {
         Self {
             bot,
             page,
-            _folder: folder,
+            folder: folder,
         }
     }
 
@@ -337,6 +337,36 @@ fn orders(game: &str) -> Vec<Value> {
         json!({ "do": "status" }),
         json!({ "do": "health" }),
     ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_password_counts_after_a_reload() {
+    const OTHER: &str = "open-barley-open-barley";
+    let server = server().await;
+    let mut steered = Steered::start(&server).await;
+    let status = json!({ "do": "status" });
+    let asked = |steered: &Steered, password: &str| {
+        let shown = format!("Bearer {password}");
+        steered
+            .post(&[("authorization", shown.as_str())], &status)
+            .0
+    };
+    let file = steered.folder.path().join("password");
+    fs::write(&file, "short").expect("a file");
+    let (_, out, _) = steered.bot.tell(&["reload"]);
+    assert!(
+        out.starts_with("password unchanged: ") && out.contains("is too short"),
+        "{out}"
+    );
+    assert_eq!(asked(&steered, PASSWORD), 200);
+    fs::write(&file, OTHER).expect("a file");
+    assert_eq!(steered.bot.tell(&["reload"]).1, "password: renewed\n");
+    assert_eq!(asked(&steered, PASSWORD), 401);
+    assert_eq!(asked(&steered, OTHER), 200);
+    steered.bot.signal(rustix::process::Signal::TERM);
+    let (code, log) = steered.bot.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(!log.contains("barley"), "a password is in the log: {log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

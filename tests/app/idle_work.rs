@@ -19,7 +19,7 @@ use megaton::bot::{
 use megaton::config::{self, AlertFormat, Alerts as AlertSettings, Archive};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Side, Status, Timing, Token};
-use megaton::panel::{Address, Alerts, StatusWatch};
+use megaton::panel::{Address, Alerts, Delivery, StatusWatch};
 use megaton::practice::ServerHandle;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
@@ -208,7 +208,11 @@ async fn webhook(bot: &Bot) -> TcpListener {
         format: AlertFormat::Text,
         ..AlertSettings::default()
     };
-    let alerts = Alerts::new(&settings, Some(address.expect("an address")));
+    let alerts = Alerts::new(Delivery {
+        settings,
+        webhook: Some(address.expect("an address")),
+        heartbeat: None,
+    });
     let (alerter, alerts) = alerts.expect("it can be told");
     let (watch, watcher) = StatusWatch::new(bot.control.clone());
     tokio::spawn(watcher.run());

@@ -32,6 +32,7 @@ mod records;
 mod repeated_games;
 mod repository;
 mod rust_words;
+mod secrets;
 mod server;
 mod shutdown;
 mod size;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use megaton::bot::{BotTiming, ListRefresher, ListSources};
 use megaton::config::{Config, Panel};
 use megaton::lichess::Client;
-use megaton::panel::{self, Address, PanelError, check_password};
+use megaton::panel::{self, Delivery, PanelError, check_password};
 use rustix::fs::{Access, access};
 
 use crate::cli::account::{self, Identity};
@@ -56,13 +56,23 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     print_field("arenas", &summary::arenas(&config.arena))?;
     print_field("chat", &summary::chat(&config.chat, "Megaton"))?;
     print_field("page", &[page(&config.panel)])?;
-    let webhook = Address::from_env_or_file(config.alerts.webhook_file.as_deref());
-    let webhook = webhook.map_err(Failure::of_setup)?;
-    let alerts = webhook.map_or_else(
+    let exposed = config.exposed_secrets();
+    let exposed: Vec<String> = exposed.iter().map(|it| format!("WARNING: {it}")).collect();
+    print_field("secrets", &exposed)?;
+    let delivery = Delivery::read(&config.alerts).map_err(Failure::of_setup)?;
+    let alerts = delivery.webhook.map_or_else(
         || "disabled: no webhook_file set in [alerts]".to_owned(),
         |address| format!("webhook at {}", address.host()),
     );
-    print_field("alerts", &[alerts])?;
+    let heartbeat = delivery.heartbeat;
+    let heartbeat = heartbeat.map(|address| format!("heartbeat to {}", address.host()));
+    print_field(
+        "alerts",
+        &[Some(alerts), heartbeat]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>(),
+    )?;
     if offline {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::cli::failure::Failure;
 use crate::cli::services::Services;
-use crate::cli::setup::{ConfigArgs, LogArgs, evaluator, tables};
+use crate::cli::setup::{ConfigArgs, LogArgs, create_privately, evaluator, tables};
 use crate::cli::{account, logging, malloc, runtime, summary};
 
 /// Play on Lichess until stopped
@@ -41,8 +41,12 @@ pub(crate) struct Args {
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     malloc::limit_arenas();
+    create_privately();
     let (config, path) = args.config.load()?;
     let log = logging::start(&args.log.over(&config.log))?;
+    for warning in config.exposed_secrets() {
+        tracing::warn!("{warning}");
+    }
     let client = account::client(&config)?;
     let pool = pool(&config)?;
     let state = open_state(&config)?;

@@ -20,7 +20,7 @@ const MOST_ALIKE: usize = 3;
 /// The messages sent in the last hour.
 #[derive(Debug)]
 pub(super) struct MessageLimit {
-    most: usize,
+    pub(super) most: usize,
     sent: VecDeque<(Instant, AlertMessage)>,
     held_back: u64,
     /// The last messages about lasting conditions, if they were held back.

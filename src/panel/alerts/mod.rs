@@ -1,33 +1,41 @@
-//! Webhook messages when something goes wrong and when it is resolved.
+//! Webhook messages when something goes wrong and when it is resolved, and the heartbeat of a bot that is well.
 //!
 //! They never delay the bot: a short queue, the rest only counted; an address that hangs blocks only its
 //! own task. The address is a secret and is never shown.
 //!
 //! * `rules`: what deserves a message; `limit`: how many; both pure
-//! * `address`: where to send; `webhook`: how
+//! * `address`: where to send, read anew with the config; `webhook`: how; `heartbeat`
 
 mod address;
+mod heartbeat;
 mod limit;
 mod rules;
 mod webhook;
 
-pub use address::{Address, AddressError, WEBHOOK_VARIABLE};
+pub use address::{Address, AddressError, Delivery, WEBHOOK_VARIABLE};
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::heartbeat::Heartbeat;
 use self::limit::MessageLimit;
 use self::rules::{AlertMessage, AlertRules};
-use self::webhook::WebhookClient;
+use self::webhook::{WebhookClient, WebhookMessage};
+use super::health::Health;
 use super::status_poller::{LastStatus, StatusWatch};
+use crate::archive::{ArchiveReader, Filter, Order, RatedGame, follow};
 use crate::bot::BotEvent;
-use crate::config::Alerts as Settings;
+use crate::lichess::HttpFetcher;
 
 /// Time between two comparisons with the status.
 const LOOK: Duration = Duration::from_secs(5);
+/// Games whose ratings are known.
+const MOST_RATED: usize = 100_000;
 /// Messages that may wait.
 const MOST_WAITING: usize = 16;
 
@@ -36,6 +44,8 @@ const MOST_WAITING: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Alerter {
     messages: mpsc::Sender<AlertMessage>,
+    delivery: watch::Sender<Delivery>,
+    fetcher: HttpFetcher,
     end: CancellationToken,
 }
 
@@ -44,7 +54,10 @@ pub struct Alerter {
 pub struct Alerts {
     rules: AlertRules,
     limit: MessageLimit,
-    client: Option<WebhookClient>,
+    delivery: watch::Receiver<Delivery>,
+    fetcher: HttpFetcher,
+    /// The archive with the ratings so far.
+    archive: Option<PathBuf>,
     queued: mpsc::Receiver<AlertMessage>,
     end: CancellationToken,
     /// When events were last dropped, until the status has been compared.
@@ -53,7 +66,28 @@ pub struct Alerts {
     every: Duration,
 }
 
+/// The queue to the webhook, and the task that sends what is in it.
+struct Outlet {
+    queue: mpsc::Sender<WebhookMessage>,
+    sending: JoinHandle<()>,
+}
+
 impl Alerter {
+    /// Delivers messages this way from now on. Whether it is another way.
+    pub fn renew(&self, delivery: Delivery) -> bool {
+        self.delivery.send_if_modified(|old| {
+            let differs = *old != delivery;
+            *old = delivery;
+            differs
+        })
+    }
+
+    /// Tells an outside watcher each minute that the bot is ready; runs for ever.
+    pub async fn beat(self, health: Health) {
+        let heartbeat = Heartbeat::new(self.delivery.subscribe(), self.fetcher);
+        heartbeat.run(|| health.report().ready).await;
+    }
+
     /// Sends a message, such as the summary of a day. Never waits.
     pub fn send(&self, kind: &'static str, text: impl Into<String>) {
         // A full queue, or no webhook, drops the message.
@@ -79,18 +113,25 @@ impl Alerter {
 impl Alerts {
     /// # Errors
     /// When no HTTP client can be created.
-    pub fn new(settings: &Settings, address: Option<Address>) -> Result<(Alerter, Self), String> {
+    pub fn new(delivery: Delivery) -> Result<(Alerter, Self), String> {
         let (messages, queued) = mpsc::channel(MOST_WAITING);
-        let client = address.map(|address| WebhookClient::new(address, settings.format));
+        let fetcher = HttpFetcher::new(webhook::TIME).map_err(|error| error.to_string())?;
         let end = CancellationToken::new();
+        let rules = AlertRules::new(delivery.settings.deaf);
+        let limit = MessageLimit::new(delivery.settings.per_hour);
+        let (sender, delivery) = watch::channel(delivery);
         let alerter = Alerter {
             messages,
+            delivery: sender,
+            fetcher: fetcher.clone(),
             end: end.clone(),
         };
         let alerts = Self {
-            rules: AlertRules::new(settings.deaf),
-            limit: MessageLimit::new(settings.per_hour),
-            client: client.transpose()?,
+            rules,
+            limit,
+            delivery,
+            fetcher,
+            archive: None,
             queued,
             end,
             missed: None,
@@ -99,14 +140,19 @@ impl Alerts {
         Ok((alerter, alerts))
     }
 
+    /// Knows the ratings in this archive, so that only a record is one.
+    #[must_use]
+    pub fn with_archive(self, archive: Option<PathBuf>) -> Self {
+        Self { archive, ..self }
+    }
+
     /// Runs until [`Alerter::end`]; returns once the last message is sent or given up. The end of the bot
     /// is no end here: the caller may still have to say why.
     pub async fn run(mut self, mut events: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
-        let Some(client) = self.client.take() else {
-            return;
-        };
-        let (sender, queue) = mpsc::channel(MOST_WAITING);
-        let sending = tokio::spawn(client.run(queue));
+        let mut outlet = self.open();
+        let archive = self.archive.take();
+        let mut history = tokio::task::spawn_blocking(move || highest_rating(archive?));
+        let mut is_reading = true;
         let account = || -> Arc<str> {
             let account = watch.status().and_then(|status| status.account.clone());
             account.unwrap_or_else(|| "megaton".to_owned()).into()
@@ -116,7 +162,16 @@ impl Alerts {
         loop {
             let messages = tokio::select! {
                 biased;
+                Ok(()) = self.delivery.changed() => {
+                    outlet = self.open();
+                    Vec::new()
+                }
                 Some(message) = self.queued.recv() => vec![message],
+                highest = &mut history, if is_reading => {
+                    is_reading = false;
+                    self.rules.know_ratings(highest.ok().flatten());
+                    Vec::new()
+                }
                 () = self.end.cancelled() => break,
                 event = events.recv(), if bot_runs => match event {
                     Ok(event) => self.rules.handle_event(&event).into_iter().collect(),
@@ -132,18 +187,33 @@ impl Alerts {
                 _ = ticks.tick() => self.check_status(&watch),
             };
             for message in messages {
-                self.send(&sender, &account(), message);
+                self.send(outlet.as_ref(), &account(), message);
             }
         }
         // The last events may matter most.
         while let Ok(event) = events.try_recv() {
             if let Some(message) = self.rules.handle_event(&event) {
-                self.send(&sender, &account(), message);
+                self.send(outlet.as_ref(), &account(), message);
             }
         }
-        drop(sender);
-        // The caller limits the time.
-        let _ = sending.await;
+        if let Some(Outlet { queue, sending }) = outlet {
+            drop(queue);
+            // The caller limits the time.
+            let _ = sending.await;
+        }
+    }
+
+    /// The way to the present webhook. One that was replaced sends what is in its queue.
+    fn open(&mut self) -> Option<Outlet> {
+        let Delivery {
+            settings, webhook, ..
+        } = self.delivery.borrow_and_update().clone();
+        self.rules.deaf_after = settings.deaf;
+        self.limit.most = settings.per_hour;
+        let client = WebhookClient::new(webhook?, &settings, self.fetcher.clone());
+        let (queue, messages) = mpsc::channel(MOST_WAITING);
+        let sending = tokio::spawn(client.run(messages));
+        Some(Outlet { queue, sending })
     }
 
     /// The messages that were held back, and those that the status gives rise to.
@@ -161,24 +231,42 @@ impl Alerts {
         messages
     }
 
-    fn send(
-        &mut self,
-        sender: &mpsc::Sender<webhook::WebhookMessage>,
-        account: &Arc<str>,
-        message: AlertMessage,
-    ) {
+    fn send(&mut self, outlet: Option<&Outlet>, account: &Arc<str>, message: AlertMessage) {
+        let is_it = |kind: &String| kind == message.kind;
+        let is_muted = self.delivery.borrow().settings.mute.iter().any(is_it);
+        let Some(outlet) = outlet.filter(|_| !is_muted) else {
+            return;
+        };
         let Some(held_back) = self.limit.pass(&message, Instant::now()) else {
             return;
         };
-        let message = webhook::WebhookMessage {
+        let message = WebhookMessage {
             account: Arc::clone(account),
             message,
             held_back,
         };
-        if sender.try_send(message).is_err() {
+        if outlet.queue.try_send(message).is_err() {
             tracing::warn!("webhook too slow: message dropped");
         }
     }
+}
+
+/// The highest of our ratings after the latest games in an archive.
+fn highest_rating(archive: PathBuf) -> Option<i32> {
+    let filter = Filter {
+        rated: Some(true),
+        played: true,
+        ..Filter::default()
+    };
+    let reader = ArchiveReader::open(&archive).ok()?;
+    let games = reader
+        .games(&filter, Order::Newest, MOST_RATED, None)
+        .ok()?;
+    let rated = games.iter().filter_map(|line| RatedGame::of(&line.game));
+    follow(rated.collect())
+        .into_iter()
+        .map(|(_, rating)| rating)
+        .max()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use crate::bot::game::{Anomaly, Ending};
 use crate::bot::{AlertKind, BotEvent, BotPhase, Status};
 use crate::lichess;
 
+const DAY: Duration = Duration::from_secs(86_400);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AlertMessage {
     /// One word.
@@ -39,14 +41,26 @@ impl AlertMessage {
     }
 }
 
+/// What is known of our highest rating.
+#[derive(Debug)]
+enum Ratings {
+    /// The archive is being read.
+    Unknown,
+    /// What the archive says; the present rating may be higher.
+    Past(Option<i32>),
+    /// The highest rating, and when it was last reported.
+    Highest(i32, Option<Instant>),
+}
+
 /// The conditions that messages have reported and that have not ended.
 #[derive(Debug)]
 pub(super) struct AlertRules {
-    deaf_after: Duration,
+    pub(super) deaf_after: Duration,
     /// Since when the event stream has been down.
     closed: Option<Instant>,
     deaf: bool,
     spent: bool,
+    ratings: Ratings,
     /// The reported alerts that are active.
     alerts: BTreeSet<&'static str>,
 }
@@ -58,6 +72,7 @@ impl AlertRules {
             closed: None,
             deaf: false,
             spent: false,
+            ratings: Ratings::Unknown,
             alerts: BTreeSet::new(),
         }
     }
@@ -127,7 +142,38 @@ impl AlertRules {
         let mut messages = Vec::new();
         self.check_stream(status, now, &mut messages);
         self.check_quota(status, &mut messages);
+        messages.extend(self.check_rating(status.rating, now));
         messages
+    }
+
+    /// The highest rating of the past, if any is known.
+    pub(super) fn know_ratings(&mut self, highest: Option<i32>) {
+        self.ratings = Ratings::Past(highest);
+    }
+
+    /// Whether the rating is a record. A rise of many games is one message a day.
+    fn check_rating(&mut self, rating: Option<i32>, now: Instant) -> Option<AlertMessage> {
+        let rating = rating?;
+        match &mut self.ratings {
+            Ratings::Unknown => {}
+            Ratings::Past(past) => {
+                let highest = past.map_or(rating, |past| past.max(rating));
+                self.ratings = Ratings::Highest(highest, None);
+            }
+            Ratings::Highest(highest, told) if rating > *highest => {
+                *highest = rating;
+                let is_due = |at: &Instant| now.saturating_duration_since(*at) >= DAY;
+                if told.as_ref().is_none_or(is_due) {
+                    *told = Some(now);
+                    return Some(AlertMessage::new(
+                        "rating",
+                        format!("new highest rating: {rating}"),
+                    ));
+                }
+            }
+            Ratings::Highest(..) => {}
+        }
+        None
     }
 
     /// Whether the event stream has been down too long.
@@ -185,6 +231,7 @@ fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
 mod tests {
     use super::*;
     use crate::bot::{AlertStatus, EventStreamStatus, QuotaStatus};
+    use crate::config::MESSAGE_KINDS;
     use crate::lichess::{GameId, Side};
 
     const DEAF: Duration = Duration::from_secs(120);
@@ -302,6 +349,53 @@ mod tests {
         assert_eq!(rules.compare(&with(vec![alert(disk)])), [], "told");
         rules.handle_event(&BotEvent::AlertCleared { kind: disk });
         assert_eq!(rules.compare(&with(Vec::new())), [], "over");
+    }
+
+    #[test]
+    fn a_rating_record_is_reported_once_a_day_and_an_old_height_is_none() {
+        let now = Instant::now();
+        let mut rules = AlertRules::new(DEAF);
+        let told = |rules: &mut AlertRules, rating, at| {
+            let message = rules.check_rating(Some(rating), at);
+            message.map(|message| (message.kind, message.text))
+        };
+        assert_eq!(
+            told(&mut rules, 2500, now),
+            None,
+            "the past is not known yet"
+        );
+        rules.know_ratings(Some(2300));
+        for rating in [2290, 2300] {
+            assert_eq!(told(&mut rules, rating, now), None, "{rating}");
+        }
+        let record = ("rating", "new highest rating: 2301".to_owned());
+        assert_eq!(told(&mut rules, 2301, now), Some(record));
+        assert_eq!(told(&mut rules, 2307, now + DAY / 2), None, "one a day");
+        assert_eq!(told(&mut rules, 2305, now + DAY), None, "2307 was higher");
+        let record = ("rating", "new highest rating: 2308".to_owned());
+        assert_eq!(told(&mut rules, 2308, now + DAY), Some(record));
+
+        let mut young = AlertRules::new(DEAF);
+        young.know_ratings(None);
+        assert_eq!(
+            told(&mut young, 1500, now),
+            None,
+            "the first rating is none"
+        );
+        assert!(told(&mut young, 1510, now).is_some());
+    }
+
+    #[test]
+    fn every_kind_of_message_can_be_muted_by_its_word() {
+        let alerts = AlertKind::ALL.iter().map(|kind| kind.as_str());
+        let others = [
+            "deaf", "time", "engine", "porter", "spent", "day", "rating", "ended",
+        ];
+        let mut kinds: Vec<&str> = alerts.chain(others).collect();
+        let mut known = MESSAGE_KINDS.to_vec();
+        kinds.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(kinds, known);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::bot::{AlertKind, EventBus, channel};
-use crate::config::AlertFormat;
+use crate::config::{AlertFormat, Alerts as Settings};
 
 /// Longer than anything here takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(60);
@@ -29,7 +29,7 @@ async fn answer(client: &mut TcpStream, status: &str) -> String {
             continue;
         };
         let length = head.to_lowercase();
-        let length = length.split("content-length: ").nth(1).unwrap();
+        let length = length.split("content-length: ").nth(1).unwrap_or("0");
         let length: usize = length.lines().next().unwrap().trim().parse().unwrap();
         if body.len() >= length {
             let reply =
@@ -38,6 +38,24 @@ async fn answer(client: &mut TcpStream, status: &str) -> String {
             return text;
         }
     }
+}
+
+/// Messages as text to this address.
+fn in_text(webhook: Option<Address>) -> Delivery {
+    Delivery {
+        settings: Settings {
+            format: AlertFormat::Text,
+            ..Settings::default()
+        },
+        webhook,
+        heartbeat: None,
+    }
+}
+
+/// The next request, once it is answered.
+async fn next_request(listener: &TcpListener) -> String {
+    let (mut client, _) = listener.accept().await.unwrap();
+    answer(&mut client, "200 OK").await
 }
 
 fn message(text: &str) -> webhook::WebhookMessage {
@@ -51,8 +69,9 @@ fn message(text: &str) -> webhook::WebhookMessage {
 #[tokio::test]
 async fn a_message_is_retried_and_a_hanging_one_blocks_others_briefly() {
     let (listener, address) = webhook().await;
-    let client = WebhookClient::new(address, AlertFormat::Json).unwrap();
-    let client = client.hasty(Duration::from_millis(500)).unwrap();
+    let time = Duration::from_millis(500);
+    let fetcher = HttpFetcher::new(time).unwrap();
+    let client = WebhookClient::new(address, &Settings::default(), fetcher).with_pause(time / 10);
     let (post, letters) = mpsc::channel(4);
     let task = tokio::spawn(client.run(letters));
     post.send(message("one")).await.unwrap();
@@ -74,11 +93,7 @@ async fn a_message_is_retried_and_a_hanging_one_blocks_others_briefly() {
 #[tokio::test]
 async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
     let (listener, address) = webhook().await;
-    let settings = Settings {
-        format: AlertFormat::Text,
-        ..Settings::default()
-    };
-    let (alerter, alerts) = Alerts::new(&settings, Some(address)).unwrap();
+    let (alerter, alerts) = Alerts::new(in_text(Some(address))).unwrap();
     let (control, _commands) = channel();
     let (watch, _watcher) = StatusWatch::new(control);
     let event_bus = EventBus::default();
@@ -107,4 +122,95 @@ async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
         task.await.unwrap();
     };
     tokio::time::timeout(GUARD, all).await.unwrap();
+}
+
+#[tokio::test]
+async fn discord_is_told_to_call_no_one_and_telegram_gets_a_chat() {
+    let sent = async |settings: Settings| {
+        let (listener, address) = webhook().await;
+        let fetcher = HttpFetcher::new(GUARD).unwrap();
+        let client = WebhookClient::new(address, &settings, fetcher);
+        let (post, letters) = mpsc::channel(1);
+        let task = tokio::spawn(client.run(letters));
+        post.send(message("@everyone look")).await.unwrap();
+        let text = next_request(&listener).await;
+        drop(post);
+        task.await.unwrap();
+        let body = text.split_once("\r\n\r\n").unwrap().1;
+        serde_json::from_str::<serde_json::Value>(body).unwrap()
+    };
+    let all = async {
+        let discord = sent(Settings::default()).await;
+        assert_eq!(discord["allowed_mentions"]["parse"], serde_json::json!([]));
+        let telegram = Settings {
+            format: AlertFormat::Telegram,
+            chat_id: Some("-100123".to_owned()),
+            ..Settings::default()
+        };
+        let text = "Megaton: [token] @everyone look";
+        let expected = serde_json::json!({ "chat_id": "-100123", "text": text });
+        assert_eq!(sent(telegram).await, expected);
+    };
+    tokio::time::timeout(GUARD, all).await.unwrap();
+}
+
+#[tokio::test]
+async fn muted_kinds_are_not_sent_and_another_webhook_takes_over_at_once() {
+    let (alerter, alerts) = Alerts::new(in_text(None)).unwrap();
+    let (watch, _watcher) = StatusWatch::new(channel().0);
+    let event_bus = EventBus::default();
+    let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch));
+    let all = async {
+        let (listener, address) = webhook().await;
+        let mut delivery = in_text(Some(address));
+        assert!(alerter.renew(delivery.clone()));
+        assert!(!alerter.renew(delivery.clone()), "it is the same");
+        alerter.send("day", "3 games");
+        let text = next_request(&listener).await;
+        assert!(text.ends_with("megaton: [day] 3 games"), "{text}");
+        let (other, address) = webhook().await;
+        delivery.webhook = Some(address);
+        delivery.settings.mute = vec!["day".to_owned()];
+        alerter.renew(delivery);
+        alerter.send("day", "4 games");
+        alerter.send("ended", "the bot has exited");
+        let text = next_request(&other).await;
+        assert!(
+            text.ends_with("megaton: [ended] the bot has exited"),
+            "{text}"
+        );
+        alerter.end();
+        task.await.unwrap();
+    };
+    tokio::time::timeout(GUARD, all).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_heartbeat_is_sent_only_while_the_bot_is_ready() {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    let (listener, address) = webhook().await;
+    let delivery = Delivery {
+        heartbeat: Some(address),
+        ..in_text(None)
+    };
+    let (_sender, delivery) = watch::channel(delivery);
+    let heartbeat = Heartbeat::new(delivery, HttpFetcher::new(GUARD).unwrap());
+    let asked = Arc::new(AtomicU32::new(0));
+    let looks = Arc::clone(&asked);
+    let is_ready = move || looks.fetch_add(1, Ordering::Relaxed) >= 3;
+    let task = tokio::spawn(heartbeat.each(Duration::from_millis(1)).run(is_ready));
+    let all = async {
+        let (mut client, _) = listener.accept().await.unwrap();
+        assert_eq!(
+            asked.load(Ordering::Relaxed),
+            4,
+            "three times it was not ready"
+        );
+        let text = answer(&mut client, "200 OK").await;
+        assert!(text.starts_with("GET /verysecret HTTP/1.1\r\n"), "{text}");
+        next_request(&listener).await;
+    };
+    tokio::time::timeout(GUARD, all).await.unwrap();
+    task.abort();
 }

@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 
 use super::address::Address;
 use super::rules::AlertMessage;
-use crate::config::AlertFormat;
+use crate::config::{AlertFormat, Alerts};
 use crate::lichess::HttpFetcher;
 
 /// Time for one attempt.
-const TIME: Duration = Duration::from_secs(10);
+pub(super) const TIME: Duration = Duration::from_secs(10);
 /// Attempts per message, and the pause after the first one, which doubles.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(2);
@@ -30,29 +30,28 @@ pub(super) struct WebhookMessage {
 pub(super) struct WebhookClient {
     address: Address,
     format: AlertFormat,
+    chat_id: Option<String>,
     pages: HttpFetcher,
     pause: Duration,
     failing: bool,
 }
 
 impl WebhookClient {
-    pub(super) fn new(address: Address, format: AlertFormat) -> Result<Self, String> {
-        let pages = HttpFetcher::new(TIME).map_err(|error| error.to_string())?;
-        Ok(Self {
+    pub(super) fn new(address: Address, settings: &Alerts, pages: HttpFetcher) -> Self {
+        Self {
             address,
-            format,
+            format: settings.format,
+            chat_id: settings.chat_id.clone(),
             pages,
             pause: PAUSE,
             failing: false,
-        })
+        }
     }
 
-    /// With other waiting times, for tests.
+    /// With another pause, for tests.
     #[cfg(test)]
-    pub(super) fn hasty(mut self, time: Duration) -> Result<Self, String> {
-        self.pages = HttpFetcher::new(time).map_err(|error| error.to_string())?;
-        self.pause = time / 10;
-        Ok(self)
+    pub(super) fn with_pause(self, pause: Duration) -> Self {
+        Self { pause, ..self }
     }
 
     /// Sends messages until their queue closes.
@@ -104,7 +103,13 @@ impl WebhookClient {
                     "account": &**account,
                     "kind": message.kind,
                     "over": message.over,
+                    // Discord: a name in the text calls no one.
+                    "allowed_mentions": { "parse": [] },
                 });
+                ("application/json", body.to_string())
+            }
+            AlertFormat::Telegram => {
+                let body = json!({ "chat_id": self.chat_id, "text": line });
                 ("application/json", body.to_string())
             }
         }

@@ -6,7 +6,7 @@ use megaton::archive::dates;
 
 use crate::cli::failure::Failure;
 use crate::cli::output;
-use crate::cli::setup::ArchiveArgs;
+use crate::cli::setup::{ArchiveArgs, create_privately};
 
 /// Copy the archive to a file while the bot runs
 ///
@@ -33,6 +33,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     } else {
         args.to.clone()
     };
+    create_privately();
     let megabytes = reader.backup(&to)? as f64 / 1e6;
     output::print(format!("{} ({megabytes:.1} MB)", to.display()))
 }

@@ -13,7 +13,7 @@ use megaton::archive::{
 
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output;
-use crate::cli::setup::{ArchiveArgs, input_name, is_stdin};
+use crate::cli::setup::{ArchiveArgs, create_privately, input_name, is_stdin};
 
 /// Games written together; a running bot writes in between.
 const BATCH: usize = 200;
@@ -94,6 +94,7 @@ impl Target {
             let reader = path.exists().then(|| ArchiveReader::open(path));
             return Ok(Self::Dry(reader.transpose()?));
         }
+        create_privately();
         if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
             fs::create_dir_all(folder).or_setup(folder.display())?;
         }
