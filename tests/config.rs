@@ -223,6 +223,22 @@ fn an_error_names_line_key_and_remedy() {
             "4: [panel] trust_local: requests for 0.0.0.0:8650 may come from other machines",
         ),
         (
+            "[alerts]\nformat = \"telegram\"",
+            "2: [alerts] format: \"telegram\" needs chat_id",
+        ),
+        (
+            "[alerts]\nchat_id = \"-1001234\"",
+            "2: [alerts] chat_id: is for Telegram",
+        ),
+        (
+            "[alerts]\nformat = \"telegram\"\nchat_id = \"my chat\"",
+            "3: [alerts] chat_id: is not the id of a chat",
+        ),
+        (
+            "[alerts]\nmute = [\"deaf\", \"dead\"]",
+            "2: [alerts] mute: is none of token, scopes",
+        ),
+        (
             "[panel]\nhosts = [\"https://bot.example.org\"]",
             "2: [panel] hosts: is not a host name",
         ),

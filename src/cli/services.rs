@@ -176,11 +176,11 @@ async fn serve_socket(config: Config, sources: HttpSources) {
 
 fn open_page(config: &Config) -> Option<Http> {
     match Http::open(&config.panel) {
-        Ok(http) => {
-            let url = http.as_ref().map(Http::url);
-            tracing::info!(url, "operator's page");
-            http
+        Ok(Some(http)) => {
+            tracing::info!(url = http.url(), "operator's page open");
+            Some(http)
         }
+        Ok(None) => None,
         Err(error) => {
             tracing::warn!("the bot runs without its page: {error}");
             None

@@ -377,7 +377,7 @@ mod tests {
         let secrets = ["77", "\"depth\":31", "Nxf7", "\"cp\"", "thinking"];
         for section in [Section::PublicGame, Section::PublicWhole] {
             let (_, text) = piece(&view, section).unwrap();
-            assert!(text.contains("q7ZxVt2B") && text.contains("e4"), "{text}");
+            assert!(text.contains("q7ZxVt2B") && text.contains("e5"), "{text}");
             for secret in secrets {
                 assert!(!text.contains(secret), "{secret} in {text}");
             }
