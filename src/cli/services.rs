@@ -129,7 +129,7 @@ impl Services {
             client: self.client,
             alerter: self.alerter.clone(),
             password: http.as_ref().map(Http::password),
-            watch: watch.clone(),
+            control: sources.control.clone(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(self.reloader.renewing(secrets).run());

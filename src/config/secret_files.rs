@@ -1,5 +1,6 @@
 //! The files of a config that hold secrets, and whether others can read them. Never opens one.
 
+use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,8 @@ fn warning(key: &str, path: &Path) -> Option<String> {
     if MANAGED.iter().any(|folder| path.starts_with(folder)) {
         return None;
     }
-    let mode = path.metadata().ok()?.permissions().mode() & 0o777;
+    let file = path.metadata().ok().filter(Metadata::is_file)?;
+    let mode = file.permissions().mode() & 0o777;
     let shown = path.display();
     (mode & 0o077 != 0).then(|| {
         format!("{key}: others can read {shown} (mode {mode:03o}): run `chmod 600 {shown}`")

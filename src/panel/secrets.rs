@@ -2,14 +2,18 @@
 //!
 //! A secret that cannot be used leaves the old one in place and is reported. Nothing here repeats one.
 
+use std::time::Duration;
+
 use secrecy::SecretString;
 
 use super::alerts::{AddressError, Alerter, Delivery};
 use super::http::{KeyError, Password, read_password};
-use super::status_poller::StatusWatch;
+use crate::bot::{Command, ControlHandle, Reply};
 use crate::config::Config;
 use crate::lichess::{Client, Error, Token, TokenError, UserId};
 
+/// Time for the bot to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The scope required to play.
 const PLAY: &str = "bot:play";
 
@@ -20,7 +24,8 @@ pub struct Secrets {
     pub alerter: Alerter,
     /// `None` without a page.
     pub password: Option<Password>,
-    pub watch: StatusWatch,
+    /// The bot, which knows its account.
+    pub control: ControlHandle,
 }
 
 /// What the environment and the files hold now.
@@ -87,10 +92,7 @@ impl Secrets {
                 if !info.allows(PLAY) {
                     return Err(format!("the new one lacks the scope {PLAY}"));
                 }
-                let account = self
-                    .watch
-                    .status()
-                    .and_then(|status| status.account.clone());
+                let account = self.account().await;
                 if let Some(ours) = account.filter(|ours| info.user != UserId::new(ours)) {
                     let other = &info.user;
                     return Err(format!(
@@ -105,5 +107,13 @@ impl Secrets {
         }
         self.client.renew_token(token);
         Ok(true)
+    }
+
+    /// The account that the bot plays as, if it is known yet.
+    async fn account(&self) -> Option<String> {
+        match self.control.ask(Command::Status, PATIENCE).await {
+            Ok(Reply::Status(status)) => status.account,
+            _ => None,
+        }
     }
 }
