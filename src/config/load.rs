@@ -360,7 +360,8 @@ fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
             | Takes::Arenas
             | Takes::Folders
             | Takes::Files
-            | Takes::Hosts,
+            | Takes::Hosts
+            | Takes::Teams,
             DeValue::Array(items),
         ) => items.iter().all(|item| item.get_ref().is_str()),
         _ => false,

@@ -24,5 +24,5 @@ pub use settings::{
     SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
-    ArenaId, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
+    ArenaId, DAYS, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
 };
