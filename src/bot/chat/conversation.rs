@@ -713,6 +713,7 @@ mod commands_tests {
                 score: Score::Mate(i32::MIN),
                 depth: u32::MAX,
                 ply: usize::MAX,
+                line: "a7a8q ".repeat(LINE_MOVES),
             }),
             clocks: BySide {
                 white: Some(Duration::MAX),
@@ -728,6 +729,7 @@ mod commands_tests {
             ChatCommand::Help,
             ChatCommand::Name,
             ChatCommand::Eval,
+            ChatCommand::Pv,
             ChatCommand::Clock,
             ChatCommand::Stats,
             ChatCommand::Ping,
