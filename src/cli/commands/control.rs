@@ -94,8 +94,7 @@ pub(crate) enum ControlCommand {
         /// The bot's colour
         #[arg(long, value_name = "COLOR", value_parser = one_of(COLORS))]
         color: Option<ColorWish>,
-        /// How many games, one after another with colours turned; a decline ends the series, and
-        /// so does `megaton cancel`
+        /// How many games, one after another with colours turned; `megaton cancel` ends the series
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
         games: Option<u32>,
         #[command(flatten)]
