@@ -373,12 +373,20 @@ fn contradictory_matchmaking_chat_and_draw_settings_are_reported() {
     let profile = |keys: &str| format!("[[matchmaking.profile]]\n{keys}");
     let cases = [
         (
-            "[matchmaking]\nenabled = true\n[limits]\nincoming_share = 100".to_owned(),
-            "4: [limits] incoming_share: all bot games are reserved",
-        ),
-        (
             "[matchmaking]\nenabled = true\nprofile = []".to_owned(),
             "2: [matchmaking] enabled: no kind of game to offer",
+        ),
+        (
+            "[arena]\nteams = [\"bombers\"]".to_owned(),
+            "2: [arena] teams: the bot looks for arenas of teams only with auto = true",
+        ),
+        (
+            "[arena]\nauto = true\nteams = [\"the bombers\"]".to_owned(),
+            "3: [arena] teams: \"the bombers\" is no team",
+        ),
+        (
+            profile("days = 4"),
+            "2: [[matchmaking.profile]] days: Lichess does not offer 4 days per move",
         ),
         (
             profile("base = 61"),

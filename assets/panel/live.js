@@ -187,6 +187,7 @@ function showHealth() {
   if (parked > 0) rows.push(row("Correspondence games", String(parked)));
   rows.push(row("Move overhead", overhead === null ? "not measured yet" : `${overhead} ms`));
   rows.push(row("Matchmaking", matchmaking.enabled ? matchmaking.doing || "on" : "off"));
+  if (matchmaking.series) rows.push(row("Series", matchmaking.series));
   for (const arena of arenas ?? []) rows.push(row("Arena", arena));
   if (sources) rows.push(...sourceRows(sources));
   rows.push(row("Uptime", span(uptime * 1000)));
@@ -215,7 +216,7 @@ function showBudget() {
   const fresh = [
     endless ? make("p", "soft", `Bot games: ${ledger.bot_games}, unlimited here`) : meter("Bot games", ledger.bot_games, ledger.bot_games_limit),
     meter("Challenge credits", ledger.credits, ledger.credits_limit),
-    make("p", "soft", ledger.forecast),
+    make("p", "soft", ledger.kept_for_incoming ? `${ledger.forecast}; ${ledger.kept_for_incoming} games kept for incoming challenges` : ledger.forecast),
   ];
   const key = JSON.stringify(ledger);
   if (host.dataset.key === key) return;

@@ -94,7 +94,9 @@ impl ApiQueue {
             AccountEffect::LookUp(users) => self.start(Background, look_up(client, users)),
             AccountEffect::ListOutgoing => self.start(Background, list_outgoing(client)),
             AccountEffect::Export(game) => self.start(Background, export(client, game)),
-            AccountEffect::ListArenas => self.start(Arena, list_arenas(client)),
+            AccountEffect::ListArenas(teams) => {
+                self.start(Arena, list_arenas(client, self.me.clone(), teams));
+            }
             AccountEffect::ShowArena(id) => self.start(Arena, show_arena(client, id)),
             AccountEffect::JoinArena(id, options) => {
                 self.start(Arena, join_arena(client, id, options));
@@ -388,11 +390,27 @@ async fn outcome(mut stream: ChallengeStream) -> AccountEvent {
     }
 }
 
-async fn list_arenas(client: Client) -> AccountEvent {
-    match client.arenas().await {
-        Ok(arenas) => {
-            AccountEvent::ArenasListed(arenas.started.into_iter().chain(arenas.created).collect())
+async fn list_arenas(client: Client, me: UserId, teams: Vec<String>) -> AccountEvent {
+    let arenas = async {
+        let public = client.arenas().await?;
+        let mut arenas: Vec<_> = public.started.into_iter().chain(public.created).collect();
+        if !teams.is_empty() {
+            let ours = client.teams_of(&me).await?;
+            for team in teams.iter().filter(|team| ours.contains(team)) {
+                arenas.extend(client.team_arenas(team).await?);
+            }
+            // Where no team of ours may play, no other part of the arena counts.
+            arenas.retain_mut(|arena| {
+                let battle = !arena.entry.teams.is_empty();
+                arena.entry.teams.retain(|team| ours.contains(team));
+                let admits_team = arena.entry.team.as_ref().is_none_or(|it| ours.contains(it));
+                admits_team && battle != arena.entry.teams.is_empty()
+            });
         }
+        Ok::<_, Error>(arenas)
+    };
+    match arenas.await {
+        Ok(arenas) => AccountEvent::ArenasListed(arenas),
         Err(error) => {
             tracing::debug!(%error, "cannot list the tournaments");
             AccountEvent::ArenasNotListed(error.wait())

@@ -55,6 +55,8 @@ pub struct ChallengeSpec {
     pub rated: Option<bool>,
     /// The bot's wished colour.
     pub color: Option<ColorWish>,
+    /// How many games, one after another with colours turned; one by default.
+    pub games: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

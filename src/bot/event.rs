@@ -156,7 +156,8 @@ pub enum AccountEffect {
     ListOutgoing,
 
     /// Fetch the current tournaments.
-    ListArenas,
+    /// Also the arenas of those of these teams that the bot is a member of.
+    ListArenas(Vec<String>),
     ShowArena(String),
     /// Join it, or repeat the join to stay available for pairing.
     JoinArena(String, JoinOptions),

@@ -142,6 +142,8 @@ pub struct QuotaStatus {
     /// Games against bots in the last 24 hours.
     pub bot_games: u32,
     pub bot_games_limit: u32,
+    /// Of the bot games left, those kept for incoming challenges.
+    pub kept_for_incoming: u32,
     /// Challenge credits spent in the last 24 hours.
     pub credits: u32,
     pub credits_limit: u32,
@@ -157,6 +159,8 @@ pub struct MatchmakingStatus {
     pub doing: String,
     /// The bot's open challenge.
     pub challenge: Option<String>,
+    /// The operator's series of games, in words.
+    pub series: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use megaton::config::{
     Arena, Challenge, Chat, Config, Engine, Matchmaking, Profile, Template, Visitors, Words,
 };
 use megaton::engine::Evaluator;
-use megaton::lichess::{Account, TokenInfo, estimate, speed_of};
+use megaton::lichess::{Account, TokenInfo, estimate};
 use megaton::tablebase::Syzygy;
 
 use super::output::count_in_words;
@@ -230,18 +230,24 @@ pub(super) fn matchmaking(config: &Config) -> Vec<String> {
 }
 
 fn one_profile(profile: &Profile) -> String {
-    let (base, increment) = (profile.base, profile.increment);
+    let clock = match profile.days {
+        0 => format!(
+            "{} + {} s",
+            profile.base.as_secs(),
+            profile.increment.as_secs()
+        ),
+        1 => "a day per move".to_owned(),
+        days => format!("{days} days per move"),
+    };
     let hours = match profile.hours.to_string() {
         hours if hours == "0-24" => String::new(),
         hours => format!(", hours {hours} UTC"),
     };
     format!(
-        "{}: {} {}, {} + {} s, opponents rated {} to {} within {} points{hours}",
+        "{}: {} {}, {clock}, opponents rated {} to {} within {} points{hours}",
         profile.name,
         mode(profile.rated),
-        speed_of(base, increment).as_str(),
-        base.as_secs(),
-        increment.as_secs(),
+        profile.speed().as_str(),
         profile.min_rating,
         profile.max_rating,
         profile.max_rating_difference,
@@ -252,15 +258,14 @@ fn one_profile(profile: &Profile) -> String {
 fn budget(config: &Config) -> String {
     let (limits, search) = (&config.limits, &config.matchmaking);
     let (all, reserved) = (limits.bot_games, limits.incoming_share);
-    let share = all - all * reserved.min(100) / 100;
-    let games = search.profile.iter();
+    let games = search.profile.iter().filter(|it| it.days == 0);
     let shortest = games.map(|it| estimate(it.base, it.increment)).min();
     let round = search.idle.max(search.spacing) + shortest.unwrap_or_default();
     let possible = DAY / round.as_secs().max(1);
     let text = format!(
-        "at most {share} outgoing games a day ({all} allowed, {reserved} percent reserved for incoming)"
+        "at most {all} games against bots a day, of which up to {reserved} percent are kept for incoming challenges while bots come"
     );
-    if possible > u64::from(share) {
+    if possible > u64::from(all) {
         format!("{text}; spread over the day, since {possible} would be possible")
     } else {
         text
@@ -491,7 +496,7 @@ mod tests {
             "blitz: rated blitz, 180 + 2 s, opponents rated 0 to 4000 within 600 points"
         );
         assert!(
-            said[1].starts_with("at most 50 outgoing games a day"),
+            said[1].starts_with("at most 100 games against bots a day"),
             "{said:?}"
         );
         assert!(said[1].contains("154 would be possible"), "{said:?}");

@@ -57,6 +57,8 @@ pub enum Takes {
     Address,
     /// A list of host names.
     Hosts,
+    /// A list of teams.
+    Teams,
 }
 
 impl Section {
@@ -113,6 +115,7 @@ impl Takes {
                 "an address and a port in quotes such as \"127.0.0.1:8650\", \"\" for none"
             }
             Self::Hosts => "a list of host names such as [\"bot.example.org\"]",
+            Self::Teams => "a list of teams such as [\"lichess-bots\"]",
             Self::Arenas => "a list of tournaments such as [\"aBcD1234\"]",
         };
         fixed.to_owned()
@@ -131,6 +134,7 @@ impl Takes {
             Self::Choices(words) => {
                 (!words.contains(&text)).then(|| format!("is none of {}", words.join(", ")))
             }
+            Self::Teams => fault_in_team(text),
             Self::Folders | Self::Files => text
                 .is_empty()
                 .then(|| "must not be an empty path".to_owned()),
@@ -150,6 +154,15 @@ fn fault_in_address(text: &str) -> Option<String> {
         return None;
     }
     Some("is not an address and port: write it like \"127.0.0.1:8650\", \"\" for none".to_owned())
+}
+
+/// The error in a team's id, if any.
+fn fault_in_team(text: &str) -> Option<String> {
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_id = (1..=100).contains(&text.len()) && text.chars().all(word);
+    (!is_id).then(|| {
+        format!("\"{text}\" is no team: write the last part of its URL, such as \"lichess-bots\"")
+    })
 }
 
 /// The error in a host name, if any.

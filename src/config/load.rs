@@ -362,7 +362,8 @@ fn fits(takes: Takes, value: &DeValue<'_>) -> bool {
             | Takes::Folders
             | Takes::Files
             | Takes::Hosts
-            | Takes::Choices(_),
+            | Takes::Choices(_)
+            | Takes::Teams,
             DeValue::Array(items),
         ) => items.iter().all(|item| item.get_ref().is_str()),
         _ => false,

@@ -25,5 +25,5 @@ pub use settings::{
     Profile, Resign, SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
-    ArenaId, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
+    ArenaId, DAYS, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
 };

@@ -13,11 +13,13 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, VariantNames};
 
 use super::keys::Takes::{
-    self, Address, Arenas, Choice, Choices, Entries, Files, Flag, Folders, Hosts, Line, Text, Times,
+    self, Address, Arenas, Choice, Choices, Entries, Files, Flag, Folders, Hosts, Line, Teams, Text,
+    Times,
 };
 use super::keys::{Key, Section, whole};
 use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
 use super::values::{ArenaId, Entry, Hours, TimeRule};
+use crate::lichess::{Speed, TimeControl, speed_of};
 
 const BASE: (i64, i64) = (0, 10_800);
 const INCREMENT: (i64, i64) = (0, 180);
@@ -190,7 +192,7 @@ sections! {
         bot_games: u32 = 100, whole((0, 10_000), "games per day");
         /// Challenges sent: a bot costs one, a human five.
         challenge_credits: u32 = 200, whole((0, 10_000), "credits per day");
-        /// Percent of the bot games reserved for incoming challenges.
+        /// Most percent of the bot games that are kept for incoming challenges.
         incoming_share: u32 = 50, whole((0, 100), "percent");
     }
 
@@ -232,6 +234,8 @@ sections! {
         base: Duration as "Seconds" = Duration::from_secs(180), whole(BASE, "seconds");
         /// Increment per move.
         increment: Duration as "Seconds" = Duration::from_secs(2), whole((0, 60), "seconds");
+        /// Days per move, instead of a clock; 0 for the clock.
+        days: u32 = 0, whole((0, 14), "days");
         rated: bool = true, Flag;
         /// Its frequency relative to the other profiles.
         weight: u32 = 1, whole((1, 1000), "parts");
@@ -251,6 +255,8 @@ sections! {
         auto: bool = false, Flag;
         /// Join these, whatever the rules below.
         ids: Vec<ArenaId> = Vec::new(), Arenas;
+        /// Teams of the bot whose arenas count among those of `auto`.
+        teams: Vec<String> = Vec::new(), Teams;
         /// Minimum initial time.
         min_base: Duration as "Seconds" = Duration::from_secs(60), whole(BASE, "seconds");
         /// Maximum initial time.
@@ -781,6 +787,25 @@ impl Challenge {
     /// The rules for bots, or those for humans.
     pub fn rules_for(&self, is_bot: bool) -> &Visitors {
         if is_bot { &self.bots } else { &self.humans }
+    }
+}
+
+impl Profile {
+    pub fn time_control(&self) -> TimeControl {
+        match self.days {
+            0 => TimeControl::Clock {
+                limit: self.base,
+                increment: self.increment,
+            },
+            days => TimeControl::Correspondence { days },
+        }
+    }
+
+    pub fn speed(&self) -> Speed {
+        match self.days {
+            0 => speed_of(self.base, self.increment),
+            _ => Speed::Correspondence,
+        }
     }
 }
 

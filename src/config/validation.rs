@@ -38,6 +38,7 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contra
         .or_else(|| in_visitors("challenge.bots", &config.challenge.bots, is_set))
         .or_else(|| in_slots(config, is_set))
         .or_else(|| in_matchmaking(config, is_set))
+        .or_else(|| in_arenas(config))
         .or_else(|| in_profiles(&config.matchmaking.profile, is_set))
         .or_else(|| in_draws(config, is_set))
         .or_else(|| in_panel(config))
@@ -257,12 +258,6 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
         let what = "no kind of game to offer: add a [[matchmaking.profile]]";
         return Some((enabled, what.to_owned()));
     }
-    let share = at("limits", "incoming_share");
-    if config.limits.incoming_share >= 100 {
-        let what = "all bot games are reserved for incoming challenges: [matchmaking] needs \
-                    less than 100 percent";
-        return Some((pick(is_set, [share, enabled]), what.to_owned()));
-    }
     for key in ["bot_games", "challenge_credits"] {
         let least = if key == "bot_games" {
             config.limits.bot_games
@@ -277,6 +272,12 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     None
 }
 
+fn in_arenas(config: &Config) -> Option<Contradiction> {
+    let what = "the bot looks for arenas of teams only with auto = true";
+    let idle = !config.arena.teams.is_empty() && !config.arena.auto;
+    idle.then(|| (at("arena", "teams"), what.to_owned()))
+}
+
 /// Profiles that Lichess does not offer, or that have the same name.
 fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction> {
     for (index, profile) in profiles.iter().enumerate() {
@@ -288,7 +289,10 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
             Some((pick(is_set, settings), what))
         };
         let Profile {
-            base, increment, ..
+            base,
+            increment,
+            days,
+            ..
         } = *profile;
         let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         let name = &profile.name;
@@ -302,6 +306,16 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
                 ["name", "base"],
                 format!("there is another profile \"{name}\": give each its own name"),
             );
+        }
+        if days > 0 {
+            if !values::DAYS.contains(&days) {
+                let what = format!(
+                    "Lichess does not offer {days} days per move: write 1, 2, 3, 5, 7, 10 or 14, \
+                     or 0 for a clock"
+                );
+                return said(["days", "days"], what);
+            }
+            continue;
         }
         let clock = format!("{}+{} seconds", base.as_secs(), increment.as_secs());
         if !values::is_offered(base, increment, MAX_INCREMENT) {

@@ -130,6 +130,12 @@ fn iso(text: &str) -> Option<SystemTime> {
     Some(from_epoch_ms(seconds * 1000))
 }
 
+/// A team, of which only the id matters.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Team {
+    pub id: String,
+}
+
 /// The arenas of the tournament page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Arenas {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
-use super::arena::{Arena, Arenas};
+use super::arena::{Arena, Arenas, Team};
 use super::challenge::{Challenge, ChallengeOptions, Challenges, CreatedChallenge};
 use super::client::Client;
 use super::disconnect::Disconnect;
@@ -382,6 +382,20 @@ impl Client {
     pub async fn arenas(&self) -> Result<Arenas, Error> {
         let call = self.get(EndpointClass::Lookup, &["api", "tournament"]);
         self.ask(call.up_to(LIST_LIMIT)).await
+    }
+
+    /// The arenas of a team, the last to start first.
+    pub async fn team_arenas(&self, team: &str) -> Result<Vec<Arena>, Error> {
+        let call = self.get(EndpointClass::Lookup, &["api", "team", team, "arena"]);
+        self.ask_many(call.query("max", "50").ndjson().up_to(LIST_LIMIT))
+            .await
+    }
+
+    /// The ids of a member's teams.
+    pub async fn teams_of(&self, user: &UserId) -> Result<Vec<String>, Error> {
+        let call = self.get(EndpointClass::Lookup, &["api", "team", "of", user.as_str()]);
+        let teams: Vec<Team> = self.ask(call.up_to(LIST_LIMIT)).await?;
+        Ok(teams.into_iter().map(|team| team.id).collect())
     }
 
     /// One arena, as our account sees it.

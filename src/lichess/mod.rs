@@ -45,7 +45,7 @@ mod token;
 mod user_agent;
 mod warn_once;
 
-pub use arena::{Arena, Arenas, EntryConditions};
+pub use arena::{Arena, Arenas, EntryConditions, Team};
 pub use backoff::{EventBackoff, GameBackoff, PollFallback};
 pub use call_stats::{CallResult, CallStats};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};

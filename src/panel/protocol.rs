@@ -33,6 +33,8 @@ pub enum Request {
         rated: Option<bool>,
         /// Our colour.
         color: Option<ColorWish>,
+        /// How many games, one after another.
+        games: Option<u32>,
     },
     /// Challenge the last opponent again.
     Rechallenge {},
@@ -104,11 +106,13 @@ impl Request {
                 what,
                 rated,
                 color,
+                games,
             } => Command::Challenge(ChallengeSpec {
                 user,
                 what,
                 rated,
                 color,
+                games,
             }),
             Self::Rechallenge {} => Command::Rechallenge,
             Self::Cancel { challenge } => Command::Cancel(challenge.map(ChallengeId::new)),
@@ -202,6 +206,7 @@ mod tests {
                 what: None,
                 rated: Some(false),
                 color: Some(ColorWish::White),
+                games: None,
             }
         );
         assert_eq!(

@@ -274,6 +274,27 @@ async fn outside_of_its_hours_only_named_arenas_are_joined() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn arenas_of_a_team_are_joined_by_its_members_only() {
+    let server = lichess().await;
+    let plan = |team: &str| ArenaPlan {
+        team: Some(team.to_owned()),
+        ..ArenaPlan::default()
+    };
+    let strange = open(&server, plan("strangers"));
+    let ours = open(&server, plan("bombers"));
+    let token = server.open_bot(BOT).unwrap();
+    server.make_member(BOT, "bombers");
+    let bot = Bot::with_token(&server, &token, |settings| {
+        settings.arena.auto = true;
+        settings.arena.most = 10;
+        settings.arena.teams = vec!["strangers".to_owned(), "bombers".to_owned()];
+    });
+    assert_clean(&games(&server, &ours, 2).await);
+    bot.end().await;
+    assert_eq!(server.arena(&strange).unwrap().player(BOT), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
     let server = lichess().await;
     let id = open(

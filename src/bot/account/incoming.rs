@@ -31,10 +31,15 @@ impl AccountState {
                 self.out.push(accepted.accept());
                 self.accepted.push(accepted);
             }
-            Decision::Decline(_) if outcome.lacks_only_a_slot() => {
+            Decision::Decline(_) if outcome.lacks(ChallengeRule::NoSeat) => {
                 self.wait(challenge, compat, kind);
             }
-            Decision::Decline(reason) => self.out.push(refusal(challenge, kind, reason, &outcome)),
+            Decision::Decline(reason) => {
+                if outcome.lacks(ChallengeRule::BotsSpent) {
+                    self.state.turned_away();
+                }
+                self.out.push(refusal(challenge, kind, reason, &outcome));
+            }
             Decision::Ignore => {}
         }
     }

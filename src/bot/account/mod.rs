@@ -31,7 +31,7 @@ use crate::bot::arena::{ArenaSchedule, Eligibility};
 use crate::bot::backfill::Backfill;
 use crate::bot::challenge_policy::Availability;
 use crate::bot::event::{AccountEffect, AccountEvent};
-use crate::bot::matchmaking::Matchmaker;
+use crate::bot::matchmaking::{Matchmaker, Series};
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
@@ -96,8 +96,19 @@ impl AccountState {
             fastrand::u64(..),
             now,
         );
+        let mut matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), now);
+        let series = state.note(outgoing::SERIES_NOTE);
+        if let Some(note) = series {
+            match Series::read(&note, &settings.matchmaking.profile) {
+                Some(series) => {
+                    // It is open, and there is no other.
+                    let _ = matchmaker.start_series(series);
+                }
+                None => tracing::warn!(note, "the series cannot be continued with this config"),
+            }
+        }
         Self {
-            matchmaker: Matchmaker::new(me.clone(), rules, fastrand::u64(..), now),
+            matchmaker,
             arenas,
             backfill: Backfill::new(&timing),
             me,

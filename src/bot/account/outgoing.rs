@@ -7,11 +7,14 @@
 use std::time::Instant;
 
 use super::AccountState;
-use super::slots::{OpponentKind, OutgoingChallenge};
+use super::correspondence::CorrespondenceGames;
+
+use super::slots::{ActiveGames, OpponentKind, OutgoingChallenge};
 use crate::bot::event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
-    ChallengeRequest, Directory, ManualChallengeError, MatchContext, MatchmakingEffect, all_keys,
+    ChallengeRequest, Directory, ManualChallengeError, MatchContext, MatchmakingEffect, Series,
+    all_keys,
 };
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::{ChallengeTarget, Permit};
@@ -19,6 +22,8 @@ use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::lichess::{ChallengeId, ColorChoice, GameInfo, UserId};
 
+/// Note key of the operator's series of games.
+pub(super) const SERIES_NOTE: &str = "series";
 /// How often to send a cancellation that got no answer.
 const MAX_TRIES: u32 = 4;
 
@@ -206,7 +211,8 @@ impl AccountState {
 
 /// For an operator's commands.
 impl AccountState {
-    /// Queues a manual challenge: a profile of the config, or a clock such as `3+2`.
+    /// Queues a manual challenge: a profile of the config, or a clock such as `3+2`; or begins a
+    /// series of so many games.
     ///
     /// # Errors
     /// Why it cannot be queued.
@@ -216,12 +222,29 @@ impl AccountState {
         what: Option<&str>,
         rated: Option<bool>,
         color: Option<ColorChoice>,
+        games: u32,
     ) -> Result<(), ManualChallengeError> {
         let profiles = &self.settings.matchmaking.profile;
         let mut request = ChallengeRequest::manual(user, what, profiles)?;
         request.profile.rated = rated.unwrap_or(request.profile.rated);
         request.color = color.unwrap_or(request.color);
-        self.matchmaker.queue_manual(request)
+        if games == 1 {
+            return self.matchmaker.queue_manual(request);
+        }
+        self.matchmaker.start_series(Series::new(request, games)?)?;
+        self.keep_series();
+        Ok(())
+    }
+
+    /// Persists how far the series is.
+    fn keep_series(&self) {
+        let note = self.matchmaker.series().map(Series::note);
+        self.state.set_note(SERIES_NOTE, note);
+    }
+
+    /// The operator's series of games, in words.
+    pub fn describe_series(&self) -> Option<String> {
+        self.matchmaker.series().map(Series::describe)
     }
 
     /// Challenges the last opponent again with colours reversed. Returns that opponent.
@@ -255,6 +278,8 @@ impl AccountState {
             state: &self.state,
             lists: &self.lists,
             settings: &self.settings,
+            games: &self.games,
+            correspondence: &self.correspondence,
         };
         let context = MatchContext {
             now: self.now,
@@ -265,7 +290,11 @@ impl AccountState {
             held,
             directory: &directory,
         };
+        let begun = self.matchmaker.series().map(|series| series.begun);
         let effects = self.matchmaker.handle(event, &context);
+        if self.matchmaker.series().map(|series| series.begun) != begun {
+            self.keep_series();
+        }
         self.run_matchmaking(effects);
     }
 
@@ -292,6 +321,11 @@ impl AccountState {
                 MatchmakingEffect::Rest(rest) => {
                     self.state
                         .cool(&rest.key, rest.first, rest.most, Some(rest.reason));
+                }
+                MatchmakingEffect::SeriesEnded(text) => {
+                    tracing::info!("{text}");
+                    self.keep_series();
+                    self.out.push(AccountEffect::Note(text));
                 }
                 MatchmakingEffect::ManualFailed(user, why) => {
                     tracing::warn!(%user, why, "operator's challenge not sent");
@@ -335,6 +369,8 @@ struct OpponentDirectory<'a> {
     state: &'a BotState,
     lists: &'a PlayerLists,
     settings: &'a Settings,
+    games: &'a ActiveGames,
+    correspondence: &'a CorrespondenceGames,
 }
 
 impl Directory for OpponentDirectory<'_> {
@@ -355,6 +391,10 @@ impl Directory for OpponentDirectory<'_> {
 
     fn may_rate(&self, user: &UserId) -> bool {
         self.state.rated_rest(Some(user)).is_none()
+    }
+
+    fn plays(&self, user: &UserId) -> bool {
+        self.games.with(user) + self.correspondence.with(user) > 0
     }
 
     fn may_challenge(&self, target: ChallengeTarget) -> Permit {

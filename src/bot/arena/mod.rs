@@ -160,8 +160,12 @@ pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> Result
         Err(Ineligible::Clock)
     } else if !rules.hours.contains_second(second) {
         Err(Ineligible::Hours)
-    } else if arena.entry.team.is_some() {
-        // The bot's teams are not known here: the operator names such arenas.
+    } else if arena
+        .entry
+        .team
+        .as_ref()
+        .is_some_and(|team| !rules.teams.contains(team))
+    {
         Err(Ineligible::Team)
     } else {
         Ok(())
@@ -273,6 +277,14 @@ mod tests {
             ..arena()
         };
         assert_eq!(suits(&untold, &rules), Err(Ineligible::Clock));
+        let mut of_team = arena();
+        of_team.entry.team = Some("bombers".to_owned());
+        assert_eq!(suits(&of_team, &rules), Err(Ineligible::Team));
+        let member = config::Arena {
+            teams: vec!["bombers".to_owned()],
+            ..rules.clone()
+        };
+        assert_eq!(suits(&of_team, &member), Ok(()));
         let night = config::Arena {
             hours: "22-6".parse().unwrap(),
             ..rules

@@ -333,7 +333,7 @@ impl ArenaSchedule {
         });
         if self.open && self.rules.auto && !self.listing && self.list_at <= now {
             self.listing = true;
-            out.push(AccountEffect::ListArenas);
+            out.push(AccountEffect::ListArenas(self.rules.teams.clone()));
         }
         // If only one more can be joined, the next to begin goes first.
         let mut ids: Vec<_> = self
@@ -393,12 +393,19 @@ impl ArenaSchedule {
                 continue;
             }
             let at = wall + begins.map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+            // In a team battle, the first of the operator's teams.
+            let mut teams = self.rules.teams.iter();
+            let team = teams.find(|team| arena.entry.teams.contains(team)).cloned();
             let wanted = suits(arena, &self.rules, at)
-                .and_then(|()| admits(arena, None, false, &self.us))
+                .and_then(|()| admits(arena, team.as_deref(), false, &self.us))
                 .is_ok();
             if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MAX_AHEAD {
                 tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");
-                let mut plan = PlannedArena::new(ArenaRequest::Rules, JoinOptions::default(), now);
+                let entrance = JoinOptions {
+                    team,
+                    ..JoinOptions::default()
+                };
+                let mut plan = PlannedArena::new(ArenaRequest::Rules, entrance, now);
                 plan.stage = ArenaState::Ahead;
                 // The list has just described the arena completely.
                 plan.refresh_at = now + self.second * REFRESH_EVERY;

@@ -41,9 +41,9 @@ impl PolicyOutcome {
         self.violations.first()
     }
 
-    /// Whether the lack of a free slot is the only violation.
-    pub fn lacks_only_a_slot(&self) -> bool {
-        self.decided_by().map(|first| first.rule) == Some(ChallengeRule::NoSeat)
+    /// Whether nothing weighs more than this rule: for `NoSeat`, only a slot is lacking.
+    pub fn lacks(&self, rule: ChallengeRule) -> bool {
+        self.decided_by().map(|first| first.rule) == Some(rule)
     }
 
     fn ignored(rule: ChallengeRule) -> Self {

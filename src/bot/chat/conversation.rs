@@ -13,6 +13,7 @@ use crate::bot::settings::Settings;
 use crate::config::{Template, Words};
 use crate::engine::Score;
 use crate::lichess::{BySide, ChatLine, GameId, Room, Side, Status, UserId};
+use crate::rules::Move;
 
 /// The name under which the server itself writes.
 const SERVER: &str = "lichess";
@@ -65,7 +66,7 @@ pub struct ScoreTally {
 }
 
 /// The facts that answers may use.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct GameFacts {
     /// The engine's evaluation of the bot's last move.
     pub(super) opinion: Option<EngineEval>,
@@ -76,11 +77,13 @@ pub(super) struct GameFacts {
 }
 
 /// The engine's evaluation of one of the bot's moves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct EngineEval {
     pub(super) score: Score,
     pub(super) depth: u32,
     pub(super) ply: usize,
+    /// The expected moves, in UCI, from the bot's own on.
+    pub(super) line: String,
 }
 
 #[derive(Debug)]
@@ -123,6 +126,7 @@ impl Conversation {
                 score: result.score,
                 depth: result.depth,
                 ply: moved.ply,
+                line: uci_line(&result.line),
             });
         }
         if !moved.ours || moved.ply >= FIRST_PLIES || self.chat_state.greeted || !self.greets() {
@@ -168,7 +172,7 @@ impl Conversation {
             room: line.room,
             plays: about.opponent_id.as_ref() == Some(&author),
         };
-        let mut facts = self.facts;
+        let mut facts = self.facts.clone();
         if command == ChatCommand::Stats {
             facts.tally = tally();
         }
@@ -231,6 +235,8 @@ pub(super) enum ChatCommand {
     Name,
     /// The engine's evaluation; spectators only.
     Eval,
+    /// The moves that the engine expects; spectators only.
+    Pv,
     Clock,
     /// The score of past games against the opponent.
     Stats,
@@ -247,6 +253,7 @@ impl ChatCommand {
             ("commands", Self::Help),
             ("name", Self::Name),
             ("eval", Self::Eval),
+            ("pv", Self::Pv),
             ("clock", Self::Clock),
             ("stats", Self::Stats),
             ("ping", Self::Ping),
@@ -281,7 +288,7 @@ pub(super) fn answer(
 ) -> String {
     match command {
         ChatCommand::Help if sender.may_see_evals() => {
-            "I answer !name, !eval, !clock, !stats and !ping.".to_owned()
+            "I answer !name, !eval, !pv, !clock, !stats and !ping.".to_owned()
         }
         ChatCommand::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
         ChatCommand::Name => format!(
@@ -289,7 +296,10 @@ pub(super) fn answer(
             about.me, about.engine, about.version
         ),
         ChatCommand::Eval if sender.may_see_evals() => eval(about.us, facts),
-        ChatCommand::Eval => "I keep my opinion to myself while we play.".to_owned(),
+        ChatCommand::Pv if sender.may_see_evals() => line(facts),
+        ChatCommand::Eval | ChatCommand::Pv => {
+            "I keep my opinion to myself while we play.".to_owned()
+        }
         ChatCommand::Clock => clocks(facts),
         ChatCommand::Stats => stats(&about.opponent, facts),
         ChatCommand::Ping => "Pong!".to_owned(),
@@ -298,7 +308,7 @@ pub(super) fn answer(
 
 /// The last score from White's point of view.
 fn eval(us: Side, facts: &GameFacts) -> String {
-    let Some(opinion) = facts.opinion else {
+    let Some(opinion) = &facts.opinion else {
         return "I have not thought about this game yet.".to_owned();
     };
     let sign = if us == Side::White { 1 } else { -1 };
@@ -314,6 +324,24 @@ fn eval(us: Side, facts: &GameFacts) -> String {
         opinion.depth,
         opinion.ply / 2 + 1
     )
+}
+
+/// The expected moves from the bot's last move on.
+fn line(facts: &GameFacts) -> String {
+    match &facts.opinion {
+        Some(opinion) if !opinion.line.is_empty() => {
+            format!("From move {} on: {}", opinion.ply / 2 + 1, opinion.line)
+        }
+        _ => "I have no line in mind.".to_owned(),
+    }
+}
+
+/// So many moves of a line are told; more would not fit.
+const LINE_MOVES: usize = 12;
+
+fn uci_line(line: &[Move]) -> String {
+    let moves = line.iter().take(LINE_MOVES).map(Move::to_string);
+    moves.collect::<Vec<_>>().join(" ")
 }
 
 fn clocks(facts: &GameFacts) -> String {
@@ -637,11 +665,14 @@ mod commands_tests {
                 score: Score::Cp(123),
                 depth: 17,
                 ply: 20,
+                line: "g1f3 f7f6".to_owned(),
             }),
             ..GameFacts::default()
         };
         let reply = |sender| answer(ChatCommand::Eval, sender, &about(), &facts);
+        let line = |sender| answer(ChatCommand::Pv, sender, &about(), &facts);
         assert_eq!(reply(SPECTATOR), "-1.23 for White at depth 17 (move 11).");
+        assert_eq!(line(SPECTATOR), "From move 11 on: g1f3 f7f6");
         for sender in [
             OPPONENT,
             ChatSender {
@@ -654,7 +685,9 @@ mod commands_tests {
             },
         ] {
             assert!(!reply(sender).contains("1.23"), "{sender:?}");
-            assert!(!answer(ChatCommand::Help, sender, &about(), &facts).contains("eval"));
+            assert!(!line(sender).contains("g1f3"), "{sender:?}");
+            let help = answer(ChatCommand::Help, sender, &about(), &facts);
+            assert!(!help.contains("eval") && !help.contains("pv"));
         }
     }
 
@@ -680,6 +713,7 @@ mod commands_tests {
                 score: Score::Mate(i32::MIN),
                 depth: u32::MAX,
                 ply: usize::MAX,
+                line: "a7a8q ".repeat(LINE_MOVES),
             }),
             clocks: BySide {
                 white: Some(Duration::MAX),
@@ -695,6 +729,7 @@ mod commands_tests {
             ChatCommand::Help,
             ChatCommand::Name,
             ChatCommand::Eval,
+            ChatCommand::Pv,
             ChatCommand::Clock,
             ChatCommand::Stats,
             ChatCommand::Ping,

@@ -118,14 +118,20 @@ impl EventLoop {
             ColorWish::White => ColorChoice::White,
             ColorWish::Black => ColorChoice::Black,
         });
-        let taken =
-            self.account_state
-                .challenge(&spec.user, spec.what.as_deref(), spec.rated, color);
-        match taken {
+        let games = spec.games.unwrap_or(1);
+        let what = spec.what.as_deref();
+        match self
+            .account_state
+            .challenge(&spec.user, what, spec.rated, color, games)
+        {
             Ok(()) => {
                 self.handle_event(&AccountEvent::Tick);
+                let series = match games {
+                    1 => String::new(),
+                    games => format!("; {games} games, one after another: see `status`"),
+                };
                 Reply::done(format!(
-                    "challenging {} as soon as a slot is free",
+                    "challenging {} as soon as a slot is free{series}",
                     spec.user
                 ))
             }
@@ -210,6 +216,7 @@ impl EventLoop {
         QuotaStatus {
             bot_games: budget.incoming + budget.outgoing,
             bot_games_limit: budget.games,
+            kept_for_incoming: budget.kept,
             credits: budget.credits_spent,
             credits_limit: budget.credits,
             forecast: budget.forecast.to_string(),
@@ -248,6 +255,7 @@ impl EventLoop {
                 enabled: self.context.settings.matchmaking.enabled,
                 doing: self.account_state.describe_matchmaking(),
                 challenge: self.account_state.outgoing().map(ToString::to_string),
+                series: self.account_state.describe_series(),
             },
             arenas: self.account_state.describe_arenas(),
             overhead: (latency.moves > 0).then_some(learned),
@@ -423,10 +431,10 @@ impl Command {
             Self::Drain => "drain".to_owned(),
             Self::Reload(_) => "reload".to_owned(),
             Self::Challenge(spec) => {
-                let what = spec.what.as_deref().unwrap_or_default();
-                format!("challenge {} {what}", spec.user)
-                    .trim_end()
-                    .to_owned()
+                let what = spec.what.as_deref().map(|what| format!(" {what}"));
+                let games = spec.games.map(|games| format!(" --games {games}"));
+                let [what, games] = [what, games].map(Option::unwrap_or_default);
+                format!("challenge {}{what}{games}", spec.user)
             }
             Self::Rechallenge => "rechallenge".to_owned(),
             Self::Cancel(None) => "cancel".to_owned(),

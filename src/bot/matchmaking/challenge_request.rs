@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use crate::bot::quota::ChallengeTarget;
-use crate::config::Profile;
-use crate::lichess::{
-    ChallengeOptions, ColorChoice, Speed, TimeControl, UserId, Variant, speed_of,
-};
+use crate::config::{DAYS, Profile};
+use crate::lichess::{ChallengeOptions, ColorChoice, Speed, UserId, Variant, speed_of};
 
 /// Origin of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +13,8 @@ pub enum Initiator {
     Rules,
     /// The operator, by command.
     Operator,
+    /// The operator's series of games.
+    Series,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,17 +28,14 @@ pub struct ChallengeRequest {
 
 impl ChallengeRequest {
     pub fn speed(&self) -> Speed {
-        speed_of(self.profile.base, self.profile.increment)
+        self.profile.speed()
     }
 
     /// The API call's options.
     pub fn options(&self) -> ChallengeOptions {
         ChallengeOptions {
             rated: self.profile.rated,
-            time_control: TimeControl::Clock {
-                limit: self.profile.base,
-                increment: self.profile.increment,
-            },
+            time_control: self.profile.time_control(),
             color: self.color,
             variant: Variant::Atomic,
             rules: Vec::new(),
@@ -68,6 +65,8 @@ impl ChallengeRequest {
 
 /// Manual challenges that may wait.
 pub(super) const MAX_MANUAL: usize = 8;
+/// Most games of a series.
+const MAX_SERIES: u32 = 1000;
 
 /// Why a manual challenge is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,8 +79,16 @@ pub enum ManualChallengeError {
     #[error("no profile is called {0:?}: there are {1}")]
     UnknownProfile(String, String),
     /// Lichess does not offer that clock.
-    #[error("{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2")]
+    #[error(
+        "{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2, or days per \
+         move, one of 1d, 2d, 3d, 5d, 7d, 10d and 14d"
+    )]
     BadClock(String),
+    #[error("a series is of 1 to {MAX_SERIES} games, not {0}")]
+    BadSeries(u32),
+    /// One at a time.
+    #[error("a series with {0} is not over: `megaton cancel` ends it")]
+    SeriesRuns(UserId),
     /// Too many are queued.
     #[error("{MAX_MANUAL} challenges are queued already")]
     TooMany,
@@ -117,6 +124,78 @@ impl ChallengeRequest {
     }
 }
 
+/// Games with one opponent by command, one after another with colours turned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// The next challenge.
+    pub request: ChallengeRequest,
+    pub games: u32,
+    /// How many have begun.
+    pub begun: u32,
+}
+
+impl Series {
+    /// A series that starts with this challenge, by default as White.
+    ///
+    /// # Errors
+    /// When there can be no such number of games.
+    pub fn new(request: ChallengeRequest, games: u32) -> Result<Self, ManualChallengeError> {
+        if !(1..=MAX_SERIES).contains(&games) {
+            return Err(ManualChallengeError::BadSeries(games));
+        }
+        let color = match request.color {
+            ColorChoice::Random => ColorChoice::White,
+            color => color,
+        };
+        let request = ChallengeRequest {
+            origin: Initiator::Series,
+            color,
+            ..request
+        };
+        Ok(Self {
+            request,
+            games,
+            begun: 0,
+        })
+    }
+
+    /// What a restart needs to continue it; the reverse of [`Series::read`].
+    pub fn note(&self) -> String {
+        let ChallengeRequest {
+            to, profile, color, ..
+        } = &self.request;
+        let white = *color == ColorChoice::White;
+        let (what, rated) = (&profile.name, profile.rated);
+        format!("{to} {what} {rated} {white} {} {}", self.games, self.begun)
+    }
+
+    /// The series of a note; `None` if it cannot be continued under these profiles.
+    pub fn read(note: &str, profiles: &[Profile]) -> Option<Self> {
+        let words: Vec<&str> = note.split(' ').collect();
+        let [user, what, rated, white, games, begun] = words[..] else {
+            return None;
+        };
+        let mut request = ChallengeRequest::manual(user, Some(what), profiles).ok()?;
+        request.profile.rated = rated.parse().ok()?;
+        request.color = if white.parse().ok()? {
+            ColorChoice::White
+        } else {
+            ColorChoice::Black
+        };
+        let begun = begun.parse().ok()?;
+        let series = Self::new(request, games.parse().ok()?).ok()?;
+        Some(Self { begun, ..series })
+    }
+
+    pub fn describe(&self) -> String {
+        let (begun, games) = (self.begun, self.games);
+        format!(
+            "series with {}: {begun} of {games} games begun",
+            self.request.to
+        )
+    }
+}
+
 /// The profile of this name, or the first one with this clock.
 fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeError> {
     let named = profiles
@@ -130,14 +209,29 @@ fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeE
         let known = known.join(", ");
         return Err(ManualChallengeError::UnknownProfile(what.to_owned(), known));
     }
-    let (base, increment) =
-        clock(what).ok_or_else(|| ManualChallengeError::BadClock(what.to_owned()))?;
+    let first = profiles.first().cloned().unwrap_or_default();
+    let profile = if let Some(days) = days(what) {
+        Profile { days, ..first }
+    } else {
+        let (base, increment) =
+            clock(what).ok_or_else(|| ManualChallengeError::BadClock(what.to_owned()))?;
+        Profile {
+            base,
+            increment,
+            days: 0,
+            ..first
+        }
+    };
     Ok(Profile {
         name: what.to_owned(),
-        base,
-        increment,
-        ..profiles.first().cloned().unwrap_or_default()
+        ..profile
     })
+}
+
+/// Days per move, such as `2d`.
+fn days(text: &str) -> Option<u32> {
+    let days = text.strip_suffix('d')?.parse().ok()?;
+    DAYS.contains(&days).then_some(days)
 }
 
 /// Minutes and seconds, such as `3+2` or `0.5+0`; `None` for a clock that bots cannot play.
@@ -198,6 +292,7 @@ mod tests {
 #[cfg(test)]
 mod manual_challenge_tests {
     use super::*;
+    use crate::lichess::TimeControl;
 
     fn manual(what: Option<&str>) -> Result<(u64, u64), String> {
         let slow = Profile {
@@ -238,5 +333,24 @@ mod manual_challenge_tests {
         ] {
             assert!(manual(Some(bad)).unwrap_err().contains("no clock"), "{bad}");
         }
+    }
+
+    #[test]
+    fn days_per_move_are_offered_as_the_server_has_them() {
+        let manual = |what| ChallengeRequest::manual("NukeEngine", Some(what), &[]);
+        let request = manual("2d").unwrap();
+        let days = TimeControl::Correspondence { days: 2 };
+        assert_eq!(request.options().time_control, days);
+        assert_eq!(request.speed(), Speed::Correspondence);
+        for bad in ["4d", "0d", "15d", "d", "-1d"] {
+            assert!(manual(bad).is_err(), "{bad}");
+        }
+        let slow = Profile {
+            name: "Post".to_owned(),
+            days: 3,
+            ..Profile::default()
+        };
+        let fast = ChallengeRequest::manual("NukeEngine", Some("3+2"), &[slow]).unwrap();
+        assert_eq!(fast.speed(), Speed::Blitz, "a clock is a clock");
     }
 }

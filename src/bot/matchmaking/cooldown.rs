@@ -74,7 +74,7 @@ pub fn keys(opponent: &UserId, speed: Speed, rated: bool) -> [String; 4] {
 /// All cooldowns that an opponent can have.
 pub fn all_keys(opponent: &UserId) -> Vec<String> {
     let mut keys = Vec::new();
-    for speed in SPEEDS {
+    for speed in SPEEDS.into_iter().chain([Speed::Correspondence]) {
         for rated in [true, false] {
             keys.extend(self::keys(opponent, speed, rated));
         }

@@ -8,7 +8,9 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::challenge_request::{ChallengeRequest, Initiator, MAX_MANUAL, ManualChallengeError};
+use super::challenge_request::{
+    ChallengeRequest, Initiator, MAX_MANUAL, ManualChallengeError, Series,
+};
 use super::cooldown::{AttemptOutcome, Cooldown};
 use super::online_bots::OnlineBots;
 use crate::bot::event::{AccountEvent, NotCreated};
@@ -94,6 +96,7 @@ pub struct Matchmaker {
     pub(super) next: Instant,
     pub(super) pair: Option<GamePair>,
     pub(super) manual_queue: VecDeque<ChallengeRequest>,
+    pub(super) series: Option<Series>,
     pub(super) last: Option<ChallengeRequest>,
     /// Rated profiles that the server made casual.
     pub(super) unratable: Vec<String>,
@@ -117,6 +120,7 @@ impl Matchmaker {
             next: now,
             pair: None,
             manual_queue: VecDeque::new(),
+            series: None,
             last: None,
             unratable: Vec::new(),
             open: true,
@@ -165,6 +169,43 @@ impl Matchmaker {
         Ok(())
     }
 
+    /// Begins a series, or continues that of an earlier run.
+    ///
+    /// # Errors
+    /// Why there can be none.
+    pub fn start_series(&mut self, series: Series) -> Result<(), ManualChallengeError> {
+        if let Some(running) = &self.series {
+            return Err(ManualChallengeError::SeriesRuns(running.request.to.clone()));
+        }
+        if !self.open {
+            return Err(ManualChallengeError::Closed);
+        }
+        if series.request.to == self.me {
+            return Err(ManualChallengeError::Ourselves);
+        }
+        self.series = Some(series);
+        Ok(())
+    }
+
+    /// The series that is not over.
+    pub fn series(&self) -> Option<&Series> {
+        self.series.as_ref()
+    }
+
+    pub(super) fn end_series(&mut self, why: &str) {
+        if let Some(series) = self.series.take() {
+            let text = format!("{}; over: {why}", series.describe());
+            self.out.push(MatchmakingEffect::SeriesEnded(text));
+        }
+    }
+
+    /// The operator's next challenge. That of a series waits for the end of the game before.
+    pub(super) fn next_manual(&self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
+        let series = self.series.as_ref().map(|series| &series.request);
+        let series = series.filter(|it| !around.directory.plays(&it.to));
+        self.manual_queue.front().or(series).cloned()
+    }
+
     /// Challenges the last opponent again with colours reversed.
     ///
     /// # Errors
@@ -184,12 +225,13 @@ impl Matchmaker {
         Ok(user)
     }
 
-    /// Drops manual challenges and the second game of a pair, and withdraws the open challenge.
-    /// Also returns how many manual challenges were queued.
+    /// Drops manual challenges, the series and the second game of a pair, and withdraws the open
+    /// challenge. Also returns how many manual challenges, or series, were waiting.
     pub fn recall(&mut self) -> (usize, Vec<MatchmakingEffect>) {
-        let dropped = self.manual_queue.len();
+        let dropped = self.manual_queue.len() + usize::from(self.series.is_some());
         self.manual_queue.clear();
         self.pair = None;
+        self.end_series("cancelled");
         self.withdraw(None);
         (dropped, std::mem::take(&mut self.out))
     }
@@ -198,9 +240,7 @@ impl Matchmaker {
     pub fn describe(&self) -> String {
         match &self.state {
             AttemptState::Idle if !self.open => "closed".to_owned(),
-            AttemptState::Idle if !self.rules.enabled && self.manual_queue.is_empty() => {
-                "off".to_owned()
-            }
+            AttemptState::Idle if !self.wants_any() => "off".to_owned(),
             AttemptState::Idle => match self.manual_queue.front() {
                 Some(manual) => format!("waiting to challenge {}", manual.to),
                 None => "waiting".to_owned(),
@@ -233,11 +273,12 @@ impl Matchmaker {
     }
 
     pub(super) fn wants_any(&self) -> bool {
-        self.open && (self.rules.enabled || !self.manual_queue.is_empty())
+        let manual = !self.manual_queue.is_empty() || self.series.is_some();
+        self.open && (self.rules.enabled || manual)
     }
 
     pub(super) fn idle_until(&self) -> Instant {
-        if self.manual_queue.is_empty() && self.pair.is_none() {
+        if self.manual_queue.is_empty() && self.pair.is_none() && self.series.is_none() {
             self.next.max(self.quiet_since + self.rules.idle)
         } else {
             self.next
@@ -307,6 +348,8 @@ pub trait Directory {
     fn avoids(&self, user: &UserId) -> bool;
     /// Whether rated games with this account are allowed now.
     fn may_rate(&self, user: &UserId) -> bool;
+    /// Whether a game with this account is in progress.
+    fn plays(&self, user: &UserId) -> bool;
     /// Whether the quota allows such a challenge now.
     fn may_challenge(&self, target: ChallengeTarget) -> Permit;
     /// Games per day available to matchmaking.
@@ -348,6 +391,8 @@ pub enum MatchmakingEffect {
     /// The challenge is gone: free its slot.
     Release,
     Rest(Cooldown),
+    /// Report that the operator's series is over, and why.
+    SeriesEnded(String),
     /// Report that the operator's challenge to this user was not sent, and why.
     ManualFailed(UserId, String),
     /// Clear this user's cooldowns: they accepted, and this is the game if it has begun.

@@ -20,7 +20,7 @@ mod outcome;
 
 pub use self::challenge_request::ManualChallengeError;
 pub use self::matchmaker::{Directory, MatchContext, MatchmakingEffect};
-pub use challenge_request::{ChallengeRequest, Initiator};
+pub use challenge_request::{ChallengeRequest, Initiator, Series};
 pub use cooldown::{AttemptOutcome, Cooldown, all_keys, keys, lesson};
 pub use matchmaker::Matchmaker;
 pub use online_bots::{Candidate, OnlineBots};

@@ -9,7 +9,7 @@ use super::matchmaker::{AttemptState, GamePair, Matchmaker};
 use super::matchmaker::{MatchContext, MatchmakingEffect};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::Profile;
-use crate::lichess::{Account, ColorChoice, Presence, UserId, speed_of};
+use crate::lichess::{Account, ColorChoice, Presence, UserId};
 
 /// Refetch the list of bots after this long.
 const LIST_AGE: Duration = Duration::from_secs(30 * 60);
@@ -29,14 +29,20 @@ impl Matchmaker {
         if !self.wants_any() || now < self.idle_until() {
             return;
         }
-        let by_order = !self.manual_queue.is_empty();
+        let manual = self.next_manual(around);
+        let by_order = manual.is_some();
+        if !by_order && self.series.is_some() {
+            // Its next game begins after the present one.
+            self.crowded = true;
+            return;
+        }
         let busy = around.games > 0 && !self.rules.during_games && !by_order;
         if around.spare == 0 || busy {
             self.crowded = true;
             return;
         }
-        if let Some(manual) = self.manual_queue.front() {
-            self.look_up_presence(vec![manual.clone()]);
+        if let Some(manual) = manual {
+            self.look_up_presence(vec![manual]);
             return;
         }
         if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
@@ -117,10 +123,11 @@ impl Matchmaker {
     }
 
     fn offers(&mut self, profile: &Profile, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
-        let speed = speed_of(profile.base, profile.increment);
+        let speed = profile.speed();
         let directory = around.directory;
         let may = |user: &UserId| {
             !directory.avoids(user)
+                && (profile.days == 0 || !directory.plays(user))
                 && (!profile.rated || directory.may_rate(user))
                 && !keys(user, speed, profile.rated)
                     .iter()
@@ -143,6 +150,18 @@ impl Matchmaker {
             origin: Initiator::Rules,
         };
         users.into_iter().take(SHORTLIST).map(offer).collect()
+    }
+
+    /// Tells the operator that a challenge of theirs was not sent, which ends a series.
+    pub(super) fn report_unsent(&mut self, origin: Initiator, to: UserId, why: &str) {
+        match origin {
+            Initiator::Rules => {}
+            Initiator::Operator => {
+                let failed = MatchmakingEffect::ManualFailed(to, why.to_owned());
+                self.out.push(failed);
+            }
+            Initiator::Series => self.end_series(why),
+        }
     }
 
     pub(super) fn listed(&mut self, accounts: &[Account], around: &MatchContext<'_>) {
@@ -183,10 +202,13 @@ impl Matchmaker {
         let shortlist = std::mem::take(shortlist);
         self.state = AttemptState::Idle;
         let at = |offer: &ChallengeRequest| seen.iter().find(|it| it.id == offer.to);
-        let ordered = shortlist.first();
-        let ordered = ordered.filter(|it| it.origin == Initiator::Operator);
-        let ordered = ordered.map(|it| it.to.clone());
-        let by_order = ordered.is_some();
+        let Some((origin, first)) = shortlist.first().map(|it| (it.origin, it.to.clone())) else {
+            return;
+        };
+        if origin == Initiator::Series && self.series.is_none() {
+            return;
+        }
+        let by_order = origin != Initiator::Rules;
         if by_order && (!self.open || around.spare == 0) {
             // Wait for the next slot, unless all manual challenges have been dropped.
             self.next = around.now + self.rules.spacing;
@@ -200,21 +222,18 @@ impl Matchmaker {
             // The operator may know better who has time for two games.
             (presence.online && (by_order || !presence.playing)).then_some(offer)
         });
-        if by_order {
+        if origin == Initiator::Operator {
             self.manual_queue.pop_front();
         }
         let Some(offer) = found.filter(|_| self.open && around.spare > 0) else {
             tracing::debug!(by_order, "no opponent available");
-            if let Some(user) = ordered {
-                let known = seen.iter().any(|it| it.id == user);
-                let why = if known {
-                    "not online"
-                } else {
-                    "no such account"
-                };
-                self.out
-                    .push(MatchmakingEffect::ManualFailed(user, why.to_owned()));
-            }
+            let known = seen.iter().any(|it| it.id == first);
+            let why = if known {
+                "not online"
+            } else {
+                "no such account"
+            };
+            self.report_unsent(origin, first, why);
             self.next =
                 around.now + self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };
             return;
@@ -224,13 +243,13 @@ impl Matchmaker {
         {
             let (user, wait) = (&offer.to, at.since(around.moment));
             tracing::warn!(%user, ?wait, denied = denied.as_str(), "daily budget does not allow a challenge");
-            if by_order {
-                self.out.push(MatchmakingEffect::ManualFailed(
-                    offer.to,
-                    denied.as_str().to_owned(),
-                ));
-            }
             self.next = around.now + self.rules.spacing;
+            if origin == Initiator::Series {
+                // It goes on when the budget allows.
+                self.next = around.now + wait.clamp(self.rules.spacing, LOOK_AGAIN);
+            } else {
+                self.report_unsent(origin, offer.to, denied.as_str());
+            }
             return;
         }
         let profile = &offer.profile.name;

@@ -79,13 +79,14 @@ impl Matchmaker {
 
     /// There is no challenge; a manual one reports why to the operator.
     pub(super) fn fall_through(&mut self, why: &NotCreated, outcome: Option<AttemptOutcome>) {
-        if let Some(offer) = self.state.offer()
-            && offer.origin == Initiator::Operator
+        let passes = matches!(
+            why,
+            NotCreated::NoSlot | NotCreated::Limited(_) | NotCreated::Lost
+        );
+        if let Some((origin, to)) = self.state.offer().map(|it| (it.origin, it.to.clone()))
+            && !(passes && origin == Initiator::Series)
         {
-            self.out.push(MatchmakingEffect::ManualFailed(
-                offer.to.clone(),
-                why.to_string(),
-            ));
+            self.report_unsent(origin, to, &why.to_string());
         }
         self.conclude(outcome);
     }
@@ -193,6 +194,15 @@ impl Matchmaker {
         self.state = AttemptState::Idle;
         self.quiet_since = around.now;
         let by_rule = offer.origin == Initiator::Rules;
+        if offer.origin == Initiator::Series
+            && let Some(series) = &mut self.series
+        {
+            series.begun += 1;
+            series.request = offer.turned();
+            if series.begun >= series.games {
+                self.end_series("complete");
+            }
+        }
         let first_of_two = by_rule && self.rules.color_pairs && offer.color == ColorChoice::White;
         self.pair = first_of_two.then(|| GamePair {
             offer: offer.turned(),
@@ -232,6 +242,15 @@ impl Matchmaker {
     pub(super) fn conclude(&mut self, outcome: Option<AttemptOutcome>) {
         let before = std::mem::replace(&mut self.state, AttemptState::Idle);
         let Some(offer) = before.offer() else { return };
+        if offer.origin == Initiator::Series {
+            match outcome {
+                Some(AttemptOutcome::Declined(reason)) => {
+                    self.end_series(&format!("declined ({reason})"));
+                }
+                Some(_) => self.end_series("no answer"),
+                None => {}
+            }
+        }
         self.out.push(MatchmakingEffect::Release);
         if let Some(outcome) = outcome {
             self.learn(offer, outcome);

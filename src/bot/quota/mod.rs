@@ -3,12 +3,13 @@
 //! Pure: timestamps come in as data, and every change to persist goes out as data. It never grants more
 //! than a limit within any 24 hours, whatever the clock does.
 //!
-//! Here: games and credits granted, spent and returned, and what the server's replies reveal about its
-//! limits. `rules`: rules, permits, prices, the pace of a day, and how long the budget lasts.
+//! Here: games and credits granted, spent and returned, what the server's replies reveal about its
+//! limits, how many games other bots will ask for, the pace of a day, and how long the budget lasts.
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ pub struct Quota {
     pub(super) credits: Limit,
     /// Since when every bot game of the account is recorded here.
     pub(super) since: Timestamp,
+    demand: Demand,
     newest: Timestamp,
 }
 
@@ -54,11 +56,19 @@ impl Quota {
             games: kept(LimitName::BotGames),
             credits: kept(LimitName::Credits),
             since,
+            demand: Demand::default(),
             newest: Timestamp::default(),
         };
         quota.spends.sort_by_key(|spend| spend.at);
         quota.newest = quota.latest_stamp();
         quota
+    }
+
+    /// With the demand of the last days, from the note of [`DEMAND_NOTE`].
+    #[must_use]
+    pub fn with_demand(mut self, note: Option<&String>) -> Self {
+        self.demand = note.map(|note| Demand::read(note)).unwrap_or_default();
+        self
     }
 
     /// Replaces the assumptions; learned limits stay.
@@ -88,6 +98,7 @@ impl Quota {
             self.spends.drain(..old);
             changes.push(Change::Prune(now));
         }
+        changes.extend(self.demand.notice(now));
         changes
     }
 
@@ -116,12 +127,12 @@ impl Quota {
         most(&self.credits, self.rules.challenge_credits, now)
     }
 
-    /// The most games that may be outgoing, given the number of incoming ones.
-    fn outgoing_share(&self, now: Timestamp) -> u32 {
+    /// The most games kept for incoming challenges, those that came included.
+    fn incoming_share(&self, now: Timestamp) -> u32 {
         let most = self.most_games(now);
         let kept = u64::from(most) * u64::from(self.rules.incoming_share.min(100));
         // Rounded in favour of incoming games.
-        most - u32::try_from(kept.div_ceil(100)).unwrap_or(most).min(most)
+        u32::try_from(kept.div_ceil(100)).unwrap_or(most).min(most)
     }
 
     /// When the games of the last day were started or reserved, in order.
@@ -170,19 +181,48 @@ impl Quota {
         if !allowed.is_granted() {
             return allowed;
         }
+        let room = self.room(now);
+        if room.games == 0 {
+            return later(now + STEP, Denied::KeptForIncoming);
+        }
         let outgoing = self.games(now, |origin| origin == Origin::Outgoing);
-        let incoming = self.games(now, |origin| origin == Origin::Incoming).len() as u32;
-        let share = self.outgoing_share(now);
-        // Incoming games beyond their share have reduced ours.
-        let left = share.min(self.most_games(now).saturating_sub(incoming));
-        if let Some(at) = freed(&outgoing, left, now) {
-            return later(at, Denied::KeptForIncoming);
+        match earliest(room.spacing, &outgoing, now) {
+            at if at <= now => Permit::Granted,
+            at => later(at, Denied::Pace),
         }
-        match earliest(share, &outgoing, now) {
-            Some(at) if at <= now => Permit::Granted,
-            Some(at) => later(at, Denied::Pace),
-            None => later(now + DAY, Denied::KeptForIncoming),
+    }
+
+    /// What the bot itself may start: in the coming day, the games that still count and those that
+    /// other bots will probably ask for must fit into the limit at every moment.
+    fn room(&self, now: Timestamp) -> Room {
+        let (most, share) = (self.most_games(now), self.incoming_share(now));
+        let coming = self.demand.coming(share, now);
+        let all = self.games(now, |_| true);
+        let incoming = self.games(now, |origin| origin == Origin::Incoming);
+        let counted = |games: &[Timestamp], at: Timestamp| {
+            (games.len() - games.partition_point(|&begun| begun + DAY <= at)) as u32
+        };
+        let mut room = Room {
+            games: most,
+            spacing: Duration::ZERO,
+        };
+        for step in 0..=STEPS {
+            let at = now + STEP * step as u32;
+            // Half an hour's worth stays free for those who come before games become free again.
+            let expected = coming[(step + STEPS / 48).min(STEPS)].ceil() as u32;
+            let kept = expected.min(share.saturating_sub(counted(&incoming, at)));
+            let left = most.saturating_sub(counted(&all, at) + kept);
+            room.games = room.games.min(left);
+            if let Some(apart) = at.since(now).checked_div(left) {
+                room.spacing = room.spacing.max(apart);
+            }
         }
+        room
+    }
+
+    /// Learns that a challenge of a bot was declined for want of a game.
+    pub fn turned_away(&mut self, now: Timestamp) {
+        self.demand.turned_away(now);
     }
 
     /// Whether a challenge may be made now. Pacing ([`Denied::Pace`]) is reported only if nothing
@@ -352,7 +392,14 @@ impl Quota {
     }
 
     fn put(&mut self, spend: QuotaUse) -> Change {
+        let before = self.spends.len();
         self.spends.retain(|other| other.key != spend.key);
+        let is_new = self.spends.len() == before;
+        let asked =
+            matches!(spend.what, QuotaUseKind::Game { origin, .. } if origin == Origin::Incoming);
+        if is_new && asked {
+            self.demand.asked(spend.at);
+        }
         let after = self.spends.partition_point(|other| other.at <= spend.at);
         self.newest = self.newest.max(spend.at);
         self.spends.insert(after, spend.clone());
@@ -370,11 +417,14 @@ impl Quota {
     /// The state of the budget.
     pub fn budget(&self, now: Timestamp) -> Budget {
         let count = |wanted| self.games(now, |origin| origin == wanted).len() as u32;
+        let (incoming, outgoing) = (count(Origin::Incoming), count(Origin::Outgoing));
+        let (games, room) = (self.most_games(now), self.room(now).games);
         Budget {
-            games: self.most_games(now),
-            incoming: count(Origin::Incoming),
-            outgoing: count(Origin::Outgoing),
-            outgoing_share: self.outgoing_share(now),
+            games,
+            incoming,
+            outgoing,
+            outgoing_share: outgoing + room,
+            kept: games.saturating_sub(incoming + outgoing + room),
             credits: self.most_credits(now),
             credits_spent: self.credits_in(DAY, now).map(|(_, credits)| credits).sum(),
             closed_until: self
@@ -566,8 +616,10 @@ pub struct Budget {
     /// Of these, incoming ones started or reserved in the last 24 hours.
     pub incoming: u32,
     pub outgoing: u32,
-    /// The most that may be outgoing.
+    /// The most that may be outgoing, as of now.
     pub outgoing_share: u32,
+    /// Of the games left, those kept for incoming challenges.
+    pub kept: u32,
     /// Challenge credits per day.
     pub credits: u32,
     /// Of these, spent in the last 24 hours.
@@ -581,7 +633,10 @@ pub struct Budget {
 
 /// The window of the recent rate.
 const LATELY: Duration = Duration::from_secs(3 * 3600);
+/// How finely the coming day is looked at.
 const STEP: Duration = Duration::from_secs(300);
+/// Steps in a day.
+const STEPS: usize = 288;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forecast {
@@ -619,7 +674,97 @@ pub(super) fn forecast(most: u32, begun: &[Timestamp], now: Timestamp) -> Foreca
     Forecast::AllDay
 }
 
-// When an outgoing game may start so that the daily share lasts all day.
+// How many games other bots will ask for, learned from the last days, hour by hour.
+
+/// Note key of the demand.
+pub(super) const DEMAND_NOTE: &str = "quota.demand";
+/// Days that count.
+const DAYS: u64 = 7;
+
+/// Incoming bot games by hour since the epoch, with an entry for every hour in which the bot ran.
+#[derive(Clone, Debug, Default)]
+struct Demand {
+    hours: BTreeMap<u64, u32>,
+    /// Not in a note yet.
+    changed: bool,
+}
+
+impl Demand {
+    /// Parses a note; unreadable entries are skipped.
+    fn read(note: &str) -> Self {
+        let read = |entry: &str| {
+            let (hour, games) = entry.split_once(':')?;
+            Some((hour.parse().ok()?, games.parse().ok()?))
+        };
+        Self {
+            hours: note.split_ascii_whitespace().filter_map(read).collect(),
+            changed: false,
+        }
+    }
+
+    /// The bot runs at this time. Returns the note of what has changed.
+    fn notice(&mut self, now: Timestamp) -> Option<Change> {
+        let hour = hour(now);
+        if self.hours.last_key_value().map(|(last, _)| *last) != Some(hour) {
+            self.hours
+                .retain(|&known, _| known <= hour && known + DAYS * 24 >= hour);
+            self.hours.entry(hour).or_default();
+            self.changed = true;
+        }
+        std::mem::take(&mut self.changed).then(|| {
+            let entry = |(hour, games): (&u64, &u32)| format!("{hour}:{games}");
+            let entries: Vec<String> = self.hours.iter().map(entry).collect();
+            Change::Note(DEMAND_NOTE.to_owned(), Some(entries.join(" ")))
+        })
+    }
+
+    fn asked(&mut self, now: Timestamp) {
+        *self.hours.entry(hour(now)).or_default() += 1;
+        self.changed = true;
+    }
+
+    /// A bot that was declined may ask again and again: it counts once an hour, and only if
+    /// nobody else came.
+    fn turned_away(&mut self, now: Timestamp) {
+        if self.hours.get(&hour(now)).is_none_or(|games| *games == 0) {
+            self.asked(now);
+        }
+    }
+
+    /// How many games will be asked for from now to each step of the coming day. Hours of the day
+    /// in which the bot has not run lately could bring their part of `share`.
+    fn coming(&self, share: u32, now: Timestamp) -> Vec<f64> {
+        let present = hour(now);
+        let rate = |hour: u64| {
+            let days = (1..=DAYS).filter_map(|day| hour.checked_sub(day * 24));
+            let known: Vec<u32> = days
+                .filter(|&hour| hour < present)
+                .filter_map(|hour| self.hours.get(&hour).copied())
+                .collect();
+            if known.is_empty() {
+                return f64::from(share) / 24.0;
+            }
+            f64::from(known.iter().sum::<u32>()) / known.len() as f64
+        };
+        let rates: Vec<f64> = (present..=present + 24).map(rate).collect();
+        let mut sum = 0.0;
+        let mut coming = vec![sum];
+        for step in 0..STEPS {
+            let at = hour(now + STEP * step as u32) - present;
+            sum += rates[at as usize] / (STEPS / 24) as f64;
+            // A sum of parts is no more than its whole.
+            coming.push((sum * 1000.0).round() / 1000.0);
+        }
+        coming
+    }
+}
+
+/// The hour since the epoch.
+fn hour(at: Timestamp) -> u64 {
+    at.as_millis() / 3_600_000
+}
+
+// When an outgoing game may start so that the games left last all day.
 //
 // A bucket of time: it fills as time passes, every game takes an equal part of a day, and it holds
 // at most two hours' worth, so that a quiet morning cannot be spent in one rush.
@@ -629,10 +774,18 @@ pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The most that may be saved up.
 const SAVED: Duration = Duration::from_secs(2 * 3600);
 
-/// The earliest time for one more game, given `share` games a day and the games begun within the
-/// last day, in order. None if there is no share.
-pub(super) fn earliest(share: u32, begun: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
-    let price = millis(DAY).checked_div(i64::from(share))?;
+/// What the bot itself may start.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    games: u32,
+    /// How far apart they last until the next become free.
+    spacing: Duration,
+}
+
+/// The earliest time for one more game, given how far apart they should be and the games begun
+/// within the last day, in order.
+pub(super) fn earliest(spacing: Duration, begun: &[Timestamp], now: Timestamp) -> Timestamp {
+    let price = millis(spacing);
     let most = millis(SAVED).max(price);
     let mut saved = most;
     let mut last = begun.first().copied().unwrap_or(now);
@@ -642,7 +795,7 @@ pub(super) fn earliest(share: u32, begun: &[Timestamp], now: Timestamp) -> Optio
     }
     saved = (saved + millis(now.since(last))).min(most);
     let missing = (price - saved).max(0);
-    Some(now + Duration::from_millis(missing.unsigned_abs()))
+    now + Duration::from_millis(missing.unsigned_abs())
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -693,11 +846,11 @@ mod pace_tests {
     fn a_rested_bot_may_begin_two_hours_worth_at_once() {
         let mut begun = Vec::new();
         let now = noon();
-        while earliest(48, &begun, now) == Some(now) {
+        while earliest(HOUR / 2, &begun, now) == now {
             begun.push(now);
         }
         assert_eq!(begun.len(), 4, "two games an hour, two hours saved");
-        assert_eq!(earliest(48, &begun, now), Some(now + HOUR / 2));
+        assert_eq!(earliest(HOUR / 2, &begun, now), now + HOUR / 2);
     }
 
     #[test]
@@ -705,7 +858,7 @@ mod pace_tests {
         let mut begun = Vec::new();
         let mut now = noon();
         for _ in 0..60 {
-            now = earliest(24, &begun, now).expect("there is a share");
+            now = earliest(HOUR, &begun, now);
             begun.push(now);
         }
         let gaps: Vec<_> = begun.windows(2).map(|two| two[1].since(two[0])).collect();
@@ -713,9 +866,8 @@ mod pace_tests {
     }
 
     #[test]
-    fn no_share_is_no_game_and_one_a_day_is_one_a_day() {
-        assert_eq!(earliest(0, &[], noon()), None);
-        assert_eq!(earliest(1, &[], noon()), Some(noon()));
-        assert_eq!(earliest(1, &[noon()], noon()), Some(noon() + DAY));
+    fn one_a_day_is_one_a_day() {
+        assert_eq!(earliest(DAY, &[], noon()), noon());
+        assert_eq!(earliest(DAY, &[noon()], noon()), noon() + DAY);
     }
 }

@@ -1,5 +1,6 @@
 //! The quota by tables and at random: never more than a limit within any 24 hours.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -114,33 +115,119 @@ fn a_reserved_game_counts_until_it_is_released_or_expires() {
     );
 }
 
-#[test]
-fn half_of_the_games_is_reserved_for_incoming_challenges() {
-    let mut quota = with_named_limit(config::Limits::default());
-    let mut now = start();
-    for n in 0..50 {
-        while !quota.may_begin(now).is_granted() {
-            now = now + MINUTE;
+/// A day after the other in virtual time, minute by minute: the bot starts a game whenever it may,
+/// and bots come at these minutes of each day. Returns the day's incoming, outgoing and declined.
+fn days(quota: &mut Quota, days: Range<u32>, coming: &[u32]) -> Vec<(u32, u32, u32)> {
+    let day = |day: u32| {
+        let (mut incoming, mut outgoing, mut declined) = (0, 0, 0);
+        for minute in 0..24 * 60 {
+            let now = start() + DAY * day + MINUTE * minute;
+            quota.notice(now);
+            for (n, _) in coming.iter().filter(|at| **at == minute).enumerate() {
+                if quota.may_accept(now).is_granted() {
+                    let key = format!("in {day} {minute} {n}");
+                    quota.begin_game(&key, Origin::Incoming, None, now);
+                    incoming += 1;
+                } else {
+                    quota.turned_away(now);
+                    declined += 1;
+                }
+            }
+            if quota.may_begin(now).is_granted() {
+                let key = format!("out {day} {minute}");
+                quota.begin_game(&key, Origin::Outgoing, None, now);
+                outgoing += 1;
+            }
         }
+        (incoming, outgoing, declined)
+    };
+    days.map(day).collect()
+}
+
+#[test]
+fn a_day_on_which_nobody_comes_is_played_to_its_last_game() {
+    let mut quota = with_named_limit(config::Limits::default());
+    let played = days(&mut quota, 0..3, &[]);
+    let games: Vec<u32> = played.iter().map(|(_, outgoing, _)| *outgoing).collect();
+    assert!(games[0] >= 90 && games[1..] == [100, 100], "{games:?}");
+}
+
+#[test]
+fn nothing_is_declined_once_the_daily_visitors_are_known() {
+    // Thirty games each evening, from 18:00 on.
+    let evening: Vec<u32> = (0..30).map(|n| 18 * 60 + n * 8).collect();
+    let mut quota = with_named_limit(config::Limits::default());
+    let played = days(&mut quota, 0..4, &evening);
+    for (incoming, outgoing, declined) in &played[1..] {
+        assert_eq!((*incoming, *declined), (30, 0), "{played:?}");
+        assert!(*outgoing >= 65, "{played:?}");
+    }
+}
+
+#[test]
+fn visitors_who_come_back_find_games_again_though_none_were_kept() {
+    let mut quota = with_named_limit(config::Limits::default());
+    days(&mut quota, 0..3, &[]);
+    assert_eq!(quota.budget(start() + DAY * 3).kept, 0);
+    let hourly: Vec<u32> = (0..24).map(|n| n * 60 + 30).collect();
+    let played = days(&mut quota, 3..5, &hourly);
+    let declined: Vec<u32> = played.iter().map(|(_, _, declined)| *declined).collect();
+    assert!(declined[0] > 0 && declined[1] == 0, "{played:?}");
+}
+
+#[test]
+fn the_share_of_a_bot_without_history_is_the_configured_one() {
+    let mut quota = with_named_limit(config::Limits::default());
+    let now = start();
+    quota.notice(now);
+    let budget = quota.budget(now);
+    assert_eq!((budget.outgoing_share, budget.kept), (50, 50));
+    for n in 0..50 {
+        assert!(!matches!(
+            quota.may_begin(now),
+            Permit::Later {
+                denied: Denied::KeptForIncoming,
+                ..
+            }
+        ));
         quota.begin_game(&n.to_string(), Origin::Outgoing, None, now);
     }
-    assert!(
-        now.since(start()) < DAY,
-        "the share can be used within its day"
-    );
-    let denied = match quota.may_begin(now + MINUTE * 29) {
-        Permit::Later { denied, .. } => denied,
-        Permit::Granted => panic!("the rest is reserved"),
+    let Permit::Later { denied, .. } = quota.may_begin(now) else {
+        panic!("the rest is kept");
     };
     assert_eq!(denied, Denied::KeptForIncoming);
     assert_eq!(accept_all(&mut quota, now).0, 50);
 }
 
 #[test]
+fn the_demand_is_remembered_over_a_restart() {
+    let (mut kept, mut limits) = (Vec::new(), Vec::new());
+    let mut notes = Vec::new();
+    let mut quota = quota(config::Limits::default());
+    for hour in 0..24 {
+        let now = start() + HOUR * hour;
+        let mut changes = quota.notice(now);
+        if hour == 5 {
+            changes.extend(quota.begin_game("a", Origin::Incoming, None, now));
+        }
+        notes.extend(changes.iter().filter_map(|change| match change {
+            Change::Note(key, note) if key == super::DEMAND_NOTE => note.clone(),
+            _ => None,
+        }));
+        keep(&mut kept, &mut limits, changes);
+    }
+    let again = Quota::new(config::Limits::default(), kept, &limits, start());
+    let again = again.with_demand(notes.last());
+    let later = start() + DAY;
+    assert_eq!(again.budget(later), quota.budget(later));
+    assert_eq!(again.budget(later).kept, 1);
+}
+
+#[test]
 fn outgoing_games_are_spread_over_the_day() {
     let mut quota = quota(config::Limits::default());
     let mut begun = Vec::new();
-    for minute in 0..24 * 60 {
+    for minute in 0..48 * 60 {
         let now = start() + MINUTE * minute;
         quota.notice(now);
         if quota.may_begin(now).is_granted() {
@@ -148,15 +235,14 @@ fn outgoing_games_are_spread_over_the_day() {
             begun.push(now);
         }
     }
-    assert_eq!(begun.len(), 50);
-    let by_noon = begun
-        .iter()
-        .filter(|at| at.since(start()) < HOUR * 12)
-        .count();
-    assert!(
-        (25..=30).contains(&by_noon),
-        "{by_noon} of 50 in the first half"
-    );
+    let by_hour = |from: u32, until: u32| {
+        let inside =
+            |at: &&Timestamp| at.since(start()) >= HOUR * from && at.since(start()) < HOUR * until;
+        begun.iter().filter(inside).count()
+    };
+    // On the first day games are kept for those who may come; then it is known that nobody does.
+    assert!((25..50).contains(&by_hour(0, 12)), "{begun:?}");
+    assert!((30..=70).contains(&by_hour(24, 36)), "{begun:?}");
 }
 
 #[test]
@@ -182,7 +268,7 @@ fn pacing_is_reported_only_if_nothing_else_denies_a_challenge() {
     };
     let (games, barred, spread) = denied(200);
     assert_eq!((games, barred), (25, Denied::CreditsAMinute));
-    assert_eq!(spread.first(), Some(&4), "two hours' worth");
+    assert_eq!(spread.first(), Some(&3), "two hours' worth");
     let (games, barred, _) = denied(10);
     assert_eq!((games, barred), (10, Denied::Credits));
 }
@@ -332,7 +418,7 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
     quota.credits_refused(Some(HOUR), wrong);
     let now = start();
     let changes = quota.notice(now);
-    assert_eq!(changes.len(), 3, "and the changes are stored: {changes:?}");
+    assert_eq!(changes.len(), 4, "and the changes are stored: {changes:?}");
     assert!(!quota.may_accept(now).is_granted());
     assert!(
         !quota
@@ -357,7 +443,7 @@ fn time_passes_while_the_host_is_suspended() {
     quota.games_refused(Some(HOUR), Some(100), now);
     let awake = now + HOUR * 30;
     let changes = quota.notice(awake);
-    assert_eq!(changes, [Change::Prune(awake)]);
+    assert_eq!(changes.first(), Some(&Change::Prune(awake)));
     assert_eq!(accept_all(&mut quota, awake).0, 100);
     // At most the two hours' worth that may be saved up, however long it slept.
     let mut quota = self::quota(config::Limits::default());
@@ -366,7 +452,7 @@ fn time_passes_while_the_host_is_suspended() {
         outgoing += 1;
         quota.begin_game(&outgoing.to_string(), Origin::Outgoing, None, awake);
     }
-    assert_eq!(outgoing, 4);
+    assert_eq!(outgoing, 3);
 }
 
 #[test]
@@ -465,6 +551,46 @@ fn keep(
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whoever_comes_the_kept_games_never_exceed_the_share_nor_the_played_ones_the_limit(
+        bot_games in 1_u32..120,
+        incoming_share in 0_u32..=100,
+        coming in proptest::collection::vec(0_u32..24 * 60, 0..60),
+    ) {
+        let rules = config::Limits { bot_games, challenge_credits: 40, incoming_share };
+        let mut quota = with_named_limit(rules);
+        let played = days(&mut quota, 0..3, &coming);
+        let share = (bot_games * incoming_share).div_ceil(100);
+        for (incoming, outgoing, declined) in &played {
+            prop_assert!(incoming + outgoing <= bot_games, "{played:?}");
+            prop_assert_eq!(incoming + declined, coming.len() as u32);
+        }
+        let (incoming, outgoing, _) = played[2];
+        // Nobody's games are lost: what those who come do not take is played.
+        let wanted = share.min(coming.len() as u32);
+        prop_assert!(incoming + outgoing + wanted / 8 + 3 >= bot_games, "{played:?}");
+        prop_assert!(quota.budget(start() + DAY * 3).kept <= share);
+    }
+
+    #[test]
+    fn steady_visitors_get_their_share(
+        bot_games in 24_u32..120,
+        incoming_share in 20_u32..=100,
+        apart in 15_u32..180,
+    ) {
+        let rules = config::Limits { bot_games, challenge_credits: 40, incoming_share };
+        let mut quota = with_named_limit(rules);
+        let coming: Vec<u32> = (0..24 * 60).step_by(apart as usize).collect();
+        let played = days(&mut quota, 0..4, &coming);
+        let share = (bot_games * incoming_share).div_ceil(100).min(coming.len() as u32);
+        let (incoming, _, _) = played[3];
+        prop_assert!(incoming + 1 >= share, "{share} of {}: {played:?}", coming.len());
+    }
+}
+
+proptest! {
     #[test]
     fn no_limit_is_passed_within_any_day(
         steps in proptest::collection::vec(step(), 1..400),
@@ -517,8 +643,7 @@ proptest! {
             let _ = quota.forecast(wall).to_string();
         }
         prop_assert!(most_within(&games, DAY) <= bot_games);
-        let share = bot_games * (100 - incoming_share) / 100;
-        prop_assert!(most_within(&outgoing, DAY) <= share);
+        prop_assert!(most_within(&outgoing, DAY) <= bot_games);
         prop_assert!(most_within(&credits, DAY) <= 40);
         prop_assert!(most_within(&credits, MINUTE) <= 25);
     }

@@ -21,7 +21,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 
 use self::opponents::Opponents;
-use crate::bot::quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota};
+use crate::bot::quota::{Budget, ChallengeTarget, DEMAND_NOTE, Denied, Forecast, Permit, Quota};
 use crate::bot::rating_guard::{Pause, RatingGuard};
 use crate::bot::settings::Settings;
 use crate::config;
@@ -391,7 +391,8 @@ impl Inner {
         let since = since.map_or(now, Timestamp::from_millis);
         let costs = notes.get(NOTE).map(|note| LatencyHistory::read(note));
         let opponents = Opponents::new(&kept);
-        let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since);
+        let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since)
+            .with_demand(notes.get(DEMAND_NOTE));
         let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
         let newest = rests.chain([opponents.latest()]).max().unwrap_or_default();
         Self {
@@ -647,6 +648,11 @@ impl BotState {
             },
             None => self.with_state(|inner, now| inner.quota.may_accept(now)),
         }
+    }
+
+    /// A bot's challenge was declined for want of a game.
+    pub fn turned_away(&self) {
+        self.change(|inner, now, _| inner.quota.turned_away(now));
     }
 
     pub fn may_challenge(&self, target: ChallengeTarget) -> Permit {

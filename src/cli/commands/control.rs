@@ -75,12 +75,14 @@ pub(crate) enum ControlCommand {
     #[command(after_help = "Examples:
   megaton challenge SomeBot
   megaton challenge SomeBot blitz
-  megaton challenge SomeBot 3+2 --casual --color white")]
+  megaton challenge SomeBot 3+2 --casual --color white
+  megaton challenge SomeBot 3+2 --games 10
+  megaton challenge SomeBot 2d")]
     Challenge {
         /// Account to challenge
         #[arg(value_name = "USER")]
         user: String,
-        /// Profile of the config, or minutes+seconds [default: the first profile]
+        /// Profile of the config, minutes+seconds, or days per move [default: the first profile]
         #[arg(value_name = "PROFILE|M+S")]
         what: Option<String>,
         /// Rated, whatever the profile says
@@ -92,6 +94,9 @@ pub(crate) enum ControlCommand {
         /// The bot's colour
         #[arg(long, value_name = "COLOR", value_parser = one_of(COLORS))]
         color: Option<ColorWish>,
+        /// How many games, one after another with colours turned; `megaton cancel` ends the series
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+        games: Option<u32>,
         #[command(flatten)]
         bot: BotArgs,
     },
@@ -316,6 +321,7 @@ impl ControlCommand {
                 rated,
                 casual,
                 color,
+                games,
                 bot,
             } => {
                 let rated = (rated || casual).then_some(rated);
@@ -324,6 +330,7 @@ impl ControlCommand {
                     what,
                     rated,
                     color,
+                    games,
                 };
                 (bot, request)
             }

@@ -117,8 +117,12 @@ fn one_game(game: &GameStatus) -> String {
 }
 
 fn quota(used: &QuotaStatus) -> String {
+    let kept = match used.kept_for_incoming {
+        0 => String::new(),
+        kept => format!(" ({kept} kept for incoming challenges)"),
+    };
     format!(
-        "{} of {} bot games, {} of {} challenge credits; {}",
+        "{} of {} bot games{kept}, {} of {} challenge credits; {}",
         used.bot_games, used.bot_games_limit, used.credits, used.credits_limit, used.forecast
     )
 }
@@ -128,9 +132,11 @@ fn matchmaking(status: &Status) -> String {
     let state = if matchmaking.enabled { "on" } else { "off" };
     let open = matchmaking.challenge.as_deref();
     let open = open.map(|id| format!(" ({id})")).unwrap_or_default();
+    let series = matchmaking.series.as_deref();
+    let series = series.map(|it| format!("; {it}")).unwrap_or_default();
     match matchmaking.doing.as_str() {
-        "" => format!("{state}{open}"),
-        doing => format!("{state}: {doing}{open}"),
+        "" => format!("{state}{open}{series}"),
+        doing => format!("{state}: {doing}{open}{series}"),
     }
 }
 
@@ -300,14 +306,15 @@ mod tests {
             quota: Some(QuotaStatus {
                 bot_games: 12,
                 bot_games_limit: 100,
+                kept_for_incoming: 7,
                 credits: 30,
                 credits_limit: 200,
                 forecast: "lasts the day".to_owned(),
             }),
             ..Status::default()
         };
-        let today = "quota       12 of 100 bot games, 30 of 200 challenge credits; \
-                     lasts the day";
+        let today = "quota       12 of 100 bot games (7 kept for incoming challenges), 30 of 200 challenge \
+                     credits; lasts the day";
         let told = lines(&status);
         assert!(told.iter().any(|line| line == today), "{told:?}");
     }

@@ -13,4 +13,4 @@ pub use arena_id::ArenaId;
 pub use entry::Entry;
 pub use hours::Hours;
 pub use template::{MAX_LINE, Template, Words};
-pub use time_rule::{TimeRule, is_offered, may_be_rated};
+pub use time_rule::{DAYS, TimeRule, is_offered, may_be_rated};

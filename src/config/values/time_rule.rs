@@ -41,6 +41,9 @@ impl TimeRule {
     }
 }
 
+/// The days per move that Lichess offers.
+pub const DAYS: [u32; 7] = [1, 2, 3, 5, 7, 10, 14];
+
 /// Whether the server offers this clock at all, with increments up to `most`.
 pub fn is_offered(base: Duration, increment: Duration, most: Duration) -> bool {
     let seconds = base.as_secs();

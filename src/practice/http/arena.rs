@@ -12,11 +12,27 @@ use crate::practice::state::ServerState;
 
 use super::auth::{Caller, caller_of};
 use super::fields::Fields;
-use super::reply::done_or;
+use super::reply::{done_or, lines};
 use crate::practice::shared::SharedServer;
 
 pub(super) async fn list(State(shared): State<Arc<SharedServer>>) -> Response {
     Json(shared.see(ServerState::arena_list)).into_response()
+}
+
+pub(super) async fn of_team(
+    State(shared): State<Arc<SharedServer>>,
+    Path(team): Path<String>,
+) -> Response {
+    lines(&shared.see(|state, now| state.team_arenas(&team, now)))
+}
+
+pub(super) async fn teams_of(
+    State(shared): State<Arc<SharedServer>>,
+    Path(name): Path<String>,
+) -> Result<Response, ApiError> {
+    let teams = shared.see(|state, _| state.teams_of(&name));
+    let teams = teams.ok_or_else(ApiError::not_found)?;
+    Ok(Json(teams).into_response())
 }
 
 /// Needs no token; with one, the reply also says whether the account may join.

@@ -105,4 +105,6 @@ fn public_routes() -> Router<Arc<SharedServer>> {
         .route("/game/export/{id}", get(export::one))
         .route("/api/tournament", get(arena::list))
         .route("/api/tournament/{id}", get(arena::show))
+        .route("/api/team/{id}/arena", get(arena::of_team))
+        .route("/api/team/of/{name}", get(arena::teams_of))
 }

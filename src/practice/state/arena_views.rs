@@ -7,7 +7,8 @@ use crate::practice::arena::{ArenaStage, Tournament};
 use crate::practice::time::Millis;
 use crate::practice::wire::{
     ArenaClock, ArenaFacts, ArenaList, EntryVerdict, EntryVerdicts, ListedArena, ListedPerf,
-    RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle, Variant,
+    ListedTeam, RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle,
+    Variant,
 };
 
 use super::ServerState;
@@ -16,10 +17,27 @@ use super::ServerState;
 const PAGE: usize = 10;
 
 impl ServerState {
-    /// The list of tournaments.
+    /// The tournaments that concern a team.
+    pub(crate) fn team_arenas(&self, team: &str, now: Millis) -> Vec<ListedArena> {
+        let of_team = |field: &&Tournament| field.plan.teams().any(|it| it == team);
+        let fields = self.all_arenas().filter(of_team);
+        fields.map(|field| self.listed_arena(field, now)).collect()
+    }
+
+    /// The teams of an account.
+    pub(crate) fn teams_of(&self, name: &str) -> Option<Vec<ListedTeam>> {
+        let teams = self.account(&name.to_lowercase())?.teams.iter();
+        let listed = |id: &String| ListedTeam {
+            id: id.clone(),
+            name: id.clone(),
+        };
+        Some(teams.map(listed).collect())
+    }
+
+    /// The list of tournaments, without those that only members of a team may join.
     pub(crate) fn arena_list(&self, now: Millis) -> ArenaList {
         let mut list = ArenaList::default();
-        for field in self.all_arenas() {
+        for field in self.all_arenas().filter(|field| field.plan.team.is_none()) {
             let of_stage = match field.stage {
                 ArenaStage::Created => &mut list.created,
                 ArenaStage::Started => &mut list.started,

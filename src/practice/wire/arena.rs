@@ -15,6 +15,13 @@ pub(crate) struct ArenaList {
     pub(crate) finished: Vec<ListedArena>,
 }
 
+/// A team.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ListedTeam {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
 /// The fields of both shapes.
 #[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]

@@ -12,7 +12,7 @@ mod user;
 
 pub(crate) use arena::{
     ArenaClock, ArenaFacts, ArenaList, EntryVerdict, EntryVerdicts, ListedArena, ListedPerf,
-    RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle,
+    ListedTeam, RatingBound, ShownArena, ShownPerf, StandingPage, StandingPlayer, TeamBattle,
 };
 pub(crate) use challenge::{ChallengeJson, ChallengeUser, Direction, PerfIcon};
 pub(crate) use event::{Compat, EventExtra, EventLine, GameInfo, NowPlaying, Opponent};

@@ -133,7 +133,7 @@ fn nothing_is_fetched_unless_enabled() {
 #[test]
 fn a_suitable_arena_is_joined_just_before_it_begins() {
     let mut world = World::auto();
-    assert_eq!(world.pass(0), [AccountEffect::ListArenas]);
+    assert_eq!(world.pass(0), [AccountEffect::ListArenas(Vec::new())]);
     assert_eq!(
         world.handle(&AccountEvent::ArenasListed(vec![arena(300)])),
         []
@@ -245,7 +245,7 @@ fn a_ban_pauses_all_joins_for_a_while() {
         ..arena(0)
     };
     assert_eq!(world.handle(&AccountEvent::ArenasListed(vec![other])), []);
-    assert_eq!(world.pass(3000), [AccountEffect::ListArenas]);
+    assert_eq!(world.pass(3000), [AccountEffect::ListArenas(Vec::new())]);
     let joins = world.pass(600);
     assert!(
         joins

@@ -1,4 +1,7 @@
-//! Tests of matchmaking in virtual time: attempts from the list to the game.
+//! Tests of matchmaking in virtual time: attempts from the list to the game. `series`: one game after
+//! another.
+
+mod series;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,6 +44,7 @@ struct TestDirectory {
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
     barred: Option<(Timestamp, Denied)>,
+    playing: bool,
 }
 
 impl Directory for TestDirectory {
@@ -54,6 +58,10 @@ impl Directory for TestDirectory {
 
     fn may_rate(&self, user: &UserId) -> bool {
         !self.unrated.contains(&user.as_str())
+    }
+
+    fn plays(&self, _: &UserId) -> bool {
+        self.playing
     }
 
     fn may_challenge(&self, _: ChallengeTarget) -> Permit {
@@ -100,6 +108,7 @@ impl World {
                 avoided: Vec::new(),
                 unrated: Vec::new(),
                 barred: None,
+                playing: false,
             },
             spare: 1,
             games: 0,

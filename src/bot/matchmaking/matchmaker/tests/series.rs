@@ -1,0 +1,90 @@
+//! Tests of a series of games by command: one after another, to its end or to a decline.
+
+use super::*;
+
+fn series(games: u32) -> Series {
+    let request = ChallengeRequest::manual("near", Some("1+1"), &[Profile::default()]).unwrap();
+    Series::new(request, games).unwrap()
+}
+
+#[test]
+fn the_games_of_a_series_follow_one_another_with_colours_turned() {
+    let mut world = World::new(Matchmaking::default());
+    world.matchmaker.start_series(series(3)).unwrap();
+    let mut colors = Vec::new();
+    for left in [2, 1, 0] {
+        let offer = world.next_offer();
+        assert_eq!((&offer.to, offer.profile.base), (&user("near"), MINUTE));
+        colors.push(offer.color);
+        world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
+        world.held = false;
+        let event = Event::GameStart(Box::new(game("c", &offer.to)));
+        let effects = world.handle(&AccountEvent::Event(event));
+        (world.spare, world.directory.playing) = (1, true);
+        let over = [MatchmakingEffect::SeriesEnded(
+            "series with near: 3 of 3 games begun; over: complete".to_owned(),
+        )];
+        assert_eq!(effects == over, left == 0, "{effects:?}");
+        assert!(!world.offers_within(MINUTE * 60), "the game is not over");
+        world.directory.playing = false;
+    }
+    use ColorChoice::{Black, White};
+    assert_eq!(colors, [White, Black, White]);
+    assert!(!world.offers_within(MINUTE * 60));
+}
+
+#[test]
+fn a_decline_or_a_cancel_ends_a_series_and_says_so() {
+    let mut world = World::new(Matchmaking::default());
+    world.matchmaker.start_series(series(9)).unwrap();
+    let again = world.matchmaker.start_series(series(2));
+    assert_eq!(again, Err(ManualChallengeError::SeriesRuns(user("near"))));
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
+    let mut declined = challenge("c", &offer);
+    declined.decline_reason = Some(DeclineReason::Later);
+    let event = AccountEvent::Event(Event::ChallengeDeclined(Box::new(declined)));
+    let effects = world.handle(&event);
+    let [
+        MatchmakingEffect::SeriesEnded(text),
+        MatchmakingEffect::Release,
+    ] = &effects[..]
+    else {
+        panic!("{effects:?}");
+    };
+    assert!(
+        text.contains("0 of 9 games begun; over: declined"),
+        "{text}"
+    );
+    assert!(!world.offers_within(MINUTE * 600));
+    world.matchmaker.start_series(series(9)).unwrap();
+    let (dropped, effects) = world.matchmaker.recall();
+    assert!(dropped == 1 && matches!(effects[..], [MatchmakingEffect::SeriesEnded(_)]));
+}
+
+#[test]
+fn a_series_waits_for_the_daily_budget_and_for_incoming_challenges() {
+    let mut world = World::new(Matchmaking::default());
+    world.matchmaker.start_series(series(2)).unwrap();
+    let later = START + MINUTE * 120;
+    world.directory.barred = Some((later, Denied::BotGames));
+    assert!(!world.offers_within(MINUTE * 60));
+    world.directory.barred = None;
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
+    // An incoming challenge takes the slot.
+    (world.held, world.games) = (false, 1);
+    world.handle(&AccountEvent::Tick);
+    (world.games, world.spare) = (0, 1);
+    assert_eq!(world.next_offer().color, offer.color, "it was not played");
+}
+
+#[test]
+fn a_series_continues_after_a_restart() {
+    let mut half = series(10);
+    (half.begun, half.request) = (4, half.request.turned());
+    let again = Series::read(&half.note(), &[Profile::default()]);
+    assert_eq!(again, Some(half.clone()));
+    assert_eq!(Series::read(&half.note().replace("1+1", "gone"), &[]), None);
+    assert_eq!(Series::read("", &[]), None);
+}
