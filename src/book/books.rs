@@ -32,7 +32,9 @@ impl PositionBook for BookFile {
 pub fn open_book(path: &Path) -> Result<BookFile, String> {
     let read = || -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        File::open(path)?
+            .take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     let named = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
@@ -98,9 +100,8 @@ impl Books {
     /// position that would repeat are left to the engine.
     pub fn playable<'b>(&'b self, game: &'b Game) -> impl Iterator<Item = Vec<BookMove>> + 'b {
         let position = game.position();
-        let is_fit = |mv: Move| {
-            position.is_legal(mv) && !game.keys().contains(&position.play(mv).key())
-        };
+        let is_fit =
+            |mv: Move| position.is_legal(mv) && !game.keys().contains(&position.play(mv).key());
         let moves = (!position.can_explode()).then(|| self.moves(position));
         moves.into_iter().flatten().map(move |mut moves| {
             moves.retain(|it| is_fit(it.mv));

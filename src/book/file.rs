@@ -31,7 +31,9 @@ const SOFT: i32 = 15;
 pub enum BookError {
     #[error("the file is empty")]
     Empty,
-    #[error("{0} bytes are not a whole number of Polyglot entries of 16: the file is cut or no book")]
+    #[error(
+        "{0} bytes are not a whole number of Polyglot entries of 16: the file is cut or no book"
+    )]
     Cut(usize),
     #[error("entry {0} has a smaller key than the one before: this is no Polyglot book")]
     Order(usize),
@@ -160,11 +162,14 @@ impl BookFile {
     pub fn graph(&self) -> Option<Graph> {
         let mut graph = Graph::new(Position::default());
         let insert = |position: &Position, entries: &[Entry]| {
-            let candidates = entries.iter().filter_map(|entry| candidate(*entry, position));
+            let candidates = entries
+                .iter()
+                .filter_map(|entry| candidate(*entry, position));
             graph.insert(position, &candidates.collect::<Vec<Candidate>>());
             Ok(())
         };
-        self.has_scores.then(|| self.walk(usize::MAX, insert).ok())??;
+        self.has_scores
+            .then(|| self.walk(usize::MAX, insert).ok())??;
         Some(graph)
     }
 
@@ -306,7 +311,9 @@ fn learn(candidate: &Candidate, visits: u8) -> u32 {
         (None, None) => 0,
     };
     let score = candidate.score as i16;
-    u32::from(score.cast_unsigned()) << 16 | u32::from(proof.cast_unsigned()) << 8 | u32::from(visits)
+    u32::from(score.cast_unsigned()) << 16
+        | u32::from(proof.cast_unsigned()) << 8
+        | u32::from(visits)
 }
 
 fn candidate(entry: Entry, position: &Position) -> Option<Candidate> {
@@ -424,7 +431,10 @@ mod tests {
             win_in: Some(plies),
             ..plain(&start, uci, 900)
         };
-        graph.insert(&start, &[won("e2e4", 9), won("g1h3", 7), plain(&start, "g1f3", 2000)]);
+        graph.insert(
+            &start,
+            &[won("e2e4", 9), won("g1h3", 7), plain(&start, "g1f3", 2000)],
+        );
         let book = BookFile::from_graph(&graph, 0);
         assert_eq!(played(&book, ""), [("g1h3".to_owned(), 16)]);
         let lost = |uci| Candidate {
@@ -499,10 +509,14 @@ mod tests {
             (both, bits("e4d5")),
         ];
         let standard =
-            Position::from_fen("rnbqkbnr/ppp1pppp/8/3P4/8/8/PPPP1PPP/RNBQKBNR b KQkq - 0 2").unwrap();
+            Position::from_fen("rnbqkbnr/ppp1pppp/8/3P4/8/8/PPPP1PPP/RNBQKBNR b KQkq - 0 2")
+                .unwrap();
         let continued = [&theory[..], &[(standard, bits("d8d5"))]].concat();
         let error = BookFile::read(&polyglot(&continued)).unwrap_err();
-        assert!(matches!(&error, BookError::Variant { mv, .. } if mv == "e4d5"), "{error}");
+        assert!(
+            matches!(&error, BookError::Variant { mv, .. } if mv == "e4d5"),
+            "{error}"
+        );
         let atomic = after("e2e4 d7d5 e4d5");
         let continued = [&theory[..], &[(atomic, bits("d8d2"))]].concat();
         BookFile::read(&polyglot(&continued)).unwrap();

@@ -274,3 +274,32 @@ pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
     }
     !limited.is_empty()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn the_explorer_is_asked_only_where_the_books_of_the_bot_end() {
+        let (sender, loaded) = mpsc::channel();
+        let books = SharedBooks::default();
+        let host = BotHost {
+            event_log: EventLog::default(),
+            books: books.clone(),
+            quiet: Duration::ZERO,
+            archive: None,
+            regular_games: 0,
+        };
+        let start = Position::default();
+        assert!(host.book_moves(&start).is_empty());
+        books.load(Vec::new(), true, move |faults| drop(sender.send(faults)));
+        assert_eq!(loaded.recv(), Ok(Vec::new()));
+        let theory = start.parse_uci("g1f3").unwrap();
+        assert!(host.book_moves(&start).contains(&theory));
+        let unknown = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+        let unknown = Position::from_fen(unknown).unwrap();
+        assert!(host.book_moves(&unknown).is_empty());
+    }
+}

@@ -29,7 +29,8 @@ fn a_book_is_grown_from_lines_exported_imported_and_shown_alike() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("lines.txt"), "Nf3 f6 e3\ng1h3\n").unwrap();
-    let grow = "grow a.graph --positions 8 --nodes 300 --proof-nodes 100 --threads 1 --lines lines.txt";
+    let grow =
+        "grow a.graph --positions 8 --nodes 300 --proof-nodes 100 --threads 1 --lines lines.txt";
     let grow: Vec<&str> = grow.split(' ').collect();
     assert_eq!(said(folder, &grow), "8 positions\n");
     let stats = said(folder, &["stats", "a.graph"]);
@@ -45,12 +46,22 @@ fn a_book_is_grown_from_lines_exported_imported_and_shown_alike() {
     assert_eq!(again, "0 positions added\n");
     assert_eq!(said(folder, &["stats", "b.graph"]), stats);
 
-    let export = ["export", "a.graph", "own.bin", "--polyglot", "--visits", "0"];
+    let export = [
+        "export",
+        "a.graph",
+        "own.bin",
+        "--polyglot",
+        "--visits",
+        "0",
+    ];
     said(folder, &export);
     let size = fs::metadata(folder.join("own.bin")).unwrap().len();
     assert!(size > 0 && size.is_multiple_of(16), "{size}");
     let error = refused(folder, &["show", "own.bin"]);
-    assert!(error.contains("own.bin is a Polyglot book") && error.contains("--book"), "{error}");
+    assert!(
+        error.contains("own.bin is a Polyglot book") && error.contains("--book"),
+        "{error}"
+    );
     let seeded = "grow c.graph --positions 9 --nodes 300 --threads 1 --book own.bin";
     said(folder, &seeded.split(' ').collect::<Vec<_>>());
     let seeded = said(folder, &["show", "c.graph", "Nf3"]);
@@ -63,11 +74,17 @@ fn a_book_with_a_fault_is_named_and_a_wrong_line_too() {
     let folder = folder.path();
     fs::write(folder.join("bad.bin"), [0xff; 40]).unwrap();
     let error = refused(folder, &["stats", "bad.bin"]);
-    assert!(error.contains("bad.bin: 40 bytes are not a whole number"), "{error}");
+    assert!(
+        error.contains("bad.bin: 40 bytes are not a whole number"),
+        "{error}"
+    );
     let error = refused(folder, &["export", "missing.graph", "out.book"]);
     assert!(error.contains("missing.graph"), "{error}");
     let error = refused(folder, &["show", "built-in", "Nf3", "Nf3"]);
-    assert!(error.contains("\"Nf3\" is no legal move after 1 half-moves"), "{error}");
+    assert!(
+        error.contains("\"Nf3\" is no legal move after 1 half-moves"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -84,7 +84,8 @@ impl EarlierGames {
         let mut hash = fnv::FnvHasher::default();
         hash.write(id.as_str().as_bytes());
         let seed = self.seed ^ hash.finish() ^ ((game.ply() as u64) << 48);
-        let Some(Ranked { mv, score }) = draw_ranked(&others, rules, &mut fastrand::Rng::with_seed(seed))
+        let Some(Ranked { mv, score }) =
+            draw_ranked(&others, rules, &mut fastrand::Rng::with_seed(seed))
         else {
             return result;
         };
@@ -115,12 +116,21 @@ fn about_as_good(
 }
 
 /// Picks one: the smaller the loss, the likelier.
-fn draw_ranked(moves: &[(Ranked, i32)], rules: &Variety, random: &mut fastrand::Rng) -> Option<Ranked> {
+fn draw_ranked(
+    moves: &[(Ranked, i32)],
+    rules: &Variety,
+    random: &mut fastrand::Rng,
+) -> Option<Ranked> {
     let weight = |cost: i32| {
         let weight = i64::from(rules.loss) + 1 - i64::from(cost);
         weight.max(1).unsigned_abs()
     };
-    let drawn = draw(moves.iter().map(|(ranked, cost)| (ranked.mv, weight(*cost))), random);
+    let drawn = draw(
+        moves
+            .iter()
+            .map(|(ranked, cost)| (ranked.mv, weight(*cost))),
+        random,
+    );
     let found = moves.iter().find(|(ranked, _)| Some(ranked.mv) == drawn);
     found.map(|(ranked, _)| *ranked)
 }
