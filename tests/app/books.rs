@@ -93,3 +93,21 @@ fn the_book_in_the_program_is_shown_by_name() {
     let stats = said(folder.path(), &["stats", "built-in"]);
     assert!(stats.contains("main line     Nf3 f6 "), "{stats}");
 }
+
+#[test]
+fn the_check_names_a_book_of_the_config_that_cannot_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("empty.bin"), []).unwrap();
+    let config = "[book]\nfiles = [\"empty.bin\"]\n";
+    fs::write(folder.join("config.toml"), config).unwrap();
+    let ran = ran(command(&["check", "--offline"]).current_dir(folder));
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let line = |part: &str| ran.stdout.lines().any(|line| line.contains(part));
+    assert!(line("books that can be used: 1"), "{}", ran.stdout);
+    assert!(
+        line("empty.bin: the file is empty; skipped"),
+        "{}",
+        ran.stdout
+    );
+}
