@@ -138,6 +138,26 @@ impl Graph {
         moves.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
+    /// How many positions were searched from this one on, itself included; counted up to `most`.
+    pub fn visits(&self, position: &Position, most: u8) -> u8 {
+        let mut found = vec![position.key()];
+        found.retain(|key| self.nodes.contains_key(key));
+        let mut next = 0;
+        while let Some(key) = found.get(next) {
+            let edges = self.nodes.get(key).map(|node| &node.edges);
+            for edge in edges.into_iter().flatten() {
+                if found.len() >= usize::from(most) {
+                    return most;
+                }
+                if self.nodes.contains_key(&edge.child) && !found.contains(&edge.child) {
+                    found.push(edge.child);
+                }
+            }
+            next += 1;
+        }
+        found.len() as u8
+    }
+
     /// Adds the result of a search, or replaces an earlier one.
     pub fn insert(&mut self, position: &Position, candidates: &[Candidate]) {
         let key = position.key();

@@ -23,6 +23,7 @@ use super::settings::Settings;
 use super::state::BotState;
 use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
 use crate::archive::{ArchiveReader, FILE_NAME, Filter};
+use crate::book::SharedBooks;
 use crate::lichess::{Client, UserId};
 use crate::lookup::{ExplorerHost, ExplorerRules, ExplorerTask, Pace};
 use crate::rules::{Move, Position};
@@ -94,6 +95,7 @@ const MOST_REGULARS: usize = 20;
 /// The bot, as the reader of the explorer sees it.
 struct BotHost {
     event_log: EventLog,
+    books: SharedBooks,
     quiet: Duration,
     /// The archive with the opponents.
     archive: Option<PathBuf>,
@@ -110,8 +112,10 @@ impl ExplorerHost for BotHost {
         Box::pin(wait_for_games(&self.event_log))
     }
 
-    fn book_moves(&self, _: &Position) -> Vec<Move> {
-        Vec::new()
+    fn book_moves(&self, position: &Position) -> Vec<Move> {
+        let books = self.books.get();
+        let moves = books.moves(position).flatten();
+        moves.filter(|it| it.weight > 0).map(|it| it.mv).collect()
     }
 
     fn regulars(&self) -> BoxFuture<'_, Vec<UserId>> {
@@ -159,6 +163,7 @@ fn explorer_task(context: &BotContext, sources: &ListSources) -> Option<Explorer
         again: EXPLORER_AGAIN,
         host: BotHost {
             event_log: context.event_bus.event_log().clone(),
+            books: context.books.clone(),
             quiet: context.timing.explorer_quiet,
             archive: sources.data.as_ref().map(|home| home.join(FILE_NAME)),
             regular_games: u64::from(settings.regulars),
@@ -230,7 +235,8 @@ pub(super) fn load_books(context: &BotContext) {
         Vec::new()
     };
     let event_log = context.event_bus.event_log().clone();
-    context.books.load(files, move |faults| {
+    let built_in = rules.enabled && rules.built_in;
+    context.books.load(files, built_in, move |faults| {
         for fault in faults {
             tracing::warn!("opening book skipped: {fault}");
             event_log.note("book", format!("skipped: {fault}"), None);
@@ -267,4 +273,33 @@ pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
         event_log.note(KIND, it.to_string(), it.game.as_ref());
     }
     !limited.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn the_explorer_is_asked_only_where_the_books_of_the_bot_end() {
+        let (sender, loaded) = mpsc::channel();
+        let books = SharedBooks::default();
+        let host = BotHost {
+            event_log: EventLog::default(),
+            books: books.clone(),
+            quiet: Duration::ZERO,
+            archive: None,
+            regular_games: 0,
+        };
+        let start = Position::default();
+        assert!(host.book_moves(&start).is_empty());
+        books.load(Vec::new(), true, move |faults| drop(sender.send(faults)));
+        assert_eq!(loaded.recv(), Ok(Vec::new()));
+        let theory = start.parse_uci("g1f3").unwrap();
+        assert!(host.book_moves(&start).contains(&theory));
+        let unknown = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+        let unknown = Position::from_fen(unknown).unwrap();
+        assert!(host.book_moves(&unknown).is_empty());
+    }
 }

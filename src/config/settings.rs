@@ -392,9 +392,11 @@ sections! {
     BookRules {
         /// Play from books at all.
         enabled: bool = true, Flag;
-        /// Polyglot books, the one with priority first. A relative path in a config file starts at that
+        /// Book files, the one with priority first. A relative path in a config file starts at that
         /// file's folder.
         files: Vec<PathBuf> = Vec::new(), Files;
+        /// Play from the book in the program too, where those files have no move.
+        built_in: bool = true, Flag;
         /// Choice among the moves of a position.
         selection: BookSelection =
             BookSelection::Weighted, Choice(BookSelection::VARIANTS);

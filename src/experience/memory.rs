@@ -26,6 +26,9 @@ const DEAD_END: usize = 2;
 /// for each such game.
 const HOLDS_ELSEWHERE: usize = 3;
 
+/// Games as expected that are counted besides those played: a few results mean little.
+const VIRTUAL_GAMES: f64 = 20.0;
+
 /// A move that experience advises against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
@@ -178,6 +181,30 @@ impl Experience {
 
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
+    }
+
+    /// How games went after a move, as a factor: 1 is how they go from this position. Games lost on the
+    /// clock say nothing.
+    pub fn success(&self, position: u64, mv: Move) -> f64 {
+        let entries = self.positions.get(&position).into_iter().flatten();
+        let (mut all, mut after) = ((0.0, 0.0), (0.0, 0.0));
+        for entry in entries {
+            let points = match entry.line.result {
+                LineResult::Win => 1.0,
+                LineResult::Draw => 0.5,
+                LineResult::Loss => 0.0,
+                LineResult::Time => continue,
+            };
+            all = (all.0 + points, all.1 + 1.0);
+            if entry.mv == mv {
+                after = (after.0 + points, after.1 + 1.0);
+            }
+        }
+        let mean = |(points, games): (f64, f64), expected: f64| {
+            (VIRTUAL_GAMES * expected + points) / (VIRTUAL_GAMES + games)
+        };
+        let usual = mean(all, 0.5);
+        mean(after, usual) / usual
     }
 
     /// The moves to avoid in the position with this key, in a game against `opponent`.

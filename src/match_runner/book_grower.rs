@@ -90,6 +90,20 @@ pub fn read_graph(text: &str) -> (Graph, GrowProgress) {
     (graph, progress)
 }
 
+/// Adds the positions of a graph to the book in a file that lacks them; returns how many.
+pub fn import(out: &Path, graph: &Graph) -> Result<usize, MatchError> {
+    let (mut file, text) = AppendFile::open(out)?;
+    let (known, _) = read_graph(&text);
+    let mut added = 0;
+    for position in graph.positions() {
+        if !known.contains(position) {
+            file.append(&record(position, &graph.candidates(position)))?;
+            added += 1;
+        }
+    }
+    Ok(added)
+}
+
 /// Grows the book in a file until it has the wanted size, nothing is left to search, or `stop` is set.
 pub fn grow(
     options: &GrowOptions,

@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::error::MatchError;
 use super::limit::MoveLimit;
 use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
+use crate::book::OwnBook;
 use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::Game;
 use crate::tablebase::{BuiltIn, tablebases};
@@ -24,6 +25,7 @@ const OVERHEAD: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug)]
 pub(super) struct EngineSettings {
     engine: EngineOptions,
+    book: OwnBook,
     overhead: Duration,
     /// In centipawns; 0 unless set, so that a match of two versions is neutral.
     contempt: i32,
@@ -40,6 +42,7 @@ impl EngineSettings {
                 tables: tablebases(BuiltIn::On, None),
                 ..EngineOptions::default()
             },
+            book: OwnBook::default(),
             overhead: OVERHEAD,
             contempt: 0,
             nodes: None,
@@ -76,11 +79,12 @@ impl EngineSettings {
                 let built_in = if is_on { BuiltIn::On } else { BuiltIn::Off };
                 self.engine.tables = tablebases(built_in, None);
             }
+            "ownbook" | "bookfile" => return self.book.set(name, value).unwrap_or(Ok(())),
             _ => {
                 return self.engine.params.set(name, value).unwrap_or_else(|| {
                     Err(format!(
-                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead, contempt \
-                         and builtintables, and the parameters of the search if built with --features tune"
+                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead, contempt, \
+                         builtintables, ownbook and bookfile, and the parameters of the search if built with --features tune"
                     ))
                 });
             }
@@ -106,6 +110,7 @@ fn number<T: FromStr + PartialOrd + Display>(
 pub(super) struct InternalEngine {
     engine: SingleThread,
     settings: EngineSettings,
+    random: fastrand::Rng,
 }
 
 impl InternalEngine {
@@ -113,6 +118,7 @@ impl InternalEngine {
         Self {
             engine: SingleThread::new(&settings.engine),
             settings: settings.clone(),
+            random: fastrand::Rng::new(),
         }
     }
 
@@ -147,6 +153,14 @@ impl Player for InternalEngine {
     }
 
     fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault> {
+        if let Some(mv) = self.settings.book.choose(game, &mut self.random) {
+            return Ok(PlayedMove {
+                mv,
+                score: None,
+                depth: None,
+                nodes: 0,
+            });
+        }
         let limits = self.limits(game, turn);
         // A panic of the search must lose only this game.
         let result = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
@@ -199,5 +213,21 @@ mod tests {
         settings(&[("EvalFile", "classical")]).unwrap();
         let lost = settings(&[("evalfile", "no/such.net")]).unwrap_err();
         assert!(lost.contains("no/such.net"), "{lost}");
+    }
+
+    #[test]
+    fn a_move_of_its_book_costs_no_search() {
+        let turn = TurnTime {
+            allowance: MoveLimit::Depth(1),
+            clocks: crate::rules::ByColor::from_fn(|_| Duration::ZERO),
+        };
+        let nodes = |options: &[(&str, &str)]| {
+            let mut engine = InternalEngine::new(&settings(options).unwrap());
+            engine.choose(&Game::new(), &turn).unwrap().nodes
+        };
+        assert!(nodes(&[]) > 0);
+        assert_eq!(nodes(&[("ownbook", "true")]), 0);
+        let wrong = settings(&[("bookfile", "no/such.bin")]).unwrap_err();
+        assert!(wrong.contains("no/such.bin"), "{wrong}");
     }
 }

@@ -38,7 +38,7 @@ mod tuner;
 mod uci_engine;
 mod uci_output;
 
-pub use book_grower::{GrowOptions, GrowProgress, grow, read_graph};
+pub use book_grower::{GrowOptions, GrowProgress, grow, import, read_graph};
 pub use error::MatchError;
 pub use limit::MoveLimit;
 pub use opening::{Opening, OpeningError, parse_openings};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::book::OwnBook;
 use crate::engine::{Evaluator, SearchParams, TUNABLES, Tablebases, Tunable};
 use crate::rules::UciStyle;
 use crate::tablebase::{BuiltIn, Syzygy, tablebases};
@@ -91,6 +92,7 @@ pub(super) struct Options {
     pub(super) style: UciStyle,
     pub(super) evaluator: Evaluator,
     pub(super) params: SearchParams,
+    pub(super) book: OwnBook,
     built_in: BuiltIn,
     syzygy: Option<Arc<Syzygy>>,
     probe_depth: u32,
@@ -119,6 +121,7 @@ impl Options {
             style: UciStyle::Standard,
             evaluator,
             params: SearchParams::default(),
+            book: OwnBook::default(),
             built_in: BuiltIn::On,
             syzygy: None,
             probe_depth: PROBE_DEPTH.default as u32,
@@ -156,6 +159,8 @@ impl Options {
             output,
             "option name Syzygy50MoveRule type check default true"
         )?;
+        writeln!(output, "option name OwnBook type check default false")?;
+        writeln!(output, "option name BookFile type string default <empty>")?;
         writeln!(output, "option name Ponder type check default false")?;
         writeln!(output, "option name UCI_Chess960 type check default false")?;
         writeln!(output, "option name Clear Hash type button")?;
@@ -233,6 +238,9 @@ impl Options {
             "uci_variant" if value == "atomic" => {}
             "uci_variant" => return Err(format!("the only variant is atomic, not {value:?}")),
             _ => {
+                if let Some(set) = self.book.set(name, value) {
+                    return set.map(|()| Effect::None);
+                }
                 return match self.params.set(name, value) {
                     Some(set) => set.map(|()| Effect::NewEngine),
                     None => Err(format!("no option {name:?}")),

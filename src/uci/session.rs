@@ -169,6 +169,15 @@ impl<W: Write + Send + 'static> Session<W> {
 
     fn go(&mut self, go: &Go) -> io::Result<()> {
         self.halt();
+        let plays = !go.ponder && !go.infinite && go.mate.is_none() && go.searchmoves.is_empty();
+        let mut random = fastrand::Rng::new();
+        if let Some(mv) = plays
+            .then(|| self.options.book.choose(&self.game, &mut random))
+            .flatten()
+        {
+            let mv = mv.uci(self.options.style);
+            return self.output.write_line(&format!("bestmove {mv}"));
+        }
         let limits = self.limits(go)?;
         let is_pondering = limits.ponder;
         let is_endless = limits.infinite || is_boundless(&limits);

@@ -138,6 +138,8 @@ async fn wins(experience: bool, games: usize, data: &Path) -> BTreeMap<String, u
             ..Settings::default()
         };
         settings.experience.enabled = experience;
+        // A weak bot, so that there are games to lose.
+        settings.book.built_in = false;
         let (store, kept) = Store::open(data).expect("a data folder");
         let state = BotState::new(store, kept, StateRules::from(&settings));
         let options = BotOptions {

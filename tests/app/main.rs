@@ -4,6 +4,7 @@ mod account;
 mod alerts;
 mod archive_after_kill;
 mod arenas_and_teams;
+mod books;
 mod certificate_authority;
 mod circles;
 mod concurrent_writers;

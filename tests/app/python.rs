@@ -13,6 +13,7 @@ use megaton::archive::{
     ArchiveEntry, Database, EndingRecord, FILE_NAME, GameRecord, MoveRecord, Origin, PlayerRecord,
     ScoreRecord, Source, TimeControlRecord,
 };
+use megaton::book::{BookFile, Candidate, Graph};
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::{Color, Game, Outcome, Position};
 use serde_json::{Value, json};
@@ -268,4 +269,57 @@ fn python_chess_reads_what_is_exported_as_it_was_played() {
     for (found, (game, men)) in understood.iter().zip(&games) {
         assert_eq!(*found, expected(game, men), "{}", game.id);
     }
+}
+
+/// Says in JSON which moves a Polyglot file has for each position.
+const BOOK_READER: &str = r#"
+import json, sys
+import chess.polyglot, chess.variant
+
+fens = json.load(open(sys.argv[2], encoding="utf-8"))
+with chess.polyglot.open_reader(sys.argv[1]) as reader:
+    boards = map(chess.variant.AtomicBoard, fens)
+    print(json.dumps([[it.move.uci() for it in reader.find_all(board)] for board in boards]))
+"#;
+
+#[test]
+fn an_exported_book_is_understood() {
+    let Some(python) = python() else {
+        let _ = writeln!(io::stderr(), "SKIPPED: no python-chess");
+        return;
+    };
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut graph = Graph::new(Position::default());
+    let (mut fens, mut expected) = (Vec::new(), Vec::new());
+    for _ in 0..GAMES {
+        let mut game = Game::new();
+        while game.ply() < LONG && game.position().outcome().is_none() {
+            let legal = game.position().legal_moves();
+            // Castling and en passant are rare: they are preferred.
+            let special = legal.iter().copied().find(|mv| mv.is_special());
+            let mv = special.unwrap_or_else(|| legal[random.usize(..legal.len())]);
+            if !graph.contains(game.position()) {
+                let candidate = Candidate {
+                    mv,
+                    score: 10,
+                    win_in: None,
+                    loss_in: None,
+                };
+                graph.insert(game.position(), &[candidate]);
+                fens.push(game.position().fen());
+                expected.push(json!([mv.to_string()]));
+            }
+            game.push(mv);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [book, positions] = ["book.bin", "fens.json"].map(|name| folder.path().join(name));
+    fs::write(&book, BookFile::from_graph(&graph, 0).polyglot()).unwrap();
+    fs::write(&positions, Value::from(fens).to_string()).unwrap();
+    let script = folder.path().join("read.py");
+    fs::write(&script, BOOK_READER).unwrap();
+    let ran = ran(Command::new(python).args([script, book, positions]));
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(found, Value::from(expected));
 }

@@ -202,6 +202,57 @@ fn a_book_move_that_cost_a_game_is_not_played_again() {
     assert_eq!(with(&THEORY[..1]), None, "the engine thinks");
 }
 
+/// A game of ours that began with this move and ended like that without a mistake.
+fn ended(number: u64, first: &str, result: LineResult) -> PlayedLine {
+    PlayedLine {
+        game: format!("game {number}"),
+        opponent: Some(format!("opponent {number}")),
+        color: Color::White,
+        result,
+        moves: format!("{first} f7f6"),
+        mistake: None,
+        at: number,
+    }
+}
+
+#[test]
+fn results_of_own_games_shift_the_choice_and_a_few_shift_it_little() {
+    let share = |games: u64| {
+        let mut experience = Experience::default();
+        for number in 0..games {
+            experience.learn(ended(2 * number, "g1f3", LineResult::Draw));
+            experience.learn(ended(2 * number + 1, "e2e3", LineResult::Win));
+        }
+        let experience = Arc::new(experience);
+        let alike = [("", "g1f3", 10), ("", "e2e3", 10)];
+        let played = (0..400).filter(|seed| {
+            let mut harness = harness(vec![book(&alike)], |_| ());
+            harness.machine.set_experience(Arc::clone(&experience));
+            let books = Books::new(vec![book(&alike)]);
+            harness.machine.set_books(books, *seed);
+            played(&mut harness, "").as_deref() == Some("e2e3")
+        });
+        played.count()
+    };
+    let (none, few, many) = (share(0), share(2), share(100));
+    assert!((160..=240).contains(&none), "{none} of 400");
+    assert!((160..=250).contains(&few), "{few} of 400");
+    assert!(many > 230, "{many} of 400");
+}
+
+#[test]
+fn a_rated_game_between_bots_leaves_an_earlier_one_within_the_book() {
+    let with = |entries: &[(&str, &str, u32)], bot: bool| {
+        let mut harness = harness(vec![book(entries)], best);
+        harness.bot_opponent = bot;
+        harness.machine.avoid(["g1f3 f7f6"], 7);
+        played(&mut harness, "")
+    };
+    assert_eq!(with(&THEORY, false).as_deref(), Some("g1f3"));
+    assert_eq!(with(&THEORY, true).as_deref(), Some("e2e3"));
+    assert_eq!(with(&THEORY[..1], true), None, "the engine varies");
+}
+
 #[test]
 fn a_book_move_that_repeats_a_position_is_left_to_the_search() {
     let shuffle = "g1f3 g8f6 f3g1";

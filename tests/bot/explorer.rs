@@ -288,6 +288,7 @@ async fn a_bot_plays_its_games_while_the_explorer_hangs_and_plays_what_was_appro
     let bot = Bot::exploring(server, folder.path(), |settings| {
         settings.explorer.enabled = true;
         settings.explorer.url = url;
+        settings.book.built_in = false;
     });
     all_over(server).await;
     let first = server.world().rounds["g1"].game.moves()[0];

@@ -138,18 +138,16 @@ impl GameMachine {
         if !may || self.books.is_empty() {
             return None;
         }
-        let legal = game.position().legal_moves();
-        if legal.iter().any(|&mv| game.position().explodes_king(mv)) {
-            // The engine wins at once.
-            return None;
-        }
-        let avoided = self.root_plan(game, &legal).avoided();
+        let plan = self.root_plan(game, &game.position().legal_moves());
+        let earlier = self.earlier_games().map(|earlier| earlier.repeating(game));
         let chooser = BookChooser {
             books: &self.books,
             rules,
+            experience: Some(&*self.experience).filter(|_| self.settings.experience.enabled),
             seed: self.seed,
         };
-        chooser.choose(game, &[refused, &avoided].concat())
+        let avoided = [refused, &plan.avoided(), &earlier.unwrap_or_default()].concat();
+        chooser.choose(game, &avoided)
     }
 
     /// How to search `game`, a position of the bot, among the moves `left`.

@@ -9,10 +9,10 @@ use std::hash::Hasher as _;
 use std::time::Duration;
 
 use super::move_list::PlayedMoves;
-use crate::book::{BookMove, Books};
+use crate::book::{BookMove, Books, draw};
 use crate::config::{BookRules, BookSelection, ExperienceRules, Variety};
 use crate::engine::{Limits, Ranked, Score, SearchResult, StopReason};
-use crate::experience::Advice;
+use crate::experience::{Advice, Experience};
 use crate::lichess::GameId;
 use crate::rules::{Game, Move, Position};
 
@@ -41,7 +41,7 @@ impl EarlierGames {
     }
 
     /// The moves that would repeat an earlier game up to and including this ply.
-    fn repeating(&self, game: &Game) -> Vec<Move> {
+    pub(super) fn repeating(&self, game: &Game) -> Vec<Move> {
         let mut repeating = Vec::new();
         for line in &self.lines {
             if let Some(next) = line.get(game.ply())
@@ -84,7 +84,8 @@ impl EarlierGames {
         let mut hash = fnv::FnvHasher::default();
         hash.write(id.as_str().as_bytes());
         let seed = self.seed ^ hash.finish() ^ ((game.ply() as u64) << 48);
-        let Some(Ranked { mv, score }) = draw(&others, rules, &mut fastrand::Rng::with_seed(seed))
+        let Some(Ranked { mv, score }) =
+            draw_ranked(&others, rules, &mut fastrand::Rng::with_seed(seed))
         else {
             return result;
         };
@@ -115,23 +116,23 @@ fn about_as_good(
 }
 
 /// Picks one: the smaller the loss, the likelier.
-fn draw(moves: &[(Ranked, i32)], rules: &Variety, random: &mut fastrand::Rng) -> Option<Ranked> {
+fn draw_ranked(
+    moves: &[(Ranked, i32)],
+    rules: &Variety,
+    random: &mut fastrand::Rng,
+) -> Option<Ranked> {
     let weight = |cost: i32| {
         let weight = i64::from(rules.loss) + 1 - i64::from(cost);
         weight.max(1).unsigned_abs()
     };
-    let sum: u64 = moves.iter().map(|(_, cost)| weight(*cost)).sum();
-    if sum == 0 {
-        return None;
-    }
-    let mut left = random.u64(..sum);
-    for (ranked, cost) in moves {
-        match left.checked_sub(weight(*cost)) {
-            Some(rest) => left = rest,
-            None => return Some(*ranked),
-        }
-    }
-    None
+    let drawn = draw(
+        moves
+            .iter()
+            .map(|(ranked, cost)| (ranked.mv, weight(*cost))),
+        random,
+    );
+    let found = moves.iter().find(|(ranked, _)| Some(ranked.mv) == drawn);
+    found.map(|(ranked, _)| *ranked)
 }
 
 // What experience does to a search of ours. A move whose worth an earlier game showed is not searched
@@ -279,11 +280,16 @@ fn replaced(result: SearchResult, mv: Move, score: Score) -> SearchResult {
 // Which move of a book is played. A move that repeats a position is left to the search, which knows
 // whether a draw is welcome; so is a position where every move of the books is to be avoided.
 
+/// Results change weights by less than one.
+const WEIGHT_UNIT: f64 = 1000.0;
+
 /// Chooses among the moves of the books.
 #[derive(Debug)]
 pub(super) struct BookChooser<'a> {
     pub(super) books: &'a Books,
     pub(super) rules: &'a BookRules,
+    /// The games whose results change the weights.
+    pub(super) experience: Option<&'a Experience>,
     pub(super) seed: u64,
 }
 
@@ -291,17 +297,13 @@ impl BookChooser<'_> {
     /// A move of the first book that has one worth playing, with the reply that the books expect.
     pub(super) fn choose(&self, game: &Game, avoided: &[Move]) -> Option<SearchResult> {
         let position = game.position();
-        let is_fit = |it: &BookMove| {
-            it.weight >= self.rules.min_weight
-                && position.is_legal(it.mv)
-                && !avoided.contains(&it.mv)
-                && !game.keys().contains(&position.play(it.mv).key())
-        };
+        let is_fit =
+            |it: &BookMove| it.weight >= self.rules.min_weight && !avoided.contains(&it.mv);
         let mut random = fastrand::Rng::with_seed(self.seed ^ position.key());
-        let mut lists = self.books.moves(position);
+        let mut lists = self.books.playable(game);
         let mv = lists.find_map(|mut moves| {
             moves.retain(is_fit);
-            self.pick(&moves, &mut random)
+            self.pick(position, &moves, &mut random)
         })?;
         let after = position.play(mv);
         let mut replies = self.books.moves(&after).flatten();
@@ -331,26 +333,27 @@ impl BookChooser<'_> {
         })
     }
 
-    fn pick(&self, moves: &[BookMove], random: &mut fastrand::Rng) -> Option<Move> {
+    fn pick(
+        &self,
+        position: &Position,
+        moves: &[BookMove],
+        random: &mut fastrand::Rng,
+    ) -> Option<Move> {
+        let success = |mv| {
+            let of = |experience: &Experience| experience.success(position.key(), mv);
+            self.experience.map_or(1.0, of)
+        };
         let weight = |it: &BookMove| match self.rules.selection {
             BookSelection::Uniform => 1,
-            BookSelection::Best | BookSelection::Weighted => u64::from(it.weight),
-        };
-        let sum: u64 = moves.iter().map(weight).sum();
-        if self.rules.selection == BookSelection::Best || sum == 0 {
-            let best = |one: &'_ BookMove, other: &'_ BookMove| other.weight > one.weight;
-            let best = moves
-                .iter()
-                .reduce(|one, other| if best(one, other) { other } else { one });
-            return best.map(|it| it.mv);
-        }
-        let mut left = random.u64(..sum);
-        for it in moves {
-            match left.checked_sub(weight(it)) {
-                Some(rest) => left = rest,
-                None => return Some(it.mv),
+            BookSelection::Best | BookSelection::Weighted => {
+                (f64::from(it.weight) * success(it.mv) * WEIGHT_UNIT) as u64
             }
+        };
+        let moves = moves.iter().map(|it| (it.mv, weight(it)));
+        if self.rules.selection == BookSelection::Best {
+            let best = moves.reduce(|one, other| if other.1 > one.1 { other } else { one });
+            return best.map(|(mv, _)| mv);
         }
-        None
+        draw(moves, random)
     }
 }

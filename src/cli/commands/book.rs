@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use megaton::book::{Candidate, Graph};
+use megaton::archive::{ArchiveReader, Filter, Order};
+use megaton::book::{BookFile, Candidate, Graph, open_book};
 use megaton::engine::Evaluator;
-use megaton::match_runner::{GrowOptions, GrowProgress, grow, read_graph};
+use megaton::match_runner::{GrowOptions, GrowProgress, grow, import, read_graph};
 use megaton::rules::{Game, Position};
 use tokio::task::spawn_blocking;
 
@@ -32,9 +33,12 @@ const LINE_PERIOD: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton book grow data/book.graph --positions 20000 --background
-  megaton book grow data/book.graph --positions 20000 --lines my-games.txt
-  megaton book show data/book.graph Nf3 f6
-  megaton book stats data/book.graph")]
+  megaton book grow data/book.graph --archive data/lichess.org/games.db
+  megaton book show built-in Nf3 f6
+  megaton book stats data/book.graph
+  megaton book import data/book.graph
+  megaton book export data/book.graph data/own.book
+  megaton book export built-in data/book.bin --polyglot")]
 pub(crate) struct Args {
     #[command(subcommand)]
     task: Task,
@@ -48,6 +52,10 @@ enum Task {
     Show(Show),
     /// Count the positions and proofs of a book
     Stats(File),
+    /// Write a book that the bot and other programs play from
+    Export(Export),
+    /// Add the positions of a book, with their scores, to a book under construction
+    Import(Import),
 }
 
 #[derive(Debug, clap::Args)]
@@ -71,6 +79,12 @@ struct Grow {
     /// half-moves
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
+    /// Archive of the bot: search its games first, of each the first 20 half-moves
+    #[arg(long, value_name = "FILE")]
+    archive: Option<PathBuf>,
+    /// Book, Polyglot or exported: search its positions first
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
     /// Positions to search in parallel [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -84,7 +98,7 @@ struct Grow {
 
 #[derive(Debug, clap::Args)]
 struct Show {
-    /// File of the book
+    /// File of the book, exported or under construction; built-in: the one in the program
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Moves from the start position, in UCI or SAN
@@ -94,10 +108,39 @@ struct Show {
 
 #[derive(Debug, clap::Args)]
 struct File {
-    /// File of the book
+    /// File of the book, exported or under construction; built-in: the one in the program
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
+
+#[derive(Debug, clap::Args)]
+struct Export {
+    /// File of the book, exported or under construction; built-in: the one in the program
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// File to write
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+    /// Write a Polyglot file: the moves that are played, without scores
+    #[arg(long)]
+    polyglot: bool,
+    /// Play only moves after which so many positions were searched
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    visits: u8,
+}
+
+#[derive(Debug, clap::Args)]
+struct Import {
+    /// File of the book under construction; created if missing
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Exported book; built-in: the one in the program
+    #[arg(value_name = "BOOK", default_value = BUILT_IN)]
+    book: PathBuf,
+}
+
+/// Names the book in the program.
+const BUILT_IN: &str = "built-in";
 
 /// Half-moves of a line that are searched first.
 const SEED_PLIES: usize = 20;
@@ -107,11 +150,16 @@ pub(crate) fn execute(args: Args) -> Result<(), Failure> {
         Task::Grow(args) => run(args),
         Task::Show(args) => show(&args),
         Task::Stats(args) => stats(&args.file),
+        Task::Export(args) => export(&args),
+        Task::Import(args) => {
+            let added = import(&args.file, &open(&args.book)?).map_err(failure)?;
+            output::print(format!("{added} positions added"))
+        }
     }
 }
 
 fn run(args: Grow) -> Result<(), Failure> {
-    let seeds = args.lines.as_deref().map_or(Ok(Vec::new()), seeds)?;
+    let seeds = seeds(&args)?;
     let evaluator = match &args.eval_file {
         Some(file) => Evaluator::named(file).or_setup("--eval-file")?,
         None => Evaluator::default(),
@@ -168,16 +216,33 @@ fn warn(progress: &GrowProgress) -> Result<(), Failure> {
     ))
 }
 
-/// The positions of the lines in a file.
-fn seeds(file: &Path) -> Result<Vec<Position>, Failure> {
-    let text = fs::read_to_string(file).or_setup(file.display())?;
+/// The positions that are searched first; those of the lines before the others.
+fn seeds(args: &Grow) -> Result<Vec<Position>, Failure> {
     let mut seeds = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let moves: Vec<&str> = line.split_ascii_whitespace().collect();
-        let game = game(moves.iter().take(SEED_PLIES)).map_err(|error| {
-            Failure::setup(format!("{}, line {}: {error}", file.display(), index + 1))
+    if let Some(file) = &args.book {
+        let book = open_book(file).map_err(Failure::setup)?;
+        seeds.extend(book.positions());
+    }
+    if let Some(file) = &args.archive {
+        let reader = ArchiveReader::open(file)?;
+        reader.each_game(&Filter::default(), Order::Oldest, usize::MAX, |record| {
+            if record.initial_fen.is_none() {
+                let moves = record.moves.iter().map(|made| made.uci.as_str());
+                let game = game(moves.take(SEED_PLIES)).map_err(Failure::setup)?;
+                seeds.extend_from_slice(game.positions());
+            }
+            Ok::<bool, Failure>(true)
         })?;
-        seeds.extend_from_slice(game.positions());
+    }
+    if let Some(file) = &args.lines {
+        let text = fs::read_to_string(file).or_setup(file.display())?;
+        for (index, line) in text.lines().enumerate() {
+            let moves = line.split_ascii_whitespace().take(SEED_PLIES);
+            let game = game(moves).map_err(|error| {
+                Failure::setup(format!("{}, line {}: {error}", file.display(), index + 1))
+            })?;
+            seeds.extend_from_slice(game.positions());
+        }
     }
     Ok(seeds)
 }
@@ -197,11 +262,40 @@ fn game<S: AsRef<str>>(moves: impl IntoIterator<Item = S>) -> Result<Game, Strin
     Ok(game)
 }
 
+/// The book in a file of any format that has scores, or in the program.
 fn open(file: &Path) -> Result<Graph, Failure> {
-    let text = fs::read_to_string(file).or_setup(file.display())?;
-    let (graph, progress) = read_graph(&text);
-    warn(&progress)?;
-    Ok(graph)
+    let book = if file == Path::new(BUILT_IN) {
+        BookFile::built_in()
+    } else {
+        let bytes = fs::read(file).or_setup(file.display())?;
+        // A book under construction is text.
+        if let Ok(text) = String::from_utf8(bytes) {
+            let (graph, progress) = read_graph(&text);
+            warn(&progress)?;
+            return Ok(graph);
+        }
+        Arc::new(open_book(file).map_err(Failure::setup)?)
+    };
+    book.graph().ok_or_else(|| {
+        let file = file.display();
+        Failure::setup(format!(
+            "{file} is a Polyglot book, which has no scores; \"megaton book grow\" with --book {file} \
+             searches its positions"
+        ))
+    })
+}
+
+fn export(args: &Export) -> Result<(), Failure> {
+    let book = BookFile::from_graph(&open(&args.file)?, args.visits);
+    let bytes = if args.polyglot {
+        book.polyglot()
+    } else {
+        book.bytes()
+    };
+    let partial = args.out.with_added_extension("partial");
+    let written = fs::write(&partial, &bytes).and_then(|()| fs::rename(&partial, &args.out));
+    written.or_failed(args.out.display())?;
+    output::print(format!("{} bytes", bytes.len()))
 }
 
 fn show(args: &Show) -> Result<(), Failure> {
@@ -214,6 +308,7 @@ fn show(args: &Show) -> Result<(), Failure> {
     let mut table = Table::new(&[
         ("move", Align::Left),
         ("score", Align::Right),
+        ("positions", Align::Right),
         ("expected reply", Align::Left),
     ]);
     for candidate in candidates {
@@ -222,6 +317,7 @@ fn show(args: &Show) -> Result<(), Failure> {
         table.row(vec![
             position.san(candidate.mv),
             score(&candidate),
+            graph.visits(&reply, u8::MAX).to_string(),
             line.first()
                 .map_or(String::new(), |best| reply.san(best.mv)),
         ]);
@@ -247,7 +343,21 @@ fn stats(file: &Path) -> Result<(), Failure> {
         lost += candidates.iter().filter(|it| it.loss_in.is_some()).count();
     }
     output::print(format!(
-        "positions    {}\nmoves        {moves}\nproved wins  {won}\nproved losses {lost}",
-        graph.len()
+        "positions     {}\nmoves         {moves}\nproved wins   {won}\nproved losses {lost}\nmain line     {}",
+        graph.len(),
+        main_line(&graph)
     ))
+}
+
+/// The best moves from the start position on.
+fn main_line(graph: &Graph) -> String {
+    let mut game = Game::new();
+    let mut line = Vec::new();
+    while let Some(best) = graph.candidates(game.position()).first()
+        && game.repetitions() < 2
+    {
+        line.push(game.position().san(best.mv));
+        game.push(best.mv);
+    }
+    line.join(" ")
 }

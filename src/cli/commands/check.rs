@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use megaton::book::Books;
 use megaton::bot::{BotTiming, ListRefresher, ListSources};
-use megaton::config::{Config, Panel};
+use megaton::config::{BookRules, Config, Panel};
 use megaton::lichess::Client;
 use megaton::panel::{self, Delivery, PanelError, check_password};
 use rustix::fs::{Access, access};
@@ -49,6 +50,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     print_field("engine", &[engine])?;
     let tables = tables(&config.engine)?;
     print_field("tablebase", &summary::tables(tables.as_deref()))?;
+    print_field("book", &books(&config.book))?;
     print_field("data", &[state(config)?, socket(config)])?;
     print_field("accepts", &summary::accepts(&config.challenge))?;
     print_field("lists", &lists(config, offline)?)?;
@@ -98,6 +100,23 @@ fn lists(config: &Config, offline: bool) -> Result<Vec<String>, Failure> {
     let mut read = lists.state();
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
     Ok(summary::lists_read(&read))
+}
+
+/// The books that can be used, and what is wrong with the others.
+fn books(rules: &BookRules) -> Vec<String> {
+    if !rules.enabled {
+        return vec!["none: [book] enabled is false".to_owned()];
+    }
+    let (books, faults) = Books::open(&rules.files, rules.built_in);
+    let built_in = if rules.built_in {
+        ", the one in the program included"
+    } else {
+        ""
+    };
+    let found = format!("books that can be used: {}{built_in}", books.len());
+    let faults = faults.into_iter();
+    let faults = faults.map(|fault| format!("WARNING: [book] files: {fault}; skipped"));
+    std::iter::once(found).chain(faults).collect()
 }
 
 /// The address of the page, and whether it accepts commands.
