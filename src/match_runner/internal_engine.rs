@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::error::MatchError;
 use super::limit::MoveLimit;
 use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
-use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
+use crate::engine::{Clock, EngineOptions, Evaluator, LEVELS, Level, Limits, SingleThread};
 use crate::rules::Game;
 use crate::tablebase::{BuiltIn, tablebases};
 
@@ -29,6 +29,8 @@ pub(super) struct EngineSettings {
     contempt: i32,
     /// Replaces the limit of the match, to give odds.
     nodes: Option<u64>,
+    /// Plays on this level.
+    level: Option<Level>,
 }
 
 impl EngineSettings {
@@ -43,6 +45,7 @@ impl EngineSettings {
             overhead: OVERHEAD,
             contempt: 0,
             nodes: None,
+            level: None,
         };
         for (name, value) in options {
             settings.set(name, value)?;
@@ -61,6 +64,13 @@ impl EngineSettings {
         match name.to_ascii_lowercase().as_str() {
             "hash" => self.engine.hash_mb = number(name, value, 1..=MOST_HASH_MB)?,
             "nodes" => self.nodes = Some(number(name, value, 1..=u64::MAX)?),
+            "level" => {
+                let level = Level::named(value);
+                self.level = Some(level.ok_or_else(|| {
+                    let names = LEVELS.map(|level| level.name).join(", ");
+                    format!("{name} is one of {names}, not {value:?}")
+                })?);
+            }
             "move overhead" | "overhead" => {
                 self.overhead = Duration::from_millis(number(name, value, 0..=5000)?);
             }
@@ -79,8 +89,8 @@ impl EngineSettings {
             _ => {
                 return self.engine.params.set(name, value).unwrap_or_else(|| {
                     Err(format!(
-                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead, contempt \
-                         and builtintables, and the parameters of the search if built with --features tune"
+                        "self has no option {name:?}; it has hash, evalfile, nodes, level, overhead, \
+                         contempt and builtintables, and the parameters of the search if built with --features tune"
                     ))
                 });
             }
@@ -133,9 +143,13 @@ impl InternalEngine {
                 overhead: self.settings.overhead,
             }),
         };
-        Limits {
+        let limits = Limits {
             contempt: self.settings.contempt,
             ..limits
+        };
+        match &self.settings.level {
+            Some(level) => level.limits(limits),
+            None => limits,
         }
     }
 }
@@ -151,9 +165,15 @@ impl Player for InternalEngine {
         // A panic of the search must lose only this game.
         let result = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
             .map_err(|_| PlayerFault::Crash("the search panicked".to_owned()))?;
-        let mv = result
-            .best
-            .ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
+        let chosen = match &self.settings.level {
+            // The same match gives the same games.
+            Some(level) => {
+                let seed = game.position().key() ^ ((game.ply() as u64) << 48);
+                level.choose(&result, &mut fastrand::Rng::with_seed(seed))
+            }
+            None => result.best,
+        };
+        let mv = chosen.ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
         Ok(PlayedMove {
             mv,
             score: Some(result.score),
@@ -194,6 +214,8 @@ mod tests {
             "{unknown}"
         );
         assert_eq!(settings(&[("contempt", "-7")]).unwrap().contempt, -7);
+        let unknown = settings(&[("level", "weak")]).unwrap_err();
+        assert!(unknown.contains("beginner, easy"), "{unknown}");
         let bad = settings(&[("hash", "0")]).unwrap_err();
         assert!(bad.contains("from 1 to"), "{bad}");
         settings(&[("EvalFile", "classical")]).unwrap();
