@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use megaton::config::{Config, ConfigError, Entry, Key, SECTIONS, Section, Takes};
+use megaton::config::{self, Config, ConfigError, Entry, Key, SECTIONS, Section, Takes};
 
 const EXAMPLE: &str = include_str!("../config.example.toml");
 
@@ -586,4 +586,85 @@ fn table_folders_are_relative_to_the_config_and_must_exist() {
             "{error}"
         );
     }
+}
+
+/// What the schema says against a text, as `where: what`.
+fn schema_errors(text: &str) -> Vec<String> {
+    let schema = jsonschema::draft7::new(&config::schema()).expect("a schema");
+    let config: toml::Table = text.parse().expect("TOML");
+    let config = serde_json::to_value(config).expect("JSON");
+    let errors = schema.iter_errors(&config);
+    errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect()
+}
+
+#[test]
+fn the_schema_accepts_the_example_and_points_at_what_is_wrong_in_a_config() {
+    assert_eq!(schema_errors(EXAMPLE), Vec::<String>::new());
+    assert_eq!(schema_errors(""), Vec::<String>::new());
+    let cases = [
+        ("[engine]\nhsah = 1", "/engine: ", "hsah"),
+        ("[engin]", ": ", "engin"),
+        ("[engine]\nhash = 0", "/engine/hash: ", "minimum of 1"),
+        (
+            "[engine]\nhash = 65537",
+            "/engine/hash: ",
+            "maximum of 65536",
+        ),
+        ("[engine]\nhash = 1.5", "/engine/hash: ", "integer"),
+        ("[engine]\nponder = 1", "/engine/ponder: ", "boolean"),
+        ("[log]\nformat = \"xml\"", "/log/format: ", "xml"),
+        (
+            "[challenge.bots]\nmax_days = 15",
+            "/challenge/bots/max_days: ",
+            "maximum of 14",
+        ),
+        ("[challenge]\nblock = \"me\"", "/challenge/block: ", "array"),
+        (
+            "[book]\nfiles = [\"\"]",
+            "/book/files/0: ",
+            "shorter than 1",
+        ),
+        (
+            "[matchmaking.profile]\nbase = 1",
+            "/matchmaking/profile: ",
+            "array",
+        ),
+        (
+            "[[matchmaking.profile]]\nbsae = 1",
+            "/matchmaking/profile/0: ",
+            "bsae",
+        ),
+    ];
+    for (text, place, what) in cases {
+        let errors = schema_errors(text);
+        assert_eq!(errors.len(), 1, "{text}: {errors:?}");
+        let found = errors[0].starts_with(place) && errors[0].contains(what);
+        assert!(found, "{text}: {errors:?}");
+    }
+}
+
+#[test]
+fn the_schema_describes_every_key_with_range_and_default() {
+    let schema = config::schema();
+    let hash = &schema["properties"]["engine"]["properties"]["hash"];
+    assert_eq!(
+        hash.to_string(),
+        r#"{"default":256,"description":"Transposition table in megabytes, shared by all games. Takes a whole number of megabytes from 1 to 65536.","maximum":65536,"minimum":1,"type":"integer"}"#
+    );
+}
+
+/// `MEGATON_BLESS=1 cargo test --test config schema` writes the file anew.
+#[test]
+fn the_schema_beside_the_example_is_the_one_that_is_made_from_the_settings() {
+    let named = EXAMPLE.lines().next().expect("a first line");
+    let named = named.strip_prefix("#:schema ./").expect("a schema first");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(named);
+    let made = format!("{:#}\n", config::schema());
+    if std::env::var_os("MEGATON_BLESS").is_some() {
+        fs::write(&path, &made).expect("written");
+    }
+    let kept = fs::read_to_string(&path).expect("a schema");
+    assert_eq!(kept, made, "{}", path.display());
 }

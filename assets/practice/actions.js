@@ -37,7 +37,7 @@ function sureButton(text, sure, onClick) {
 export class Actions {
   #drawn = null;
 
-  /** `deeds`: functions resign, abort, draw(answer), rematch, again. */
+  /** `deeds`: functions resign, abort, draw(answer), takeback, rematch, again. */
   constructor({ say, deeds }, does) {
     this.say = say;
     this.deeds = deeds;
@@ -46,8 +46,9 @@ export class Actions {
 
   /** Redraws only when the content has changed, so that a button keeps its focus. */
   update(snapshot, { watching }) {
-    const { phase, status, winner, drawOffer, ply, reason, game } = snapshot;
-    const key = JSON.stringify([phase, status, winner, drawOffer, ply < 2, reason, game, watching]);
+    const { phase, status, winner, drawOffer, ply, reason, game, mayTakeBack, takebackAsked } = snapshot;
+    const takeback = [mayTakeBack, takebackAsked];
+    const key = JSON.stringify([phase, status, winner, drawOffer, ply < 2, reason, game, watching, takeback]);
     if (key === this.#drawn) return;
     this.#drawn = key;
     this.say.className = "say";
@@ -102,7 +103,7 @@ export class Actions {
     this.deeds.append(button("Play a game", this.does.again, "primary"));
   }
 
-  #playing({ color, drawOffer, ply, opponent }) {
+  #playing({ color, drawOffer, ply, opponent, mayTakeBack, takebackAsked }) {
     if (drawOffer === other(color)) {
       this.#tell(`${opponent?.name ?? "Your opponent"} offers a draw.`);
       const yes = button("Accept the draw", () => this.does.draw("yes"), "primary");
@@ -116,5 +117,9 @@ export class Actions {
     const offer = button(drawOffer ? "Draw offered" : "Offer a draw", () => this.does.draw("yes"));
     offer.disabled = Boolean(drawOffer) || ply < 2;
     this.deeds.append(leave, offer);
+    if (!mayTakeBack) return;
+    const undo = button(takebackAsked ? "Takeback asked" : "Take back", this.does.takeback);
+    undo.disabled = Boolean(takebackAsked);
+    this.deeds.append(undo);
   }
 }

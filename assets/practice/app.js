@@ -63,6 +63,7 @@ const game = new Game({
   resign: () => attempt(() => command(ticket, "resign"), "You are still playing"),
   abort: () => attempt(() => command(ticket, "abort"), "The game continues"),
   draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "The offer was not sent"),
+  takeback: () => attempt(() => command(ticket, "takeback"), "No move is taken back"),
   rematch: () => attempt(() => command(ticket, "rematch"), "No rematch"),
   again: () => start.open(),
 });

@@ -3,7 +3,7 @@
 
 import { Board } from "./board.js";
 import { drawMan } from "./pieces.js";
-import { runningGames } from "./wire.js";
+import { levels, runningGames } from "./wire.js";
 
 const SIDES = [
   ["white", "White", ["white"]],
@@ -11,7 +11,7 @@ const SIDES = [
   ["black", "Black", ["black"]],
 ];
 const TIMES = ["1+0", "1+2", "3+0", "3+2", "5+3", "10+0", "10+5", "30+20"];
-const USUAL = { side: "random", time: "3+2" };
+const USUAL = { side: "random", time: "3+2", level: "full" };
 const MEMORY = "megaton-start";
 const LOOK_EVERY = 3000;
 const GAMES_SHOWN = 4;
@@ -58,6 +58,7 @@ export class Start {
     this.list = find("games");
     this.onWatch = onWatch;
     this.#fill(find("sides"), find("times"));
+    this.#offerLevels(find("levels"));
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit(onPlay);
@@ -91,6 +92,19 @@ export class Start {
     for (const value of TIMES) times.append(pick("time", value, value === time, [value]));
   }
 
+  /** Fills in the levels. Without them the bot plays at full strength. */
+  async #offerLevels(host) {
+    const offered = await levels().catch(() => []);
+    host.hidden = offered.length === 0;
+    const known = offered.some(({ name }) => name === recall().level);
+    const chosen = known ? recall().level : USUAL.level;
+    for (const { name, title, rating } of offered) {
+      const worth = document.createElement("small");
+      worth.textContent = String(rating);
+      host.append(pick("level", name, name === chosen, [title, worth]));
+    }
+  }
+
   #complain(text) {
     this.trouble.textContent = text;
     this.trouble.hidden = !text;
@@ -98,13 +112,14 @@ export class Start {
 
   async #submit(onPlay) {
     const wishes = new FormData(this.form);
-    const [side, time] = [wishes.get("side") ?? USUAL.side, wishes.get("time") ?? USUAL.time];
-    remember({ side, time });
+    const wish = (name) => wishes.get(name) ?? USUAL[name];
+    const [side, time, level] = [wish("side"), wish("time"), wish("level")];
+    remember({ side, time, level });
     const [minutes, increment] = time.split("+").map(Number);
     this.play.disabled = true;
     this.#complain("");
     try {
-      await onPlay({ color: side, limit: minutes * 60, increment });
+      await onPlay({ color: side, limit: minutes * 60, increment, level });
       this.close();
     } catch (error) {
       this.#complain(`The game could not be started: ${error.message}.`);

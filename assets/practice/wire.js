@@ -32,6 +32,7 @@ const part = encodeURIComponent;
 export const newGame = (wishes) => post("/play/new", wishes);
 export const sendMove = (ticket, uci) => post(`/play/${part(ticket)}/move/${part(uci)}`);
 export const command = (ticket, verb) => post(`/play/${part(ticket)}/${verb}`);
+export const levels = () => ask("/play/levels");
 export const runningGames = () => ask("/play/games");
 
 export const playEvents = (ticket) => `/play/${part(ticket)}/events`;

@@ -9,7 +9,9 @@ use std::time::Duration;
 use rusqlite::params;
 
 use super::dates::DAY;
-use super::record::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis};
+use super::record::{
+    ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis, WireRecord,
+};
 use super::rows;
 use super::schema::SCHEMA;
 use crate::sqlite::{self, Error, FileKind, Timestamp};
@@ -40,6 +42,8 @@ pub enum ArchiveEntry {
     /// A challenge; replaces the one with the same id.
     Challenge(Arc<ChallengeRecord>),
     Event(Arc<EventRecord>),
+    /// A piece of the traffic of a game; dropped once there is very much of it.
+    Wire(Arc<WireRecord>),
 }
 
 #[derive(Debug)]
@@ -65,6 +69,7 @@ impl Database {
                     ArchiveEntry::Game(game) => rows::write_game(batch, game)?,
                     ArchiveEntry::Challenge(asked) => rows::write_challenge(batch, asked)?,
                     ArchiveEntry::Event(event) => rows::write_event(batch, event)?,
+                    ArchiveEntry::Wire(line) => rows::write_wire(batch, line)?,
                 }
             }
             Ok(())

@@ -14,6 +14,9 @@ use crate::sqlite::Error;
 /// games.
 const LONGEST: Millis = 200 * 24 * 3600 * 1000;
 
+/// New opponents named in a summary.
+const MOST_NAMES: usize = 5;
+
 /// The totals of a span of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Day {
@@ -28,6 +31,8 @@ pub struct Day {
     pub limited: u64,
     pub alerts: u64,
     pub declined: u64,
+    /// Opponents met for the first time who beat us, with the number of their wins, most first.
+    pub new_winners: Vec<(String, u64)>,
 }
 
 /// The games of one speed.
@@ -75,7 +80,18 @@ impl Database {
             let by_time = sql_enums::by_time();
             let events = "SELECT count(*) FROM event WHERE at >= ?1 AND at < ?2 AND kind =";
             let count = |kind: &str| number(&format!("{events} '{kind}'"));
+            let mut new_winners = batch.prepare_cached(&format!(
+                "SELECT CASE us WHEN 'white' THEN black_name ELSE white_name END, count(*) {games}
+                AND result = 'loss' AND opponent <> '' AND NOT EXISTS (
+                    SELECT 1 FROM game AS earlier
+                    WHERE earlier.opponent = game.opponent AND earlier.ended < ?1
+                ) GROUP BY opponent ORDER BY count(*) DESC, opponent"
+            ))?;
+            let new_winners = new_winners.query_map(span, |row| {
+                Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+            })?;
             Ok(Day {
+                new_winners: new_winners.collect::<rusqlite::Result<_>>()?,
                 speeds: speeds.collect::<rusqlite::Result<_>>()?,
                 flagged: number(&format!(
                     "SELECT count(*) {games} AND result = 'loss' AND {by_time}"
@@ -153,6 +169,21 @@ impl fmt::Display for Day {
             if count > 0 {
                 write!(f, "; {count} {what}")?;
             }
+        }
+        let rest = self.new_winners.len().saturating_sub(MOST_NAMES);
+        for (index, (name, wins)) in self.new_winners.iter().take(MOST_NAMES).enumerate() {
+            let before = if index == 0 {
+                "; lost to new opponents "
+            } else {
+                ", "
+            };
+            write!(f, "{before}{name}")?;
+            if *wins > 1 {
+                write!(f, " ({wins} times)")?;
+            }
+        }
+        if rest > 0 {
+            write!(f, " and {rest} more")?;
         }
         Ok(())
     }

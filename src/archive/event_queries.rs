@@ -4,12 +4,14 @@
 //! memory. Both must agree.
 
 use rusqlite::types::Value;
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{OptionalExtension, Row, params_from_iter};
 
 use super::filter::{Conditions, Order};
 use super::reader::{ArchiveReader, LINES, page_by_page};
-use super::record::{ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis};
-use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of, moment};
+use super::record::{
+    ChallengeRecord, ChallengeVerdict, Direction, EventRecord, Millis, WireRecord,
+};
+use super::rows::{CHALLENGE_COLUMNS, EVENT_COLUMNS, challenge_of, event_of, moment, read_wire};
 use crate::sqlite::Error;
 
 /// The tables and their columns.
@@ -180,6 +182,23 @@ impl ArchiveReader {
         Ok(found.into_iter().map(|it| it.what).collect())
     }
 
+    /// Returns a challenge, with its JSON if that was kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn challenge(&self, id: &str) -> Result<Option<ChallengeRecord>, Error> {
+        self.ask(|db| {
+            let found = format!("SELECT {CHALLENGE_COLUMNS} FROM challenge WHERE id = ?1");
+            let found = db.query_row(&found, [id], challenge_of).optional()?;
+            let json = "SELECT json FROM challenge_json WHERE id = ?1";
+            let json: Option<String> = db.query_row(json, [id], |row| row.get(0)).optional()?;
+            Ok(found.map(|record| ChallengeRecord {
+                json: json.map(Into::into),
+                ..record
+            }))
+        })
+    }
+
     /// Returns the latest events, newest first.
     ///
     /// # Errors
@@ -187,6 +206,14 @@ impl ArchiveReader {
     pub fn events(&self, most: usize) -> Result<Vec<EventRecord>, Error> {
         let found = self.events_by(&EventFilter::default(), Order::Newest, most, None)?;
         Ok(found.into_iter().map(|it| it.what).collect())
+    }
+
+    /// Returns the raw traffic of a game, in its order.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn wire(&self, game: &str) -> Result<Vec<WireRecord>, Error> {
+        self.ask(|db| read_wire(db, game))
     }
 
     /// Returns the kinds of events in the archive, sorted.

@@ -47,7 +47,7 @@ pub use reader::{ArchiveReader, GameCursor, GameLine, write_san};
 pub use record::{
     ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
     MoveRecord, Origin, Outcome, PlayerRecord, ResultCounts, ScoreRecord, Source,
-    TimeControlRecord,
+    TimeControlRecord, WireRecord,
 };
 pub use review::{LESSONS, LESSONS_AT_ONCE, Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;

@@ -39,6 +39,7 @@ pub struct Pruned {
     /// Games, or games that lost their details.
     pub games: u64,
     pub challenges: u64,
+    /// Events, and pieces of traffic.
     pub events: u64,
 }
 
@@ -131,7 +132,8 @@ impl Database {
                 let gone = batch.execute(&sql, params![number(before), ROWS as i64]);
                 gone.map(|rows| rows as u64)
             };
-            Ok((gone("challenge")?, gone("event")?))
+            let wire = gone("wire")?;
+            Ok((gone("challenge")?, gone("event")? + wire))
         })
     }
 

@@ -4,6 +4,7 @@
 //! milliseconds too.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
@@ -427,6 +428,9 @@ pub struct ChallengeRecord {
     pub why: Option<String>,
     /// When the verdict was reached.
     pub settled: Option<Millis>,
+    /// The server's JSON, to judge it again. Lists leave it in the file.
+    #[serde(skip)]
+    pub json: Option<Arc<str>>,
 }
 
 /// The direction of a challenge.
@@ -472,6 +476,16 @@ pub struct EventRecord {
     pub text: String,
     /// The game concerned.
     pub game: Option<String>,
+}
+
+/// A piece of the raw traffic of a game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireRecord {
+    pub game: String,
+    pub at: Millis,
+    /// `open`, `in`, `lost`, `event`, `out` or `answer`, as the API client has them.
+    pub kind: String,
+    pub text: String,
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::move_codec::{fill_in, pack, unpack};
 use super::record::{
     ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
-    MoveRecord, Origin, Outcome, PlayerRecord, TimeControlRecord,
+    MoveRecord, Origin, Outcome, PlayerRecord, TimeControlRecord, WireRecord,
 };
 use super::sql_enums;
 use crate::lichess::{Side, Speed, Status};
@@ -18,6 +18,10 @@ use crate::sqlite::{Column, replace, upsert};
 pub const OPENING_PLIES: usize = 6;
 /// A move is hurried if less time than this is left.
 const HURRY: Millis = 10_000;
+/// Most pieces of traffic kept of a game.
+const MAX_WIRE: i64 = 4000;
+/// Longest one, in bytes.
+const MAX_WIRE_TEXT: usize = 16 * 1024;
 
 /// Writes a game. What an earlier row knows and this record does not is kept.
 pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
@@ -240,7 +244,7 @@ pub(super) fn read_moves(db: &Connection, n: i64) -> rusqlite::Result<Vec<MoveRe
     Ok(packed.as_deref().map(unpack).unwrap_or_default())
 }
 
-/// Writes a challenge; of a known one only the verdict changes.
+/// Writes a challenge; of a known one only the verdict changes, and JSON that was missing is added.
 pub(super) fn write_challenge(db: &Connection, asked: &ChallengeRecord) -> rusqlite::Result<()> {
     let user = &asked.user;
     let row: [Column<'_>; 18] = [
@@ -264,7 +268,13 @@ pub(super) fn write_challenge(db: &Connection, asked: &ChallengeRecord) -> rusql
         ("settled", &asked.settled.map(number)),
     ];
     let updated = ["verdict", "reason", "rule", "why", "settled"];
-    upsert(db, "challenge", &row, &updated)
+    upsert(db, "challenge", &row, &updated)?;
+    if let Some(json) = &asked.json {
+        let mut kept =
+            db.prepare_cached("INSERT OR IGNORE INTO challenge_json (id, json) VALUES (?1, ?2)")?;
+        kept.execute(params![asked.id, json])?;
+    }
+    Ok(())
 }
 
 /// The columns that `challenge_of` reads, in its order.
@@ -296,7 +306,44 @@ pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
         rule: row.get(15)?,
         why: row.get(16)?,
         settled: row.get::<_, Option<i64>>(17)?.map(moment),
+        json: None,
     })
+}
+
+/// Writes a piece of traffic. Of a game with very many only the first are kept; of a very long one
+/// its length.
+pub(super) fn write_wire(db: &Connection, line: &WireRecord) -> rusqlite::Result<()> {
+    let mut kept = db.prepare_cached(
+        "INSERT INTO wire (game, at, kind, text) SELECT ?1, ?2, ?3, ?4
+        WHERE (SELECT count(*) FROM wire WHERE game = ?1) < ?5",
+    )?;
+    let text = match line.text.len() {
+        length if length > MAX_WIRE_TEXT => &format!("({length} bytes)"),
+        _ => &line.text,
+    };
+    kept.execute(params![
+        line.game,
+        number(line.at),
+        line.kind,
+        text,
+        MAX_WIRE
+    ])?;
+    Ok(())
+}
+
+/// Reads the traffic of a game in its order.
+pub(super) fn read_wire(db: &Connection, game: &str) -> rusqlite::Result<Vec<WireRecord>> {
+    let mut found =
+        db.prepare_cached("SELECT game, at, kind, text FROM wire WHERE game = ?1 ORDER BY n")?;
+    let rows = found.query_map([game], |row| {
+        Ok(WireRecord {
+            game: row.get(0)?,
+            at: moment(row.get(1)?),
+            kind: row.get(2)?,
+            text: row.get(3)?,
+        })
+    })?;
+    rows.collect()
 }
 
 pub(super) fn write_event(db: &Connection, event: &EventRecord) -> rusqlite::Result<()> {

@@ -68,6 +68,20 @@ pub(super) const SCHEMA: Schema = Schema {
     CREATE INDEX event_by_kind ON event (kind, at);
 ", "
     CREATE INDEX review_by_time ON review (at);
+", "
+    CREATE TABLE challenge_json (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TRIGGER challenge_json_goes AFTER DELETE ON challenge BEGIN
+        DELETE FROM challenge_json WHERE id = old.id;
+    END;
+    CREATE TABLE wire (
+        n INTEGER PRIMARY KEY, game TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL,
+        text TEXT NOT NULL
+    );
+    CREATE INDEX wire_by_game ON wire (game);
+    CREATE INDEX wire_by_time ON wire (at);
+    CREATE TRIGGER wire_goes AFTER DELETE ON game BEGIN
+        DELETE FROM wire WHERE game = old.id;
+    END;
 "],
 };
 

@@ -94,6 +94,7 @@ pub(super) fn challenge(id: &str, at: Millis, user: &str) -> ChallengeRecord {
         rule: None,
         why: None,
         settled: None,
+        json: None,
     }
 }
 
@@ -118,6 +119,10 @@ fn every_stored_record_reads_back() {
         settled: Some(1005),
         ..asked.clone()
     };
+    let with_json = ChallengeRecord {
+        json: Some(r#"{"id":"abcdefgh"}"#.into()),
+        ..answered.clone()
+    };
     let event = EventRecord {
         at: 1_003_000,
         kind: "stream".to_owned(),
@@ -127,7 +132,7 @@ fn every_stored_record_reads_back() {
     disk.commit(&[
         ArchiveEntry::Game(Arc::new(won.clone())),
         ArchiveEntry::Challenge(Arc::new(asked)),
-        ArchiveEntry::Challenge(Arc::new(answered.clone())),
+        ArchiveEntry::Challenge(Arc::new(with_json.clone())),
         ArchiveEntry::Event(Arc::new(event.clone())),
     ])
     .unwrap();
@@ -139,7 +144,19 @@ fn every_stored_record_reads_back() {
     }
     assert_eq!(known, won);
     assert_eq!(reader.game("other").unwrap(), None);
-    assert_eq!(reader.challenges(9).unwrap(), [answered]);
+    assert_eq!(
+        reader.challenges(9).unwrap(),
+        std::slice::from_ref(&answered)
+    );
+    // The lists leave the JSON in the file; a later record without any keeps what is there.
+    assert_eq!(
+        reader.challenge("abcdefgh").unwrap().as_ref(),
+        Some(&with_json)
+    );
+    disk.commit(&[ArchiveEntry::Challenge(Arc::new(answered))])
+        .unwrap();
+    assert_eq!(reader.challenge("abcdefgh").unwrap(), Some(with_json));
+    assert_eq!(reader.challenge("other").unwrap(), None);
     assert_eq!(reader.events(9).unwrap(), std::slice::from_ref(&event));
     assert_eq!(reader.events_of(&won).unwrap(), [event]);
     assert_eq!(reader.account().unwrap().as_deref(), Some("megaton"));
@@ -455,6 +472,108 @@ fn a_game_belongs_to_the_day_on_which_it_ended() {
     let day = disk.day(1_003_000, 2_000_000).unwrap();
     assert_eq!((day.speeds[0].wins, day.lag), (1, Some(40)));
     assert_eq!(disk.day(2_000_000, 3_000_000).unwrap(), Day::default());
+}
+
+#[test]
+fn a_day_names_the_new_opponents_that_beat_us() {
+    let (_folder, path) = ground();
+    let mut disk = Database::open(&path, 1).unwrap();
+    let mut number = 0;
+    let mut play = |began: u64, user: &str, winner: Side| {
+        number += 1;
+        let mut game = game(&format!("game{number:04}"), began, user);
+        game.black.id = Some(user.to_lowercase());
+        game.ending.as_mut().unwrap().winner = Some(winner);
+        keep(&mut disk, &game);
+    };
+    // The day before: both are known since then, beaten or not.
+    play(100, "Nuke", Side::Black);
+    play(200, "Blast", Side::White);
+    for user in ["Nuke", "Blast", "Fresh", "Twice", "Twice"] {
+        play(1000, user, Side::Black);
+    }
+    play(1100, "Weak", Side::White);
+    let day = disk.day(900_000, 2_000_000).unwrap();
+    let winners = [("Twice".to_owned(), 2), ("Fresh".to_owned(), 1)];
+    assert_eq!(day.new_winners, winners);
+    let said = day.to_string();
+    assert!(
+        said.ends_with("; lost to new opponents Twice (2 times), Fresh"),
+        "{said}"
+    );
+    let many = Day {
+        new_winners: (1..=7).map(|number| (format!("N{number}"), 1)).collect(),
+        ..Day::default()
+    };
+    let said = many.to_string();
+    assert_eq!(
+        said,
+        "no games; lost to new opponents N1, N2, N3, N4, N5 and 2 more"
+    );
+}
+
+#[test]
+fn the_traffic_of_a_game_is_bounded_and_goes_with_it() {
+    let (_folder, path) = ground();
+    let mut disk = Database::open(&path, 1).unwrap();
+    let line = |game: &str, at: Millis, text: String| {
+        ArchiveEntry::Wire(Arc::new(WireRecord {
+            game: game.to_owned(),
+            at,
+            kind: "in".to_owned(),
+            text,
+        }))
+    };
+    keep(&mut disk, &game("abcdefgh", 1000, "Nuke"));
+    let mut lines = vec![line("abcdefgh", 1_000_000, "x".repeat(20_000))];
+    lines.extend((1..4100).map(|number| line("abcdefgh", 1_000_000, format!("{number}"))));
+    lines.push(line("other000", 2_000_000, "of another game".to_owned()));
+    disk.commit(&lines).unwrap();
+    let reader = ArchiveReader::open(&path).unwrap();
+    let texts = |game: &str| {
+        let wire = reader.wire(game).unwrap().into_iter();
+        wire.map(|line| line.text).collect::<Vec<_>>()
+    };
+    let kept = texts("abcdefgh");
+    assert_eq!(
+        (kept.len(), kept[0].as_str(), kept[3999].as_str()),
+        (4000, "(20000 bytes)", "3999")
+    );
+    assert_eq!(texts("other000"), ["of another game"]);
+    disk.prune(1_500_000, Prune::Games).unwrap();
+    assert_eq!(texts("abcdefgh"), Vec::<String>::new());
+    assert_eq!(texts("other000").len(), 1, "still young");
+    disk.prune(3_000_000, Prune::Games).unwrap();
+    assert_eq!(
+        texts("other000").len(),
+        0,
+        "of a game that was never stored"
+    );
+}
+
+#[test]
+fn the_json_of_a_challenge_goes_with_it() {
+    let (_folder, path) = ground();
+    let mut disk = Database::open(&path, 1).unwrap();
+    let asked = |id: &str, at: Millis| {
+        ArchiveEntry::Challenge(Arc::new(ChallengeRecord {
+            json: Some("{}".into()),
+            ..challenge(id, at, "Nuke")
+        }))
+    };
+    disk.commit(&[asked("old00000", 1000), asked("new00000", 2000)])
+        .unwrap();
+    let count = || {
+        let other = Connection::open(&path).unwrap();
+        other
+            .query_row("SELECT count(*) FROM challenge_json", [], |row| {
+                row.get::<_, i64>(0)
+            })
+            .unwrap()
+    };
+    assert_eq!(count(), 2);
+    disk.prune(1500, Prune::Games).unwrap();
+    assert_eq!(count(), 1);
 }
 
 #[test]

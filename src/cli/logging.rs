@@ -16,7 +16,7 @@ use super::failure::{Failure, OrFailure as _};
 use super::output::wants_colors;
 
 /// The variables that override the config's level, in this order.
-const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
+pub(super) const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
 /// Lines that may wait for a slow reader of stderr.
 const BACKLOG: usize = 16_384;
 /// Time between two looks for dropped lines.

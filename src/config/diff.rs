@@ -7,6 +7,7 @@ use std::fmt;
 
 use toml::{Table, Value};
 
+use super::keys::Section;
 use super::settings::{Config, SECTIONS};
 
 /// One key whose value differs.
@@ -94,6 +95,17 @@ impl fmt::Display for Place {
     }
 }
 
+/// The tables of a section in a config that was written as TOML.
+pub(super) fn tables<'t>(tree: &'t Table, section: &Section) -> &'t [Value] {
+    let mut parts = section.path.split('.');
+    let first = parts.next().and_then(|part| tree.get(part));
+    match parts.fold(first, |value, part| value?.get(part)) {
+        Some(Value::Array(items)) => items.as_slice(),
+        Some(table) => std::slice::from_ref(table),
+        None => &[],
+    }
+}
+
 /// Every value of a config.
 fn flat(config: &Config) -> BTreeMap<Place, String> {
     let mut values = BTreeMap::new();
@@ -101,15 +113,7 @@ fn flat(config: &Config) -> BTreeMap<Place, String> {
         return values;
     };
     for (number, section) in SECTIONS.iter().enumerate() {
-        let mut parts = section.path.split('.');
-        let first = parts.next().and_then(|part| tree.get(part));
-        let found = parts.fold(first, |value, part| value?.get(part));
-        let tables = match found {
-            Some(Value::Array(items)) => items.as_slice(),
-            Some(table) => std::slice::from_ref(table),
-            None => &[],
-        };
-        for table in tables {
+        for table in tables(&tree, section) {
             let name = table.get("name").and_then(Value::as_str);
             let name = name.filter(|_| section.many).unwrap_or_default();
             for (key, value) in section.keys.iter().enumerate() {

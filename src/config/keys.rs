@@ -22,6 +22,8 @@ pub struct Key {
     pub name: &'static str,
     /// The type of its value.
     pub takes: Takes,
+    /// What it means, as one line; empty if the name says it.
+    pub about: &'static str,
 }
 
 /// The type of a key's value.

@@ -380,6 +380,11 @@ fn describe(value: &DeValue<'_>) -> String {
     }
 }
 
+/// The line on which a text sets something, if it does.
+pub(super) fn line_of(text: &str, tree: &DeTable<'_>, setting: &Setting) -> Option<usize> {
+    place(tree, setting).map(|offset| Source(text).line(offset))
+}
+
 /// The offset of a setting's value, if the file has one.
 fn place(tree: &DeTable<'_>, setting: &Setting) -> Option<usize> {
     let mut table = tree;

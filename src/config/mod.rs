@@ -5,9 +5,11 @@
 //! refused without being repeated.
 
 mod diff;
+mod effective;
 mod error;
 mod keys;
 mod load;
+mod schema;
 mod secret_files;
 mod settings;
 mod suggestion;
@@ -16,8 +18,10 @@ mod validation;
 mod values;
 
 pub use diff::Changed;
+pub use effective::Override;
 pub use error::{ConfigError, Fault};
 pub use keys::{Key, Section, Takes};
+pub use schema::schema;
 pub use settings::{
     AlertFormat, Alerts, Archive, Arena, BookRules, BookSelection, Challenge, Chat, Clock,
     ColorWish, Config, Correspondence, Data, Draw, Engine, ExperienceRules, Explorer, Format, Game,

@@ -3,6 +3,7 @@
 //! A key is declared here and nowhere else: its name, type, default and range. Data with public fields,
 //! and what follows from one section alone.
 
+use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -28,6 +29,9 @@ const COUNT: (i64, i64) = (0, 1_000_000);
 const AT_LEAST_ONE: (i64, i64) = (1, 1_000_000);
 const YEAR: i64 = 31_536_000;
 
+/// Has the documentation of each key of a section, under its name.
+struct About<T>(PhantomData<T>);
+
 /// Declares sections. A line reads `key: type as "unit in the file" = default, value in the file;`, the
 /// unit only where serde does not know it. A line without a value holds a section of its own.
 macro_rules! sections {
@@ -35,7 +39,7 @@ macro_rules! sections {
         $(#[$meta:meta])*
         $section:ident {
             $(
-                $(#[$doc:meta])*
+                $(#[doc = $doc:literal])*
                 $key:ident: $type:ty $(as $unit:literal)? = $default:expr $(, $takes:expr)?;
             )*
         }
@@ -44,11 +48,20 @@ macro_rules! sections {
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct $section {
-            $($(#[$doc])* $(#[serde(with = $unit)])? pub $key: $type,)*
+            $($(#[doc = $doc])* $(#[serde(with = $unit)])? pub $key: $type,)*
         }
 
         impl $section {
-            const KEYS: &[Key] = &[$($(Key { name: stringify!($key), takes: $takes },)?)*];
+            const KEYS: &[Key] = &[$($(Key {
+                name: stringify!($key),
+                takes: $takes,
+                about: About::<$section>::$key,
+            },)?)*];
+        }
+
+        #[allow(non_upper_case_globals, dead_code, reason = "named as the keys are")]
+        impl About<$section> {
+            $(const $key: &str = concat!($($doc),*);)*
         }
 
         impl Default for $section {
@@ -89,7 +102,7 @@ sections! {
     Engine {
         /// Transposition table in megabytes, shared by all games.
         hash: usize = 256, whole((1, 65_536), "megabytes");
-        /// Threads of all searches together; 0 for every core ([`Engine::cores`]).
+        /// Threads of all searches together; 0 for every core.
         threads: usize = 0, whole((0, 256), "threads (0: every core)");
         /// The evaluation: a net file, `classical`, or the default. A relative path in a config file starts
         /// at that file's folder.
@@ -175,7 +188,7 @@ sections! {
         max_days: u32 = 14, whole((1, 14), "days");
         /// Concurrent games with one opponent.
         at_once: u32 = 100, whole(AT_LEAST_ONE, "games");
-        /// Challenges accepted from one opponent within [`Visitors::repeat_window`].
+        /// Challenges accepted from one opponent within `repeat_window`.
         repeats: u32 = 1000, whole(AT_LEAST_ONE, "challenges");
         repeat_window: Duration as "Seconds" =
             Duration::from_secs(3600), whole((1, YEAR), "seconds");
@@ -516,6 +529,8 @@ sections! {
         details: u32 = 36_500, whole((1, 36_500), "days");
         /// Days to keep challenges and events.
         events: u32 = 365, whole((1, 36_500), "days");
+        /// Keep the raw traffic of each game as well, as long as events.
+        wire: bool = false, Flag;
         /// Analyse lost and drawn games while idle.
         review: bool = true, Flag;
         /// Search time for each of their positions.

@@ -22,6 +22,7 @@ mod eval;
 mod evaluator;
 mod helper_threads;
 mod history;
+mod level;
 mod limits;
 mod lmr;
 mod movepick;
@@ -42,6 +43,7 @@ mod tunables;
 
 pub use bench::{BenchReport, bench};
 pub use evaluator::{CLASSICAL, Evaluator};
+pub use level::{LEVELS, Level};
 pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;

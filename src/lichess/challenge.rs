@@ -1,5 +1,6 @@
 //! Challenges, received and requested.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
@@ -71,6 +72,9 @@ pub struct Challenge {
     /// Whether any user may accept it.
     #[serde(deserialize_with = "is_present")]
     pub open: bool,
+    /// The line of the event stream that it came with, unless that was too long to be kept.
+    #[serde(skip)]
+    pub line: Option<Arc<str>>,
 }
 
 impl Challenge {

@@ -30,6 +30,7 @@ use super::timing::Timing;
 use super::token::Token;
 use super::user_agent::UserAgent;
 use super::warn_once::WarnOnce;
+use super::wire_log::{WireKind, WireLine, WireLog};
 
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
@@ -69,6 +70,8 @@ pub(super) struct Inner {
     limited: RateLimitLog,
     /// When the connection for moves was last used.
     moves_used: Mutex<Option<Instant>>,
+    /// Hears the traffic of each game.
+    pub(super) wire: WireLog,
     /// Notified by a refusal that may mean that the token or the account is no longer valid.
     doubted: Notify,
     /// Consecutive 403 responses to such calls, by class.
@@ -96,6 +99,7 @@ impl Client {
             warnings: WarnOnce::default(),
             limited: RateLimitLog::default(),
             moves_used: Mutex::new(None),
+            wire: WireLog::default(),
             doubted: Notify::new(),
             forbidden: Mutex::default(),
         })))
@@ -118,6 +122,12 @@ impl Client {
 
     pub(super) fn authorization(&self) -> HeaderValue {
         self.0.token.read().header()
+    }
+
+    /// Passes the traffic of each game to a listener, which must not wait. Only the first listener
+    /// counts.
+    pub fn listen_to_wire(&self, listener: impl Fn(WireLine) + Send + Sync + 'static) {
+        self.0.wire.listen(Box::new(listener));
     }
 
     pub fn timing(&self) -> &Timing {
@@ -247,7 +257,18 @@ impl Client {
             }
             _ => self.0.timing.call,
         };
+        let (wire, game) = (&self.0.wire, call.game.as_ref());
+        wire.add(game, WireKind::Out, || call.line());
         let outcome = self.attempt(&call, begun + time).await;
+        wire.add(game, WireKind::Answer, || match &outcome {
+            Ok(body) => format!("200 {} {}", call.path(), String::from_utf8_lossy(body)),
+            Err(error) => {
+                let status = error
+                    .status()
+                    .map_or("-".to_owned(), |status| status.to_string());
+                format!("{status} {} {error}", call.path())
+            }
+        });
         let ms = begun.elapsed().as_secs_f64() * 1e3;
         match &outcome {
             Ok(_) => tracing::debug!(class = ?call.class, ms, "call"),

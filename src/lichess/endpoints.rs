@@ -178,9 +178,11 @@ impl Client {
         idle: Duration,
         subject: String,
     ) -> Result<RecordStream<T>, Disconnect> {
+        let (wire, game) = (self.0.wire.clone(), call.game.clone());
         let response = self.open(call.ndjson(), patience).await?;
         let warnings = self.0.warnings.clone();
-        Ok(RecordStream::new(response, idle, subject, warnings))
+        let stream = RecordStream::new(response, idle, subject, warnings);
+        Ok(stream.with_wire(wire, game))
     }
 
     /// Makes sure that the next move finds a warm connection: makes a small call over it if it has been

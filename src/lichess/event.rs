@@ -13,6 +13,9 @@ use super::ids::GameId;
 use super::lenient_json::{JsonMismatch, Lenient, or_default, read, required, seconds};
 use super::player::Player;
 
+/// Longest line that stays with its challenge, in bytes; usual ones have a tenth.
+const MAX_KEPT_LINE: usize = 16 * 1024;
+
 /// One line of the event stream.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,7 +52,13 @@ impl Event {
     /// # Errors
     /// When the line is no object, or lacks what its kind cannot be understood without.
     pub fn from_line(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
-        read(line)
+        let mut event = read(line)?;
+        if let Self::Challenge { challenge, .. } = &mut event.value
+            && line.len() <= MAX_KEPT_LINE
+        {
+            challenge.line = Some(line.into());
+        }
+        Ok(event)
     }
 }
 
@@ -183,6 +192,18 @@ mod tests {
             panic!("no challenge");
         };
         assert_eq!(compat, None);
+    }
+
+    #[test]
+    fn a_challenge_keeps_its_line_unless_that_is_too_long() {
+        let kept = |line: &str| match Event::from_line(line).unwrap().value {
+            Event::Challenge { challenge, .. } => challenge.line,
+            other => panic!("{other:?}"),
+        };
+        let line = r#"{"type":"challenge","challenge":{"id":"c0Rr3sPd"}}"#;
+        assert_eq!(kept(line).as_deref(), Some(line));
+        let long = line.replace("c0", &format!("c0\",\"x\":\"{}", "y".repeat(MAX_KEPT_LINE)));
+        assert_eq!(kept(&long), None);
     }
 
     #[test]

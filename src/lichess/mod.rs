@@ -44,6 +44,7 @@ mod timing;
 mod token;
 mod user_agent;
 mod warn_once;
+mod wire_log;
 
 pub use arena::{Arena, Arenas, EntryConditions, Team};
 pub use backoff::{EventBackoff, GameBackoff, PollFallback};
@@ -80,3 +81,4 @@ pub use stream::{
 pub use timing::Timing;
 pub(crate) use timing::durations;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};
+pub use wire_log::{WireKind, WireLine};

@@ -98,6 +98,23 @@ impl ApiRequest {
         self
     }
 
+    /// The path with its query.
+    pub(super) fn path(&self) -> &str {
+        let start = self.url.as_str().len()
+            - self.url.path().len()
+            - self.url.query().map_or(0, |query| query.len() + 1);
+        &self.url.as_str()[start..]
+    }
+
+    /// Method, path and body as one line.
+    pub(super) fn line(&self) -> String {
+        let (method, path) = (&self.method, self.path());
+        let body = self.body.as_ref().map_or_else(String::new, |(_, body)| {
+            format!(" {}", String::from_utf8_lossy(body))
+        });
+        format!("{method} {path}{body}")
+    }
+
     pub(super) fn request(&self, authorization: &HeaderValue, agent: HeaderValue) -> Request {
         let mut request = Request::new(self.method.clone(), self.url.clone());
         let headers = request.headers_mut();

@@ -18,9 +18,11 @@ use super::challenge::ChallengeUpdate;
 use super::disconnect::Disconnect;
 use super::event::Event;
 use super::game_event::GameEvent;
+use super::ids::GameId;
 use super::lenient_json::{EXCERPT_CHARS, JsonMismatch, Lenient, excerpt};
 use super::line_reader::{EndReason, LINE_LIMIT, LineReader, SharedStats};
 use super::warn_once::{WarnOnce, without_secrets};
+use super::wire_log::{WireKind, WireLog};
 
 /// A record and the moment its last byte was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +39,11 @@ pub trait Record: Sized {
     /// When the line is no such record.
     fn read(line: &str) -> Result<Lenient<Self>, JsonMismatch>;
 
+    /// The game that a record of the account's stream is about.
+    fn game(&self) -> Option<&GameId> {
+        None
+    }
+
     /// What the server calls the record, if the bot does not know it.
     fn unknown_kind(&self) -> Option<&str> {
         None
@@ -46,6 +53,13 @@ pub trait Record: Sized {
 impl Record for Event {
     fn read(line: &str) -> Result<Lenient<Self>, JsonMismatch> {
         Self::from_line(line)
+    }
+
+    fn game(&self) -> Option<&GameId> {
+        match self {
+            Self::GameStart(game) | Self::GameFinish(game) => Some(&game.id),
+            _ => None,
+        }
     }
 
     fn unknown_kind(&self) -> Option<&str> {
@@ -89,6 +103,9 @@ pub struct RecordStream<T> {
     subject: String,
     warnings: WarnOnce,
     disconnect: Disconnect,
+    wire: WireLog,
+    /// The game whose stream it is.
+    game: Option<GameId>,
     record: PhantomData<fn() -> T>,
 }
 
@@ -118,8 +135,16 @@ impl<T: Record> RecordStream<T> {
             subject,
             warnings,
             disconnect: Disconnect::Ended,
+            wire: WireLog::default(),
+            game: None,
             record: PhantomData,
         }
+    }
+
+    /// The stream with its lines passed on; of the account's stream those about a game.
+    pub(super) fn with_wire(self, wire: WireLog, game: Option<GameId>) -> Self {
+        wire.add(game.as_ref(), WireKind::Open, String::new);
+        Self { wire, game, ..self }
     }
 
     /// The next record. May be dropped at any await without losing anything.
@@ -132,6 +157,8 @@ impl<T: Record> RecordStream<T> {
                 Ok(record) => record,
                 Err(disconnect) => {
                     self.raw = None;
+                    let reason = || disconnect.to_string();
+                    self.wire.add(self.game.as_ref(), WireKind::Lost, reason);
                     self.disconnect = disconnect.clone();
                     return Err(disconnect);
                 }
@@ -194,8 +221,14 @@ impl<T: Record> RecordStream<T> {
     /// The typed record, if it fits; logs what does not.
     fn typed(&self, record: &RawValue) -> Option<T> {
         tracing::trace!(stream = %self.subject, record = %without_secrets(record.get()), "received");
+        self.wire
+            .add(self.game.as_ref(), WireKind::In, || record.get().to_owned());
         match T::read(record.get()) {
             Ok(read) => {
+                if let Some(game) = read.value.game() {
+                    self.wire
+                        .add(Some(game), WireKind::Event, || record.get().to_owned());
+                }
                 for mismatch in &read.dropped {
                     self.warn(mismatch, "ignoring a malformed field");
                 }

@@ -11,7 +11,7 @@ use super::error::MatchError;
 use super::limit::MoveLimit;
 use super::player::{PlayedMove, Player, PlayerFault, TurnTime};
 use crate::book::OwnBook;
-use crate::engine::{Clock, EngineOptions, Evaluator, Limits, SingleThread};
+use crate::engine::{Clock, EngineOptions, Evaluator, LEVELS, Level, Limits, SingleThread};
 use crate::rules::Game;
 use crate::tablebase::{BuiltIn, tablebases};
 
@@ -31,6 +31,8 @@ pub(super) struct EngineSettings {
     contempt: i32,
     /// Replaces the limit of the match, to give odds.
     nodes: Option<u64>,
+    /// Plays on this level.
+    level: Option<Level>,
 }
 
 impl EngineSettings {
@@ -46,6 +48,7 @@ impl EngineSettings {
             overhead: OVERHEAD,
             contempt: 0,
             nodes: None,
+            level: None,
         };
         for (name, value) in options {
             settings.set(name, value)?;
@@ -64,6 +67,13 @@ impl EngineSettings {
         match name.to_ascii_lowercase().as_str() {
             "hash" => self.engine.hash_mb = number(name, value, 1..=MOST_HASH_MB)?,
             "nodes" => self.nodes = Some(number(name, value, 1..=u64::MAX)?),
+            "level" => {
+                let level = Level::named(value);
+                self.level = Some(level.ok_or_else(|| {
+                    let names = LEVELS.map(|level| level.name).join(", ");
+                    format!("{name} is one of {names}, not {value:?}")
+                })?);
+            }
             "move overhead" | "overhead" => {
                 self.overhead = Duration::from_millis(number(name, value, 0..=5000)?);
             }
@@ -83,8 +93,9 @@ impl EngineSettings {
             _ => {
                 return self.engine.params.set(name, value).unwrap_or_else(|| {
                     Err(format!(
-                        "self has no option {name:?}; it has hash, evalfile, nodes, overhead, contempt, \
-                         builtintables, ownbook and bookfile, and the parameters of the search if built with --features tune"
+                        "self has no option {name:?}; it has hash, evalfile, nodes, level, overhead, contempt, \
+                         builtintables, ownbook and bookfile, and the parameters of the search if built with \
+                         --features tune"
                     ))
                 });
             }
@@ -139,9 +150,13 @@ impl InternalEngine {
                 overhead: self.settings.overhead,
             }),
         };
-        Limits {
+        let limits = Limits {
             contempt: self.settings.contempt,
             ..limits
+        };
+        match &self.settings.level {
+            Some(level) => level.limits(limits),
+            None => limits,
         }
     }
 }
@@ -165,9 +180,15 @@ impl Player for InternalEngine {
         // A panic of the search must lose only this game.
         let result = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
             .map_err(|_| PlayerFault::Crash("the search panicked".to_owned()))?;
-        let mv = result
-            .best
-            .ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
+        let chosen = match &self.settings.level {
+            // The same match gives the same games.
+            Some(level) => {
+                let seed = game.position().key() ^ ((game.ply() as u64) << 48);
+                level.choose(&result, &mut fastrand::Rng::with_seed(seed))
+            }
+            None => result.best,
+        };
+        let mv = chosen.ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
         Ok(PlayedMove {
             mv,
             score: Some(result.score),
@@ -208,6 +229,8 @@ mod tests {
             "{unknown}"
         );
         assert_eq!(settings(&[("contempt", "-7")]).unwrap().contempt, -7);
+        let unknown = settings(&[("level", "weak")]).unwrap_err();
+        assert!(unknown.contains("beginner, easy"), "{unknown}");
         let bad = settings(&[("hash", "0")]).unwrap_err();
         assert!(bad.contains("from 1 to"), "{bad}");
         settings(&[("EvalFile", "classical")]).unwrap();

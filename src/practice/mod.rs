@@ -6,6 +6,7 @@
 //!
 //! * `server`, `shared`, `streams`, `http`: sockets; `state`: the server as plain data; `game`: the referee
 //! * `chaos`: fault injection and soak tests; `attribution`, `traffic_log`: which side caused a bad end
+//! * `replay`: the server's side of a recorded game
 //! * `sparring_bot`: opponents; `page`: play in a browser; `arena`: tournaments; `wire`: JSON out
 
 mod account;
@@ -23,6 +24,7 @@ mod http;
 mod outbox;
 mod page;
 mod rating;
+mod replay;
 mod report;
 mod schedule;
 mod server;
@@ -47,6 +49,7 @@ pub use chaos::{
 pub use event::Event;
 pub use game_settings::{ColorWish, GameSettings, RatedCheck, Speed, Status, TimeControl};
 pub use rating::Rating;
+pub use replay::{REPLAY_TOKEN, Recording, Replay, ReplayReport};
 pub use report::{GameReport, ScheduleReport};
 pub use schedule::Schedule;
 pub use server::{ALL_SCOPES, Options, Server, ServerHandle};

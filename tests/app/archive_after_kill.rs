@@ -84,13 +84,13 @@ fn schedule(games: usize, concurrency: usize, partner: Partner) -> Schedule {
 }
 
 /// Where the program keeps its games.
-fn archive(folder: &Path) -> Option<PathBuf> {
+pub(super) fn archive(folder: &Path) -> Option<PathBuf> {
     let kept = fs::read_dir(folder.join("data")).ok()?.next()?.ok()?.path();
     Some(kept.join(FILE_NAME))
 }
 
 /// The one game in the archive, once it is as wanted.
-async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord {
+pub(super) async fn game(folder: &Path, wanted: impl Fn(&GameRecord) -> bool) -> GameRecord {
     let look = || {
         let reader = ArchiveReader::open(&archive(folder)?).ok()?;
         let line = reader

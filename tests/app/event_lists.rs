@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::records::{BEGAN, DAY, Ground};
 
-fn challenge(id: &str, at: u64, name: &str) -> ChallengeRecord {
+pub(super) fn challenge(id: &str, at: u64, name: &str) -> ChallengeRecord {
     ChallengeRecord {
         id: id.to_owned(),
         at,
@@ -35,6 +35,7 @@ fn challenge(id: &str, at: u64, name: &str) -> ChallengeRecord {
         rule: None,
         why: None,
         settled: Some(at + 100),
+        json: None,
     }
 }
 

@@ -3,8 +3,13 @@
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
+use std::sync::Arc;
 
+use megaton::archive::{ArchiveEntry, ChallengeRecord, ChallengeVerdict, Direction};
+
+use crate::event_lists::challenge;
 use crate::program::{command, megaton};
+use crate::records::{BEGAN, Ground};
 
 const CHALLENGE: &str = r#"{"type":"challenge","challenge":{"id":"q7ZxVt2B","status":"created",
     "challenger":{"id":"blastcap","name":"BlastCap","rating":1874},
@@ -121,4 +126,74 @@ fn check_reads_the_lists_too() {
         lists[1].contains("WARNING: file:") && lists[1].contains("nowhere.txt: No such file"),
         "{lists:?}"
     );
+}
+
+/// An archive with this challenge, and the verdict on it.
+fn archived(json: Option<&str>, direction: Direction) -> Ground {
+    let ground = Ground::new();
+    let record = ChallengeRecord {
+        id: "q7ZxVt2B".to_owned(),
+        direction,
+        verdict: ChallengeVerdict::Declined,
+        reason: Some("casual".to_owned()),
+        rule: Some("NoRated".to_owned()),
+        why: Some("rated games are not accepted (rated = false)".to_owned()),
+        json: json.map(Into::into),
+        ..challenge("q7ZxVt2B", BEGAN, "BlastCap")
+    };
+    ground.keep(&[ArchiveEntry::Challenge(Arc::new(record))]);
+    ground
+}
+
+#[test]
+fn an_archived_challenge_is_judged_again_and_what_differs_is_shown() {
+    let ground = archived(Some(CHALLENGE), Direction::In);
+    let then = "then     2026-11-21 13:05, declined, with the reason casual, rule NoRated: rated \
+                games are not accepted (rated = false)\n";
+    assert_eq!(
+        ground.told(&["explain-challenge", "q7ZxVt2B"]),
+        format!(
+            "asked    BlastCap (human, 1874): rated atomic 180 s + 2 s\nverdict  accept\n{then}\
+             differs  verdict declined then, accepted now; reason casual then, none now; rule \
+             NoRated then, none now\n"
+        )
+    );
+    ground.append_config("[challenge.humans]\nrated = false\n");
+    let ran = ground.run(&["explain-challenge", "q7ZxVt2B"]);
+    assert_eq!(ran.status, Some(1), "{}", ran.stderr);
+    assert!(ran.stdout.ends_with("differs  nothing\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn our_rating_then_counts_for_an_archived_challenge() {
+    let rated = CHALLENGE.replace(r#""title":"BOT""#, r#""title":"BOT","rating":2500"#);
+    let ground = archived(Some(&rated), Direction::In);
+    ground.append_config("[challenge.humans]\nmax_rating_difference = 100\n");
+    let ran = ground.run(&["explain-challenge", "q7ZxVt2B"]);
+    assert!(ran.stdout.contains("too far from ours"), "{}", ran.stdout);
+    let near = ground.run(&["explain-challenge", "q7ZxVt2B", "--rating", "1900"]);
+    assert_eq!(near.status, Some(0), "{}", near.stdout);
+}
+
+#[test]
+fn an_archived_challenge_that_cannot_be_judged_is_explained() {
+    for (json, direction, id, expected) in [
+        (None, Direction::In, "q7ZxVt2B", "has no JSON of it"),
+        (
+            Some(CHALLENGE),
+            Direction::Out,
+            "q7ZxVt2B",
+            "the bot sent it",
+        ),
+        (
+            Some(CHALLENGE),
+            Direction::In,
+            "q7ZxVt2C",
+            "no challenge q7ZxVt2C in ",
+        ),
+    ] {
+        let ran = archived(json, direction).run(&["explain-challenge", id]);
+        assert_eq!(ran.status, Some(2), "{}", ran.stdout);
+        assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    }
 }

@@ -43,3 +43,4 @@ mod startup;
 mod terminal;
 mod tls;
 mod whole_program;
+mod wire;

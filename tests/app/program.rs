@@ -185,6 +185,40 @@ fn a_hash_size_beyond_memory_is_rejected() {
 }
 
 #[test]
+fn check_prints_every_setting_in_effect_and_its_source() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("my.toml");
+    fs::write(&path, "[engine]\nhash = 64\n[log]\nlevel = \"warn\"\n").expect("a config");
+    let config = path.display().to_string();
+    let arguments = ["check", "--print", "--config", &config];
+    let printed = ran(command(&arguments)
+        .env("LICHESS_BOT_TOKEN", "lip_Sesame0pen")
+        .env("MEGATON_LOG", "debug"));
+    assert_eq!(printed.status, Some(0), "{}", printed.stderr);
+    assert!(!printed.stdout.contains("Sesame"), "{}", printed.stdout);
+    for line in [
+        "hash = 64  # my.toml:2",
+        "threads = 0  # default",
+        "token_file = \"\"  # default; the variable LICHESS_BOT_TOKEN takes precedence",
+        "level = \"warn\"  # my.toml:4; the variable MEGATON_LOG takes precedence",
+    ] {
+        let found = printed.stdout.lines().any(|printed| printed == line);
+        assert!(found, "{line}\n{}", printed.stdout);
+    }
+    // What was printed is a config, with the same settings.
+    let copy = folder.path().join("copy.toml");
+    fs::write(&copy, &printed.stdout).expect("a config");
+    let again = megaton(&["check", "--print", "--config", &copy.display().to_string()]);
+    let values = |text: &str| {
+        let value = |line: &str| line.split("  # ").next().map(str::to_owned);
+        text.lines().skip(1).filter_map(value).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&again.stdout), values(&printed.stdout));
+    let both = megaton(&["check", "--print", "--schema"]);
+    assert_eq!(both.status, Some(2), "{}", both.stdout);
+}
+
+#[test]
 fn the_example_config_passes_the_check() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("config.example.toml");
     let ran = megaton(&[

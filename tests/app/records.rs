@@ -30,6 +30,13 @@ impl Ground {
         Self { folder }
     }
 
+    /// Adds lines to the config.
+    pub(super) fn append_config(&self, text: &str) {
+        let path = self.folder.path().join("config.toml");
+        let config = fs::read_to_string(&path).expect("a config");
+        fs::write(&path, config + text).expect("a config");
+    }
+
     pub(super) fn archive(&self) -> PathBuf {
         self.folder.path().join("data/127.0.0.1_9").join(FILE_NAME)
     }

@@ -54,6 +54,7 @@ pub(crate) fn challenge(id: &str, from: Player) -> Challenge {
         rules: Vec::new(),
         decline_reason: None,
         open: false,
+        line: None,
     }
 }
 

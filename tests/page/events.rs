@@ -39,6 +39,7 @@ fn challenge(id: &str, at: u64, verdict: ChallengeVerdict) -> ArchiveEntry {
         rule: None,
         why: Some("all seats are taken".to_owned()),
         settled: None,
+        json: None,
     }))
 }
 

@@ -316,3 +316,52 @@ async fn nonsensical_requests_are_refused_with_an_explanation() {
     let unknown = answer(http().post(format!("{}/play/nobody/resign", server.url()))).await;
     assert_eq!(unknown.status, 404);
 }
+
+#[tokio::test]
+async fn a_visitor_plays_a_level_and_takes_a_move_back() {
+    let (server, _bot) = server_with_bot().await;
+    let offered = answer(http().get(format!("{}/play/levels", server.url()))).await;
+    let offered = offered.ok();
+    let names: Vec<&str> = offered
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|level| level["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["beginner", "easy", "medium", "hard", "expert", "full"]
+    );
+    let mut wishes = wishes("white");
+    wishes["level"] = json!("beginner");
+    // Long enough, however fast the clocks run here.
+    wishes["limit"] = json!(10_800);
+    let visitor = Visitor::admit(&server, wishes).await;
+    let mut page = visitor.snapshots().await;
+    let start = page.until(|it| it["phase"] == "playing").await;
+    assert_eq!(start["opponent"]["name"], "Beginner");
+    assert_eq!(start["opponent"]["rating"], offered[0]["rating"]);
+    assert_eq!(start["mayTakeBack"], false, "nothing to take back");
+    visitor.post("move/g1f3").await.ok();
+    let answered = page.until(|it| it["ply"] == 2).await;
+    assert_eq!(answered["mayTakeBack"], true);
+    visitor.post("takeback").await.ok();
+    let back = page.until(|it| it["ply"] == 0).await;
+    assert_eq!(back["phase"], "playing");
+    assert_eq!(back["legal"]["g1"], json!(["f3", "h3"]));
+    visitor.post("move/e2e4").await.ok();
+    page.until(|it| it["ply"] == 2).await;
+}
+
+#[tokio::test]
+async fn an_unknown_level_is_refused() {
+    let (server, _bot) = server_with_bot().await;
+    let mut wishes = wishes("white");
+    wishes["level"] = json!("godlike");
+    let ask = http()
+        .post(format!("{}/play/new", server.url()))
+        .body(wishes.to_string());
+    let refused = answer(ask).await;
+    assert_eq!(refused.status, 400);
+    assert_eq!(refused.json()["error"], "there is no such level");
+}

@@ -134,6 +134,7 @@ fn challenge() -> ChallengeRecord {
         rule: Some("concurrency".to_owned()),
         why: Some("no seat is free".to_owned()),
         settled: Some(1005),
+        json: None,
     }
 }
 

@@ -470,6 +470,7 @@ async fn a_challenge_that_lapsed_while_the_bot_was_down_waits_no_more() {
             rule: None,
             why: None,
             settled: None,
+            json: None,
         }))
     };
     let challenges = [

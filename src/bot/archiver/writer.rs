@@ -167,6 +167,7 @@ fn entries(changes: Changes) -> Vec<ArchiveEntry> {
     games
         .chain(challenges)
         .chain(events.map(ArchiveEntry::Event))
+        .chain(changes.wire.into_iter().map(ArchiveEntry::Wire))
         .collect()
 }
 

@@ -24,14 +24,16 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use self::state::LogState;
-use crate::archive::{ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis};
+use crate::archive::{
+    ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis, WireRecord,
+};
 use crate::bot::event::{AcceptOutcome, Decline};
 use crate::bot::events::BotEvent;
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::status::GameStatus;
 use crate::lichess::{
     Challenge, ChallengeId, ChallengeStatus, ExportedGame, GameId, GameState, Liveness, Side,
-    UserId,
+    UserId, WireLine,
 };
 use crate::rules::Game;
 
@@ -193,6 +195,24 @@ impl EventLog {
         self.change(|state, _| {
             let revision = state.next();
             state.events.push(event, revision);
+        });
+    }
+
+    /// Logs a piece of the traffic of a game, to be archived.
+    pub fn note_wire(&self, line: WireLine) {
+        self.change(|state, at| {
+            let revision = state.next();
+            let WireLine { game, kind, text } = line;
+            let (game, kind) = (game.to_string(), kind.to_string());
+            state.wire.push(
+                WireRecord {
+                    game,
+                    at,
+                    kind,
+                    text,
+                },
+                revision,
+            );
         });
     }
 }

@@ -255,6 +255,7 @@ pub(super) fn challenge(challenge: &Challenge, me: &UserId, at: Millis) -> Chall
         rule: None,
         why: None,
         settled: None,
+        json: challenge.line.clone(),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use super::record_builder::{self, Header, MoveNote, millis};
 use super::search_info::{SearchInfo, SearchInfoSlot};
 use crate::archive::{
-    ChallengeRecord, Direction, EndingRecord, EventRecord, GameRecord, Millis, Origin,
+    ChallengeRecord, Direction, EndingRecord, EventRecord, GameRecord, Millis, Origin, WireRecord,
 };
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::status::{GameStatus, GameStreamStatus};
@@ -59,13 +59,18 @@ pub struct Changes {
     pub challenges: Vec<Arc<ChallengeRecord>>,
     /// New events, oldest first.
     pub events: Vec<Arc<EventRecord>>,
-    /// Games, challenges and events dropped before they were archived, in total.
+    /// New traffic of games, oldest first.
+    pub wire: Vec<Arc<WireRecord>>,
+    /// Games, challenges, events and traffic dropped before they were archived, in total.
     pub lost: u64,
 }
 
 impl Changes {
     pub fn is_empty(&self) -> bool {
-        self.games.is_empty() && self.challenges.is_empty() && self.events.is_empty()
+        self.games.is_empty()
+            && self.challenges.is_empty()
+            && self.events.is_empty()
+            && self.wire.is_empty()
     }
 }
 
@@ -99,6 +104,7 @@ pub(super) struct LogState {
     known: HashMap<String, GameRecord>,
     pub(super) challenges: RingBuffer<ChallengeRecord>,
     pub(super) events: RingBuffer<EventRecord>,
+    pub(super) wire: RingBuffer<WireRecord>,
     /// Whether an archive stores ended games.
     archived: bool,
     settled: u64,
@@ -115,6 +121,7 @@ impl Default for LogState {
             known: HashMap::new(),
             challenges: RingBuffer::new(RING),
             events: RingBuffer::new(RING),
+            wire: RingBuffer::new(RING),
             archived: false,
             settled: 0,
             lost: 0,
@@ -400,7 +407,8 @@ impl LogState {
             games: changed.map(|entry| Arc::clone(&entry.record)).collect(),
             challenges: self.challenges.since(version),
             events: self.events.since(version),
-            lost: self.lost + self.challenges.lost() + self.events.lost(),
+            wire: self.wire.since(version),
+            lost: self.lost + self.challenges.lost() + self.events.lost() + self.wire.lost(),
         }
     }
 
@@ -409,6 +417,7 @@ impl LogState {
         self.settled = self.settled.max(version);
         self.challenges.settle(version);
         self.events.settle(version);
+        self.wire.settle(version);
         self.forget();
     }
 }

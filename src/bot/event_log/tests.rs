@@ -333,7 +333,8 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
         );
         Challenge::from_json(&json).unwrap().value
     };
-    let theirs = challenge(ID, "foe");
+    let mut theirs = challenge(ID, "foe");
+    theirs.line = Some("the line of the stream".into());
     event_log.challenged(&theirs, &me);
     event_log.challenged(&theirs, &me);
     event_log.accepted(&theirs.id, &AcceptOutcome::Done);
@@ -341,6 +342,7 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
     let ours = challenge("ours", "me");
     event_log.challenged(&ours, &me);
     let known = event_log.challenges(9);
+    assert_eq!(known[1].json, theirs.line, "to judge it again");
     assert_eq!(known.len(), 2, "each once");
     assert_eq!(
         known[1].verdict,

@@ -3,18 +3,36 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
+use std::{env, fs};
 
 use megaton::book::Books;
 use megaton::bot::{BotTiming, ListRefresher, ListSources};
-use megaton::config::{BookRules, Config, Panel};
-use megaton::lichess::Client;
-use megaton::panel::{self, Delivery, PanelError, check_password};
+use megaton::config::{self, BookRules, Config, Override, Panel};
+use megaton::lichess::{Client, TOKEN_VARIABLE};
+use megaton::panel::{self, Delivery, PanelError, WEBHOOK_VARIABLE, check_password};
 use rustix::fs::{Access, access};
 
 use crate::cli::account::{self, Identity};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, OrFailure as _};
+use crate::cli::logging::FILTERS;
 use crate::cli::setup::{ConfigArgs, evaluator, tables};
 use crate::cli::{output, runtime, summary};
+
+/// What a variable decides if it is set. Of several for one key the first does.
+const OVERRIDES: [Override; 4] = [
+    over("lichess", "token_file", TOKEN_VARIABLE),
+    over("alerts", "webhook_file", WEBHOOK_VARIABLE),
+    over("log", "level", FILTERS[0]),
+    over("log", "level", FILTERS[1]),
+];
+
+const fn over(section: &'static str, key: &'static str, variable: &'static str) -> Override {
+    Override {
+        section,
+        key,
+        variable,
+    }
+}
 
 /// Check config, data folder, token and account, and show what the bot would do
 ///
@@ -24,18 +42,40 @@ use crate::cli::{output, runtime, summary};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton check
-  megaton check --offline --config config.example.toml")]
+  megaton check --offline --config config.example.toml
+  megaton check --print
+  megaton check --schema > config.schema.json")]
 pub(crate) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
     /// Check the config only; contact no server
     #[arg(long)]
     offline: bool,
+    /// Print every setting in effect, as a config that says where each value comes from; check no more
+    #[arg(long)]
+    print: bool,
+    /// Print the JSON Schema of the config, for editors that know `#:schema`; read no config
+    #[arg(long, conflicts_with_all = ["print", "offline", "config"])]
+    schema: bool,
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    if args.schema {
+        return output::print_pretty_json(&config::schema());
+    }
     let (config, path) = args.config.load()?;
+    if args.print {
+        return print_effective(&config, path.as_deref());
+    }
     report(&config, path.as_deref(), args.offline)
+}
+
+fn print_effective(config: &Config, path: Option<&Path>) -> Result<(), Failure> {
+    let text = path.map(fs::read_to_string).transpose();
+    let text = text.or_setup("the config")?;
+    let is_set = |over: &Override| env::var_os(over.variable).is_some_and(|set| !set.is_empty());
+    let overrides: Vec<Override> = OVERRIDES.into_iter().filter(is_set).collect();
+    output::print_text(config.effective(path.zip(text.as_deref()), &overrides))
 }
 
 /// Reports what a bot with this config, read from this file, would do.
@@ -202,8 +242,6 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]

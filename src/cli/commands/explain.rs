@@ -6,19 +6,22 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use megaton::archive::{ChallengeRecord, ChallengeVerdict, Direction, dates};
 use megaton::bot::{
     Availability, BotTiming, ChallengeContext, Decision, ListRefresher, ListSources,
-    OpponentHistory, OpponentKind, evaluate_challenge,
+    OpponentHistory, OpponentKind, PolicyOutcome, evaluate_challenge,
 };
 use megaton::lichess::{Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId};
 use serde_json::Value;
 
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output;
-use crate::cli::setup::{ConfigArgs, input_name, is_stdin};
+use crate::cli::setup::{ArchiveArgs, input_name, is_stdin};
 
 /// Longest input, in bytes.
 const LONGEST: u64 = 1 << 20;
+/// Characters of an id of the server.
+const ID_LENGTH: usize = 8;
 
 /// Show whether the bot would accept a challenge, and which rules it violates
 ///
@@ -26,25 +29,35 @@ const LONGEST: u64 = 1 << 20;
 /// its lists (for URLs, the copies from earlier runs) and the rating given. Assumes a free slot and
 /// no history with the opponent. Contacts no server and changes nothing. Status 0 if the bot would
 /// accept, 1 if not, 2 if the input is invalid.
+///
+/// Given the id of a challenge in the archive, judges what the server sent then by the config of
+/// now, and shows what differs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton explain-challenge challenge.json
   curl -s https://lichess.org/api/challenge/q7ZxVt2B/show | megaton explain-challenge -
-  megaton explain-challenge --config other.toml --rating 2100 event.json")]
+  megaton explain-challenge --config other.toml --rating 2100 event.json
+  megaton explain-challenge q7ZxVt2B")]
 pub(crate) struct Args {
     #[command(flatten)]
-    config: ConfigArgs,
-    /// File with the challenge as JSON, or - for stdin
-    file: PathBuf,
-    /// Our atomic rating, for rules about the rating difference [default: unknown]
+    archive: ArchiveArgs,
+    /// File with the challenge as JSON, - for stdin, or the id of an archived challenge
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Our atomic rating, for rules about the rating difference; an archived challenge has the one
+    /// then [default: unknown]
     #[arg(long, value_name = "POINTS")]
     rating: Option<i32>,
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let (config, _) = args.config.load()?;
-    let name = input_name(&args.file);
-    let text = read(&args.file).or_setup(&name)?;
+    let config = args.archive.config()?;
+    let archived = archived(args)?;
+    let name = input_name(&args.input);
+    let text = match archived.as_ref().and_then(|then| then.json.as_deref()) {
+        Some(json) => json.to_owned(),
+        None => read(&args.input).or_setup(&name)?,
+    };
     let ChallengeInput {
         challenge,
         compat,
@@ -59,7 +72,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let me = addressee(&challenge);
     let context = ChallengeContext {
         me: &me,
-        rating: args.rating,
+        rating: args
+            .rating
+            .or_else(|| our_rating_of(archived.as_ref(), &challenge)),
         lists: &lists,
         past: OpponentHistory::default(),
         rated_rests: false,
@@ -83,6 +98,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         let label = if number == 0 { "because" } else { "also" };
         add(label, &violation.to_string());
     }
+    if let Some(then) = &archived {
+        add("then", &describe_verdict(then));
+        add("differs", &difference(then, &outcome));
+    }
     for mismatch in &dropped {
         add("note", &format!("ignored: {mismatch}"));
     }
@@ -96,6 +115,91 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         Decision::Accept => Ok(()),
         _ => Err(Failure::Reported),
     }
+}
+
+/// The archived challenge that the input names, if it names one and no file.
+fn archived(args: &Args) -> Result<Option<ChallengeRecord>, Failure> {
+    let id = args.input.to_str().unwrap_or_default();
+    let is_id = id.len() == ID_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_id || args.input.exists() {
+        return Ok(None);
+    }
+    let (reader, _) = args.archive.open()?;
+    let path = reader.path().display();
+    let then = reader.challenge(id)?;
+    let then = then.ok_or_else(|| Failure::setup(format!("no challenge {id} in {path}")))?;
+    if then.direction == Direction::Out {
+        return Err(Failure::setup(format!(
+            "{id}: the bot sent it; the rules judge challenges that it receives"
+        )));
+    }
+    if then.json.is_none() {
+        return Err(Failure::setup(format!(
+            "{id}: {path} has no JSON of it: it is from an earlier version, or arrived while the \
+             event stream was closed; `megaton challenges` shows its verdict"
+        )));
+    }
+    Ok(Some(then))
+}
+
+/// Our rating in an archived challenge.
+fn our_rating_of(archived: Option<&ChallengeRecord>, challenge: &Challenge) -> Option<i32> {
+    archived?;
+    challenge.dest_user.as_ref()?.rating
+}
+
+/// What came of an archived challenge, and why.
+fn describe_verdict(then: &ChallengeRecord) -> String {
+    let mut text = format!("{}, {}", dates::minute(then.at), then.verdict.as_str());
+    for (label, part) in [
+        (", with the reason ", &then.reason),
+        (", rule ", &then.rule),
+        (": ", &then.why),
+    ] {
+        if let Some(part) = part {
+            let _ = write!(text, "{label}{part}");
+        }
+    }
+    text
+}
+
+/// What the present rules change about an archived verdict. The bot's slots, quota and games with
+/// the opponent at that time are not judged again.
+fn difference(then: &ChallengeRecord, now: &PolicyOutcome) -> String {
+    let rule = now
+        .decided_by()
+        .map(|violation| format!("{:?}", violation.rule));
+    let reason = match now.decision {
+        Decision::Decline(reason) => Some(reason.to_string()),
+        Decision::Accept | Decision::Ignore => None,
+    };
+    let verdict = match now.decision {
+        Decision::Accept => ChallengeVerdict::Accepted,
+        Decision::Decline(_) => ChallengeVerdict::Declined,
+        Decision::Ignore => ChallengeVerdict::Waiting,
+    };
+    let none = || "none".to_owned();
+    let (old, new) = (then.verdict.as_str(), verdict.as_str());
+    let mut rows = vec![("verdict", old.to_owned(), new.to_owned())];
+    // Why a challenge ended without a verdict of ours is no finding of the rules.
+    if then.verdict == ChallengeVerdict::Declined || then.rule.is_some() {
+        let row = |then: &Option<String>, now: Option<String>| {
+            (then.clone().unwrap_or_else(none), now.unwrap_or_else(none))
+        };
+        let (old, new) = row(&then.reason, reason);
+        rows.push(("reason", old, new));
+        let (old, new) = row(&then.rule, rule);
+        rows.push(("rule", old, new));
+    }
+    rows.retain(|(_, old, new)| old != new);
+    let rows: Vec<String> = rows
+        .iter()
+        .map(|(what, old, new)| format!("{what} {old} then, {new} now"))
+        .collect();
+    if rows.is_empty() {
+        return "nothing".to_owned();
+    }
+    rows.join("; ")
 }
 
 /// A challenge, and the parts of the input that could not be read.

@@ -12,8 +12,8 @@ use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch};
 use megaton::practice::{
-    ALL_SCOPES, AccountKind, Event, FaultScript, Options, Partner, Schedule, Server, ServerHandle,
-    Speed, TimeControl,
+    ALL_SCOPES, AccountKind, Event, FaultScript, Options, Partner, REPLAY_TOKEN, Recording,
+    Schedule, Server, ServerHandle, Speed, TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -22,11 +22,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::run;
 use crate::cli::failure::{Failure, OrFailure as _};
-use crate::cli::setup::{ConfigArgs, LogArgs};
+use crate::cli::setup::{ConfigArgs, LogArgs, input_name};
 use crate::cli::{logging, output, runtime};
 
 /// The bot's account on the practice server.
 const BOT: &str = "Megaton";
+
+/// Takebacks that a visitor of the page gets in a game.
+const TAKEBACKS: u32 = 1000;
 
 /// Pauses between sparring games and before a partner's move, so that people can follow.
 const PAUSE: Duration = Duration::from_secs(3);
@@ -50,7 +53,8 @@ const PACE: Duration = Duration::from_millis(600);
   megaton practice --games 2 --headless
   megaton practice --games 20 --concurrency 8 --headless --partner engine --nodes 20000 --tc 60+1
   megaton practice --no-sparring --guest OtherBot=lip_secret
-  megaton practice --games 10 --headless --faults faults.toml")]
+  megaton practice --games 10 --headless --faults faults.toml
+  megaton practice --replay q7ZxVt2B.jsonl --log-level debug")]
 pub(crate) struct Args {
     /// Let the bot play this many games against the built-in partners
     #[arg(long, value_name = "N")]
@@ -80,6 +84,13 @@ pub(crate) struct Args {
     /// Fault script: a file with one [[fault]] table per fault
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
+    /// Replay the server's side of a recorded game (`megaton game ID --wire`) to the bot, and show
+    /// where its calls differ: status 0 if nowhere, else 1
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["games", "no_sparring", "faults", "guest", "partner", "port"])]
+    replay: Option<PathBuf>,
+    /// Replay so many times as fast as recorded
+    #[arg(long, value_name = "X", requires = "replay", default_value = "1", value_parser = parse_speed)]
+    speed: f64,
     /// Open an account for another client; prints its token if you give none
     #[arg(long, value_name = "NAME[=TOKEN]")]
     guest: Vec<String>,
@@ -87,6 +98,12 @@ pub(crate) struct Args {
     config: ConfigArgs,
     #[command(flatten)]
     log: LogArgs,
+}
+
+fn parse_speed(text: &str) -> Result<f64, String> {
+    let speed = text.parse().ok();
+    let speed = speed.filter(|speed| (0.01..=10_000.0).contains(speed));
+    speed.ok_or_else(|| "use a number from 0.01 to 10000".to_owned())
 }
 
 /// Parses a time control that Lichess offers to bots.
@@ -112,6 +129,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     runtime::block_on(async {
         let signals = runtime::listen()?;
         tokio::spawn(log.watch());
+        if let Some(file) = &args.replay {
+            return replay(file, args, &config, &signals).await;
+        }
         let server = start(args).await?;
         let outcome = practise(args, &config, &server, &signals).await;
         signals.now.cancel();
@@ -181,7 +201,10 @@ async fn practise(
     let (control, commands) = bot::channel();
     let event_bus = EventBus::default();
     let event_log = event_bus.event_log().clone();
-    let mut bot = start_bot(args, config, server, signals, (event_bus, commands))?;
+    let token = server.open_bot(BOT).unwrap_or_default();
+    server.allow_takebacks(BOT, true);
+    let site = (server.url(), token.as_str());
+    let mut bot = start_bot(args, config, site, signals, (event_bus, commands))?;
     let page = async {
         if !args.headless {
             serve_page(config, &control, event_log, server.url()).await;
@@ -198,17 +221,43 @@ async fn practise(
     }
 }
 
+/// Replays a recorded game to the bot.
+async fn replay(
+    file: &Path,
+    args: &Args,
+    config: &Config,
+    signals: &Shutdown,
+) -> Result<(), Failure> {
+    let name = input_name(file);
+    let text = std::fs::read_to_string(file).or_setup(&name)?;
+    let recording = Recording::parse(&text).or_setup(&name)?;
+    let mut replay = recording.start(args.speed).await?;
+    let (_control, commands) = bot::channel();
+    let site = (replay.url(), REPLAY_TOKEN);
+    let mut bot = start_bot(args, config, site, signals, (EventBus::default(), commands))?;
+    let report = tokio::select! {
+        report = replay.finished() => report,
+        ended = &mut bot => return ended.or_failed("the bot failed")?.map_err(Failure::failed),
+        () = signals.now.cancelled() => return Ok(()),
+    };
+    signals.now.cancel();
+    output::print_text(&report)?;
+    if report.differences.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Reported)
+}
+
 fn start_bot(
     args: &Args,
     config: &Config,
-    server: &ServerHandle,
+    (url, token): (&str, &str),
     signals: &Shutdown,
     (event_bus, commands): (EventBus, CommandReceiver),
 ) -> Result<JoinHandle<Result<(), bot::BotError>>, Failure> {
-    let token = server.open_bot(BOT).unwrap_or_default();
     let client = Client::new(ClientOptions {
-        base_url: server.url().to_owned(),
-        token: Token::parse(&token, "practice").map_err(Failure::of_setup)?,
+        base_url: url.to_owned(),
+        token: Token::parse(token, "practice").map_err(Failure::of_setup)?,
         contact: None,
         timing: Timing::default(),
     });
@@ -217,6 +266,8 @@ fn start_bot(
     // The schedule starts the games.
     config.matchmaking.enabled = false;
     config.arena.auto = false;
+    // A person at the page may try again.
+    config.takeback.humans = config.takeback.humans.max(TAKEBACKS);
     let options = BotOptions {
         exclusive: false,
         client: client.map_err(Failure::of_setup)?,

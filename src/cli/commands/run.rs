@@ -64,6 +64,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         let event_bus = EventBus::default();
         let event_log = event_bus.event_log().clone();
         let archiver = start_archiver(&config, &event_log, &pool, &state).await;
+        if archiver.is_some() && config.archive.wire {
+            let event_log = event_log.clone();
+            client.listen_to_wire(move |line| event_log.note_wire(line));
+        }
         event_log.note(
             "start",
             concat!("megaton ", env!("CARGO_PKG_VERSION")),

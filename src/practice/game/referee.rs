@@ -489,6 +489,17 @@ impl ServerGame {
             .for_each(|player_side| player_side.takebacks = true);
     }
 
+    /// Whether takebacks can be proposed at all.
+    pub(crate) fn allows_takebacks(&self) -> bool {
+        let players = &self.setup.players;
+        self.setup.arena.is_none() && players.iter().all(|player_side| player_side.takebacks)
+    }
+
+    /// Whether `side` waits for the answer to its proposal.
+    pub(crate) fn takeback_proposed_by(&self, side: Color) -> bool {
+        self.offers.takeback_proposed_by(side)
+    }
+
     /// `side` proposes a takeback, or accepts one.
     pub(crate) fn takeback_yes(&mut self, side: Color, now: Millis) {
         if !self.is_playing() {
@@ -498,13 +509,7 @@ impl ServerGame {
             self.take_back_for(!side, now);
             return;
         }
-        let arena = self.setup.arena.is_some();
-        let allowed = !arena
-            && self
-                .setup
-                .players
-                .iter()
-                .all(|player_side| player_side.takebacks);
+        let allowed = self.allows_takebacks();
         let proposal = &mut self.offers.takeback[side.index()];
         if allowed && self.record.len() >= 2 && !proposal.pending && proposal.not_before <= now {
             proposal.pending = true;

@@ -9,17 +9,19 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::snapshot::WatchedGame;
 use super::visitor::{Visitor, Visitors, rematch};
 use super::{assets, sse};
+use crate::engine::{LEVELS, Level};
 use crate::http_common::by_own_name;
 use crate::practice::api_error::ApiError;
 use crate::practice::game_settings::{ColorWish, TimeControl};
 use crate::practice::http::reply::{done_or, unknown_path};
 use crate::practice::shared::SharedServer;
+use crate::practice::sparring_bot::{Partner, SparringBotSpec};
 
 /// Shared by the page's requests.
 #[derive(Clone, Debug)]
@@ -60,6 +62,7 @@ pub(in crate::practice) fn router(page: Page) -> Router {
         .route("/assets/{file}", get(assets::asset))
         .route("/play/new", post(new_game))
         .route("/play/games", get(games))
+        .route("/play/levels", get(levels))
         .route("/play/watch/{game}/events", get(watch))
         .route("/play/{ticket}/events", get(events))
         .route("/play/{ticket}/move/{uci}", post(play))
@@ -75,19 +78,72 @@ struct GameRequest {
     color: Option<String>,
     limit: u32,
     increment: u32,
+    /// The bot itself if absent.
+    #[serde(default)]
+    level: Option<String>,
+}
+
+/// A strength that a visitor may choose.
+#[derive(Debug, Serialize)]
+struct LevelJson {
+    name: &'static str,
+    title: &'static str,
+    rating: u32,
+}
+
+/// The name of the bot itself among the levels.
+const FULL: &str = "full";
+
+/// The levels, weakest first, and the bot itself.
+async fn levels(State(page): State<Page>) -> Response {
+    let bot = page.bot.as_deref().unwrap_or_default();
+    let rating = page.shared.see(|state, _| {
+        let account = state.account(bot);
+        account.map_or(0, |account| account.rating.shown().unsigned_abs())
+    });
+    let level = |level: &Level| LevelJson {
+        name: level.name,
+        title: level.title,
+        rating: level.rating,
+    };
+    let full = LevelJson {
+        name: FULL,
+        title: "Full strength",
+        rating,
+    };
+    let list: Vec<LevelJson> = LEVELS.iter().map(level).chain([full]).collect();
+    Json(list).into_response()
+}
+
+impl Page {
+    /// The account of a level, which is ready to play then.
+    fn opponent(&self, level: Option<&str>) -> Result<String, ApiError> {
+        match level {
+            None | Some(FULL) => {
+                let bot = self.bot.as_deref().map(str::to_owned);
+                bot.ok_or_else(|| ApiError::refused("no game here"))
+            }
+            Some(name) => {
+                let level = Level::named(name);
+                let level = level.ok_or_else(|| ApiError::refused("there is no such level"))?;
+                let spec = SparringBotSpec::new(level.title, Partner::Level(level));
+                self.shared.add_sparring_bot(&spec);
+                Ok(level.title.to_lowercase())
+            }
+        }
+    }
 }
 
 async fn new_game(State(page): State<Page>, body: String) -> Result<impl IntoResponse, ApiError> {
-    let admitted = read(&body).and_then(|(color, time)| {
-        let bot = page.bot.as_deref();
-        let bot = bot.ok_or_else(|| ApiError::refused("no game here"))?;
-        page.visitors.admit(&page.shared, bot, color, time)
+    let admitted = read(&body).and_then(|(color, time, level)| {
+        let opponent = page.opponent(level.as_deref())?;
+        page.visitors.admit(&page.shared, &opponent, color, time)
     });
     let ticket = admitted.map_err(in_words)?;
     Ok(Json(json!({ "ticket": ticket })))
 }
 
-fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
+fn read(body: &str) -> Result<(ColorWish, TimeControl, Option<String>), ApiError> {
     let wishes: GameRequest =
         serde_json::from_str(body).map_err(|_| ApiError::refused("not a game request"))?;
     let color = wishes.color.as_deref().unwrap_or("random");
@@ -98,7 +154,7 @@ fn read(body: &str) -> Result<(ColorWish, TimeControl), ApiError> {
         increment: wishes.increment,
     };
     if time.is_offered() {
-        Ok((color, time))
+        Ok((color, time, wishes.level))
     } else {
         Err(ApiError::refused("this time control is not offered"))
     }
@@ -175,6 +231,10 @@ async fn visitor_action(
             Some(challenge) if challenge.status.is_pending() => state.cancel(user, &game, now),
             _ => state.act(user, &game, now, |game, side| game.abort(side, now)),
         }),
+        "takeback" => Some(state.act(user, &game, now, |game, side| {
+            game.takeback_yes(side, now);
+            Ok(())
+        })),
         "rematch" => Some(rematch(state, &visitor, now)),
         _ => None,
     });

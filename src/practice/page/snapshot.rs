@@ -32,6 +32,9 @@ pub(super) struct Snapshot {
     status: Status,
     winner: Option<&'static str>,
     draw_offer: Option<&'static str>,
+    /// Whether the player may propose a takeback, and whether one waits for an answer.
+    may_take_back: bool,
+    takeback_asked: bool,
     rating_diff: Option<Diffs>,
 }
 
@@ -147,6 +150,11 @@ impl Snapshot {
                 (_, true) => Some("black"),
                 _ => None,
             },
+            may_take_back: playing
+                && game.is_playing()
+                && game.allows_takebacks()
+                && game.plies() >= 2,
+            takeback_asked: game.takeback_proposed_by(side),
             rating_diff: game
                 .rating_diffs
                 .map(|[white, black]| Diffs { white, black }),
@@ -184,6 +192,8 @@ impl Snapshot {
             status: Status::Started,
             winner: None,
             draw_offer: None,
+            may_take_back: false,
+            takeback_asked: false,
             rating_diff: None,
         }
     }

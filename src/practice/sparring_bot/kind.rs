@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::engine::{LEVELS, Level};
 use crate::practice::rating::Rating;
 
 /// How a sparring partner plays.
@@ -16,6 +17,8 @@ pub enum Partner {
         /// Nodes for each move.
         nodes: u64,
     },
+    /// The engine on a level for people.
+    Level(Level),
 }
 
 impl Partner {
@@ -25,6 +28,7 @@ impl Partner {
             Self::Random => "RandomPartner",
             Self::Greedy => "GreedyPartner",
             Self::Engine { .. } => "EnginePartner",
+            Self::Level(level) => level.title,
         }
     }
 
@@ -34,6 +38,7 @@ impl Partner {
             Self::Random => 800,
             Self::Greedy => 1300,
             Self::Engine { .. } => 2000,
+            Self::Level(level) => level.rating,
         })
     }
 }
@@ -44,6 +49,7 @@ impl fmt::Display for Partner {
             Self::Random => "random",
             Self::Greedy => "greedy",
             Self::Engine { .. } => "engine",
+            Self::Level(level) => level.name,
         })
     }
 }
@@ -56,7 +62,10 @@ impl FromStr for Partner {
             "random" => Ok(Self::Random),
             "greedy" => Ok(Self::Greedy),
             "engine" => Ok(Self::Engine { nodes: 5_000 }),
-            _ => Err("use random, greedy or engine".to_owned()),
+            _ => Level::named(word).map(Self::Level).ok_or_else(|| {
+                let levels = LEVELS.map(|level| level.name).join(", ");
+                format!("use random, greedy, engine or a level: {levels}")
+            }),
         }
     }
 }

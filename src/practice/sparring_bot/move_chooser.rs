@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::engine::{Engine, EngineOptions, Limits, Pool};
+use crate::engine::{Engine, EngineOptions, Level, Limits, Pool};
 use crate::rules::{Color, Game, Move, Position, Role};
 
 use super::Partner;
@@ -16,7 +16,11 @@ const ENGINE_HASH: usize = 4;
 pub(super) enum MoveChooser {
     Random,
     Greedy,
-    Engine { engine: Arc<Engine>, nodes: u64 },
+    Engine {
+        engine: Arc<Engine>,
+        limits: Limits,
+        level: Option<Level>,
+    },
 }
 
 impl MoveChooser {
@@ -24,14 +28,21 @@ impl MoveChooser {
         match partner {
             Partner::Random => Self::Random,
             Partner::Greedy => Self::Greedy,
-            Partner::Engine { nodes } => {
-                let options = EngineOptions {
-                    hash_mb: ENGINE_HASH,
-                    ..EngineOptions::default()
-                };
-                let engine = Arc::new(Pool::in_background(&options).lease());
-                Self::Engine { engine, nodes }
-            }
+            Partner::Engine { nodes } => Self::engine(Limits::nodes(nodes), None),
+            Partner::Level(level) => Self::engine(level.limits(Limits::default()), Some(level)),
+        }
+    }
+
+    fn engine(limits: Limits, level: Option<Level>) -> Self {
+        let options = EngineOptions {
+            hash_mb: ENGINE_HASH,
+            ..EngineOptions::default()
+        };
+        let engine = Arc::new(Pool::in_background(&options).lease());
+        Self::Engine {
+            engine,
+            limits,
+            level,
         }
     }
 
@@ -39,12 +50,21 @@ impl MoveChooser {
         match self {
             Self::Random => fastrand::choice(game.position().legal_moves()),
             Self::Greedy => greedy(game.position()),
-            Self::Engine { engine, nodes } => {
+            Self::Engine {
+                engine,
+                limits,
+                level,
+            } => {
                 let (answer, answered) = oneshot::channel();
-                let search = engine.think(game, Limits::nodes(*nodes));
+                let search = engine.think(game, limits.clone());
+                let level = *level;
                 search.on_done(Box::new(move |result| {
+                    let chosen = match level {
+                        Some(level) => level.choose(&result, &mut fastrand::Rng::new()),
+                        None => result.best,
+                    };
                     // A dropped receiver needs no answer.
-                    let _ = answer.send(result.best);
+                    let _ = answer.send(chosen);
                 }));
                 answered.await.ok().flatten()
             }
@@ -117,6 +137,15 @@ mod tests {
             choice(Partner::Engine { nodes: 500 }, KING_IN_REACH),
             "g5f7"
         );
+    }
+
+    #[test]
+    fn every_level_plays_what_is_legal() {
+        for level in crate::engine::LEVELS {
+            let uci = choice(Partner::Level(level), KING_IN_REACH);
+            let position = Position::from_fen(KING_IN_REACH).unwrap();
+            assert!(position.parse_uci(&uci).is_ok(), "{uci}");
+        }
     }
 
     #[test]

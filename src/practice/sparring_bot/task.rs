@@ -60,6 +60,7 @@ impl SharedServer {
                 return None;
             }
             account.rating = invitation.partner.rating();
+            account.takebacks = matches!(invitation.partner, Partner::Level(_));
             Some(user)
         });
         if let Some(user) = newcomer {
@@ -159,6 +160,13 @@ impl SparringTask {
             };
             match next_action {
                 SparringAction::Claim => self.claim(&id),
+                SparringAction::GrantTakeback => {
+                    self.act(&id, |game, side, now| {
+                        game.takeback_yes(side, now);
+                        Ok(())
+                    });
+                    continue;
+                }
                 SparringAction::Move(game) if !left && plays(behavior, &game) => {
                     tokio::time::sleep(self.pace).await;
                     left = self.perhaps_leave(&id, behavior, game.ply()).await;
@@ -191,7 +199,10 @@ impl SparringTask {
             if !game.is_playing() {
                 return None;
             }
-            Some(if game.turn() == side {
+            let asked = game.takeback_proposed_by(!side) && !game.setup.settings.rated;
+            Some(if asked {
+                SparringAction::GrantTakeback
+            } else if game.turn() == side {
                 SparringAction::Move(Box::new(game.game().clone()))
             } else if game.may_claim(side, now) {
                 SparringAction::Claim
@@ -302,5 +313,7 @@ fn plays(behavior: OpponentBehavior, game: &Game) -> bool {
 enum SparringAction {
     Move(Box<Game>),
     Claim,
+    /// In a casual game.
+    GrantTakeback,
     Wait,
 }

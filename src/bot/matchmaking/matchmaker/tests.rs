@@ -293,6 +293,7 @@ fn challenge(id: &str, offer: &ChallengeRequest) -> Challenge {
         rules: Vec::new(),
         decline_reason: None,
         open: false,
+        line: None,
     }
 }
 

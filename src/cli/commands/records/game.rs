@@ -31,7 +31,8 @@ const SCALE: f64 = 400.0;
 #[command(after_help = "Examples:
   megaton game q7ZxVt2B
   megaton game q7ZxVt2B --ply 24
-  megaton game q7 --json | jq .moves[3]")]
+  megaton game q7 --json | jq .moves[3]
+  megaton game q7ZxVt2B --wire > q7ZxVt2B.jsonl")]
 pub(crate) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
@@ -47,6 +48,9 @@ pub(crate) struct Args {
     /// Print everything known as JSON
     #[arg(long)]
     json: bool,
+    /// Print the raw traffic, one JSON object per line, for `megaton practice --replay`
+    #[arg(long, conflicts_with_all = ["json", "ply", "ascii"])]
+    wire: bool,
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
@@ -54,6 +58,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let game = find(&reader, &args.id)?;
     if args.json {
         return output::print_pretty_json(&game);
+    }
+    if args.wire {
+        return print_wire(&reader, &game);
     }
     let mut text = head(&game, &location.site);
     let style = BoardStyle {
@@ -69,6 +76,17 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     text += &moves(&game);
     text += &review_and_events(&reader, &game)?;
     output::print_text(text)
+}
+
+fn print_wire(reader: &ArchiveReader, game: &GameRecord) -> Result<(), Failure> {
+    let wire = reader.wire(&game.id)?;
+    if wire.is_empty() {
+        return Err(Failure::failed(format!(
+            "the archive has no traffic of {}: [archive] wire = true keeps that of later games",
+            game.id
+        )));
+    }
+    wire.iter().try_for_each(output::print_json)
 }
 
 /// The game with this id, or whose id alone begins so.
