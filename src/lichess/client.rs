@@ -4,12 +4,14 @@
 //! caused, it repeats the call without the name. A call goes out when the rate limiter permits; a move goes
 //! at once; a call that would wait too long fails with the wait.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use futures::FutureExt;
+use futures::future::{BoxFuture, WeakShared};
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use serde::de::DeserializeOwned;
@@ -62,6 +64,9 @@ pub(super) struct Inner {
     base: Url,
     pools: Pools,
     pub(super) token: Token,
+/// An answer for everyone who asked the question.
+type SharedAnswer = BoxFuture<'static, Result<Bytes, Error>>;
+
     authorization: HeaderValue,
     timing: Timing,
     pub(super) agent: UserAgent,
@@ -74,6 +79,8 @@ pub(super) struct Inner {
     doubted: Notify,
     /// Consecutive 403 responses to such calls, by class.
     forbidden: Mutex<BTreeMap<EndpointClass, u32>>,
+    /// The questions that wait to go out.
+    unsent: Mutex<HashMap<(EndpointClass, Url), WeakShared<SharedAnswer>>>,
 }
 
 impl Client {
@@ -104,6 +111,7 @@ impl Client {
     }
 
     pub fn timing(&self) -> &Timing {
+            unsent: Mutex::default(),
         &self.0.timing
     }
 
@@ -220,9 +228,32 @@ impl Client {
         Ok(response)
     }
 
-    /// Makes a call and returns the body of the success.
+    /// Makes a call and returns the body of the success. Equal questions that wait to go out are one
+    /// question.
     pub(super) async fn call(&self, call: ApiRequest) -> Result<Bytes, Error> {
-        let _admitted = self.0.limiter.pass(call.class, call.cost).await?;
+        let Some(question) = call.question() else {
+            return self.make(call).await;
+        };
+        let answer = {
+            let mut unsent = self.0.unsent.lock();
+            unsent.retain(|_, answer| answer.upgrade().is_some());
+            let known = unsent.get(&question).and_then(WeakShared::upgrade);
+            known.unwrap_or_else(|| {
+                let client = self.clone();
+                let answer = async move { client.make(call).await }.boxed().shared();
+                unsent.extend(answer.downgrade().map(|answer| (question, answer)));
+                answer
+            })
+        };
+        answer.await
+    }
+
+    async fn make(&self, call: ApiRequest) -> Result<Bytes, Error> {
+        let admitted = self.0.limiter.pass(call.class, call.cost).await;
+        if let Some(question) = call.question() {
+            self.0.unsent.lock().remove(&question);
+        }
+        let _admitted = admitted?;
         let begun = Instant::now();
         let time = match call.class {
             EndpointClass::Move | EndpointClass::Answer | EndpointClass::AcceptBot => {
@@ -310,7 +341,15 @@ impl Client {
             wait
         } else {
             let now = Instant::now();
-            Some(self.0.limiter.scheduler.lock().limited(class, wait, now))
+            let mut scheduler = self.0.limiter.scheduler.lock();
+            let pause = scheduler.limited(class, wait, now);
+            if body.limit_key().is_none() && scheduler.suspect(class, pause, now) {
+                tracing::warn!(
+                    ?pause,
+                    "two kinds of call are rate limited: everything pauses"
+                );
+            }
+            Some(pause)
         };
         self.0.limited.add(class, call.game.as_ref(), wait, &body);
         let (key, answer) = (body.limit_key(), &body.message);
