@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use futures::FutureExt;
 use futures::future::{BoxFuture, WeakShared};
+use parking_lot::Mutex;
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 use serde::de::DeserializeOwned;
@@ -32,6 +33,9 @@ use super::timing::Timing;
 use super::token::Token;
 use super::user_agent::UserAgent;
 use super::warn_once::WarnOnce;
+
+/// After so many consecutive calls without an answer, idle connections count as dead.
+const LOST_BEFORE_FRESH: u32 = 2;
 
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
@@ -60,27 +64,29 @@ pub enum SetupError {
 #[derive(Clone)]
 pub struct Client(pub(super) Arc<Inner>);
 
-pub(super) struct Inner {
-    base: Url,
-    pools: Pools,
-    pub(super) token: Token,
 /// An answer for everyone who asked the question.
 type SharedAnswer = BoxFuture<'static, Result<Bytes, Error>>;
 
+pub(super) struct Inner {
+    base: Url,
+    pools: Mutex<Pools>,
+    /// Consecutive calls without an answer.
+    lost: AtomicU32,
+    pub(super) token: Token,
     authorization: HeaderValue,
     timing: Timing,
     pub(super) agent: UserAgent,
     limiter: RateLimiter,
     pub(super) warnings: WarnOnce,
     limited: RateLimitLog,
+    /// The questions that wait to go out.
+    unsent: Mutex<HashMap<(EndpointClass, Url), WeakShared<SharedAnswer>>>,
     /// When the connection for moves was last used.
     moves_used: Mutex<Option<Instant>>,
     /// Notified by a refusal that may mean that the token or the account is no longer valid.
     doubted: Notify,
     /// Consecutive 403 responses to such calls, by class.
     forbidden: Mutex<BTreeMap<EndpointClass, u32>>,
-    /// The questions that wait to go out.
-    unsent: Mutex<HashMap<(EndpointClass, Url), WeakShared<SharedAnswer>>>,
 }
 
 impl Client {
@@ -96,7 +102,8 @@ impl Client {
             .map_err(|error| SetupError::Connections(error::describe(&error)))?;
         Ok(Self(Arc::new(Inner {
             base,
-            pools,
+            pools: Mutex::new(pools),
+            lost: AtomicU32::new(0),
             authorization: options.token.header(),
             token: options.token,
             limiter: RateLimiter::new(&options.timing),
@@ -104,6 +111,7 @@ impl Client {
             agent,
             warnings: WarnOnce::default(),
             limited: RateLimitLog::default(),
+            unsent: Mutex::default(),
             moves_used: Mutex::new(None),
             doubted: Notify::new(),
             forbidden: Mutex::default(),
@@ -111,7 +119,6 @@ impl Client {
     }
 
     pub fn timing(&self) -> &Timing {
-            unsent: Mutex::default(),
         &self.0.timing
     }
 
@@ -191,12 +198,32 @@ impl Client {
         *self.0.moves_used.lock() = Some(Instant::now());
     }
 
-    fn pool(&self, class: EndpointClass) -> &reqwest::Client {
-        if matches!(class, EndpointClass::Move | EndpointClass::Warm) {
+    fn pool(&self, class: EndpointClass) -> reqwest::Client {
+        let is_move = matches!(class, EndpointClass::Move | EndpointClass::Warm);
+        if is_move {
             self.use_moves();
-            &self.0.pools.moves
-        } else {
-            &self.0.pools.rest
+        }
+        let pools = self.0.pools.lock();
+        if is_move { &pools.moves } else { &pools.rest }.clone()
+    }
+
+    /// Counts calls without an answer. After a change of network every idle connection is dead and
+    /// would cost a call each: after a few such calls all of them are dropped.
+    fn count_lost(&self, outcome: CallResult) {
+        if outcome != CallResult::Lost {
+            return self.0.lost.store(0, Ordering::Relaxed);
+        }
+        if self.0.lost.fetch_add(1, Ordering::Relaxed) + 1 < LOST_BEFORE_FRESH {
+            return;
+        }
+        self.0.lost.store(0, Ordering::Relaxed);
+        let fresh = self.0.pools.lock().fresh(&self.0.timing);
+        match fresh {
+            Ok(fresh) => {
+                *self.0.pools.lock() = fresh;
+                tracing::debug!("no answer to several calls: using new connections");
+            }
+            Err(error) => tracing::warn!(%error, "cannot set up new connections"),
         }
     }
 
@@ -314,6 +341,7 @@ impl Client {
                 .scheduler
                 .lock()
                 .ended(call.class, CallResult::Lost);
+            self.count_lost(CallResult::Lost);
             return Err(Disconnect::Silent(time));
         };
         self.settle(&call, outcome).map_err(Disconnect::Unopened)
@@ -327,6 +355,7 @@ impl Client {
             .err()
             .map_or(CallResult::Done, CallResult::from);
         self.0.limiter.scheduler.lock().ended(class, end);
+        self.count_lost(end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
             self.0.limiter.scheduler.lock().unsent(class);
         }
