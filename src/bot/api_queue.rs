@@ -1,11 +1,11 @@
 //! The account's API calls: their order, how many run at once, and their outcomes.
 //!
 //! Decides nothing, and moves do not pass through here. Calls that hold a slot never wait for
-//! declines, and declines to humans go before declines to bots. Each call is made once, unless said
-//! otherwise; whether to repeat it is the account state's decision.
+//! declines. Declines to humans go first, the newest first: its challenge lives longest. Each call is
+//! made once, unless said otherwise; whether to repeat it is the account state's decision.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -16,6 +16,7 @@ use super::event::{AccountEffect, AccountEvent, Decline, NotCreated};
 use super::event_bus::EventBus;
 use super::events::BotEvent;
 use super::matchmaking::ChallengeRequest;
+use super::sleep_until;
 use super::state::{BotState, QuotaCall};
 use crate::lichess::{
     Challenge, ChallengeId, ChallengeStream, ChallengeUpdate, Client, Disconnect, EndpointClass,
@@ -24,18 +25,23 @@ use crate::lichess::{
 
 /// Concurrent calls that hold a slot; the rate limiter delays them further.
 const URGENT_AT_ONCE: usize = 8;
-/// Maximum number of concurrent declines.
-const DECLINES_AT_ONCE: usize = 2;
-/// Queued declines. Beyond that the oldest is dropped, a bot's first: its challenge lapses.
-const MAX_DECLINES: usize = 256;
+/// Maximum number of concurrent declines; the rate limiter spaces them out.
+const DECLINES_AT_ONCE: usize = 4;
+/// Queued declines, each of a few hundred bytes. Beyond that the oldest is dropped, a bot's first.
+const MAX_DECLINES: usize = 4096;
 /// What the archive records for a dropped decline.
 const UNSENT: &str = "no decline sent: too many were queued";
+/// And for one whose challenge is no longer open.
+const LAPSED: &str = "no decline sent in time";
+/// Minutes of the server after which no challenge is still open: most live for twenty seconds, and
+/// their senders may keep them alive for somewhat longer.
+const OPEN_MINUTES: u32 = 2;
 /// How long a slot stays taken by a challenge that was withdrawn before the accept. In a storm of
 /// challenges created and withdrawn, this gives time to learn of other withdrawals and saves accept
 /// calls.
 const GONE_REST: Duration = Duration::from_millis(100);
-/// How often to send a decline that got no answer or a 429.
-const DECLINE_TRIES: u32 = 2;
+/// How often to send a decline that got no answer.
+const DECLINE_TRIES: u32 = 4;
 /// As many bots as the server lists.
 const MAX_BOTS: u32 = 512;
 
@@ -52,11 +58,24 @@ enum Lane {
     Background,
 }
 
-/// The outcome of a call, and the call that continues it.
+/// The outcome of a call, the call that continues it, and the decline that must be sent again.
 struct Finished {
     lane: Lane,
     event: AccountEvent,
     next: Option<BoxFuture<'static, AccountEvent>>,
+    again: Option<QueuedDecline>,
+}
+
+impl Finished {
+    fn new(lane: Lane, event: AccountEvent) -> Self {
+        let (next, again) = (None, None);
+        Self {
+            lane,
+            event,
+            next,
+            again,
+        }
+    }
 }
 
 /// Calls in progress and queued calls.
@@ -102,12 +121,19 @@ impl ApiQueue {
                 self.start(Arena, join_arena(client, id, options));
             }
             AccountEffect::LeaveArena(id) => self.start(Arena, leave_arena(client, id)),
-            effect => {
-                if let Some(dropped) = self.queued.push(effect) {
-                    tracing::warn!(challenge = %dropped.id, "decline queue full: one decline dropped");
+            AccountEffect::Decline(refusal) => {
+                let until = Instant::now() + self.client.timing().minute * OPEN_MINUTES;
+                self.queued.refuse(QueuedDecline {
+                    refusal: *refusal,
+                    until,
+                    tries: 0,
+                });
+                if let Some(dropped) = self.queued.overflow() {
+                    tracing::debug!(challenge = %dropped.id, "decline queue full: one decline dropped");
                     self.event_bus.event_log().unsent(&dropped, UNSENT);
                 }
             }
+            effect => self.queued.push(effect),
         }
     }
 
@@ -125,20 +151,29 @@ impl ApiQueue {
                 self.start(Lane::Urgent, call);
             }
         }
+        if self.paused().is_some() {
+            return;
+        }
         while self.in_progress[Lane::Decline as usize] < DECLINES_AT_ONCE
-            && let Some(refusal) = self.queued.declines.pop_front()
+            && let Some(queued) = self.queued.next_decline()
         {
-            let call = decline(self.client.clone(), self.event_bus.clone(), refusal);
-            self.start(Lane::Decline, call);
+            if queued.until <= Instant::now() {
+                self.event_bus.event_log().unsent(&queued.refusal, LAPSED);
+                continue;
+            }
+            let call = decline(self.client.clone(), self.event_bus.clone(), queued);
+            self.run(Lane::Decline, call.boxed());
         }
     }
 
+    /// How long queued declines must wait after a 429.
+    fn paused(&self) -> Option<Duration> {
+        let pause = self.client.pause(EndpointClass::Decline);
+        pause.filter(|_| self.queued.has_declines())
+    }
+
     fn start(&mut self, lane: Lane, call: impl Future<Output = AccountEvent> + Send + 'static) {
-        let finished = move |event| Finished {
-            lane,
-            event,
-            next: None,
-        };
+        let finished = move |event| Finished::new(lane, event);
         self.run(lane, call.map(finished).boxed());
     }
 
@@ -147,22 +182,33 @@ impl ApiQueue {
         self.running.push(call);
     }
 
-    /// The next call's outcome; `None` when none is in progress. Cancellation safe.
+    /// The next call's outcome, or the end of a pause; `None` when there is neither to wait for.
+    /// Cancellation safe.
     pub(super) async fn next(&mut self) -> Option<AccountEvent> {
-        let Finished { lane, event, next } = self.running.next().await?;
-        self.in_progress[lane as usize] -= 1;
-        if let Some(next) = next {
-            self.start(lane, next);
+        let resume = self.paused().map(|pause| Instant::now() + pause);
+        let finished = tokio::select! {
+            Some(finished) = self.running.next() => finished,
+            () = sleep_until(resume), if resume.is_some() => return Some(AccountEvent::Tick),
+            else => return None,
+        };
+        self.in_progress[finished.lane as usize] -= 1;
+        if let Some(next) = finished.next {
+            self.start(finished.lane, next);
         }
-        Some(event)
+        if let Some(again) = finished.again {
+            self.queued.refuse(again);
+        }
+        Some(finished.event)
     }
 
-    /// Whether no call that must reach the server is in progress or queued.
+    /// Whether no call that must reach the server is in progress or queued. No end waits for declines
+    /// that the server pauses.
     pub(super) fn is_idle(&self) -> bool {
         let must = [Lane::Urgent, Lane::Decline, Lane::Arena];
         must.iter()
             .all(|&lane| self.in_progress[lane as usize] == 0)
-            && self.queued.is_empty()
+            && self.queued.urgent.is_empty()
+            && (!self.queued.has_declines() || self.paused().is_some())
     }
 
     fn urgent(&self, effect: AccountEffect) -> Option<BoxFuture<'static, AccountEvent>> {
@@ -200,8 +246,10 @@ impl ApiQueue {
                     (AccountEvent::NotCreated(NotCreated::from(&loss)), None)
                 }
             };
-            let lane = Lane::Background;
-            Finished { lane, event, next }
+            Finished {
+                next,
+                ..Finished::new(Lane::Background, event)
+            }
         };
         self.run(Lane::Background, call.boxed());
     }
@@ -242,39 +290,43 @@ async fn accept(
     AccountEvent::Accepted { id, answer }
 }
 
-async fn decline(client: Client, event_bus: EventBus, refusal: Decline) -> AccountEvent {
-    let Decline { id, reason, .. } = &refusal;
-    let (challenger, why) = (&refusal.challenger, &refusal.why);
-    tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
-    let mut outcome = client.decline(id, *reason).await;
-    for _ in 1..DECLINE_TRIES {
-        // After a 429 the rate limiter holds the second attempt for as long as Lichess advised, or
-        // refuses it if that is longer than a challenge lives. It holds all other declines
-        // meanwhile anyway.
-        let again =
-            |error: &Error| error.is_transient() || client.pause(EndpointClass::Decline).is_some();
-        if !outcome.as_ref().is_err_and(again) {
-            break;
-        }
-        outcome = client.decline(id, *reason).await;
-    }
-    match outcome {
+async fn decline(client: Client, event_bus: EventBus, mut queued: QueuedDecline) -> Finished {
+    let finished = Finished::new(Lane::Decline, AccountEvent::Tick);
+    let Decline { id, reason, .. } = &queued.refusal;
+    let log = event_bus.event_log();
+    match client.decline(id, *reason).await {
         Ok(()) => {
-            event_bus.event_log().declined(&refusal);
+            let (challenger, why) = (&queued.refusal.challenger, &queued.refusal.why);
+            tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
+            log.declined(&queued.refusal);
             event_bus.publish(BotEvent::Declined {
                 challenge: id.clone(),
                 reason: *reason,
-                rule: refusal.rule,
+                rule: queued.refusal.rule,
             });
         }
-        Err(Error::Gone { .. }) => event_bus.event_log().gone(&refusal),
+        Err(Error::Gone { .. }) => log.gone(&queued.refusal),
+        // It waits for the end of the pause, and lapses with its challenge.
+        Err(Error::RateLimited { .. }) => {
+            return Finished {
+                again: Some(queued),
+                ..finished
+            };
+        }
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
+            queued.tries += 1;
+            if error.is_transient() && queued.tries < DECLINE_TRIES {
+                return Finished {
+                    again: Some(queued),
+                    ..finished
+                };
+            }
             let trouble = format!("the decline failed: {error}");
-            event_bus.event_log().unsent(&refusal, &trouble);
+            log.unsent(&queued.refusal, &trouble);
         }
     }
-    AccountEvent::Tick
+    finished
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
@@ -451,56 +503,72 @@ async fn export(client: Client, game: GameId) -> AccountEvent {
     AccountEvent::Exported { game, answer }
 }
 
+/// A decline that waits for its turn.
+#[derive(Debug)]
+struct QueuedDecline {
+    refusal: Decline,
+    /// When its challenge is open no longer.
+    until: Instant,
+    /// How often it was sent in vain.
+    tries: u32,
+}
+
 /// Calls that wait for their turn. Pure.
 #[derive(Debug, Default)]
 struct QueuedCalls {
     urgent: VecDeque<AccountEffect>,
-    /// Declines to humans first, each kind in order of arrival.
-    declines: VecDeque<Decline>,
+    /// Declines to humans and to bots, each with the newest challenge last.
+    declines: [VecDeque<QueuedDecline>; 2],
 }
 
 impl QueuedCalls {
-    /// Enqueues a call, unless the same call is queued: the server repeats a challenge whenever the
-    /// stream opens, and one list of games is enough.
-    ///
-    /// Returns the decline dropped for lack of room.
-    fn push(&mut self, effect: AccountEffect) -> Option<Decline> {
-        match effect {
-            AccountEffect::Decline(refusal) => return self.refuse(*refusal),
-            known if self.urgent.contains(&known) => {}
-            urgent => self.urgent.push_back(urgent),
+    /// Enqueues a call, unless the same call is queued: one list of games is enough.
+    fn push(&mut self, effect: AccountEffect) {
+        if !self.urgent.contains(&effect) {
+            self.urgent.push_back(effect);
         }
-        None
     }
 
-    fn refuse(&mut self, refusal: Decline) -> Option<Decline> {
-        if self.declines.iter().any(|other| other.id == refusal.id) {
+    /// Enqueues a decline, unless its challenge has one: the server repeats a challenge whenever the
+    /// stream opens. One that failed goes behind all that were not sent yet.
+    fn refuse(&mut self, queued: QueuedDecline) {
+        let id = &queued.refusal.id;
+        let line = &mut self.declines[usize::from(queued.refusal.from.is_bot())];
+        if line.iter().any(|other| other.refusal.id == *id) {
+            return;
+        }
+        if queued.tries > 0 {
+            line.push_front(queued);
+        } else {
+            line.push_back(queued);
+        }
+    }
+
+    /// Of too many declines, removes the oldest of a bot, or else of a human.
+    fn overflow(&mut self) -> Option<Decline> {
+        let [humans, bots] = &mut self.declines;
+        if humans.len() + bots.len() <= MAX_DECLINES {
             return None;
         }
-        let is_bot = |waiting: &Decline| waiting.from.is_bot();
-        let dropped = if self.declines.len() >= MAX_DECLINES {
-            let bot = self.declines.iter().position(is_bot);
-            self.declines.remove(bot.unwrap_or(0))
-        } else {
-            None
-        };
-        let first_bot = self.declines.iter().position(is_bot);
-        let place = match first_bot {
-            Some(place) if !refusal.from.is_bot() => place,
-            _ => self.declines.len(),
-        };
-        self.declines.insert(place, refusal);
-        dropped
+        let dropped = bots.pop_front().or_else(|| humans.pop_front())?;
+        Some(dropped.refusal)
+    }
+
+    fn next_decline(&mut self) -> Option<QueuedDecline> {
+        let [humans, bots] = &mut self.declines;
+        humans.pop_back().or_else(|| bots.pop_back())
     }
 
     fn forget(&mut self, gone: &ChallengeId) {
         self.urgent
             .retain(|effect| !matches!(effect, AccountEffect::Accept { id, .. } if id == gone));
-        self.declines.retain(|refusal| refusal.id != *gone);
+        for line in &mut self.declines {
+            line.retain(|queued| queued.refusal.id != *gone);
+        }
     }
 
-    fn is_empty(&self) -> bool {
-        self.urgent.is_empty() && self.declines.is_empty()
+    fn has_declines(&self) -> bool {
+        self.declines.iter().any(|line| !line.is_empty())
     }
 }
 
@@ -509,28 +577,29 @@ mod tests {
     use super::*;
     use crate::lichess::DeclineReason;
 
-    fn refusal(id: usize, from: OpponentKind) -> AccountEffect {
-        AccountEffect::Decline(Box::new(Decline {
+    fn refusal(id: usize, from: OpponentKind) -> QueuedDecline {
+        let refusal = Decline {
             id: ChallengeId::new(id.to_string()),
             reason: DeclineReason::Later,
             from,
             challenger: "nuke".to_owned(),
             rule: None,
             why: String::new(),
-        }))
+        };
+        let (until, tries) = (Instant::now(), 0);
+        QueuedDecline {
+            refusal,
+            until,
+            tries,
+        }
     }
 
     fn refused(line: &mut QueuedCalls) -> Vec<String> {
-        std::iter::from_fn(|| {
-            line.declines
-                .pop_front()
-                .map(|refusal| refusal.id.to_string())
-        })
-        .collect()
+        std::iter::from_fn(|| line.next_decline().map(|it| it.refusal.id.to_string())).collect()
     }
 
     #[test]
-    fn humans_get_their_declines_first() {
+    fn humans_get_their_declines_first_and_the_newest_challenge_does() {
         let mut line = QueuedCalls::default();
         for (id, from) in [
             (1, OpponentKind::Bot),
@@ -539,19 +608,32 @@ mod tests {
             (4, OpponentKind::Human),
             (2, OpponentKind::Human),
         ] {
-            line.push(refusal(id, from));
+            line.refuse(refusal(id, from));
         }
-        assert_eq!(refused(&mut line), ["2", "4", "1", "3"]);
-        assert!(line.is_empty());
+        assert_eq!(refused(&mut line), ["4", "2", "3", "1"]);
+        assert!(!line.has_declines());
+    }
+
+    #[test]
+    fn a_failed_decline_lets_the_others_go_first() {
+        let mut line = QueuedCalls::default();
+        for (id, tries) in [(1, 0), (2, 1), (3, 0)] {
+            line.refuse(QueuedDecline {
+                tries,
+                ..refusal(id, OpponentKind::Human)
+            });
+        }
+        assert_eq!(refused(&mut line), ["3", "1", "2"]);
     }
 
     #[test]
     fn of_too_many_declines_the_oldest_of_a_bot_is_dropped() {
         let mut line = QueuedCalls::default();
-        line.push(refusal(9_000, OpponentKind::Human));
+        line.refuse(refusal(9_000, OpponentKind::Human));
         let mut dropped = Vec::new();
         for id in 0..MAX_DECLINES + 10 {
-            dropped.extend(line.push(refusal(id, OpponentKind::Bot)));
+            line.refuse(refusal(id, OpponentKind::Bot));
+            dropped.extend(line.overflow());
         }
         let dropped: Vec<&str> = dropped.iter().map(|it| it.id.as_str()).collect();
         assert_eq!(
@@ -560,7 +642,7 @@ mod tests {
         );
         let left = refused(&mut line);
         assert_eq!((left.len(), left[0].as_str()), (MAX_DECLINES, "9000"));
-        assert_eq!(left[1], "11");
+        assert_eq!(left.last().map(String::as_str), Some("11"));
     }
 
     #[test]
@@ -571,14 +653,15 @@ mod tests {
             from: OpponentKind::Human,
             opponent: None,
         };
-        for effect in [accept("1"), accept("2"), refusal(3, OpponentKind::Bot)] {
+        for effect in [accept("1"), accept("2")] {
             line.push(effect);
         }
+        line.refuse(refusal(3, OpponentKind::Bot));
         for gone in ["1", "3", "4"] {
             line.forget(&ChallengeId::new(gone));
         }
         assert_eq!(line.urgent.pop_front(), Some(accept("2")));
-        assert!(line.is_empty());
+        assert!(line.urgent.is_empty() && !line.has_declines());
     }
 
     #[test]

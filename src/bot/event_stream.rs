@@ -228,13 +228,14 @@ impl AccountStream {
             Disconnect::Ended if lived < self.client.timing().healthy_life * STABLE_LIVES => {
                 self.short_lives += 1;
             }
-            // A failed opening says nothing about another program.
-            Disconnect::Unopened(_) => {}
+            // A server that refuses an opening is up, which says nothing about another program.
+            Disconnect::Unopened(error) if !error.is_transient() => {}
+            // One that is away or out of order ended the streams itself.
             _ => self.short_lives = 0,
         }
         let stolen = self.short_lives >= STOLEN_AFTER;
         if stolen {
-            let text = "another program keeps taking over the event stream of this account: stop one of them";
+            let text = "the event stream of this account keeps ending early: stop any other program that uses the account, unless the server is restarting";
             self.alerts.raise(AlertKind::Stolen, text);
         }
         stolen

@@ -4,11 +4,14 @@
 //! caused, it repeats the call without the name. A call goes out when the rate limiter permits; a move goes
 //! at once; a call that would wait too long fails with the wait.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::{BoxFuture, WeakShared};
 use parking_lot::{Mutex, RwLock};
 use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
@@ -31,6 +34,9 @@ use super::token::Token;
 use super::user_agent::UserAgent;
 use super::warn_once::WarnOnce;
 use super::wire_log::{WireKind, WireLine, WireLog};
+
+/// After so many consecutive calls without an answer, idle connections count as dead.
+const LOST_BEFORE_FRESH: u32 = 2;
 
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
@@ -59,15 +65,22 @@ pub enum SetupError {
 #[derive(Clone)]
 pub struct Client(pub(super) Arc<Inner>);
 
+/// An answer for everyone who asked the question.
+type SharedAnswer = BoxFuture<'static, Result<Bytes, Error>>;
+
 pub(super) struct Inner {
     base: Url,
-    pools: Pools,
+    pools: Mutex<Pools>,
+    /// Consecutive calls without an answer.
+    lost: AtomicU32,
     token: RwLock<Token>,
     timing: Timing,
     pub(super) agent: UserAgent,
     limiter: RateLimiter,
     pub(super) warnings: WarnOnce,
     limited: RateLimitLog,
+    /// The questions that wait to go out.
+    unsent: Mutex<HashMap<(EndpointClass, Url), WeakShared<SharedAnswer>>>,
     /// When the connection for moves was last used.
     moves_used: Mutex<Option<Instant>>,
     /// Hears the traffic of each game.
@@ -91,13 +104,15 @@ impl Client {
             .map_err(|error| SetupError::Connections(error::describe(&error)))?;
         Ok(Self(Arc::new(Inner {
             base,
-            pools,
+            pools: Mutex::new(pools),
+            lost: AtomicU32::new(0),
             token: RwLock::new(options.token),
             limiter: RateLimiter::new(&options.timing),
             timing: options.timing,
             agent,
             warnings: WarnOnce::default(),
             limited: RateLimitLog::default(),
+            unsent: Mutex::default(),
             moves_used: Mutex::new(None),
             wire: WireLog::default(),
             doubted: Notify::new(),
@@ -210,12 +225,32 @@ impl Client {
         *self.0.moves_used.lock() = Some(Instant::now());
     }
 
-    fn pool(&self, class: EndpointClass) -> &reqwest::Client {
-        if matches!(class, EndpointClass::Move | EndpointClass::Warm) {
+    fn pool(&self, class: EndpointClass) -> reqwest::Client {
+        let is_move = matches!(class, EndpointClass::Move | EndpointClass::Warm);
+        if is_move {
             self.use_moves();
-            &self.0.pools.moves
-        } else {
-            &self.0.pools.rest
+        }
+        let pools = self.0.pools.lock();
+        if is_move { &pools.moves } else { &pools.rest }.clone()
+    }
+
+    /// Counts calls without an answer. After a change of network every idle connection is dead and
+    /// would cost a call each: after a few such calls all of them are dropped.
+    fn count_lost(&self, outcome: CallResult) {
+        if outcome != CallResult::Lost {
+            return self.0.lost.store(0, Ordering::Relaxed);
+        }
+        if self.0.lost.fetch_add(1, Ordering::Relaxed) + 1 < LOST_BEFORE_FRESH {
+            return;
+        }
+        self.0.lost.store(0, Ordering::Relaxed);
+        let fresh = self.0.pools.lock().fresh(&self.0.timing);
+        match fresh {
+            Ok(fresh) => {
+                *self.0.pools.lock() = fresh;
+                tracing::debug!("no answer to several calls: using new connections");
+            }
+            Err(error) => tracing::warn!(%error, "cannot set up new connections"),
         }
     }
 
@@ -247,9 +282,32 @@ impl Client {
         Ok(response)
     }
 
-    /// Makes a call and returns the body of the success.
+    /// Makes a call and returns the body of the success. Equal questions that wait to go out are one
+    /// question.
     pub(super) async fn call(&self, call: ApiRequest) -> Result<Bytes, Error> {
-        let _admitted = self.0.limiter.pass(call.class, call.cost).await?;
+        let Some(question) = call.question() else {
+            return self.make(call).await;
+        };
+        let answer = {
+            let mut unsent = self.0.unsent.lock();
+            unsent.retain(|_, answer| answer.upgrade().is_some());
+            let known = unsent.get(&question).and_then(WeakShared::upgrade);
+            known.unwrap_or_else(|| {
+                let client = self.clone();
+                let answer = async move { client.make(call).await }.boxed().shared();
+                unsent.extend(answer.downgrade().map(|answer| (question, answer)));
+                answer
+            })
+        };
+        answer.await
+    }
+
+    async fn make(&self, call: ApiRequest) -> Result<Bytes, Error> {
+        let admitted = self.0.limiter.pass(call.class, call.cost).await;
+        if let Some(question) = call.question() {
+            self.0.unsent.lock().remove(&question);
+        }
+        let _admitted = admitted?;
         let begun = Instant::now();
         let time = match call.class {
             EndpointClass::Move | EndpointClass::Answer | EndpointClass::AcceptBot => {
@@ -321,6 +379,7 @@ impl Client {
                 .scheduler
                 .lock()
                 .ended(call.class, CallResult::Lost);
+            self.count_lost(CallResult::Lost);
             return Err(Disconnect::Silent(time));
         };
         self.settle(&call, outcome).map_err(Disconnect::Unopened)
@@ -334,6 +393,7 @@ impl Client {
             .err()
             .map_or(CallResult::Done, CallResult::from);
         self.0.limiter.scheduler.lock().ended(class, end);
+        self.count_lost(end);
         if outcome.as_ref().is_err_and(Error::is_unreached) {
             self.0.limiter.scheduler.lock().unsent(class);
         }
@@ -348,7 +408,15 @@ impl Client {
             wait
         } else {
             let now = Instant::now();
-            Some(self.0.limiter.scheduler.lock().limited(class, wait, now))
+            let mut scheduler = self.0.limiter.scheduler.lock();
+            let pause = scheduler.limited(class, wait, now);
+            if body.limit_key().is_none() && scheduler.suspect(class, pause, now) {
+                tracing::warn!(
+                    ?pause,
+                    "two kinds of call are rate limited: everything pauses"
+                );
+            }
+            Some(pause)
         };
         self.0.limited.add(class, call.game.as_ref(), wait, &body);
         let (key, answer) = (body.limit_key(), &body.message);

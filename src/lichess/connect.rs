@@ -1,10 +1,18 @@
 //! Connections: TLS with the platform's roots, HTTP/1.1, no redirects, no delay.
 //!
 //! Streams and other calls share one pool, moves have their own: a chat message can never take the warm
-//! connection of a move. Root certificates are loaded once, and only for TLS.
+//! connection of a move. Root certificates are loaded once, and only for TLS. Addresses that were found
+//! once are used again while names cannot be resolved.
 
+use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect;
 use rustls::{ClientConfig, RootCertStore};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
@@ -14,8 +22,84 @@ use super::timing::Timing;
 /// The variables that may name the root certificates.
 const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
+/// The most idle connections of a pool: enough for the moves of several games, and few to lose.
+const MAX_IDLE: usize = 4;
+
+/// The part of the time to connect that a look-up of known addresses may take.
+const LOOKUP_SHARE: u32 = 3;
+
+type Found = Result<Vec<SocketAddr>, String>;
+type Lookup = fn(String) -> BoxFuture<'static, Found>;
+
+/// The names of servers, and their addresses as far as they are known. Equal look-ups are one: those of
+/// the system hang in threads of their own, and must not pile up.
+#[derive(Clone, Debug)]
+pub(super) struct Names {
+    lookup: Lookup,
+    patience: Duration,
+    known: Arc<Mutex<HashMap<String, Vec<SocketAddr>>>>,
+    pending: Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>,
+}
+
+impl Names {
+    fn new(lookup: Lookup, patience: Duration) -> Self {
+        let (known, pending) = (Arc::default(), Arc::default());
+        Self {
+            lookup,
+            patience,
+            known,
+            pending,
+        }
+    }
+
+    async fn find(&self, host: String) -> Found {
+        let lookup = {
+            let mut pending = self.pending.lock();
+            let new = || (self.lookup)(host.clone()).shared();
+            pending.entry(host.clone()).or_insert_with(new).clone()
+        };
+        let known = self.known.lock().get(&host).cloned();
+        let found = match known {
+            None => lookup.await,
+            Some(known) => match tokio::time::timeout(self.patience, lookup).await {
+                Ok(Ok(found)) => Ok(found),
+                Ok(Err(_)) => Ok(known),
+                Err(_) => return Ok(known),
+            },
+        };
+        self.pending.lock().remove(&host);
+        if let Ok(addresses) = &found {
+            self.known.lock().insert(host, addresses.clone());
+        }
+        found
+    }
+}
+
+impl Resolve for Names {
+    fn resolve(&self, name: Name) -> Resolving {
+        let names = self.clone();
+        Box::pin(async move {
+            let found = names.find(name.as_str().to_owned()).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// Asks the system. The port does not matter.
+fn lookup(host: String) -> BoxFuture<'static, Found> {
+    let found = async move {
+        let found = tokio::net::lookup_host((host.as_str(), 0)).await;
+        found
+            .map(Iterator::collect)
+            .map_err(|error| error.to_string())
+    };
+    found.boxed()
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Pools {
+    config: ClientConfig,
+    names: Names,
     /// For moves and for the calls that keep their connection warm.
     pub(super) moves: reqwest::Client,
     pub(super) rest: reqwest::Client,
@@ -23,7 +107,16 @@ pub(super) struct Pools {
 
 impl Pools {
     pub(super) fn new(tls: bool, timing: &Timing) -> Result<Self, reqwest::Error> {
-        let config = tls_config(tls);
+        let names = Names::new(lookup, timing.connect / LOOKUP_SHARE);
+        Self::with(tls_config(tls), names, timing)
+    }
+
+    /// The same without any connection.
+    pub(super) fn fresh(&self, timing: &Timing) -> Result<Self, reqwest::Error> {
+        Self::with(self.config.clone(), self.names.clone(), timing)
+    }
+
+    fn with(config: ClientConfig, names: Names, timing: &Timing) -> Result<Self, reqwest::Error> {
         let pool = || {
             reqwest::Client::builder()
                 .tls_backend_preconfigured(config.clone())
@@ -32,11 +125,15 @@ impl Pools {
                 .redirect(redirect::Policy::none())
                 .retry(reqwest::retry::never())
                 .connect_timeout(timing.connect)
+                .pool_max_idle_per_host(MAX_IDLE)
+                .dns_resolver(names.clone())
                 .build()
         };
         Ok(Self {
             moves: pool()?,
             rest: pool()?,
+            config,
+            names,
         })
     }
 }
@@ -88,7 +185,44 @@ fn roots() -> RootCertStore {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+
+    static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+
+    /// Answers once and then hangs.
+    fn once(_host: String) -> BoxFuture<'static, Found> {
+        match LOOKUPS.fetch_add(1, Ordering::Relaxed) {
+            0 => async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))]) }.boxed(),
+            _ => std::future::pending().boxed(),
+        }
+    }
+
+    fn fails(_host: String) -> BoxFuture<'static, Found> {
+        async { Err("no such host".to_owned()) }.boxed()
+    }
+
+    #[tokio::test]
+    async fn while_a_look_up_hangs_the_known_address_is_used_and_none_is_added() {
+        let names = Names::new(once, Duration::from_millis(5));
+        let first = names.find("lichess.org".to_owned()).await;
+        assert!(first.is_ok());
+        for _ in 0..5 {
+            assert_eq!(names.find("lichess.org".to_owned()).await, first);
+        }
+        assert_eq!(LOOKUPS.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_look_up_that_fails_leaves_what_was_known() {
+        let names = Names::new(fails, Duration::from_secs(1));
+        let host = "lichess.org".to_owned();
+        assert!(names.find(host.clone()).await.is_err(), "never found");
+        let known = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
+        names.known.lock().insert(host.clone(), known.clone());
+        assert_eq!(names.find(host).await, Ok(known));
+    }
 
     #[test]
     fn the_embedded_roots_can_all_be_used() {

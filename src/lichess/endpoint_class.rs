@@ -101,13 +101,11 @@ impl EndpointClass {
             | Self::Playing
             | Self::Answer
             | Self::AcceptBot
+            | Self::Decline
             | Self::Create => Admission::Paced,
-            Self::Decline
-            | Self::Arena
-            | Self::Chat
-            | Self::Account
-            | Self::Lookup
-            | Self::Team => Admission::InTurn,
+            Self::Arena | Self::Chat | Self::Account | Self::Lookup | Self::Team => {
+                Admission::InTurn
+            }
             Self::Warm => Admission::NowOrNever,
         }
     }

@@ -1,12 +1,14 @@
 //! HTTP to servers other than Lichess: public name lists, a webhook.
 //!
 //! It has its own client without token, cookies or our name, so that none of them can reach a foreign
-//! server. Size and time of pages are bounded.
+//! server. Size and time of pages are bounded. A page may be elsewhere, but no public server may send the
+//! bot into the operator's own network; a post goes nowhere else.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, USER_AGENT};
-use reqwest::{StatusCode, redirect};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, USER_AGENT};
+use reqwest::{Response, StatusCode, Url, redirect};
 
 use super::connect::tls_config;
 use super::error::{describe, is_html};
@@ -42,6 +44,10 @@ pub enum FetchError {
     NoAnswer(String),
     #[error("status {0}")]
     Status(u16),
+    #[error("status {0}, a redirect: configure the address that it leads to")]
+    Redirected(u16),
+    #[error("sent on {0}")]
+    SentOn(&'static str),
     #[error("longer than {} kilobytes", MAX_PAGE / 1024)]
     TooLong,
     #[error("the answer broke off")]
@@ -61,7 +67,7 @@ impl HttpFetcher {
         let client = reqwest::Client::builder()
             .tls_backend_preconfigured(tls_config(true))
             .http1_only()
-            .redirect(redirect::Policy::custom(onward))
+            .redirect(redirect::Policy::none())
             .retry(reqwest::retry::never())
             .connect_timeout(time)
             .timeout(time)
@@ -108,21 +114,52 @@ impl HttpFetcher {
         let response = sent.await.map_err(late)?.map_err(no_answer)?;
         match response.status() {
             status if status.is_success() => Ok(()),
+            status if status.is_redirection() => Err(FetchError::Redirected(status.as_u16())),
             other => Err(FetchError::Status(other.as_u16())),
         }
     }
 
-    async fn ask(&self, url: &str, known: Option<&str>) -> Result<FetchedPage, FetchError> {
+    async fn get(&self, url: &Url, known: Option<&str>) -> Result<Response, FetchError> {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let mut request = self
             .client
-            .get(url)
+            .get(url.clone())
             .header(USER_AGENT, agent)
             .header(ACCEPT, "text/plain, */*;q=0.5");
         if let Some(mark) = known {
             request = request.header(IF_NONE_MATCH, mark);
         }
-        let mut response = request.send().await.map_err(no_answer)?;
+        request.send().await.map_err(no_answer)
+    }
+
+    /// Follows a few redirects: never from HTTPS to plain HTTP, and from a public server to none of the
+    /// own network.
+    async fn follow(
+        &self,
+        mut url: Url,
+        known: Option<&str>,
+        is_public: bool,
+    ) -> Result<Response, FetchError> {
+        for _ in 0..=MAX_HOPS {
+            let response = self.get(&url, known).await?;
+            let Some(next) = onward(&url, &response) else {
+                return Ok(response);
+            };
+            if url.scheme() == "https" && next.scheme() != "https" {
+                return Err(FetchError::SentOn("to an open connection"));
+            }
+            if is_public && is_internal(&next).await {
+                return Err(FetchError::SentOn("into the bot's own network"));
+            }
+            url = next;
+        }
+        Err(FetchError::SentOn("too often"))
+    }
+
+    async fn ask(&self, url: &str, known: Option<&str>) -> Result<FetchedPage, FetchError> {
+        let url = Url::parse(url).map_err(|error| FetchError::NoAnswer(error.to_string()))?;
+        let is_public = !is_internal(&url).await;
+        let mut response = self.follow(url, known, is_public).await?;
         match response.status() {
             StatusCode::NOT_MODIFIED if known.is_some() => return Ok(FetchedPage::Same),
             StatusCode::OK => {}
@@ -161,14 +198,132 @@ fn late(_: tokio::time::error::Elapsed) -> FetchError {
     FetchError::NoAnswer("no answer in time".to_owned())
 }
 
-/// Follows a few redirects, but never one from HTTPS to plain HTTP.
-fn onward(attempt: redirect::Attempt<'_>) -> redirect::Action {
-    let safe = attempt.previous().iter().any(|url| url.scheme() == "https");
-    if attempt.previous().len() > MAX_HOPS {
-        attempt.error("sent on too often")
-    } else if safe && attempt.url().scheme() != "https" {
-        attempt.error("sent on to an open connection")
-    } else {
-        attempt.follow()
+/// Where a response sends the client on, if it does.
+fn onward(from: &Url, response: &Response) -> Option<Url> {
+    let status = response.status();
+    if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
+        return None;
+    }
+    let to = response.headers().get(LOCATION)?.to_str().ok()?;
+    from.join(to).ok()
+}
+
+/// Whether a host is this machine or one of its own network. A name that cannot be resolved is not.
+async fn is_internal(url: &Url) -> bool {
+    let (Some(host), port) = (url.host_str(), url.port_or_known_default()) else {
+        return false;
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    match tokio::net::lookup_host((host, port.unwrap_or(0))).await {
+        Ok(mut found) => found.any(|address| is_internal_address(address.ip())),
+        Err(_) => false,
+    }
+}
+
+fn is_internal_address(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(ip) => {
+            let shared = ip.octets()[0] == 100 && ip.octets()[1] & 0xc0 == 64;
+            ip.is_loopback()
+                || ip.is_private()
+                || ip.is_link_local()
+                || ip.octets()[0] == 0
+                || shared
+        }
+        IpAddr::V6(ip) => {
+            ip.is_loopback()
+                || ip.is_unspecified()
+                || ip.is_unique_local()
+                || ip.is_unicast_link_local()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A server that answers once, with this status line and header.
+    fn once(answer: String) -> (String, std::thread::JoinHandle<()>) {
+        use std::io::{Read as _, Write as _};
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let url = format!("http://{}/", listener.local_addr().expect("bound"));
+        let task = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let _ = stream.read(&mut [0; 4096]);
+            let end = "content-length: 0\r\nconnection: close\r\n\r\n";
+            let _ = write!(stream, "HTTP/1.1 {answer}\r\n{end}");
+        });
+        (url, task)
+    }
+
+    fn fetcher() -> HttpFetcher {
+        HttpFetcher::new(Duration::from_secs(20)).expect("a fetcher")
+    }
+
+    #[tokio::test]
+    async fn no_public_server_sends_the_bot_into_its_own_network() {
+        let inner = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        inner.set_nonblocking(true).expect("a socket");
+        let to = inner.local_addr().expect("bound");
+        let (url, server) = once(format!("302 Found\r\nlocation: http://{to}/"));
+        let url = Url::parse(&url).expect("an address");
+        let outcome = fetcher().follow(url, None, true).await;
+        let error = outcome.expect_err("it is not followed");
+        assert_eq!(error.to_string(), "sent on into the bot's own network");
+        assert!(inner.accept().is_err(), "no one knocked");
+        server.join().expect("it answered");
+    }
+
+    #[tokio::test]
+    async fn a_post_that_is_sent_on_has_failed_and_says_so() {
+        let (target, _unasked) = once("200 OK".to_owned());
+        let (url, server) = once(format!("301 Moved Permanently\r\nlocation: {target}"));
+        let outcome = fetcher().post(&url, "text/plain", "alert".to_owned()).await;
+        assert_eq!(outcome, Err(FetchError::Redirected(301)));
+        server.join().expect("it answered");
+    }
+
+    #[test]
+    fn addresses_of_the_own_network_are_known_in_every_notation() {
+        for internal in [
+            "127.0.0.1",
+            "127.9.9.9",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "::1",
+            "::",
+            "fd00::1",
+            "fe80::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+        ] {
+            let address = internal.parse().expect("an address");
+            assert!(is_internal_address(address), "{internal}");
+        }
+        for public in ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111"] {
+            let address = public.parse().expect("an address");
+            assert!(!is_internal_address(address), "{public}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_host_in_digits_is_looked_at_as_an_address() {
+        for (url, internal) in [
+            ("http://127.0.0.1:8650/", true),
+            ("http://[::1]:8650/", true),
+            ("http://0x7f.1/", true),
+            ("http://2130706433/", true),
+            ("http://1.1.1.1/", false),
+        ] {
+            let url = Url::parse(url).expect("an address");
+            assert_eq!(is_internal(&url).await, internal, "{url}");
+        }
     }
 }

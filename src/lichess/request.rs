@@ -115,6 +115,11 @@ impl ApiRequest {
         format!("{method} {path}{body}")
     }
 
+    /// What it asks, if it only reads: then an equal call gets the same answer.
+    pub(super) fn question(&self) -> Option<(EndpointClass, Url)> {
+        (self.method == Method::GET).then(|| (self.class, self.url.clone()))
+    }
+
     pub(super) fn request(&self, authorization: &HeaderValue, agent: HeaderValue) -> Request {
         let mut request = Request::new(self.method.clone(), self.url.clone());
         let headers = request.headers_mut();

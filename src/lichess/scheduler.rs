@@ -1,14 +1,16 @@
 //! Decides which call may go out when: the pure core of the rate limiter.
 //!
 //! A move goes at once. Every other call keeps to the limits of its endpoint class, and calls that are not
-//! urgent queue: a few at a time, spaced out, by priority. A 429 pauses its own class and no other. Time is
-//! an argument; `rate_limiter` does the waiting.
+//! urgent queue: a few at a time, spaced out, by priority. A 429 pauses its own class and no other, unless
+//! another class is refused within seconds: that is a limit on the address, and everything pauses but a
+//! probe on which a clock depends. Time is an argument; `rate_limiter` does the waiting.
 
 use std::time::{Duration, Instant};
 
 use super::call_stats::{CallResult, CallStats};
 use super::endpoint_class::{Admission, EndpointClass};
-use super::rate_window::RateWindow;
+use super::pace::Pace;
+use super::rate_window::{Rate, RateWindow};
 use super::timing::Timing;
 
 /// The longest pause after a 429 without a wait, in units of the usual one.
@@ -19,6 +21,12 @@ const AT_ONCE: usize = 2;
 const BURST: u32 = 3;
 /// After this many spacings a call goes before more urgent ones, so that none waits forever.
 const AGED_AFTER: u32 = 12;
+/// Two classes refused within this part of a minute are one limit, on the address.
+const SUSPICIOUS: u32 = 12;
+/// While the address is limited, a call on which a clock depends may go out once in this part of a minute.
+const PROBES: u32 = 3;
+/// While openings of game streams fail, so many in a second at most, whatever the number of games.
+const FAILING_OPENINGS: u32 = 3;
 
 /// A place in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +60,16 @@ struct WaitingCall {
     until: Instant,
 }
 
+/// A pause of every class, because the server limits our address.
+#[derive(Clone, Copy, Debug)]
+struct AddressPause {
+    until: Instant,
+    /// When the next call on which a clock depends may go out.
+    probe_at: Instant,
+    /// Whether one went out: its success would end the pause.
+    probed: bool,
+}
+
 /// The calls and pauses of each class, and the queue.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -62,6 +80,12 @@ pub struct Scheduler {
     in_flight: usize,
     /// When the next queued call is due, `timing.spacing` after the last one.
     due: Option<Instant>,
+    declines: Pace,
+    /// Openings of game streams since the last success, if the last one failed.
+    failing: Option<RateWindow>,
+    /// The last 429 that named no limit.
+    last_limited: Option<(EndpointClass, Instant)>,
+    address: Option<AddressPause>,
     stats: CallStats,
 }
 
@@ -82,6 +106,10 @@ impl Scheduler {
             tickets: 0,
             in_flight: 0,
             due: None,
+            declines: Pace::new(timing.spacing, timing.minute),
+            failing: None,
+            last_limited: None,
+            address: None,
             stats: CallStats::default(),
         }
     }
@@ -89,7 +117,10 @@ impl Scheduler {
     /// Whether a call of this class may go out that costs `cost` credits.
     pub fn ask(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
         match class.admission() {
-            Admission::AtOnce => self.go(class, cost, now),
+            Admission::AtOnce => match self.address_free(class, now) {
+                Some(at) => self.refuse(class, at - now),
+                None => self.go(class, cost, now),
+            },
             Admission::NowOrNever => match self.ready(class, cost, now) {
                 Readiness::At(at) => self.refuse(class, at - now),
                 Readiness::Now | Readiness::Unknown => self.go(class, cost, now),
@@ -170,6 +201,18 @@ impl Scheduler {
 
     fn spend(&mut self, class: EndpointClass, cost: u32, now: Instant) {
         self.stats.count_sent(class);
+        if class == EndpointClass::Decline {
+            self.declines.spend(now);
+        }
+        if class == EndpointClass::GameStream
+            && let Some(failing) = &mut self.failing
+        {
+            failing.spend(1, now);
+        }
+        if let Some(address) = self.address.as_mut().filter(|_| !class.is_enforced()) {
+            address.probed = true;
+            address.probe_at = now + self.timing.minute / PROBES;
+        }
         for window in &mut self.lanes[class as usize].windows {
             window.spend(cost, now);
         }
@@ -184,11 +227,28 @@ impl Scheduler {
         let lane = &self.lanes[class as usize];
         let pause = lane.paused_until.filter(|_| class.is_enforced());
         let windows = lane.windows.iter().map(|window| window.free(cost, now));
-        let at = windows.chain([pause]).flatten().max();
+        let own = match class {
+            EndpointClass::Decline => self.declines.next(BURST),
+            EndpointClass::GameStream => self.failing.as_ref().and_then(|it| it.free(1, now)),
+            _ => None,
+        };
+        let address = self.address_free(class, now);
+        let at = windows.chain([pause, own, address]).flatten().max();
         match at {
             Some(at) if at > now => Readiness::At(at),
             _ => Readiness::Now,
         }
+    }
+
+    /// When a limit on the address lets such a call out, unless it does at `now`.
+    fn address_free(&self, class: EndpointClass, now: Instant) -> Option<Instant> {
+        let address = self.address?;
+        let at = if class.is_enforced() {
+            address.until
+        } else {
+            address.probe_at.min(address.until)
+        };
+        Some(at).filter(|at| *at > now)
     }
 
     fn ready_in_turn(&self, waiting: &WaitingCall, now: Instant) -> Readiness {
@@ -231,6 +291,21 @@ impl Scheduler {
         // A server that fails or is silent has not lifted its rate limit.
         if matches!(outcome, CallResult::Done | CallResult::Refused) {
             self.lanes[class as usize].hits = 0;
+            if class == EndpointClass::Decline {
+                self.declines.accepted();
+            }
+            // The server answers: it does not limit the address.
+            self.address = self.address.filter(|it| class.is_enforced() || !it.probed);
+        }
+        if class == EndpointClass::GameStream {
+            self.failing = match outcome {
+                CallResult::Failed | CallResult::Lost => self.failing.take().or_else(|| {
+                    let span = self.timing.minute / 60;
+                    let most = FAILING_OPENINGS;
+                    Some(RateWindow::new(Rate { most, span }))
+                }),
+                CallResult::Done | CallResult::Refused | CallResult::Limited => None,
+            };
         }
     }
 
@@ -242,7 +317,7 @@ impl Scheduler {
     }
 
     /// Records a 429. Returns how long the class pauses: as long as advised, otherwise longer with
-    /// each repetition.
+    /// each repetition. Calls that were in flight together are one.
     pub fn limited(
         &mut self,
         class: EndpointClass,
@@ -251,17 +326,42 @@ impl Scheduler {
     ) -> Duration {
         let usual = self.timing.rate_limit;
         let lane = &mut self.lanes[class as usize];
-        let factor = 1_u32 << lane.hits.min(4);
-        lane.hits += 1;
+        if lane.paused_until.is_none_or(|until| until <= now) {
+            lane.hits += 1;
+            if class == EndpointClass::Decline {
+                self.declines.limited(now);
+            }
+        }
+        let factor = 1_u32 << lane.hits.saturating_sub(1).min(4);
         let pause = advised.unwrap_or(usual * factor.min(MAX_GUESS));
         let until = now + pause;
         lane.paused_until = lane.paused_until.max(Some(until));
         pause
     }
 
+    /// Records that a 429 named no limit of its own. Returns whether everything pauses now: the second
+    /// class within seconds means a limit on our address.
+    pub fn suspect(&mut self, class: EndpointClass, pause: Duration, now: Instant) -> bool {
+        let before = self.last_limited.replace((class, now));
+        let within = self.timing.minute / SUSPICIOUS;
+        let is_other = |(other, at): (EndpointClass, Instant)| other != class && now - at <= within;
+        if self.address.is_some_and(|it| it.until > now) || !before.is_some_and(is_other) {
+            return false;
+        }
+        let was_refused = before.is_some_and(|(other, _)| !other.is_enforced());
+        let probed = was_refused || !class.is_enforced();
+        self.address = Some(AddressPause {
+            until: now + pause.max(self.timing.rate_limit),
+            probe_at: now + self.timing.minute / PROBES * u32::from(probed),
+            probed: false,
+        });
+        true
+    }
+
     /// The rest of the pause of a class, enforced or not.
     pub fn pause(&self, class: EndpointClass, now: Instant) -> Option<Duration> {
-        let until = self.lanes[class as usize].paused_until?;
+        let address = self.address.map(|it| it.until);
+        let until = self.lanes[class as usize].paused_until.max(address)?;
         let rest = until.saturating_duration_since(now);
         (!rest.is_zero()).then_some(rest)
     }

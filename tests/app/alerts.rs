@@ -77,7 +77,7 @@ impl Running {
     }
 
     /// Waits for some news; says how often the event stream was open meanwhile.
-    async fn wait_for(&mut self, wanted: impl Fn(&BotEvent) -> bool) -> usize {
+    async fn wait_for(&mut self, mut wanted: impl FnMut(&BotEvent) -> bool) -> usize {
         let waiting = async {
             let mut openings = 0;
             loop {
@@ -150,6 +150,27 @@ async fn a_repeatedly_ending_stream_is_an_alert_until_it_stays_open() {
     );
     bot.wait_for(|event| is_over(event, AlertKind::Stolen))
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_restarts_in_steps_is_no_second_program() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let restart = [
+        Fault::EndAfter(0),
+        Fault::EndAfter(0),
+        Fault::Refuse { status: 503 },
+    ];
+    for fault in restart.clone().into_iter().chain(restart) {
+        server.faults().add(Endpoint::Events, fault);
+    }
+    let mut bot = Running::start(&server, &token);
+    let mut online = 0;
+    let seen = bot.wait_for(|event| {
+        online += usize::from(matches!(event, BotEvent::Online));
+        online == 5 || is_alarm(event, AlertKind::Stolen)
+    });
+    assert_eq!(seen.await, 5, "no alarm before the stream stays open");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

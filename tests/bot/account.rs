@@ -447,3 +447,25 @@ fn a_game_that_began_and_ended_unseen_is_looked_up_after_the_next_list() {
     fixture.started(game("other", player("a")));
     assert_eq!(open(&fixture), ["other"]);
 }
+
+#[test]
+fn a_list_asked_for_before_a_game_ended_does_not_bring_the_game_back() {
+    let mut fixture = Fixture::new(4).settled();
+    assert_eq!(fixture.apply(&AccountEvent::Opened), [Wanted::List]);
+    assert_eq!(fixture.started(game("g1", player("a"))), play("g1"));
+    // The stream is lost and opens again while that question has no answer yet.
+    fixture.left("g1");
+    assert_eq!(
+        fixture.apply(&AccountEvent::Opened),
+        [],
+        "one question at a time"
+    );
+    let older = vec![game("g1", player("a"))];
+    let effects = fixture.apply(&AccountEvent::Running(older));
+    assert_eq!(
+        effects,
+        [Wanted::List],
+        "the game is over, and the second question goes out"
+    );
+    assert_eq!(fixture.apply(&AccountEvent::Running(Vec::new())), []);
+}

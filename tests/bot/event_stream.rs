@@ -1,12 +1,19 @@
 //! Events missing from the event stream: it fails, is refused, or drops lines in a storm.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
+use megaton::archive::{ChallengeRecord, ChallengeVerdict};
 use megaton::bot::{BotEvent, BotTiming};
 
 use crate::running_bot::{Bot, all_over};
 use crate::test_server::{Piece, Server};
 use crate::whole_bot::HTML;
+
+/// Challenges of a storm, and how many of them the bot may accept.
+const STORM: usize = 500;
+const GOOD: usize = 12;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_bot_recovers_from_every_failure_of_the_event_stream() {
@@ -175,26 +182,78 @@ async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
     bot.stop().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_storm_of_challenges_is_answered_without_a_storm_of_calls() {
+/// Five hundred challenges at once, the last twelve of them acceptable: how often each was answered.
+async fn storm(refused: Option<&'static str>) -> BTreeMap<String, usize> {
     let server = Server::start().await;
-    let bot = Bot::start(&server);
+    if let Some(path) = refused {
+        let limited = (
+            path,
+            429,
+            r#"{"error":"Too many requests. Try again later."}"#,
+        );
+        server.world().call_faults.push(limited);
+    }
+    let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 16);
     server
         .until("online", |world| !world.events.is_empty())
         .await;
-    for n in 0..500 {
-        server.world().challenge(&format!("c{n}"), "standard");
-    }
-    server.world().challenge("good", "atomic");
-    let accepted = |calls: &[String]| calls.iter().any(|call| call.ends_with("good/accept"));
+    server.world().in_one_piece(|world| {
+        for n in 0..STORM {
+            let variant = if n < STORM - GOOD {
+                "standard"
+            } else {
+                "atomic"
+            };
+            world.challenge_by(&format!("c{n}"), variant, &format!("player{n}"), None);
+        }
+    });
+    let is_answer = |call: &&String| call.ends_with("/accept") || call.ends_with("/decline");
     server
-        .until("the good one", |world| accepted(&world.calls))
+        .until("every challenge is answered", |world| {
+            let answers = world.calls.iter().filter(is_answer);
+            answers.collect::<BTreeSet<_>>().len() == STORM
+        })
         .await;
-    server.world().begin("good", true, 6);
-    all_over(&server).await;
+    let log = bot.event_bus.event_log().clone();
     bot.stop().await;
-    let declines = |call: &&String| call.ends_with("/decline");
-    assert!(server.world().calls.iter().filter(declines).count() <= 500);
+    let kept = log.challenges(STORM);
+    let failed = |it: &&Arc<ChallengeRecord>| it.verdict == ChallengeVerdict::Failed;
+    assert_eq!(kept.iter().filter(failed).count(), 0, "{kept:?}");
+    let calls = server.world().calls.clone();
+    let accepts = calls
+        .iter()
+        .filter(|call| call.ends_with("/accept"))
+        .count();
+    assert_eq!(accepts, GOOD);
+    let last = calls.iter().rposition(|call| call.ends_with("/accept"));
+    let behind = calls.len() - last.expect("some were accepted");
+    assert!(
+        behind > STORM / 2,
+        "accepts waited for declines: {behind} came after the last"
+    );
+    let mut times = BTreeMap::new();
+    for call in calls.into_iter().filter(|call| is_answer(&call)) {
+        *times.entry(call).or_default() += 1;
+    }
+    times
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_challenge_of_a_storm_is_answered_once() {
+    let times = storm(None).await;
+    assert!(times.values().all(|&times| times == 1), "{times:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_429_amid_a_storm_of_challenges_leaves_none_unanswered() {
+    let refused = "/api/challenge/c250/decline";
+    let times = storm(Some(refused)).await;
+    let twice: Vec<&String> = times
+        .iter()
+        .filter(|(_, times)| **times > 1)
+        .map(|it| it.0)
+        .collect();
+    assert_eq!(twice, [refused], "only the refused call is repeated");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

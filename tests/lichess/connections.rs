@@ -1,8 +1,12 @@
 //! The connection of the moves: warm, separate, and delayed by nothing.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use megaton::lichess::{EndpointClass, Error, GameId, OfferDraw, Room, Timing};
+use tokio::sync::Barrier;
 
 use crate::server::{Server, Step, client, ok, reply};
 
@@ -134,6 +138,48 @@ async fn a_429_pauses_its_class_of_calls_and_no_move() {
         .make_move(&game(), "e2e4", OfferDraw::No)
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn after_a_change_of_network_two_calls_are_lost_and_no_more() {
+    let parallel = 6;
+    let gone = Arc::new(AtomicBool::new(false));
+    let (meeting, is_gone) = (Arc::new(Barrier::new(parallel)), Arc::clone(&gone));
+    // The first calls wait for each other, so that each has a connection of its own. After the change
+    // no packet of these connections arrives any more.
+    let server = Server::start(move |request| {
+        if request.connection < parallel {
+            if is_gone.load(SeqCst) {
+                return vec![Step::Hang];
+            }
+            return vec![Step::Meet(Arc::clone(&meeting)), ok().remove(0)];
+        }
+        ok()
+    })
+    .await;
+    let timing = Timing {
+        move_call: Duration::from_millis(200),
+        ..Timing::default()
+    };
+    let client = client(&server.url(), timing);
+    let game = game();
+    let moves = (0..parallel).map(|_| client.make_move(&game, "e2e4", OfferDraw::No));
+    let moves = join_all(moves).await;
+    assert!(moves.iter().all(Result::is_ok), "{moves:?}");
+    gone.store(true, SeqCst);
+    let mut lost = 0;
+    while client
+        .make_move(&game, "d2d4", OfferDraw::No)
+        .await
+        .is_err()
+    {
+        lost += 1;
+        assert!(
+            lost <= 2,
+            "the idle connections are tried one after another"
+        );
+    }
+    assert_eq!(lost, 2);
 }
 
 #[tokio::test]

@@ -1,13 +1,19 @@
 //! The rate limiter end to end: calls that are not urgent wait their turn, and a limit on one class
 //! delays no other.
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+use futures::future::join_all;
 use megaton::lichess::{
-    CallResult, ChallengeId, DeclineReason, EndpointClass, Error, GameId, OfferDraw, Room, Timing,
+    CallResult, ChallengeId, DeclineReason, Disconnect, EndpointClass, Error, GameId, OfferDraw,
+    Room, Timing,
 };
 
 use crate::server::{Server, Step, client, ok, reply};
+
+/// Longer than any call takes.
+const GUARD: Duration = Duration::from_secs(30);
 
 fn game() -> GameId {
     GameId::new("q7ZxVt2B")
@@ -67,13 +73,12 @@ async fn a_call_given_up_while_it_waits_leaves_its_place() {
     while server.requests().len() < 2 {
         tokio::task::yield_now().await;
     }
-    let id = ChallengeId::new("q7ZxVt2B");
-    let decline = client.decline(&id, DeclineReason::Later);
-    let no_time = tokio::time::timeout(Duration::ZERO, decline).await;
+    let leaving = client.leave_arena("may26aut");
+    let no_time = tokio::time::timeout(Duration::ZERO, leaving).await;
     assert!(no_time.is_err(), "it waits");
     under_way.iter().for_each(tokio::task::JoinHandle::abort);
-    client.decline(&id, DeclineReason::Later).await.unwrap();
-    assert_eq!(client.stats().sent(EndpointClass::Decline), 1);
+    client.leave_arena("may26aut").await.unwrap();
+    assert_eq!(client.stats().sent(EndpointClass::Arena), 1);
 }
 
 #[tokio::test]
@@ -148,6 +153,75 @@ async fn a_429_on_look_ups_does_not_delay_the_running_games() {
     assert!(matches!(told, Error::RateLimited { .. }), "{told:?}");
     assert!(client.pause(EndpointClass::Lookup).is_some());
     assert!(client.playing().await.unwrap().games.is_empty());
+}
+
+#[tokio::test]
+async fn a_limit_on_the_address_pauses_every_call() {
+    let server = Server::start(|_| limited()).await;
+    let client = client(&server.url(), Timing::default());
+    client.chat(&game(), Room::Player, "hi").await.unwrap_err();
+    let refused = client.make_move(&game(), "e2e4", OfferDraw::No).await;
+    assert!(refused.unwrap_err().is_rate_limited());
+    let id = ChallengeId::new("fromhum1");
+    let held = [
+        client.playing().await.err(),
+        client.challenges().await.err(),
+        client.accept(&id).await.err(),
+        client.decline(&id, DeclineReason::Later).await.err(),
+        client.make_move(&game(), "e2e4", OfferDraw::No).await.err(),
+    ];
+    for error in held {
+        assert!(
+            error.as_ref().is_some_and(Error::is_rate_limited),
+            "{error:?}"
+        );
+    }
+    let streams = [
+        client.events().await.err(),
+        client.game(&game(), GUARD).await.err(),
+    ];
+    for loss in streams {
+        let told = matches!(&loss, Some(Disconnect::Unopened(error)) if error.is_rate_limited());
+        assert!(told, "{loss:?}");
+    }
+    assert!(!client.ping().await);
+    assert_eq!(server.requests().len(), 2, "{:?}", server.requests());
+}
+
+#[tokio::test]
+async fn equal_questions_that_wait_for_the_end_of_a_pause_are_one_question() {
+    let refusals = AtomicUsize::new(2);
+    let server = Server::start(move |request| {
+        if refusals
+            .fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1))
+            .is_ok()
+        {
+            return limited();
+        }
+        let body = if request.line.contains("playing") {
+            r#"{"nowPlaying":[]}"#
+        } else {
+            r#"{"in":[],"out":[]}"#
+        };
+        vec![Step::Send(reply("200 OK", "application/json", body))]
+    })
+    .await;
+    let timing = Timing {
+        rate_limit: Duration::from_millis(300),
+        ..Timing::default()
+    };
+    let client = client(&server.url(), timing);
+    client.playing().await.unwrap_err();
+    client.challenges().await.unwrap_err();
+    let playing = (0..4).map(|_| client.playing());
+    let challenges = (0..3).map(|_| client.challenges());
+    let (playing, challenges) = tokio::join!(join_all(playing), join_all(challenges));
+    assert!(playing.iter().all(Result::is_ok), "{playing:?}");
+    assert!(challenges.iter().all(Result::is_ok), "{challenges:?}");
+    let lines: Vec<_> = server.requests().into_iter().map(|it| it.line).collect();
+    assert_eq!(lines.len(), 4, "two refused, and two answered: {lines:?}");
+    client.playing().await.unwrap();
+    assert_eq!(server.requests().len(), 5, "a later question is a new one");
 }
 
 /// A refusal that names neither a limit nor a wait.

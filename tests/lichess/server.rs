@@ -7,6 +7,7 @@ use std::time::Duration;
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Barrier;
 use tokio::task::JoinHandle;
 
 /// The token of every test; it must turn up in the header and nowhere else.
@@ -19,6 +20,8 @@ pub(crate) enum Step {
     Send(Vec<u8>),
     /// Pauses.
     Wait(Duration),
+    /// Waits until as many requests meet here as the barrier is for.
+    Meet(Arc<Barrier>),
     /// Ends the connection in good order.
     Close,
     /// Breaks the connection.
@@ -175,6 +178,9 @@ async fn serve(
                     stream.flush().await.unwrap();
                 }
                 Step::Wait(time) => tokio::time::sleep(time).await,
+                Step::Meet(barrier) => {
+                    barrier.wait().await;
+                }
                 Step::Close => return,
                 Step::Reset => {
                     stream.set_zero_linger().unwrap();

@@ -268,9 +268,18 @@ pub(crate) fn client(server: &ServerHandle, token: &str) -> Client {
 }
 
 fn client_with(server: &ServerHandle, token: &str, call: Duration) -> Client {
+    client_for(server.url(), token, call)
+}
+
+/// The bot's client, which finds the server there.
+pub(crate) fn client_at(url: &str, token: &str) -> Client {
+    client_for(url, token, CALL * 2)
+}
+
+fn client_for(url: &str, token: &str, call: Duration) -> Client {
     let usual = lichess::Timing::default().faster(SPEED);
     let client = Client::new(ClientOptions {
-        base_url: server.url().to_owned(),
+        base_url: url.to_owned(),
         token: Token::parse(token, "the test").unwrap(),
         contact: None,
         timing: lichess::Timing {
@@ -294,6 +303,15 @@ pub(crate) fn start(
 
 /// The same with a client that finds the server by itself.
 pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> Running {
+    remembering(client, BotState::nowhere(), change)
+}
+
+/// The same with the state of an earlier bot, or a clock of its own.
+pub(crate) fn remembering(
+    client: Client,
+    memory: BotState,
+    change: impl FnOnce(&mut Settings),
+) -> Running {
     let mut settings = Settings {
         engine: config::Engine {
             movetime: Some(Duration::from_millis(10)),
@@ -305,11 +323,10 @@ pub(crate) fn start_with(client: Client, change: impl FnOnce(&mut Settings)) -> 
     settings.challenge.concurrency = 64;
     settings.limits.bot_games = 10_000;
     change(&mut settings);
-    begin(client, settings)
+    begin(client, memory, settings)
 }
 
-fn begin(client: Client, settings: Settings) -> Running {
-    let memory = BotState::nowhere();
+fn begin(client: Client, memory: BotState, settings: Settings) -> Running {
     memory.set_rules(StateRules::from(&settings));
     let event_bus = EventBus::default();
     let options = BotOptions {

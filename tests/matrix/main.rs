@@ -18,6 +18,7 @@ mod crossing_challenges;
 mod ending_calls;
 mod guest;
 mod harness;
+mod network;
 mod outgoing;
 mod repetition;
 mod restarts;

@@ -39,6 +39,16 @@ use crate::lichess::{Account, Event, GameId, GameInfo, JoinOptions, UserId};
 
 pub use slots::OpponentKind;
 
+/// The question for the list of running games.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ListCall {
+    #[default]
+    None,
+    UnderWay,
+    /// Another must follow its answer.
+    UnderWayAndAgain,
+}
+
 /// The state of the account as far as games are concerned.
 #[derive(Debug)]
 pub struct AccountState {
@@ -65,8 +75,9 @@ pub struct AccountState {
     list_at: Option<Instant>,
     /// When the last lines of the event stream came.
     lines: VecDeque<Instant>,
-    /// When the list call in progress was made.
+    /// When the last list call was made.
     list_asked: Option<Instant>,
+    list_call: ListCall,
     /// Games that ended since then: a list on its way may still show them.
     ended: Vec<GameId>,
     shutdown: ShutdownState,
@@ -128,6 +139,7 @@ impl AccountState {
             list_at: None,
             lines: VecDeque::new(),
             list_asked: None,
+            list_call: ListCall::None,
             ended: Vec::new(),
             shutdown: ShutdownState::default(),
             paused: false,
@@ -293,8 +305,12 @@ impl AccountState {
             AccountEvent::Running(games) => {
                 self.compare(games);
                 self.find_missed(games);
+                self.list_answered();
             }
-            AccountEvent::NoList => self.list_at = self.now.checked_add(self.timing.again * 2),
+            AccountEvent::NoList => {
+                self.list_at = self.now.checked_add(self.timing.again * 2);
+                self.list_answered();
+            }
             AccountEvent::Accepted { id, answer } => self.accepted(id, answer),
             AccountEvent::Canceled { id, answer } => self.canceled(id, answer),
             AccountEvent::Aborted { game, answer } => self.aborted(game, answer),

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use super::AccountState;
 use super::correspondence::is_correspondence;
 use super::slots::{AcceptedChallenge, ActiveGame, OpponentKind};
+use super::{AccountState, ListCall};
 use crate::bot::event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::bot::state::StartedGame;
@@ -199,10 +199,23 @@ impl AccountState {
             None => usual,
         };
         self.list_at = self.now.checked_add(pause);
-        if !self.out.contains(&AccountEffect::List) {
-            self.list_asked = Some(self.now);
-            self.ended.clear();
-            self.out.push(AccountEffect::List);
+        // One question at a time: an answer must never be judged by a later question. Every question is
+        // answered long before the usual next one.
+        let recent = |asked| self.now < asked + usual;
+        if self.list_call != ListCall::None && self.list_asked.is_some_and(recent) {
+            self.list_call = ListCall::UnderWayAndAgain;
+            return;
+        }
+        self.list_call = ListCall::UnderWay;
+        self.list_asked = Some(self.now);
+        self.ended.clear();
+        self.out.push(AccountEffect::List);
+    }
+
+    /// The question for the list has its answer, or none will come.
+    pub(super) fn list_answered(&mut self) {
+        if std::mem::take(&mut self.list_call) == ListCall::UnderWayAndAgain {
+            self.ask_for_list();
         }
     }
 

@@ -10,6 +10,9 @@ use crate::bot::events::BotEvent;
 use crate::bot::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 
+/// The least random share of a wait before a reopening.
+const MIN_SHARE: f64 = 0.7;
+
 #[derive(Debug)]
 pub(in crate::bot) enum GameStreamEvent {
     /// A line of the stream.
@@ -116,7 +119,9 @@ impl SupervisedGameStream {
     }
 
     fn lost(&mut self, loss: &Disconnect, lived: Duration) -> Option<GameStreamEvent> {
-        let mut wait = self.reopening.after_loss(loss, lived);
+        // All games are lost at once in an outage and must not return all at once.
+        let share = MIN_SHARE + fastrand::f64() * (1.0 - MIN_SHARE);
+        let mut wait = self.reopening.after_loss(loss, lived).mul_f64(share);
         let mut event = None;
         if let Disconnect::Unopened(error) = loss {
             match error {

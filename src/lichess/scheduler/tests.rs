@@ -85,22 +85,196 @@ fn the_servers_advice_overrides_our_guess() {
 #[test]
 fn guesses_grow_until_an_answer_comes() {
     let (mut scheduler, now) = scheduler();
-    let mut guess = || {
-        scheduler
-            .limited(EndpointClass::Create, None, now)
-            .as_secs()
+    let mut now = now;
+    let mut guess = |scheduler: &mut Scheduler| {
+        let pause = scheduler.limited(EndpointClass::Create, None, now);
+        // What was in flight with it says no more.
+        assert_eq!(scheduler.limited(EndpointClass::Create, None, now), pause);
+        now += pause;
+        pause.as_secs()
     };
-    let guesses: Vec<_> = (0..6).map(|_| guess()).collect();
+    let guesses: Vec<_> = (0..6).map(|_| guess(&mut scheduler)).collect();
     assert_eq!(guesses, [60, 120, 240, 480, 600, 600]);
     scheduler.ended(EndpointClass::Create, CallResult::Lost);
-    assert_eq!(
-        scheduler
-            .limited(EndpointClass::Create, None, now)
-            .as_secs(),
-        600
-    );
+    assert_eq!(guess(&mut scheduler), 600);
     scheduler.ended(EndpointClass::Create, CallResult::Refused);
-    assert_eq!(scheduler.limited(EndpointClass::Create, None, now), MINUTE);
+    assert_eq!(guess(&mut scheduler), 60);
+}
+
+/// Declines so many challenges, four at a time and 100 ms each. The one of number `refused` gets a 429,
+/// and so does what is in flight with it; they are sent again. Returns the time that it took.
+fn decline_all(
+    scheduler: &mut Scheduler,
+    mut now: Instant,
+    many: usize,
+    refused: usize,
+) -> Duration {
+    const CALL: Duration = Duration::from_millis(100);
+    let begun = now;
+    let (mut left, mut sent) = (many, 0);
+    let mut in_flight: Vec<(Instant, bool)> = Vec::new();
+    let mut limited = false;
+    while left > 0 || !in_flight.is_empty() {
+        let over: Vec<_> = in_flight.extract_if(.., |(end, _)| *end <= now).collect();
+        for (_, hit) in over {
+            if hit {
+                scheduler.ended(EndpointClass::Decline, CallResult::Limited);
+                scheduler.limited(EndpointClass::Decline, None, now);
+                left += 1;
+                limited = true;
+            } else {
+                scheduler.ended(EndpointClass::Decline, CallResult::Done);
+            }
+        }
+        let mut next = in_flight.iter().map(|(end, _)| *end).min();
+        while left > 0 && in_flight.len() < 4 {
+            if let Some(rest) = scheduler.pause(EndpointClass::Decline, now) {
+                next = next.into_iter().chain([now + rest]).min();
+                break;
+            }
+            match scheduler.ask(EndpointClass::Decline, 1, now) {
+                Decision::Go => {
+                    (left, sent) = (left - 1, sent + 1);
+                    in_flight.push((
+                        now + CALL,
+                        !limited && (refused..refused.saturating_add(4)).contains(&sent),
+                    ));
+                    next = next.into_iter().chain([now + CALL]).min();
+                }
+                Decision::Wait(ticket, at) => {
+                    scheduler.leave(ticket);
+                    next = next.into_iter().chain([at]).min();
+                    break;
+                }
+                Decision::Refused(rest) => panic!("refused for {rest:?}"),
+            }
+        }
+        now = next.unwrap_or(now).max(now);
+    }
+    now - begun
+}
+
+#[test]
+fn five_hundred_challenges_are_declined_while_they_live() {
+    let (mut scheduler, now) = scheduler();
+    let took = decline_all(&mut scheduler, now, 500, usize::MAX);
+    assert!(took < Duration::from_secs(20), "{took:?}");
+}
+
+#[test]
+fn a_429_amid_a_storm_pauses_declines_for_a_minute_and_then_they_go_on_more_slowly() {
+    let (mut scheduler, now) = scheduler();
+    let took = decline_all(&mut scheduler, now, 500, 150);
+    assert!(took > MINUTE, "{took:?}");
+    assert!(took < MINUTE * 3 / 2, "{took:?}");
+    let quiet = now + MINUTE * 5;
+    let slower = decline_all(&mut scheduler, quiet, 500, usize::MAX);
+    assert!(
+        slower > Duration::from_secs(20),
+        "as fast again: {slower:?}"
+    );
+    let forgiven = decline_all(&mut scheduler, now + MINUTE * 20, 500, usize::MAX);
+    assert!(forgiven < Duration::from_secs(20), "{forgiven:?}");
+}
+
+/// Two classes were refused within two seconds.
+fn limited_address(first: EndpointClass, second: EndpointClass) -> (Scheduler, Instant) {
+    let (mut scheduler, now) = scheduler();
+    assert!(!scheduler.suspect(first, MINUTE, now));
+    let now = now + Duration::from_secs(2);
+    assert!(scheduler.suspect(second, MINUTE, now));
+    (scheduler, now)
+}
+
+#[test]
+fn two_kinds_of_call_refused_within_seconds_pause_everything_but_one_probe() {
+    let (mut scheduler, now) = limited_address(EndpointClass::Chat, EndpointClass::Lookup);
+    for class in EndpointClass::ALL
+        .into_iter()
+        .filter(|class| class.is_enforced())
+    {
+        let asked = scheduler.ask(class, 1, now);
+        assert_eq!(asked, Decision::Refused(MINUTE), "{class:?}");
+    }
+    assert_eq!(scheduler.ask(EndpointClass::Move, 1, now), Decision::Go);
+    let second = scheduler.ask(EndpointClass::Move, 1, now);
+    assert_eq!(second, Decision::Refused(MINUTE / 3));
+    // It was refused as well, and so it says nothing new.
+    scheduler.ended(EndpointClass::Move, CallResult::Limited);
+    assert!(!scheduler.suspect(EndpointClass::Move, MINUTE, now + SPACING));
+    let after = now + MINUTE;
+    for class in [
+        EndpointClass::Playing,
+        EndpointClass::EventStream,
+        EndpointClass::Move,
+    ] {
+        assert_eq!(scheduler.ask(class, 1, after), Decision::Go, "{class:?}");
+    }
+}
+
+#[test]
+fn a_refused_move_is_the_probe_itself_and_a_played_one_ends_the_pause() {
+    let (mut scheduler, now) = limited_address(EndpointClass::Chat, EndpointClass::Move);
+    let again = scheduler.ask(EndpointClass::Move, 1, now);
+    assert_eq!(again, Decision::Refused(MINUTE / 3));
+    let later = now + MINUTE / 3;
+    // What was sent before the pause says nothing about it.
+    scheduler.ended(EndpointClass::GameStream, CallResult::Done);
+    assert_eq!(scheduler.ask(EndpointClass::Move, 1, later), Decision::Go);
+    assert!(scheduler.pause(EndpointClass::Playing, later).is_some());
+    scheduler.ended(EndpointClass::Move, CallResult::Done);
+    assert_eq!(
+        scheduler.ask(EndpointClass::Playing, 1, later),
+        Decision::Go
+    );
+}
+
+#[test]
+fn refusals_of_one_kind_or_minutes_apart_are_no_limit_on_the_address() {
+    let (mut scheduler, now) = scheduler();
+    for seconds in [0, 1, 2] {
+        let at = now + Duration::from_secs(seconds);
+        assert!(!scheduler.suspect(EndpointClass::Chat, MINUTE, at));
+    }
+    assert!(!scheduler.suspect(EndpointClass::Create, MINUTE, now + MINUTE));
+    assert_eq!(
+        scheduler.ask(EndpointClass::Playing, 1, now + MINUTE),
+        Decision::Go
+    );
+}
+
+#[test]
+fn in_an_outage_all_games_together_open_a_few_streams_a_second() {
+    let (mut scheduler, now) = scheduler();
+    let second = Duration::from_secs(1);
+    let openings = |scheduler: &mut Scheduler, now: Instant| {
+        let mut sent = 0;
+        for _ in 0..30 {
+            match scheduler.ask(EndpointClass::GameStream, 1, now) {
+                Decision::Go => sent += 1,
+                Decision::Wait(ticket, _) => scheduler.leave(ticket),
+                Decision::Refused(rest) => panic!("refused for {rest:?}"),
+            }
+        }
+        sent
+    };
+    assert_eq!(
+        openings(&mut scheduler, now),
+        30,
+        "after a start all at once"
+    );
+    scheduler.ended(EndpointClass::GameStream, CallResult::Lost);
+    for n in 1..10 {
+        let sent = openings(&mut scheduler, now + second * n);
+        assert_eq!(sent, FAILING_OPENINGS);
+        scheduler.ended(EndpointClass::GameStream, CallResult::Failed);
+    }
+    scheduler.ended(EndpointClass::GameStream, CallResult::Done);
+    assert_eq!(
+        openings(&mut scheduler, now + second * 10),
+        30,
+        "the outage is over"
+    );
 }
 
 #[test]
@@ -153,18 +327,18 @@ fn urgent_calls_go_first_and_none_starves() {
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
     let (lookup, _) = wait(scheduler.ask(EndpointClass::Lookup, 1, now));
-    let (decline, _) = wait(scheduler.ask(EndpointClass::Decline, 1, now + SPACING));
+    let (arena, _) = wait(scheduler.ask(EndpointClass::Arena, 1, now + SPACING));
     scheduler.over(EndpointClass::Lookup);
     let later = now + SPACING * 2;
     assert!(matches!(scheduler.poll(lookup, later), Decision::Wait(..)));
-    assert_eq!(scheduler.poll(decline, later), Decision::Go);
+    assert_eq!(scheduler.poll(arena, later), Decision::Go);
     // Now the look-up has waited longer than politeness asks.
-    scheduler.over(EndpointClass::Decline);
+    scheduler.over(EndpointClass::Arena);
     let much_later = now + SPACING * AGED_AFTER;
-    let (decline, _) = wait(scheduler.ask(EndpointClass::Decline, 1, much_later));
+    let (arena, _) = wait(scheduler.ask(EndpointClass::Arena, 1, much_later));
     assert_eq!(scheduler.poll(lookup, much_later), Decision::Go);
     scheduler.over(EndpointClass::Lookup);
-    assert_eq!(scheduler.poll(decline, much_later), Decision::Go);
+    assert_eq!(scheduler.poll(arena, much_later), Decision::Go);
 }
 
 #[test]
@@ -172,7 +346,7 @@ fn a_cancelled_or_expired_call_blocks_no_other() {
     let (mut scheduler, now) = scheduler();
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
     assert_eq!(scheduler.ask(EndpointClass::Lookup, 1, now), Decision::Go);
-    let (gone, _) = wait(scheduler.ask(EndpointClass::Decline, 1, now));
+    let (gone, _) = wait(scheduler.ask(EndpointClass::Arena, 1, now));
     let (stays, until) = wait(scheduler.ask(EndpointClass::Chat, 1, now));
     scheduler.leave(gone);
     scheduler.over(EndpointClass::Lookup);
@@ -195,7 +369,7 @@ fn the_queue_is_bounded() {
     assert!(matches!(turns[99], Decision::Refused(_)));
     assert!(
         matches!(
-            scheduler.ask(EndpointClass::Decline, 1, now),
+            scheduler.ask(EndpointClass::Arena, 1, now),
             Decision::Wait(..)
         ),
         "others have room"
