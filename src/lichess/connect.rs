@@ -5,15 +5,16 @@
 //! once are used again while names cannot be resolved.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use hyper_util::client::proxy::matcher::Matcher;
 use parking_lot::Mutex;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::redirect;
+use reqwest::{ClientBuilder, Proxy, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
@@ -100,25 +101,89 @@ fn lookup(host: String) -> BoxFuture<'static, Found> {
 pub(super) struct Pools {
     config: ClientConfig,
     names: Names,
+    route: Route,
     /// For moves and for the calls that keep their connection warm.
     pub(super) moves: reqwest::Client,
     pub(super) rest: reqwest::Client,
 }
 
+/// Whether a URL leads to this machine itself.
+pub fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// The way to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// To this machine never through a proxy, which would get the token.
+    Direct,
+    /// Through the proxy of the config.
+    Proxy(String),
+    /// As the environment wants it.
+    Environment,
+}
+
+impl Route {
+    pub(super) fn new(server: &Url, proxy: Option<&str>) -> Self {
+        match proxy {
+            _ if is_this_machine(server) => Self::Direct,
+            Some(proxy) => Self::Proxy(proxy.to_owned()),
+            None => Self::Environment,
+        }
+    }
+
+    /// A client that takes this way.
+    pub(super) fn client(&self) -> Result<ClientBuilder, reqwest::Error> {
+        let builder = reqwest::Client::builder();
+        Ok(match self {
+            Self::Direct => builder.no_proxy(),
+            Self::Proxy(proxy) => builder.proxy(Proxy::all(proxy)?),
+            Self::Environment => builder,
+        })
+    }
+
+    /// The proxy on the way, without a user name or password, and where it is set.
+    pub(super) fn proxy(&self, server: &Url) -> Option<String> {
+        match self {
+            Self::Direct => None,
+            Self::Proxy(proxy) => Some(format!("{proxy} ([lichess] proxy)")),
+            Self::Environment => {
+                let proxy = Matcher::from_env().intercept(&server.as_str().parse().ok()?)?;
+                let (scheme, host) = (proxy.uri().scheme_str(), proxy.uri().host()?);
+                let port = proxy.uri().port().map(|port| format!(":{port}"));
+                Some(format!(
+                    "{}://{host}{} (the environment)",
+                    scheme.unwrap_or("http"),
+                    port.unwrap_or_default()
+                ))
+            }
+        }
+    }
+}
+
 impl Pools {
-    pub(super) fn new(tls: bool, timing: &Timing) -> Result<Self, reqwest::Error> {
+    pub(super) fn new(tls: bool, route: &Route, timing: &Timing) -> Result<Self, reqwest::Error> {
         let names = Names::new(lookup, timing.connect / LOOKUP_SHARE);
-        Self::with(tls_config(tls), names, timing)
+        Self::with(tls_config(tls), names, route.clone(), timing)
     }
 
     /// The same without any connection.
     pub(super) fn fresh(&self, timing: &Timing) -> Result<Self, reqwest::Error> {
-        Self::with(self.config.clone(), self.names.clone(), timing)
+        let (config, names) = (self.config.clone(), self.names.clone());
+        Self::with(config, names, self.route.clone(), timing)
     }
 
-    fn with(config: ClientConfig, names: Names, timing: &Timing) -> Result<Self, reqwest::Error> {
+    fn with(
+        config: ClientConfig,
+        names: Names,
+        route: Route,
+        timing: &Timing,
+    ) -> Result<Self, reqwest::Error> {
         let pool = || {
-            reqwest::Client::builder()
+            route
+                .client()?
                 .tls_backend_preconfigured(config.clone())
                 .http1_only()
                 .tcp_nodelay(true)
@@ -134,6 +199,7 @@ impl Pools {
             rest: pool()?,
             config,
             names,
+            route,
         })
     }
 }
@@ -236,8 +302,23 @@ mod tests {
     }
 
     #[test]
+    fn nothing_for_this_machine_goes_through_a_proxy() {
+        let proxy = Some("http://proxy.example.org:3128");
+        for here in ["http://127.0.0.1:9663", "http://[::1]", "https://localhost"] {
+            let here = Url::parse(here).unwrap();
+            assert_eq!(Route::new(&here, proxy), Route::Direct);
+            assert_eq!(Route::new(&here, None), Route::Direct);
+        }
+        let there = Url::parse("https://lichess.org").unwrap();
+        let route = Route::new(&there, proxy);
+        let told = "http://proxy.example.org:3128 ([lichess] proxy)";
+        assert_eq!(route.proxy(&there).as_deref(), Some(told));
+        assert_eq!(Route::new(&there, None), Route::Environment);
+    }
+
+    #[test]
     fn tls_always_has_root_certificates() {
         assert!(!roots().is_empty());
-        assert!(Pools::new(true, &Timing::default()).is_ok());
+        assert!(Pools::new(true, &Route::Environment, &Timing::default()).is_ok());
     }
 }
