@@ -58,9 +58,11 @@ fn of_type(takes: Takes) -> Value {
         }
         Takes::Choice(words) => json!({ "enum": words }),
         Takes::Text(_) | Takes::Hours | Takes::Line | Takes::Address => json!({ "type": "string" }),
+        Takes::Choices(words) => json!({ "type": "array", "items": { "enum": words } }),
         Takes::Entries
         | Takes::Times
         | Takes::Arenas
+        | Takes::Teams
         | Takes::Folders
         | Takes::Files
         | Takes::Hosts => {

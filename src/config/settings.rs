@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, VariantNames};
 
 use super::keys::Takes::{
-    self, Address, Arenas, Choice, Choices, Entries, Files, Flag, Folders, Hosts, Line, Teams, Text,
-    Times,
+    self, Address, Arenas, Choice, Choices, Entries, Files, Flag, Folders, Hosts, Line, Teams,
+    Text, Times,
 };
 use super::keys::{Key, Section, whole};
 use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
