@@ -421,9 +421,10 @@ fn in_alerts(config: &Config) -> Option<Contradiction> {
     };
     let number = chat.strip_prefix('-').unwrap_or(chat);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = chat.len() > 1 && chat.starts_with('@');
     let problem = if !telegram {
         "is for Telegram: set format = \"telegram\" or remove chat_id"
-    } else if !is_number && !(chat.len() > 1 && chat.starts_with('@')) {
+    } else if !is_number && !is_name {
         "is not the id of a chat: write it like \"-1001234567890\" or \"@channel\""
     } else {
         return None;

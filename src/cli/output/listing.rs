@@ -204,7 +204,9 @@ impl<W: Write> CsvWriter<W> {
             .has_headers(titles)
             .from_writer(Vec::new());
         plain.serialize(row).map_err(of_csv)?;
-        let plain = plain.into_inner().map_err(|error| error.into_error())?;
+        let plain = plain
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
         let mut cells = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)

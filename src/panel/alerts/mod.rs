@@ -14,7 +14,7 @@ mod webhook;
 
 pub use address::{Address, AddressError, Delivery, WEBHOOK_VARIABLE};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -151,7 +151,7 @@ impl Alerts {
     pub async fn run(mut self, mut events: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
         let mut outlet = self.open();
         let archive = self.archive.take();
-        let mut history = tokio::task::spawn_blocking(move || highest_rating(archive?));
+        let mut history = tokio::task::spawn_blocking(move || highest_rating(&archive?));
         let mut is_reading = true;
         let account = || -> Arc<str> {
             let account = watch.status().and_then(|status| status.account.clone());
@@ -252,13 +252,13 @@ impl Alerts {
 }
 
 /// The highest of our ratings after the latest games in an archive.
-fn highest_rating(archive: PathBuf) -> Option<i32> {
+fn highest_rating(archive: &Path) -> Option<i32> {
     let filter = Filter {
         rated: Some(true),
         played: true,
         ..Filter::default()
     };
-    let reader = ArchiveReader::open(&archive).ok()?;
+    let reader = ArchiveReader::open(archive).ok()?;
     let games = reader
         .games(&filter, Order::Newest, MOST_RATED, None)
         .ok()?;

@@ -155,7 +155,6 @@ impl AlertRules {
     fn check_rating(&mut self, rating: Option<i32>, now: Instant) -> Option<AlertMessage> {
         let rating = rating?;
         match &mut self.ratings {
-            Ratings::Unknown => {}
             Ratings::Past(past) => {
                 let highest = past.map_or(rating, |past| past.max(rating));
                 self.ratings = Ratings::Highest(highest, None);
@@ -171,7 +170,7 @@ impl AlertRules {
                     ));
                 }
             }
-            Ratings::Highest(..) => {}
+            Ratings::Unknown | Ratings::Highest(..) => {}
         }
         None
     }

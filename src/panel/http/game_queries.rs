@@ -256,10 +256,14 @@ pub(super) async fn game(
     } else {
         let game = full_game(&site, &id).await;
         game.map(|found| {
-            found.map(|game| match is_public {
-                true => Json(game.without_analysis()).into_response(),
-                false => Json(game).into_response(),
-            })
+            let shown = |game: FullGame| {
+                if is_public {
+                    game.without_analysis()
+                } else {
+                    game
+                }
+            };
+            found.map(|game| Json(shown(game)).into_response())
         })
     };
     match found {

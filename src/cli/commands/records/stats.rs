@@ -21,6 +21,10 @@ const HEIGHT: usize = 8;
 /// Summarise games: by opponent, speed, colour, opening and hour; rating; time trouble
 ///
 /// Games without a result (aborted or running) are counted apart. Hours are UTC.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton stats
