@@ -110,12 +110,11 @@ impl AccountState {
         let mut matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), now);
         let series = state.note(outgoing::SERIES_NOTE);
         if let Some(note) = series {
-            match Series::read(&note, &settings.matchmaking.profile) {
-                Some(series) => {
-                    // It is open, and there is no other.
-                    let _ = matchmaker.start_series(series);
-                }
-                None => tracing::warn!(note, "the series cannot be continued with this config"),
+            if let Some(series) = Series::read(&note, &settings.matchmaking.profile) {
+                // It is open, and there is no other.
+                let _ = matchmaker.start_series(series);
+            } else {
+                tracing::warn!(note, "the series cannot be continued with this config");
             }
         }
         Self {

@@ -28,8 +28,8 @@ fn the_games_of_a_series_follow_one_another_with_colours_turned() {
         assert!(!world.offers_within(MINUTE * 60), "the game is not over");
         world.directory.playing = false;
     }
-    use ColorChoice::{Black, White};
-    assert_eq!(colors, [White, Black, White]);
+    let [white, black] = [ColorChoice::White, ColorChoice::Black];
+    assert_eq!(colors, [white, black, white]);
     assert!(!world.offers_within(MINUTE * 60));
 }
 
