@@ -104,7 +104,11 @@ async fn the_traffic_of_a_game_is_recorded_and_replays_as_recorded() {
     assert!(texts("in").any(|text| text.contains("gameFull")));
     let moves = texts("out").filter(|text| text.contains("/move/")).count();
     let answers = texts("answer").filter(|text| text.starts_with("200 /api/bot/game/"));
-    assert!(moves > 0 && answers.count() + 1 >= moves, "{}", printed.stdout);
+    assert!(
+        moves > 0 && answers.count() + 1 >= moves,
+        "{}",
+        printed.stdout
+    );
 
     let replayed = recorded.replay(&printed.stdout);
     assert_eq!(replayed.status, Some(0), "{}", replayed.stdout);
