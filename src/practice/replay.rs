@@ -272,19 +272,14 @@ impl Player {
             match line.kind {
                 Kind::Open => {
                     self.until("the stream of the game", |it| it.game.is_some())
-                        .await
+                        .await;
                 }
-                Kind::In => self
-                    .game
-                    .iter()
-                    .for_each(|game| drop(game.send(line.text.clone()))),
+                Kind::In => send(self.game.as_ref(), line.text),
                 Kind::Lost => self.game = None,
                 Kind::Event => {
                     self.until("the event stream", |it| it.events.is_some())
                         .await;
-                    self.events
-                        .iter()
-                        .for_each(|events| drop(events.send(line.text.clone())));
+                    send(self.events.as_ref(), line.text);
                 }
                 Kind::Out => self.expect(&line.text).await,
                 Kind::Answer => self.answer(&line.text),
@@ -319,15 +314,13 @@ impl Player {
     async fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let end = Instant::now() + PATIENCE;
         while !is_so(self) {
-            match tokio::time::timeout_at(end, self.requests.recv()).await {
-                Ok(Some(asked)) => self.take(asked),
-                _ => {
-                    self.report
-                        .differences
-                        .push(format!("did not come: {what}"));
-                    return;
-                }
-            }
+            let asked = tokio::time::timeout_at(end, self.requests.recv()).await;
+            let Ok(Some(asked)) = asked else {
+                let missing = format!("did not come: {what}");
+                self.report.differences.push(missing);
+                return;
+            };
+            self.take(asked);
         }
     }
 
@@ -360,6 +353,13 @@ impl Player {
         if let (Some(reply), Ok(status)) = (self.unanswered.remove(path), status.parse()) {
             let _ = reply.send((status, body.to_owned()));
         }
+    }
+}
+
+/// Sends a line to a stream that may have gone.
+fn send(stream: Option<&mpsc::UnboundedSender<String>>, line: String) {
+    if let Some(stream) = stream {
+        let _ = stream.send(line);
     }
 }
 

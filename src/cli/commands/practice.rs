@@ -12,7 +12,7 @@ use megaton::config::{Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch};
 use megaton::practice::{
-    ALL_SCOPES, AccountKind, Event, FaultScript, Options, Partner, REPLAY_TOKEN, Recording,
+    ALL_SCOPES, AccountKind, Event, FaultScript, Options, Partner, REPLAY_TOKEN, Rating, Recording,
     Schedule, Server, ServerHandle, Speed, TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
@@ -27,6 +27,9 @@ use crate::cli::{logging, output, runtime};
 
 /// The bot's account on the practice server.
 const BOT: &str = "Megaton";
+
+/// The bot's rating on the scale of the levels, at the least.
+const FULL_RATING: u32 = 2900;
 
 /// Takebacks that a visitor of the page gets in a game.
 const TAKEBACKS: u32 = 1000;
@@ -203,6 +206,7 @@ async fn practise(
     let event_log = event_bus.event_log().clone();
     let token = server.open_bot(BOT).unwrap_or_default();
     server.allow_takebacks(BOT, true);
+    server.rate(BOT, Rating::settled(FULL_RATING));
     let site = (server.url(), token.as_str());
     let mut bot = start_bot(args, config, site, signals, (event_bus, commands))?;
     let page = async {

@@ -18,7 +18,7 @@ pub(super) enum MoveChooser {
     Greedy,
     Engine {
         engine: Arc<Engine>,
-        limits: Limits,
+        limits: Box<Limits>,
         level: Option<Level>,
     },
 }
@@ -41,7 +41,7 @@ impl MoveChooser {
         let engine = Arc::new(Pool::in_background(&options).lease());
         Self::Engine {
             engine,
-            limits,
+            limits: Box::new(limits),
             level,
         }
     }
@@ -56,7 +56,7 @@ impl MoveChooser {
                 level,
             } => {
                 let (answer, answered) = oneshot::channel();
-                let search = engine.think(game, limits.clone());
+                let search = engine.think(game, Limits::clone(limits));
                 let level = *level;
                 search.on_done(Box::new(move |result| {
                     let chosen = match level {
