@@ -190,6 +190,18 @@ fn an_error_names_line_key_and_remedy() {
         ),
         ("[lichess]\nurl = \"lichess.org\"", "2: [lichess] url: "),
         (
+            "[lichess]\nurl = \"http://lichess.org\"",
+            "2: [lichess] url: http:// to another machine sends the token",
+        ),
+        (
+            "[lichess]\nproxy = \"http://me:secret@proxy.example.org\"",
+            "2: [lichess] proxy: it must not contain a user name or password",
+        ),
+        (
+            "[lichess]\nproxy = \"proxy:3128\"",
+            "2: [lichess] proxy: it must begin with http://",
+        ),
+        (
             "[explorer]\nurl = \"https://explorer.example.org\"",
             "2: [explorer] url: \"https://explorer.example.org\": it gets the token, so its host must be",
         ),

@@ -54,6 +54,17 @@ impl GameRecord {
         }
     }
 
+    /// The side to move after the last known move.
+    pub fn to_move(&self) -> Side {
+        let fen = self.initial_fen.as_deref().unwrap_or_default();
+        let black_began = fen.split(' ').nth(1) == Some("b");
+        if (self.moves.len() % 2 == 1) == black_began {
+            Side::White
+        } else {
+            Side::Black
+        }
+    }
+
     /// The player of one side, mutable.
     pub fn player_mut(&mut self, side: Side) -> &mut PlayerRecord {
         match side {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use futures::future::BoxFuture;
 
 use super::alerts::Alerts;
+use super::context::BotError;
 use super::events::AlertKind;
 use crate::lichess::{Account, Client, Error, TokenInfo};
 
@@ -20,6 +21,8 @@ const LONGEST: u32 = 10;
 const MAX_FORBIDDEN: u32 = 3;
 /// Minutes before trying again calls that the server forbade.
 const BARRED: u32 = 60;
+/// Minutes for which refusals of a token that never played must last until they count as final.
+pub(super) const REFUSED: u32 = 10;
 /// Days before the token expires on which to warn.
 const WARNINGS: [u64; 3] = [1, 7, 30];
 /// The scope required to play.
@@ -54,6 +57,23 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
         Some(Err(_)) | None => {}
     }
     found
+}
+
+/// Why a refusal before the first game is final, if it is: `token` is what the server says about the
+/// token itself. A web page is no word of the server, and neither is a test that failed.
+pub(super) fn final_refusal(
+    error: &Error,
+    token: &Result<Option<TokenInfo>, Error>,
+) -> Option<BotError> {
+    let fatal = BotError::from_api(error).filter(|_| !error.is_page())?;
+    let is_final = match token {
+        Ok(None) => true,
+        Ok(Some(info)) => !info.allows(PLAY),
+        // Not every server with the Bot API reports tokens.
+        Err(Error::Gone { .. } | Error::Protocol { .. }) => true,
+        Err(_) => false,
+    };
+    is_final.then_some(fatal)
 }
 
 /// The alert for a call that the server refuses to this token or account.
@@ -122,6 +142,10 @@ pub(super) struct AccountCheck {
     in_progress: Option<BoxFuture<'static, AccountReport>>,
     /// Do not retry calls that the server forbade before this.
     barred_until: Option<Instant>,
+    /// What the server last said about the token.
+    token: Option<Result<Option<TokenInfo>, Error>>,
+    /// The first and the last refusal of the stream since the start.
+    refused: Option<(Instant, Error)>,
 }
 
 impl AccountCheck {
@@ -137,11 +161,30 @@ impl AccountCheck {
             minute,
             in_progress: None,
             barred_until: None,
+            token: None,
+            refused: None,
         };
         for finding in of_account(account) {
             check.publish(finding);
         }
         check
+    }
+
+    /// Records that the event stream, never open so far, was refused.
+    pub(super) fn refused(&mut self, error: &Error) {
+        let since = self.refused.take().map_or_else(Instant::now, |it| it.0);
+        self.refused = Some((since, error.clone()));
+        let earliest = self.last_check.map(|at| at + self.pause);
+        self.next = self.next.min(earliest.unwrap_or(self.next));
+    }
+
+    /// Why these refusals are final, if they are.
+    pub(super) fn final_refusal(&self) -> Option<BotError> {
+        let (since, error) = self.refused.as_ref()?;
+        if since.elapsed() >= self.minute * REFUSED && !error.is_page() {
+            return BotError::from_api(error);
+        }
+        final_refusal(error, self.token.as_ref()?)
     }
 
     /// Completes with the next finished check. Cancellation safe.
@@ -151,6 +194,7 @@ impl AccountCheck {
                 let report = check.await;
                 self.in_progress = None;
                 self.conclude(&report);
+                self.token = Some(report.token);
                 return;
             }
             let doubted = tokio::select! {
@@ -298,6 +342,43 @@ mod tests {
             account: Some(Err(refused())),
         };
         assert_eq!(raised(&refused)[0].0, AlertKind::Token);
+    }
+
+    #[test]
+    fn a_refusal_is_final_once_the_server_knows_no_such_token_or_cannot_tell() {
+        let refused = |status, is_page| Error::Refused {
+            status,
+            body: Box::new(ErrorBody {
+                is_page,
+                ..ErrorBody::default()
+            }),
+        };
+        let lost = || Error::Transient {
+            reached: true,
+            status: Some(503),
+            reason: String::new(),
+        };
+        let gone = || Error::Gone {
+            body: Box::default(),
+        };
+        let good = || token(PLAY, None).token;
+        let weak = || token("msg:write", None).token;
+        let rows = [
+            (refused(401, false), Ok(None), true),
+            (refused(401, false), good(), false),
+            (refused(401, false), Err(lost()), false),
+            (refused(401, false), Err(refused(401, false)), false),
+            (refused(401, false), Err(gone()), true),
+            (refused(403, false), weak(), true),
+            (refused(403, false), good(), false),
+            (refused(401, true), Ok(None), false),
+            (refused(400, false), Ok(None), false),
+            (lost(), Ok(None), false),
+        ];
+        for (error, token, is_final) in rows {
+            let fatal = final_refusal(&error, &token);
+            assert_eq!(fatal.is_some(), is_final, "{error:?} {token:?}");
+        }
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct Shutdown {
     pub drain: CancellationToken,
     /// End now; games in progress stay on the server for the next start.
     pub now: CancellationToken,
+    /// The bot has ended to hand over to the program that is installed now.
+    pub upgrade: CancellationToken,
 }
 
 /// Why the bot cannot play at all. Temporary problems are waited out instead.

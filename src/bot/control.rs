@@ -25,6 +25,9 @@ pub enum Command {
     Resume,
     /// Finish games in progress, then exit.
     Drain,
+    /// Hand over to the program that is installed now, at the first moment within this time that costs
+    /// no game anything.
+    Upgrade(Duration),
     /// New rules for everything that follows.
     Reload(Arc<Settings>),
     Challenge(ChallengeSpec),

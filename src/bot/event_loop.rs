@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use tokio::sync::{Notify, mpsc};
@@ -38,6 +38,8 @@ use crate::lookup::Explorer;
 const BURST: usize = 1024;
 /// Capacity of the channel from the game tasks.
 const WORDS: usize = 64;
+/// Between two looks for a moment to hand over.
+const UPGRADE_LOOK: Duration = Duration::from_millis(50);
 
 pub(super) struct EventLoop {
     pub(super) context: BotContext,
@@ -51,7 +53,7 @@ pub(super) struct EventLoop {
     games: JoinMap<GameId, Option<Ending>>,
     /// Tells a game task that its game is reported as over.
     on_game_finish: HashMap<GameId, Arc<Notify>>,
-    api_queue: ApiQueue,
+    pub(super) api_queue: ApiQueue,
     pub(super) background: Background,
     pub(super) blocked: Blocklist,
     chat_task: ChatTask,
@@ -60,6 +62,8 @@ pub(super) struct EventLoop {
     was_opened: bool,
     /// When the bot last accepted a challenge.
     pub(super) accepted_at: Option<Instant>,
+    /// Until when to look for a moment to hand over to another program.
+    pub(super) upgrade_until: Option<Instant>,
 }
 
 impl EventLoop {
@@ -95,7 +99,7 @@ impl EventLoop {
                 server_second(&context),
                 context.state.clone(),
             ),
-            account_stream: AccountStream::new(context.client.clone(), context.alerts.clone()),
+            account_stream: AccountStream::new(&context),
             api_queue: ApiQueue::new(&context, account.id.clone()),
             background: Background::start(&context, &options.lists),
             blocked: Blocklist::remembered(&context.state),
@@ -111,9 +115,11 @@ impl EventLoop {
             on_game_finish: HashMap::new(),
             was_opened: false,
             accepted_at: None,
+            upgrade_until: None,
         };
         let lists = event_loop.known_lists();
         event_loop.handle_event(&AccountEvent::Lists(lists));
+        event_loop.restore_switches();
         event_loop
     }
 
@@ -142,6 +148,7 @@ impl EventLoop {
         self.handle_event(&AccountEvent::Alert(self.context.alerts.stop()));
         loop {
             let next_timeout = self.account_state.next_timeout();
+            let next_look = self.upgrade_until.map(|_| Instant::now() + UPGRADE_LOOK);
             let event = tokio::select! {
                 biased;
                 () = drain.cancelled(), if !self.account_state.is_draining() => {
@@ -158,17 +165,26 @@ impl EventLoop {
                     self.run_command(envelope);
                     None
                 }
-                () = self.health.check_if_due() => None,
+                () = self.health.check_if_due() => {
+                    self.end_if_refused()?;
+                    None
+                }
                 () = sleep_until(next_timeout) => Some(AccountEvent::Tick),
+                () = sleep_until(next_look) => None,
             };
             if let Some(event) = event {
                 self.handle_event(&event);
             }
             self.api_queue.start_queued();
-            if self.closed() {
+            if self.look_at_upgrade() || self.closed() {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether the event loop ended to hand over to another program.
+    pub(super) fn hands_over(&self) -> bool {
+        self.upgrade_until.is_some() && !self.account_state.is_draining()
     }
 
     /// Ends the event loop after the last chat messages are sent.
@@ -259,20 +275,26 @@ impl EventLoop {
                 Ok(None)
             }
             AccountStreamEvent::Unopened(loss) => {
-                // If the stream never opened with this token, retrying cannot help.
                 if let Disconnect::Unopened(error) = &loss
-                    && let Some(fatal) = BotError::from_api(error)
+                    && BotError::from_api(error).is_some()
                 {
-                    if !self.was_opened {
-                        return Err(fatal);
-                    }
                     if let (kind, Some(text)) = account_check::refused(error) {
                         self.context.alerts.raise(kind, text);
+                    }
+                    if !self.was_opened {
+                        self.health.refused(error);
+                        self.end_if_refused()?;
                     }
                 }
                 Ok(None)
             }
         }
+    }
+
+    /// An error if the stream never opened with this token and never will.
+    fn end_if_refused(&self) -> Result<(), BotError> {
+        let refusal = self.health.final_refusal().filter(|_| !self.was_opened);
+        refusal.map_or(Ok(()), Err)
     }
 
     /// Records an event, passes it to the account state and runs the effects.

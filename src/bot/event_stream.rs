@@ -11,13 +11,16 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 
 use super::alerts::Alerts;
+use super::context::BotContext;
 use super::events::AlertKind;
 use super::sleep_until;
+use super::state::BotState;
 use super::status::EventStreamStatus;
 use super::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{
     Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, PollFallback, Timing,
 };
+use crate::store::Timestamp;
 
 /// Consecutive orderly ends, each soon after opening, that point to another program on the same
 /// account.
@@ -28,6 +31,10 @@ const STABLE_LIVES: u32 = 2;
 /// How many successful probes count in one outage; if only the stream is down, a probe says
 /// nothing about it.
 const MAX_BELIEVED: u32 = 2;
+
+/// The note in the state with the moments of the latest openings, in milliseconds: the server counts
+/// them across restarts.
+const OPENINGS: &str = "stream.openings";
 
 /// Events of the account stream.
 #[derive(Debug)]
@@ -52,6 +59,7 @@ pub(super) struct AccountStream {
     /// When to poll, while the stream is down and that helps.
     poll_at: Option<Instant>,
     alerts: Alerts,
+    state: BotState,
     short_lives: u32,
     lost: u64,
     outage: Option<Outage>,
@@ -68,14 +76,34 @@ struct Outage {
 }
 
 impl AccountStream {
-    pub(super) fn new(client: Client, alerts: Alerts) -> Self {
-        Self {
-            reopening: EventBackoff::new(client.timing()),
+    pub(super) fn new(context: &BotContext) -> Self {
+        let BotContext {
             client,
-            stream: Supervised::new(None),
-            recovery: None,
-            poll_at: None,
             alerts,
+            state,
+            ..
+        } = context.clone();
+        let (mut reopening, now) = (EventBackoff::new(client.timing()), Instant::now());
+        reopening.restore(kept_openings(&state), now);
+        let mut stream = Supervised::new(None);
+        let wait = reopening.first_wait(now);
+        if !wait.is_zero() {
+            tracing::warn!(
+                ?wait,
+                "too many openings of the event stream before this start"
+            );
+            stream.wait(wait);
+        }
+        // Until then the bot polls, as after a loss.
+        let poll_at = (!wait.is_zero()).then(|| next_poll(client.timing(), None));
+        Self {
+            reopening,
+            client,
+            stream,
+            recovery: None,
+            poll_at,
+            alerts,
+            state,
             short_lives: 0,
             lost: 0,
             outage: None,
@@ -123,6 +151,7 @@ impl AccountStream {
                 StreamChange::Due => self.open(),
                 StreamChange::Opened => {
                     self.outage = None;
+                    self.keep_openings();
                     return AccountStreamEvent::Open;
                 }
                 StreamChange::Line { event, .. } => return AccountStreamEvent::Line(event),
@@ -158,6 +187,9 @@ impl AccountStream {
         let stolen = self.is_stolen(&loss, lived);
         let chance = fastrand::f64();
         let mut wait = self.reopening.after_loss(&loss, lived, now, chance);
+        if !matches!(&loss, Disconnect::Unopened(error) if error.is_unreached()) {
+            self.keep_openings();
+        }
         if stolen && wait.is_zero() {
             // Two programs that take over the stream from each other at once would do so forever.
             wait = self
@@ -188,6 +220,16 @@ impl AccountStream {
         self.lost += 1;
         tracing::warn!(%loss, ?wait, "event stream lost");
         AccountStreamEvent::Lost(loss)
+    }
+
+    /// Notes the counted openings for the next start.
+    fn keep_openings(&self) {
+        let now = self.state.now();
+        let ages = self.reopening.ages(Instant::now()).into_iter();
+        let moments: Vec<_> = ages
+            .map(|age| now.before(age).as_millis().to_string())
+            .collect();
+        self.state.set_note(OPENINGS, Some(moments.join(" ")));
     }
 
     /// Starts probing the server in an outage if an opening would fit the budget.
@@ -239,6 +281,16 @@ impl AccountStream {
         }
         stolen
     }
+}
+
+/// How long ago each opening of earlier runs was. One in the future, by a clock that was set back, counts
+/// as just made.
+fn kept_openings(state: &BotState) -> Vec<Duration> {
+    let (note, now) = (state.note(OPENINGS).unwrap_or_default(), state.now());
+    let moments = note.split_whitespace().filter_map(|at| at.parse().ok());
+    moments
+        .map(|at| now.since(Timestamp::from_millis(at)))
+        .collect()
 }
 
 /// When to poll next, if the stream is down since `down_since`.

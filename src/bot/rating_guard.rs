@@ -148,6 +148,16 @@ impl RatingGuard {
         changes
     }
 
+    /// Removes counts that say nothing any more, and those of opponents that are forgotten.
+    pub fn prune(&mut self, now: Timestamp, knows: impl Fn(&UserId) -> bool) {
+        self.rows.retain(|scope, row| {
+            let last = row.rest.as_ref().map_or(row.from, |rest| rest.span.until);
+            let counts = row.losses > 0 || last + DAY > now;
+            counts && matches!(scope, GuardScope::Opponent(id) if knows(id))
+                || *scope == GuardScope::All
+        });
+    }
+
     fn remember(&mut self, game: &FinishedGame) {
         let Some(diff) = game.rating_diff.filter(|_| game.rated) else {
             return;

@@ -8,7 +8,9 @@ use std::time::Instant;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::account_check::final_refusal;
 use super::background;
+use super::commands::MATCHMAKING;
 use super::context::{BotError, BotOptions, Shutdown};
 use super::control::{Command, CommandReceiver, Reply};
 use super::event_bus::EventBus;
@@ -21,6 +23,11 @@ use super::status::{SourcesStatus, Status};
 use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client};
+
+/// Refusals at the start, at growing intervals, until the next one is final.
+const REFUSALS: u32 = 4;
+/// The most minutes between two looks.
+const LONGEST_REFUSED: u32 = 10;
 
 /// Plays until `shutdown`, without operator commands.
 ///
@@ -83,6 +90,7 @@ async fn serve(
     };
     let mut options = options;
     if let Some(settings) = settings {
+        options.state.set_note(MATCHMAKING, None);
         options.state.set_rules(StateRules::from(&settings));
         options.settings = settings;
     }
@@ -100,6 +108,11 @@ async fn serve(
         () = shutdown.now.cancelled() => return Ok(()),
         outcome = Box::pin(run_with_restarts(event_loop, &lists, &identified, &shutdown.drain)) => outcome?,
     };
+    if event_loop.hands_over() {
+        // Running clocks do not wait for chat.
+        shutdown.upgrade.cancel();
+        return Ok(());
+    }
     tokio::select! {
         biased;
         () = shutdown.now.cancelled() => {}
@@ -163,17 +176,31 @@ async fn wait_for_drain(
     }
 }
 
-/// Fetches the account; retries as long as the network takes.
+/// Fetches the account; retries as long as the network takes, and as long as a refusal may be a
+/// mistake.
 async fn identify(client: &Client) -> Result<Account, BotError> {
     let timing = client.timing().clone();
     let mut pause = timing.event_backoff;
+    let mut refusals = 0;
     loop {
         let error = match client.account().await {
             Ok(account) => return check_playable(account),
             Err(error) => error,
         };
         if let Some(fatal) = BotError::from_api(&error) {
-            return Err(fatal);
+            // After 1 + 2 + 3 + 4 minutes.
+            let asks = !error.is_page();
+            if asks
+                && (refusals >= REFUSALS
+                    || final_refusal(&error, &client.test_token().await).is_some())
+            {
+                return Err(fatal);
+            }
+            refusals += 1;
+            let wait = timing.minute * refusals.min(LONGEST_REFUSED);
+            tracing::warn!(%error, ?wait, "the server refuses the token for now");
+            tokio::time::sleep(wait).await;
+            continue;
         }
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
         let wait = jittered.max(error.wait().unwrap_or_default());

@@ -33,6 +33,8 @@ pub struct Status {
     #[serde(rename = "ledger")]
     pub quota: Option<QuotaStatus>,
     pub matchmaking: MatchmakingStatus,
+    /// Switches that commands set and restarts keep, since when and by whom, in words.
+    pub switches: Vec<String>,
     /// Arenas joined or planned, in words.
     pub arenas: Vec<String>,
     /// Learned move overhead in milliseconds.
@@ -128,11 +130,31 @@ pub struct GameStatus {
     /// The bot's clock in milliseconds, as last reported.
     pub our_clock: Option<u64>,
     pub their_clock: Option<u64>,
+    /// Whether the bot is to move, as far as its log knows.
+    pub our_turn: bool,
     /// The engine's last score for the bot, such as `cp 35` or `mate -2`.
     pub score: Option<String>,
     /// Milliseconds since the last move.
     pub moved_ago: u64,
     pub stream: GameStreamStatus,
+}
+
+/// The least clock, in milliseconds, of a game that a restart interrupts.
+const RESTART_CLOCK: u64 = 20_000;
+
+impl GameStatus {
+    /// Why a restart now might cost the bot time in this game, if it might.
+    pub fn restart_obstacle(&self) -> Option<String> {
+        if self.us.is_none() {
+            return Some(format!("{} is not loaded yet", self.id));
+        }
+        let short = self.our_clock.filter(|clock| *clock < RESTART_CLOCK);
+        match short {
+            _ if self.our_turn => Some(format!("the bot is to move in {}", self.id)),
+            Some(clock) => Some(format!("{} s are left in {}", clock / 1000, self.id)),
+            None => None,
+        }
+    }
 }
 
 /// What remains of the quota of the last 24 hours.

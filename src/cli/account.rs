@@ -21,7 +21,7 @@ pub(super) fn client(config: &Config) -> Result<Client, Failure> {
         contact: config.lichess.contact.clone(),
         timing: Timing::default(),
     };
-    Client::new(options).map_err(Failure::of_setup)
+    Client::through(config.lichess.proxy.as_deref(), options).map_err(Failure::of_setup)
 }
 
 /// Asks the server about token and account, once.

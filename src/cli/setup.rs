@@ -69,6 +69,11 @@ pub(super) struct BotArgs {
 }
 
 impl BotArgs {
+    /// Fails if the config cannot be used by this program.
+    pub(super) fn check_config(&self) -> Result<(), Failure> {
+        self.config.load().map(drop)
+    }
+
     /// The control socket. A config that became invalid after the bot read it must not keep the
     /// operator from controlling the bot.
     pub(super) fn socket(&self) -> Result<Option<PathBuf>, Failure> {

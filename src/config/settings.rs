@@ -63,6 +63,11 @@ sections! {
         /// URL of the server, without a path.
         url: String =
             "https://lichess.org".to_owned(), Text("a URL such as \"https://lichess.org\"");
+        /// Send the token over `http://` to another machine.
+        insecure: bool = false, Flag;
+        /// Proxy for the calls to the server; by default that of the environment.
+        proxy: Option<String> as "EmptyIsNone" =
+            None, Text("a URL such as \"http://proxy.example.org:3128\", \"\" for the environment's");
         /// File that holds only the API token; `LICHESS_BOT_TOKEN` takes precedence. A relative path in a
         /// config file starts at that file's folder.
         token_file: Option<PathBuf> as "path" =

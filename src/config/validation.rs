@@ -58,8 +58,13 @@ fn pick<const N: usize>(is_set: IsSet<'_>, settings: [Setting; N]) -> Setting {
 }
 
 fn in_texts(config: &Config) -> Option<Contradiction> {
-    if let Some(what) = fault_in_url(&config.lichess.url) {
+    let lichess = &config.lichess;
+    if let Some(what) = fault_in_url(&lichess.url, lichess.insecure) {
         return Some((at("lichess", "url"), what));
+    }
+    let proxy = lichess.proxy.as_deref().and_then(fault_in_proxy);
+    if let Some(what) = proxy {
+        return Some((at("lichess", "proxy"), what.to_owned()));
     }
     let (tables, explorer) = (&config.online_tables.url, &config.explorer.url);
     for (section, url, takes_token) in [
@@ -384,7 +389,7 @@ fn in_panel(config: &Config) -> Option<Contradiction> {
 }
 
 /// The error in the server URL, if any.
-fn fault_in_url(url: &str) -> Option<String> {
+fn fault_in_url(url: &str, insecure: bool) -> Option<String> {
     let example = "write it like \"https://lichess.org\"";
     let Ok(parsed) = reqwest::Url::parse(url) else {
         return Some(format!("\"{url}\" is not a URL: {example}"));
@@ -404,5 +409,27 @@ fn fault_in_url(url: &str) -> Option<String> {
             "the URL must end with the host, without a path: {example}"
         ));
     }
+    if parsed.scheme() == "http" && !crate::lichess::is_this_machine(&parsed) && !insecure {
+        return Some(format!(
+            "http:// to another machine sends the token for everyone on the way to read: {example}, \
+             or allow it with insecure = true"
+        ));
+    }
     None
+}
+
+/// The error in the address of a proxy, if any. Does not repeat it.
+fn fault_in_proxy(url: &str) -> Option<&'static str> {
+    let Ok(parsed) = reqwest::Url::parse(url) else {
+        return Some("it is not a URL: write it like \"http://proxy.example.org:3128\"");
+    };
+    if !parsed.username().is_empty() || parsed.password().is_some() {
+        return Some(
+            "it must not contain a user name or password: put such an address into the variable \
+             HTTPS_PROXY instead",
+        );
+    }
+    let is_bare = parsed.path() == "/" && parsed.query().is_none() && parsed.fragment().is_none();
+    (!matches!(parsed.scheme(), "http" | "https") || !is_bare)
+        .then_some("it must begin with http:// or https:// and end with the host and port")
 }

@@ -121,6 +121,26 @@ impl EventBackoff {
         self.budget.spend(1, now);
     }
 
+    /// Counts the openings of an earlier run: how long ago each was, the first one first.
+    pub fn restore(&mut self, ages: impl IntoIterator<Item = Duration>, now: Instant) {
+        for age in ages {
+            if let Some(at) = now.checked_sub(age) {
+                self.budget.spend(1, at);
+            }
+        }
+    }
+
+    /// How long ago each counted opening was, the first one first.
+    pub fn ages(&self, now: Instant) -> Vec<Duration> {
+        self.budget.ages(now)
+    }
+
+    /// How long at `now` until the budget has room for an opening.
+    pub fn first_wait(&self, now: Instant) -> Duration {
+        let free = self.budget.free(1, now).unwrap_or(now);
+        free.saturating_duration_since(now)
+    }
+
     /// The number of openings in the window that the server counts over.
     pub fn openings(&self, now: Instant) -> usize {
         self.budget.used(now) as usize
@@ -171,8 +191,7 @@ impl EventBackoff {
             Disconnect::Unopened(error) => error.wait().unwrap_or_default(),
             _ => Duration::ZERO,
         };
-        let free = self.budget.free(1, now).unwrap_or(now);
-        own.max(demanded).max(free.saturating_duration_since(now))
+        own.max(demanded).max(self.first_wait(now))
     }
 
     /// The `wait` for the next opening while small calls poll the server: while they fail, an opening

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use tokio::sync::Notify;
 
 use super::call_stats::{CallResult, CallStats};
-use super::connect::Pools;
+use super::connect::{Pools, Route};
 use super::disconnect::Disconnect;
 use super::endpoint_class::EndpointClass;
 use super::error::{self, Error};
@@ -60,6 +60,8 @@ pub struct Client(pub(super) Arc<Inner>);
 
 pub(super) struct Inner {
     base: Url,
+    /// The proxy of the config.
+    pub(super) proxy: Option<String>,
     pools: Pools,
     pub(super) token: Token,
     authorization: HeaderValue,
@@ -82,13 +84,23 @@ impl Client {
     /// # Errors
     /// When the options cannot be used; says which.
     pub fn new(options: ClientOptions) -> Result<Self, SetupError> {
+        Self::through(None, options)
+    }
+
+    /// A client whose calls to another machine go through this proxy, else that of the environment.
+    ///
+    /// # Errors
+    /// As for [`Client::new`].
+    pub fn through(proxy: Option<&str>, options: ClientOptions) -> Result<Self, SetupError> {
         let base = base_url(&options.base_url)?;
         let agent = UserAgent::new(options.contact.as_deref())
             .ok_or_else(|| SetupError::BadContact(options.contact.clone().unwrap_or_default()))?;
-        let pools = Pools::new(base.scheme() == "https", &options.timing)
+        let route = Route::new(&base, proxy);
+        let pools = Pools::new(base.scheme() == "https", &route, &options.timing)
             .map_err(|error| SetupError::Connections(error::describe(&error)))?;
         Ok(Self(Arc::new(Inner {
             base,
+            proxy: proxy.map(str::to_owned),
             pools,
             authorization: options.token.header(),
             token: options.token,
@@ -148,6 +160,11 @@ impl Client {
     /// Resets these counts.
     pub fn forget_forbidden(&self) {
         self.0.forbidden.lock().clear();
+    }
+
+    /// The proxy of the calls to the server and where it is set, if there is one; without a secret.
+    pub fn proxy(&self) -> Option<String> {
+        Route::new(&self.0.base, self.0.proxy.as_deref()).proxy(&self.0.base)
     }
 
     pub fn server(&self) -> &str {

@@ -3,9 +3,11 @@
 //! Streams and other calls share one pool, moves have their own: a chat message can never take the warm
 //! connection of a move. Root certificates are loaded once, and only for TLS.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use reqwest::redirect;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{ClientBuilder, Proxy, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
@@ -21,11 +23,68 @@ pub(super) struct Pools {
     pub(super) rest: reqwest::Client,
 }
 
+/// Whether a URL leads to this machine itself.
+pub fn is_this_machine(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// The way to a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// To this machine never through a proxy, which would get the token.
+    Direct,
+    /// Through the proxy of the config.
+    Proxy(String),
+    /// As the environment wants it.
+    Environment,
+}
+
+impl Route {
+    pub(super) fn new(server: &Url, proxy: Option<&str>) -> Self {
+        match proxy {
+            _ if is_this_machine(server) => Self::Direct,
+            Some(proxy) => Self::Proxy(proxy.to_owned()),
+            None => Self::Environment,
+        }
+    }
+
+    /// A client that takes this way.
+    pub(super) fn client(&self) -> Result<ClientBuilder, reqwest::Error> {
+        let builder = reqwest::Client::builder();
+        Ok(match self {
+            Self::Direct => builder.no_proxy(),
+            Self::Proxy(proxy) => builder.proxy(Proxy::all(proxy)?),
+            Self::Environment => builder,
+        })
+    }
+
+    /// The proxy on the way, without a user name or password, and where it is set.
+    pub(super) fn proxy(&self, server: &Url) -> Option<String> {
+        match self {
+            Self::Direct => None,
+            Self::Proxy(proxy) => Some(format!("{proxy} ([lichess] proxy)")),
+            Self::Environment => {
+                let proxy = Matcher::from_env().intercept(&server.as_str().parse().ok()?)?;
+                let (scheme, host) = (proxy.uri().scheme_str(), proxy.uri().host()?);
+                let port = proxy.uri().port().map(|port| format!(":{port}"));
+                Some(format!(
+                    "{}://{host}{} (the environment)",
+                    scheme.unwrap_or("http"),
+                    port.unwrap_or_default()
+                ))
+            }
+        }
+    }
+}
+
 impl Pools {
-    pub(super) fn new(tls: bool, timing: &Timing) -> Result<Self, reqwest::Error> {
+    pub(super) fn new(tls: bool, route: &Route, timing: &Timing) -> Result<Self, reqwest::Error> {
         let config = tls_config(tls);
         let pool = || {
-            reqwest::Client::builder()
+            route
+                .client()?
                 .tls_backend_preconfigured(config.clone())
                 .http1_only()
                 .tcp_nodelay(true)
@@ -102,8 +161,23 @@ mod tests {
     }
 
     #[test]
+    fn nothing_for_this_machine_goes_through_a_proxy() {
+        let proxy = Some("http://proxy.example.org:3128");
+        for here in ["http://127.0.0.1:9663", "http://[::1]", "https://localhost"] {
+            let here = Url::parse(here).unwrap();
+            assert_eq!(Route::new(&here, proxy), Route::Direct);
+            assert_eq!(Route::new(&here, None), Route::Direct);
+        }
+        let there = Url::parse("https://lichess.org").unwrap();
+        let route = Route::new(&there, proxy);
+        let told = "http://proxy.example.org:3128 ([lichess] proxy)";
+        assert_eq!(route.proxy(&there).as_deref(), Some(told));
+        assert_eq!(Route::new(&there, None), Route::Environment);
+    }
+
+    #[test]
     fn tls_always_has_root_certificates() {
         assert!(!roots().is_empty());
-        assert!(Pools::new(true, &Timing::default()).is_ok());
+        assert!(Pools::new(true, &Route::Environment, &Timing::default()).is_ok());
     }
 }

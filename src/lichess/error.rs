@@ -63,7 +63,7 @@ impl Error {
                 let wait = wait.max(retry_after(headers));
                 Self::RateLimited { wait, body }
             }
-            // It may be a proxy's login page, but the bot must never repeat a 401 quickly.
+            // It may be a proxy's login page ([`Error::is_page`]), but the bot must never repeat a 401 quickly.
             401 => Self::Refused {
                 status,
                 body: parsed(),
@@ -151,6 +151,11 @@ impl Error {
     /// Whether the account or the token is not allowed to do this at all.
     pub fn is_forbidden(&self) -> bool {
         self.status() == Some(403)
+    }
+
+    /// Whether a web page refused the call, so that the server may never have seen it.
+    pub fn is_page(&self) -> bool {
+        matches!(self, Self::Refused { body, .. } if body.is_page)
     }
 
     /// Whether the same call may succeed later.

@@ -20,6 +20,8 @@ pub struct ErrorBody {
     pub fields: Vec<FieldError>,
     /// The limit that the server names. In a refusal it is the other player's limit.
     pub rate_limit: Option<RateLimit>,
+    /// Whether it is a web page, as a proxy sends it, and not a response of the API.
+    pub is_page: bool,
 }
 
 /// An error of one form field.
@@ -54,7 +56,10 @@ impl ErrorBody {
     /// Reads `body`; `html` says that it is a web page.
     pub(super) fn parse(status: u16, html: bool, body: &[u8]) -> Self {
         if html {
-            return Self::of(format!("a web page of {} bytes", body.len()));
+            return Self {
+                is_page: true,
+                ..Self::of(format!("a web page of {} bytes", body.len()))
+            };
         }
         if let Ok(Value::Object(object)) = serde_json::from_slice(body) {
             return Self::from_object(&object);
@@ -100,6 +105,7 @@ impl ErrorBody {
             message,
             fields,
             rate_limit,
+            is_page: false,
         }
     }
 }

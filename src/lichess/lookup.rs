@@ -3,7 +3,6 @@
 //! A service has a client of its own, so that nothing slow there can hold up a move. The tables get no
 //! token; the explorer gets ours only at a host of Lichess, or on this machine. The caller paces the calls.
 
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::client::{Client, SetupError};
-use super::connect::tls_config;
+use super::connect::{Route, is_this_machine, tls_config};
 use super::enums::Side;
 use super::error::{Error, describe};
 use super::ids::UserId;
@@ -114,7 +113,7 @@ impl Client {
     /// # Errors
     /// When the address cannot be used.
     pub fn table_server(&self, url: &str, time: Duration) -> Result<LookupServer, SetupError> {
-        LookupServer::new(url, None, self.0.agent.nameless(), time)
+        LookupServer::new(self, url, None, time)
     }
 
     /// The opening explorer at this address, which gets our token.
@@ -123,7 +122,7 @@ impl Client {
     /// When the address cannot be used, or must not get the token.
     pub fn explorer_server(&self, url: &str, time: Duration) -> Result<LookupServer, SetupError> {
         let authorization = Some(self.0.token.header());
-        LookupServer::new(url, authorization, self.0.agent.nameless(), time)
+        LookupServer::new(self, url, authorization, time)
     }
 }
 
@@ -132,9 +131,10 @@ pub fn fault_in_lookup_url(url: &str, takes_token: bool) -> Option<&'static str>
     let Ok(parsed) = Url::parse(url) else {
         return Some("it is not a URL: write it like \"https://explorer.lichess.org\"");
     };
-    let host = parsed.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let is_here = host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    let (host, is_here) = (
+        parsed.host_str().unwrap_or_default(),
+        is_this_machine(&parsed),
+    );
     let is_lichess = host == "lichess.org" || host.ends_with(".lichess.org");
     if !parsed.username().is_empty() || parsed.password().is_some() {
         Some("it must not contain a user name or password")
@@ -151,9 +151,9 @@ pub fn fault_in_lookup_url(url: &str, takes_token: bool) -> Option<&'static str>
 
 impl LookupServer {
     fn new(
+        client: &Client,
         url: &str,
         authorization: Option<HeaderValue>,
-        agent: HeaderValue,
         time: Duration,
     ) -> Result<Self, SetupError> {
         let bad = |problem: &str| SetupError::BadLookupUrl {
@@ -164,7 +164,9 @@ impl LookupServer {
             return Err(bad(problem));
         }
         let base = Url::parse(url).map_err(|error| bad(&error.to_string()))?;
-        let pool = reqwest::Client::builder()
+        let pool = Route::new(&base, client.0.proxy.as_deref())
+            .client()
+            .map_err(|error| SetupError::Connections(describe(&error)))?
             .tls_backend_preconfigured(tls_config(base.scheme() == "https"))
             .http1_only()
             .redirect(redirect::Policy::none())
@@ -176,7 +178,7 @@ impl LookupServer {
             pool,
             base,
             authorization,
-            agent,
+            agent: client.0.agent.nameless(),
             time,
         })
     }

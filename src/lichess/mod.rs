@@ -50,6 +50,7 @@ pub use backoff::{EventBackoff, GameBackoff, PollFallback};
 pub use call_stats::{CallResult, CallStats};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};
+pub use connect::is_this_machine;
 pub use disconnect::Disconnect;
 pub use endpoint_class::EndpointClass;
 pub use endpoints::{JoinOptions, OfferDraw, Reply};

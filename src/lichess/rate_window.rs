@@ -58,6 +58,14 @@ impl RateWindow {
         self.counted(now).map(|&(_, cost)| cost).sum()
     }
 
+    /// How long ago each counted credit was spent, the first one first.
+    pub(super) fn ages(&self, now: Instant) -> Vec<Duration> {
+        let counted = self.counted(now);
+        counted
+            .map(|&(at, _)| now.saturating_duration_since(at))
+            .collect()
+    }
+
     fn counted(&self, now: Instant) -> impl Iterator<Item = &(Instant, u32)> {
         let span = self.rate.span;
         self.spent.iter().filter(move |(at, _)| *at + span > now)

@@ -26,7 +26,7 @@ pub use client::{Unreachable, ask};
 pub use health::{Check, Health, HealthReport, SelfTest};
 pub use http::{Http, HttpError, HttpSources, KeyError, Timeouts, check_password};
 pub use metrics::{MetricSources, Metrics};
-pub use protocol::{LONGEST, Request, Response, Secret};
+pub use protocol::{LONGEST, LONGEST_UPGRADE, Request, Response, Secret};
 pub use reload::{Reload, Reloader};
 pub use server::{Panel, PanelError};
 pub use status_poller::{LastStatus, StatusPoller, StatusWatch};

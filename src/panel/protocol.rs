@@ -3,6 +3,8 @@
 //! Responses only ever gain fields. A request with an unknown field is refused, since the sender meant
 //! something by it.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
@@ -13,6 +15,8 @@ use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
 /// Longest request, in bytes.
 pub const LONGEST: usize = 4096;
+/// The most seconds for which an upgrade looks for its moment: a day.
+pub const LONGEST_UPGRADE: u64 = 86_400;
 
 #[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +28,11 @@ pub enum Request {
     Resume {},
     /// Finish the games and exit.
     Drain {},
+    /// Hand over to the program that is installed now, between moves.
+    Upgrade {
+        /// Seconds to look for a moment.
+        within: u64,
+    },
     /// Reread the config.
     Reload {},
     Challenge {
@@ -98,6 +107,9 @@ impl Request {
             Self::Pause {} => Command::Pause,
             Self::Resume {} => Command::Resume,
             Self::Drain {} => Command::Drain,
+            Self::Upgrade { within } => {
+                Command::Upgrade(Duration::from_secs(within.min(LONGEST_UPGRADE)))
+            }
             Self::Reload {} | Self::Health {} => return None,
             Self::Challenge {
                 user,

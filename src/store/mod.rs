@@ -24,3 +24,4 @@ pub use data::{
     State, TimeSpan,
 };
 pub use store::Store;
+pub use tables::MAX_OPPONENTS;

@@ -17,6 +17,8 @@ use crate::rules::Color;
 use crate::sqlite::{Column, Schema, Timestamp, replace, upsert};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
+/// Opponents whose totals and last games are kept, the latest seen.
+pub const MAX_OPPONENTS: usize = 20_000;
 /// How long results are kept, beside the last two of each opponent.
 const RESULTS_KEPT: Duration = Duration::from_secs(60 * 24 * 3600);
 /// How far back whole results are read at the start.
@@ -255,6 +257,11 @@ const fn side_of(color: Color) -> Side {
 /// a moment does not cost everything.
 fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
     let millis = |length: Duration| i64::try_from(length.as_millis()).unwrap_or(i64::MAX);
+    db.prepare_cached(
+        "DELETE FROM opponent WHERE seen <
+             (SELECT seen FROM opponent ORDER BY seen DESC LIMIT 1 OFFSET ?1 - 1)",
+    )?
+    .execute([i64::try_from(MAX_OPPONENTS).unwrap_or(i64::MAX)])?;
     for (table, stamp, kept, but) in [
         ("spend", "at", DAY * 2, String::new()),
         ("encounter", "at", DAY * 7, String::new()),
@@ -264,7 +271,10 @@ fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
             "result",
             "at",
             RESULTS_KEPT,
-            format!("AND game NOT IN (SELECT game FROM ({LAST_GAMES}) WHERE nth <= 2)"),
+            format!(
+                "AND (game NOT IN (SELECT game FROM ({LAST_GAMES}) WHERE nth <= 2)
+                     OR opponent NOT IN (SELECT id FROM opponent))"
+            ),
         ),
     ] {
         let sql = format!(
@@ -274,8 +284,11 @@ fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
         db.prepare_cached(&sql)?
             .execute(params![now, millis(kept)])?;
     }
-    db.prepare_cached("DELETE FROM guard WHERE losses = 0 AND ifnull(rest_until, 0) < ?1 - ?2")?
-        .execute(params![now, millis(DAY)])?;
+    db.prepare_cached(
+        "DELETE FROM guard WHERE (losses = 0 AND ifnull(rest_until, 0) < ?1 - ?2)
+             OR (scope <> '*' AND scope NOT IN (SELECT id FROM opponent))",
+    )?
+    .execute(params![now, millis(DAY)])?;
     Ok(())
 }
 

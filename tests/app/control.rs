@@ -55,6 +55,22 @@ impl Running {
         running
     }
 
+    /// Kills it and starts it again on the same data.
+    pub(super) async fn restart(&mut self, server: &ServerHandle) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+        until("the kill is noticed", async || !server.is_online(BOT)).await;
+        let token = server.open_bot(BOT).expect("a good name");
+        self.child = command(&["run", "--config"])
+            .arg(self.config())
+            .env("LICHESS_BOT_TOKEN", token)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        self.log = BufReader::new(self.child.stderr.take().expect("its log"));
+        until("it is online again", async || server.is_online(BOT)).await;
+    }
+
     pub(super) fn config(&self) -> PathBuf {
         self.folder.path().join("config.toml")
     }
@@ -304,4 +320,61 @@ async fn a_second_signal_ends_it_at_once() {
     assert_eq!(bot.end().0, Some(0));
     assert!(other.plays(&game).await, "it can be taken up again");
     assert!(!other.plays(&more).await, "no new games accepted");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pause_survives_a_kill_and_the_status_says_since_when_and_by_whom() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    assert_eq!(bot.tell(&["pause"]).0, Some(0));
+    assert_eq!(bot.tell(&["matchmaking", "on"]).0, Some(1), "no profile");
+    let switch = |bot: &Running| {
+        let switches = bot.status()["switches"].clone();
+        switches.as_array().expect("a list").clone()
+    };
+    let before = switch(&bot);
+    let text = before[0].as_str().expect("text").to_owned();
+    assert!(text.starts_with("paused since 2"), "{text}");
+    assert!(text.ends_with("UTC (by the command line)"), "{text}");
+    bot.restart(&server).await;
+    assert_eq!(bot.status()["state"], "paused");
+    assert_eq!(switch(&bot), before);
+    assert_eq!(bot.tell(&["resume"]).0, Some(0));
+    bot.restart(&server).await;
+    assert_eq!(bot.status()["state"], "playing");
+    assert_eq!(switch(&bot).len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upgrade_waits_for_the_move_it_owes_and_the_same_process_resumes_the_game() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    other.move_and_wait(&game, "g1f3").await;
+    let pid = bot.child.id();
+    let (code, out, err) = bot.tell(&["upgrade", "--within", "60"]);
+    assert_eq!(code, Some(0), "{out} {err}");
+    let last = out.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("version ") && last.ends_with(" plays, 1 game resumed"),
+        "{out}"
+    );
+    assert_eq!(bot.child.id(), pid);
+    assert_eq!(
+        bot.child.try_wait().expect("its status"),
+        None,
+        "it is the same process"
+    );
+    // The game goes on.
+    other.move_and_wait(&game, "f3e5").await;
+    assert!(other.plays(&game).await);
+    bot.signal(Signal::TERM);
+    bot.signal(Signal::TERM);
+    let (code, log) = bot.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(
+        log.contains("handing over to the installed program"),
+        "{log}"
+    );
 }

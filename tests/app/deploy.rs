@@ -17,7 +17,12 @@ use super::monitoring::Watched;
 /// Labels that Prometheus adds, or that every histogram has.
 const GIVEN: [&str; 3] = ["instance", "job", "le"];
 /// What an operator puts beside the compose file.
-const BROUGHT: [&str; 3] = ["config.toml", "token.txt", "panel-token.txt"];
+const BROUGHT: [&str; 4] = [
+    "config.toml",
+    "token.txt",
+    "panel-token.txt",
+    "grafana-password.txt",
+];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -331,4 +336,24 @@ fn the_compose_file_matches_the_image_and_its_files() {
     let folder = board["providers"][0]["options"]["path"].as_str();
     let mounted = deployed("compose.yaml").contains(&format!(":{}/", folder.expect("a folder")));
     assert!(mounted, "the dashboard lies elsewhere");
+}
+
+#[test]
+fn every_service_is_bounded_and_dumps_no_core() {
+    for name in ["megaton.service", "megaton@.service"] {
+        let unit = deployed(name);
+        for limit in ["LimitCORE=0", "MemoryMax=", "TasksMax=", "RestartMaxDelaySec="] {
+            assert!(unit.contains(&format!("\n{limit}")), "{name}: {limit}");
+        }
+    }
+    let compose = yaml("compose.yaml");
+    let services = compose["services"].as_object().expect("services");
+    for (name, service) in services {
+        assert_eq!(service["read_only"], true, "{name}");
+        assert_eq!(service["cap_drop"][0], "ALL", "{name}");
+        for limit in ["mem_limit", "pids_limit", "security_opt"] {
+            assert!(!service[limit].is_null(), "{name}: {limit}");
+        }
+    }
+    assert_eq!(compose["services"]["megaton"]["ulimits"]["core"], 0);
 }

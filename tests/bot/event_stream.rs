@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotEvent, BotTiming};
+use megaton::bot::{BotEvent, BotState, BotTiming};
 
 use crate::running_bot::{Bot, all_over};
 use crate::test_server::{Piece, Server};
@@ -224,5 +224,42 @@ async fn challenges_withdrawn_in_a_storm_cost_no_one_a_slot() {
     assert!(asked <= 20, "{asked} accepts");
     server.world().begin("good", true, 6);
     all_over(&server).await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_loop_does_not_overdraw_the_openings_that_the_server_counts() {
+    let mut server = Server::start().await;
+    server.timing.openings = 3;
+    server.timing.opening_window = Duration::from_secs(3600);
+    let state = BotState::nowhere();
+    let start = || {
+        Bot::remembering(
+            &server,
+            &BotTiming::default().faster(25),
+            state.clone(),
+            |_| {},
+        )
+    };
+    for n in 1..=3 {
+        let bot = start();
+        server
+            .until("online", |world| {
+                world.event_openings == n && !world.events.is_empty()
+            })
+            .await;
+        // Only an opening that the server answered is known to have been counted.
+        let noted = || state.note("stream.openings").unwrap_or_default();
+        server
+            .until("noted", |_| noted().split_whitespace().count() == n)
+            .await;
+        bot.kill().await;
+        server.world().events.clear();
+    }
+    // The fourth start polls instead, and plays.
+    server.world().begin("g1", true, 6);
+    let bot = start();
+    all_over(&server).await;
+    assert_eq!(server.world().event_openings, 3);
     bot.stop().await;
 }

@@ -279,6 +279,70 @@ async fn a_rejected_token_ends_the_bot_at_once() {
     );
 }
 
+/// What the server says about a good token.
+const GOOD_TOKEN: &str = r#"{"lip_test":{"userId":"megaton","scopes":"bot:play","expires":null}}"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_at_the_start_that_the_server_takes_back_does_not_end_the_bot() {
+    for (refusal, tests) in [
+        ((401, HTML), 0),
+        ((401, "No such token"), 1),
+        ((403, "no"), 1),
+    ] {
+        let server = Server::start().await;
+        {
+            let mut world = server.world();
+            // A 401 is repeated once without the name in the user agent.
+            world.account_faults.push_back(refusal);
+            if refusal.0 == 401 {
+                world.account_faults.push_back(refusal);
+            }
+            world.call_faults = vec![("token/test", 200, GOOD_TOKEN); 9];
+        }
+        let bot = Bot::start(&server);
+        server
+            .until("online", |world| !world.events.is_empty())
+            .await;
+        let calls = server.world().calls.clone();
+        let tested = calls.iter().filter(|call| call.ends_with("token/test"));
+        assert!(tested.count() >= tests, "{calls:?}");
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_refused_at_the_start_is_opened_again_while_the_token_is_good() {
+    let server = Server::start().await;
+    {
+        let mut world = server.world();
+        world.event_faults.extend([(401, "No such token"); 2]);
+        world.event_faults.push_back((403, "Forbidden"));
+        world.call_faults = vec![("token/test", 200, GOOD_TOKEN); 9];
+    }
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_the_server_no_longer_knows_ends_the_bot_at_once() {
+    let server = Server::start().await;
+    {
+        let mut world = server.world();
+        world.account_faults.extend([(401, "No such token"); 2]);
+        world.call_faults = vec![("token/test", 200, r#"{"lip_test":null}"#)];
+    }
+    let bot = Bot::start(&server);
+    let ended = tokio::time::timeout(Duration::from_secs(20), bot.task).await;
+    let outcome = ended.expect("in time").expect("no panic");
+    assert!(
+        matches!(outcome, Err(BotError::Unauthorized(_))),
+        "{outcome:?}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_without_the_scope_ends_the_bot_at_once() {
     let server = Server::start().await;

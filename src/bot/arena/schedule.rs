@@ -4,7 +4,7 @@
 //! which it does for a minute after each join; so the bot repeats the join while no game of the
 //! arena runs, and never more often than the server allows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -31,6 +31,8 @@ const MAX_REFUSALS: u32 = 3;
 const BAN: u32 = 3600;
 /// Maximum number of planned arenas.
 const MAX_AHEAD: usize = 32;
+/// Closed arenas that the bot remembers.
+const MAX_CLOSED: usize = 1000;
 
 /// Origin of a planned arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +105,36 @@ pub struct ArenaSchedule {
     second: Duration,
     plans: BTreeMap<String, PlannedArena>,
     /// Arenas not to be joined again: left, removed from, or over.
-    shut: BTreeSet<String>,
+    shut: ClosedArenas,
     list_at: Instant,
     listing: bool,
     banned: Option<Instant>,
     open: bool,
     chance: fastrand::Rng,
+}
+
+/// The latest closed arenas; the server no longer lists older ones.
+#[derive(Clone, Debug, Default)]
+struct ClosedArenas(VecDeque<String>);
+
+impl ClosedArenas {
+    fn contains(&self, id: &str) -> bool {
+        self.0.iter().any(|closed| closed == id)
+    }
+
+    fn insert(&mut self, id: String) {
+        if self.contains(&id) {
+            return;
+        }
+        self.0.push_back(id);
+        if self.0.len() > MAX_CLOSED {
+            self.0.pop_front();
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        self.0.retain(|closed| closed != id);
+    }
 }
 
 impl ArenaSchedule {
@@ -125,7 +151,7 @@ impl ArenaSchedule {
             us,
             second,
             plans: BTreeMap::new(),
-            shut: BTreeSet::new(),
+            shut: ClosedArenas::default(),
             list_at: now,
             listing: false,
             banned: None,

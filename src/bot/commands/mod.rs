@@ -15,10 +15,15 @@ use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::Settings;
 use crate::bot::state::StateRules;
 use crate::bot::status::{
-    BotPhase, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status,
+    BotPhase, GameStatus, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status,
 };
 use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, Client, ColorChoice, Error, GameId, JoinOptions, Room};
+use crate::store::Timestamp;
+
+/// Notes in the state: the switches that commands set.
+const PAUSED: &str = "operator.paused";
+pub(in crate::bot) const MATCHMAKING: &str = "operator.matchmaking";
 
 /// How long to wait for the chat queue before replying that the message is queued.
 const SPEECH: Duration = Duration::from_secs(5);
@@ -44,16 +49,26 @@ impl EventLoop {
                 return self.end(envelope, game, GameCommand::Resigned);
             }
             Command::Status => Reply::Status(Box::new(self.status())),
-            Command::Pause => self.pause(),
+            Command::Pause => self.pause(envelope.via),
             Command::Resume => self.resume(),
             Command::Drain => self.drain(),
-            Command::Reload(settings) => self.reload(settings),
+            Command::Upgrade(within) => self.upgrade(*within),
+            Command::Reload(settings) => {
+                self.context.state.set_note(MATCHMAKING, None);
+                self.reload(settings)
+            }
             Command::Challenge(spec) => self.challenge(spec),
             Command::Rechallenge => self.rechallenge(),
             Command::Cancel(id) => self.cancel(id.as_ref()),
             Command::Block(user) => self.block(user, true),
             Command::Unblock(user) => self.block(user, false),
-            Command::Matchmaking(on) => self.matchmake(*on),
+            Command::Matchmaking(on) => {
+                let reply = self.matchmake(*on);
+                if matches!(reply, Reply::Done(_)) {
+                    self.keep_switch(MATCHMAKING, if *on { "on" } else { "off" }, envelope.via);
+                }
+                reply
+            }
             Command::JoinArena(id, entrance) => self.join_arena(id, entrance),
             Command::LeaveArena(id) => self.leave_arena(id),
         };
@@ -61,11 +76,92 @@ impl EventLoop {
         envelope.answer(reply);
     }
 
-    fn pause(&mut self) -> Reply {
+    /// Remembers a switch, and since when and by whom it is set.
+    fn keep_switch(&self, key: &str, switch: &str, via: &str) {
+        let state = &self.context.state;
+        let at = state.now().as_millis();
+        state.set_note(key, Some(format!("{switch} {at} {via}")));
+    }
+
+    /// Sets the switches as an earlier run left them.
+    pub(in crate::bot) fn restore_switches(&mut self) {
+        let note = |key| self.context.state.note(key).unwrap_or_default();
+        let (paused, matchmaking) = (note(PAUSED), note(MATCHMAKING));
+        if !paused.is_empty() {
+            tracing::warn!("paused by an earlier command; `megaton resume` ends it");
+            self.handle_event(&AccountEvent::Pause);
+        }
+        match matchmaking.split_whitespace().next() {
+            Some("on") => drop(self.matchmake(true)),
+            Some("off") => drop(self.matchmake(false)),
+            _ => {}
+        }
+    }
+
+    /// The switches that commands set and restarts keep, in words.
+    fn switches(&self) -> Vec<String> {
+        let notes = [(PAUSED, ""), (MATCHMAKING, "matchmaking ")];
+        let notes = notes.into_iter().filter_map(|(key, what)| {
+            let note = self.context.state.note(key)?;
+            let (switch, rest) = note.split_once(' ')?;
+            let (at, via) = rest.split_once(' ')?;
+            let at = Timestamp::from_millis(at.parse().ok()?);
+            Some(format!(
+                "{what}{switch} since {} {at} UTC (by {via})",
+                at.date()
+            ))
+        });
+        let upgrade = self.upgrade_until.and(self.restart_obstacle());
+        let upgrade = upgrade.map(|obstacle| format!("the upgrade waits: {obstacle}"));
+        notes.chain(upgrade).collect()
+    }
+
+    fn upgrade(&mut self, within: Duration) -> Reply {
+        if self.account_state.is_draining() {
+            return Reply::refused("shutting down: start the new program afterwards");
+        }
+        self.upgrade_until = Some(Instant::now() + within);
+        Reply::done(self.restart_obstacle().map_or_else(
+            || "handing over".to_owned(),
+            |obstacle| format!("waiting: {obstacle}"),
+        ))
+    }
+
+    /// What a restart now might cost, if anything.
+    fn restart_obstacle(&self) -> Option<String> {
+        let games = self.context.event_bus.event_log().statuses();
+        let game = games.iter().find_map(GameStatus::restart_obstacle);
+        let busy = || (!self.api_queue.is_idle()).then(|| "a call is under way".to_owned());
+        game.or_else(busy)
+    }
+
+    /// Whether to hand over now. Gives an upgrade up whose time is over.
+    pub(in crate::bot) fn look_at_upgrade(&mut self) -> bool {
+        let Some(until) = self.upgrade_until else {
+            return false;
+        };
+        let Some(obstacle) = self.restart_obstacle() else {
+            tracing::info!("handing over to the installed program");
+            return true;
+        };
+        if Instant::now() >= until || self.account_state.is_draining() {
+            self.upgrade_until = None;
+            tracing::warn!(obstacle, "upgrade given up");
+            let text = format!("upgrade given up: {obstacle}");
+            self.context
+                .event_bus
+                .event_log()
+                .note("operator", text, None);
+        }
+        false
+    }
+
+    fn pause(&mut self, via: &str) -> Reply {
         if self.account_state.is_draining() {
             return Reply::refused("already shutting down");
         }
         self.handle_event(&AccountEvent::Pause);
+        self.keep_switch(PAUSED, "paused", via);
         Reply::done("paused: challenges are declined, games in progress continue")
     }
 
@@ -74,6 +170,7 @@ impl EventLoop {
             return Reply::refused("shutting down, which cannot be undone: start the bot again");
         }
         self.handle_event(&AccountEvent::Resume);
+        self.context.state.set_note(PAUSED, None);
         if self.context.alerts.stop() {
             return Reply::done(
                 "resumed, but an alert keeps the bot from accepting games: see `status`",
@@ -249,6 +346,7 @@ impl EventLoop {
                 doing: self.account_state.describe_matchmaking(),
                 challenge: self.account_state.outgoing().map(ToString::to_string),
             },
+            switches: self.switches(),
             arenas: self.account_state.describe_arenas(),
             overhead: (latency.moves > 0).then_some(learned),
             alerts: self.context.alerts.lines(),
@@ -421,6 +519,7 @@ impl Command {
             Self::Pause => "pause".to_owned(),
             Self::Resume => "resume".to_owned(),
             Self::Drain => "drain".to_owned(),
+            Self::Upgrade(_) => "upgrade".to_owned(),
             Self::Reload(_) => "reload".to_owned(),
             Self::Challenge(spec) => {
                 let what = spec.what.as_deref().unwrap_or_default();

@@ -430,6 +430,7 @@ impl LoggedGame {
             ply: record.moves.len(),
             our_clock: clock(us),
             their_clock: clock(us.other()),
+            our_turn: record.to_move() == us,
             score: scored.map(|score| Score::from(score).to_string()),
             moved_ago: now.saturating_sub(moved.unwrap_or(record.joined)),
             stream: GameStreamStatus::default(),

@@ -81,9 +81,12 @@ impl Quota {
             self.set_back(now, &mut changes);
         }
         self.newest = now;
+        // As on disk, age counts from the latest use at most: a clock that is years ahead for a moment
+        // must not forget today's games.
+        let latest = self.spends.last().map_or(now, |spend| spend.at.min(now));
         let old = self
             .spends
-            .partition_point(|spend| spend.at + FORGET <= now);
+            .partition_point(|spend| spend.at + FORGET <= latest);
         if old > 0 {
             self.spends.drain(..old);
             changes.push(Change::Prune(now));

@@ -320,6 +320,21 @@ fn refusals_without_a_wait_are_waited_out_ever_longer() {
 }
 
 #[test]
+fn a_clock_that_is_years_ahead_for_a_moment_forgets_no_game() {
+    let mut quota = with_named_limit(config::Limits {
+        bot_games: 2,
+        ..config::Limits::default()
+    });
+    quota.notice(start());
+    quota.begin_game("a", Origin::Incoming, None, start());
+    quota.begin_game("b", Origin::Incoming, None, start());
+    quota.notice(start() + DAY * 5000);
+    let now = start() + HOUR;
+    quota.notice(now);
+    assert!(!quota.may_accept(now).is_granted());
+}
+
+#[test]
 fn a_clock_set_back_a_year_lengthens_nothing() {
     let mut quota = with_named_limit(config::Limits {
         bot_games: 2,

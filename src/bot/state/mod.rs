@@ -445,6 +445,8 @@ impl Inner {
 
     fn prune(&mut self, now: Timestamp) {
         self.opponents.prune(now);
+        let opponents = &self.opponents;
+        self.guard.prune(now, |id| opponents.knows(id));
         self.games.retain(|_, (at, _)| *at + GAMES_KEPT > now);
         self.cooldowns
             .retain(|_, rest| rest.span.until + COOLDOWNS_KEPT > now);

@@ -33,6 +33,8 @@ const GAMES_COMPARED: usize = 2;
 const MAX_EARLY: usize = 256;
 /// Interactions kept: a week of 3,500 challenges a day that become games.
 const MAX_ENCOUNTERS: usize = 50_000;
+/// Opponents whose record is kept, the latest seen; on disk the same.
+const MAX_OPPONENTS: usize = crate::store::MAX_OPPONENTS;
 /// Complete results kept in memory.
 const MAX_RESULTS: usize = 20_000;
 
@@ -353,6 +355,18 @@ impl Opponents {
             meetings.retain(|(_, at)| *at + ENCOUNTERS_KEPT > now);
             !meetings.is_empty()
         });
+        let surplus = self.rows.len().saturating_sub(MAX_OPPONENTS);
+        if surplus > 0 {
+            let mut seen: Vec<_> = self.rows.values().map(|row| row.seen).collect();
+            let (_, kept_from, _) = seen.select_nth_unstable(surplus);
+            let kept_from = *kept_from;
+            self.rows.retain(|_, row| row.seen >= kept_from);
+            self.last.retain(|id, _| self.rows.contains_key(id));
+        }
+    }
+
+    pub(super) fn knows(&self, opponent: &UserId) -> bool {
+        self.rows.contains_key(opponent)
     }
 
     /// The latest timestamp of any event.
@@ -451,6 +465,19 @@ impl<K: Clone + Eq + Hash, T> IndexedQueue<K, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_opponents_seen_last_are_kept() {
+        let mut opponents = Opponents::new(&State::default());
+        let many = MAX_OPPONENTS + 10;
+        for n in 0..many {
+            let at = Timestamp::from_millis(n as u64 + 1);
+            opponents.row(&UserId::new(&format!("bot{n}")), at);
+        }
+        opponents.prune(Timestamp::from_millis(many as u64));
+        assert_eq!(opponents.rows.len(), MAX_OPPONENTS);
+        assert!(!opponents.knows(&UserId::new("bot9")) && opponents.knows(&UserId::new("bot10")));
+    }
 
     #[test]
     fn entries_are_found_by_their_keys_until_they_are_forgotten() {

@@ -83,6 +83,7 @@ fn limited(status: u16, key: Option<&str>, message: &str) -> Error {
             key: Some(key.into()),
             wait: Some(HOUR),
         }),
+        is_page: false,
     });
     match status {
         429 => Error::RateLimited {

@@ -67,6 +67,9 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
         return Ok(());
     }
     let client = account::client(config)?;
+    if let Some(proxy) = client.proxy() {
+        print_field("proxy", &[proxy])?;
+    }
     runtime::block_on(online(&client, config))
 }
 
@@ -79,12 +82,13 @@ fn print_field(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
 fn lists(config: &Config, offline: bool) -> Result<Vec<String>, Failure> {
     let settings = Arc::new(config.clone());
     let mut lists = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
-    if !offline {
-        runtime::block_on(async {
+    runtime::block_on(async {
+        lists.read_disk().await;
+        if !offline {
             lists.fetch_all().await;
-            Ok(())
-        })?;
-    }
+        }
+        Ok(())
+    })?;
     let mut read = lists.state();
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
     Ok(summary::lists_read(&read))

@@ -5,7 +5,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use megaton::config::ColorWish;
@@ -22,6 +22,10 @@ const COLORS: &[Choice<ColorWish>] = &[
     ("white", "", ColorWish::White),
     ("black", "", ColorWish::Black),
 ];
+/// How a status begins what an upgrade waits for.
+const UPGRADE: &str = "the upgrade waits: ";
+/// How long the new program may take until it answers.
+const RESTART: Duration = Duration::from_secs(60);
 const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
 
 #[derive(Debug, Subcommand)]
@@ -29,6 +33,8 @@ pub(crate) enum ControlCommand {
     Status(Status),
     Healthcheck(Healthcheck),
     /// Pause: accept no new challenges; games in progress continue
+    ///
+    /// Remembered across restarts until `megaton resume`; `megaton status` says since when.
     #[command(after_help = "Examples:
   megaton pause
   megaton pause --config /etc/megaton/config.toml")]
@@ -55,6 +61,23 @@ pub(crate) enum ControlCommand {
         /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
+        #[command(flatten)]
+        bot: BotArgs,
+    },
+    /// Replace the running bot by the program that is installed now
+    ///
+    /// Install the new program first, under the same path. The bot goes on playing and hands over at the
+    /// first moment at which it is to move in no game and every clock has 20 seconds left; the new program
+    /// resumes the games, as the same process. Says what it waits for. Without such a moment within
+    /// --within nothing happens.
+    #[command(after_help = "Examples:
+  install -m 755 megaton /usr/local/bin/megaton && megaton upgrade
+  megaton upgrade --within 3600 --config /etc/megaton/config.toml")]
+    Upgrade {
+        /// Seconds to look for such a moment
+        #[arg(long, value_name = "SECONDS", default_value_t = 600,
+              value_parser = clap::value_parser!(u64).range(1..=panel::LONGEST_UPGRADE))]
+        within: u64,
         #[command(flatten)]
         bot: BotArgs,
     },
@@ -176,7 +199,7 @@ pub(crate) enum ControlCommand {
     },
     /// Turn matchmaking on or off
     ///
-    /// Lasts until the config is reloaded.
+    /// Remembered across restarts until the config is reloaded.
     #[command(after_help = "Examples:
   megaton matchmaking on
   megaton matchmaking off")]
@@ -310,6 +333,7 @@ impl ControlCommand {
                 confirm("Shut the bot down after its games?", yes)?;
                 (bot, Request::Drain {})
             }
+            Self::Upgrade { within, bot } => return upgrade(&bot, within),
             Self::Reload { bot } => (bot, Request::Reload {}),
             Self::Challenge {
                 user,
@@ -437,6 +461,54 @@ impl Healthcheck {
         response
             .health
             .ok_or_else(|| Failure::failed(response.text))
+    }
+}
+
+/// Requests an upgrade and follows it to its end.
+fn upgrade(bot: &BotArgs, within: u64) -> Result<(), Failure> {
+    // This may be the new program: a config that it cannot read would end the bot.
+    bot.check_config()?;
+    let begun = Instant::now();
+    let response = ask(bot, &Request::Upgrade { within })?;
+    if !response.ok {
+        return Err(Failure::failed(response.text));
+    }
+    let mut shown = response.text;
+    output::print(&shown)?;
+    let mut gone_since = None;
+    loop {
+        thread::sleep(Duration::from_millis(200));
+        let asked = ask(bot, &Request::Status {});
+        let Some(status) = asked.as_ref().ok().and_then(|it| it.status.as_ref()) else {
+            let gone = *gone_since.get_or_insert_with(Instant::now);
+            match asked {
+                Err(error) if gone.elapsed() > RESTART => return Err(error),
+                _ => continue,
+            }
+        };
+        if status.uptime < begun.elapsed().as_secs() || gone_since.is_some() {
+            if status.account.is_none() {
+                continue;
+            }
+            return output::print(format!(
+                "version {} plays, {} resumed",
+                status.version,
+                output::count(status.games.len() as u64, "game")
+            ));
+        }
+        let waits = status.switches.iter().find(|it| it.starts_with(UPGRADE));
+        match waits {
+            Some(waits) if *waits != shown => {
+                output::print(waits)?;
+                shown.clone_from(waits);
+            }
+            None if begun.elapsed().as_secs() > within + RESTART.as_secs() => {
+                return Err(Failure::failed(
+                    "no moment to hand over: the bot plays on as before; see `megaton events`",
+                ));
+            }
+            _ => {}
+        }
     }
 }
 

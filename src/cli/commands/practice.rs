@@ -228,8 +228,8 @@ fn start_bot(
         lists: ListSources::default(),
     };
     let shutdown = Shutdown {
-        drain: CancellationToken::new(),
         now: signals.now.clone(),
+        ..Shutdown::default()
     };
     Ok(tokio::spawn(bot::run_commanded(
         options, shutdown, commands,

@@ -1,6 +1,8 @@
 //! `megaton run`: plays on Lichess until it is stopped.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use megaton::archive::FILE_NAME;
 use megaton::bot::{
@@ -12,6 +14,7 @@ use megaton::engine::{EngineOptions, Pool};
 use megaton::store::Store;
 use megaton::tablebase::{BuiltIn, tablebases};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::failure::Failure;
 use crate::cli::services::Services;
@@ -40,16 +43,45 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
+    // Where the next program will lie: later the system names the file that was removed.
+    let program = std::env::current_exe();
+    let upgrade = serve(args)?;
+    if upgrade.is_cancelled() {
+        return Err(hand_over(program.ok()));
+    }
+    Ok(())
+}
+
+/// Goes on as the program that is installed now, as the same process. Where that cannot be started, as
+/// this one. Comes back only if neither works.
+fn hand_over(program: Option<PathBuf>) -> Failure {
+    let own = PathBuf::from("/proc/self/exe");
+    let mut failed = None;
+    for program in program.into_iter().chain([own]) {
+        let mut arguments = std::env::args_os();
+        let name = arguments.next().unwrap_or_else(|| "megaton".into());
+        let error = Command::new(&program).arg0(name).args(arguments).exec();
+        tracing::error!(program = %program.display(), %error, "cannot start the program");
+        failed = Some(error);
+    }
+    let error = failed.map(|error| error.to_string()).unwrap_or_default();
+    Failure::failed(format!("cannot hand over: {error}"))
+}
+
+/// Plays until the end; gives what says whether to hand over.
+fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     malloc::limit_arenas();
     let (config, path) = args.config.load()?;
     let log = logging::start(&args.log.over(&config.log))?;
     let client = account::client(&config)?;
     let pool = pool(&config)?;
     let state = open_state(&config)?;
+    let proxy = client.proxy();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         config = %path.as_deref().unwrap_or(Path::new("defaults")).display(),
         server = config.lichess.url,
+        proxy = proxy.as_deref().unwrap_or("none"),
         engine = summary::engine(&config.engine, pool.evaluator()),
         accepts = summary::accepts(&config.challenge).join("; "),
         "megaton starts"
@@ -78,13 +110,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             },
         };
         let days = archiver.as_ref().map(Archiver::days);
+        let upgrade = shutdown.upgrade.clone();
         let outcome = Box::pin(play(options, shutdown, &config, path, days)).await;
         state.settle().await;
         event_log.note("stop", "it ends", None);
         if let Some(archiver) = archiver {
             archiver.finish().await;
         }
-        outcome?.map_err(|error| cannot_play(&error, &config.lichess.url))
+        let outcome = outcome?.map_err(|error| cannot_play(&error, &config.lichess.url));
+        outcome.map(|()| upgrade)
     })
 }
 

@@ -142,7 +142,7 @@ async fn play(target: SoakTarget, speed: u32, nodes: u64, concurrency: usize) ->
     };
     let shutdown = Shutdown {
         drain: target.drain,
-        now: CancellationToken::new(),
+        ..Shutdown::default()
     };
     bot::run(bot, shutdown).await.is_ok()
 }

@@ -56,7 +56,7 @@ pub(super) fn field(label: &str, text: impl Display) -> String {
 }
 
 /// `1 name`, `2 names`.
-pub(super) fn count(number: u64, thing: &str) -> String {
+pub(in crate::cli) fn count(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{plural}")
 }

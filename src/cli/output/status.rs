@@ -16,6 +16,9 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
         span(status.uptime)
     )];
     let mut add = |about: &str, text: String| lines.push(field(about, text));
+    for switch in &status.switches {
+        add("switch", switch.clone());
+    }
     add("stream", event_stream(&status.stream));
     add("slots", slots(status));
     for game in &status.games {

@@ -23,6 +23,25 @@ fn unopened(reached: bool, status: Option<u16>) -> Disconnect {
 }
 
 #[test]
+fn openings_of_an_earlier_run_count() {
+    let timing = Timing::default();
+    let now = Instant::now();
+    let mut first = EventBackoff::new(&timing);
+    for _ in 0..timing.openings {
+        first.opening(now);
+    }
+    let later = now + Duration::from_secs(100);
+    let mut second = EventBackoff::new(&timing);
+    second.restore(first.ages(later), later);
+    assert!(!second.has_room(later));
+    assert_eq!(
+        second.first_wait(later),
+        timing.opening_window - (later - now)
+    );
+    assert_eq!(EventBackoff::new(&timing).first_wait(now), Duration::ZERO);
+}
+
+#[test]
 fn a_game_stream_reopens_at_once_after_a_long_life_and_slower_after_each_short_one() {
     let mut reopening = GameBackoff::new(&Timing::default());
     let table = [(60, 0), (59, 500), (0, 1000), (3, 1000), (0, 1000)];
