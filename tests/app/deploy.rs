@@ -342,7 +342,12 @@ fn the_compose_file_matches_the_image_and_its_files() {
 fn every_service_is_bounded_and_dumps_no_core() {
     for name in ["megaton.service", "megaton@.service"] {
         let unit = deployed(name);
-        for limit in ["LimitCORE=0", "MemoryMax=", "TasksMax=", "RestartMaxDelaySec="] {
+        for limit in [
+            "LimitCORE=0",
+            "MemoryMax=",
+            "TasksMax=",
+            "RestartMaxDelaySec=",
+        ] {
             assert!(unit.contains(&format!("\n{limit}")), "{name}: {limit}");
         }
     }
