@@ -36,11 +36,7 @@ impl Steered {
             password.display()
         );
         let bot = Running::start(server, &more).await;
-        Self {
-            bot,
-            page,
-            folder: folder,
-        }
+        Self { bot, page, folder }
     }
 
     /// Status and answer of an order that comes with these headers.
