@@ -146,6 +146,9 @@ impl BookFile {
     }
 
     /// The bytes of a file of the own format.
+    ///
+    /// # Panics
+    /// Never: writing to memory does not fail.
     pub fn bytes(&self) -> Vec<u8> {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
         let entries: Vec<u8> = self.entries.iter().flat_map(|it| it.bytes()).collect();

@@ -17,7 +17,7 @@ use crate::rules::Color;
 use crate::sqlite::{Column, Schema, Timestamp, replace, upsert};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
-/// Opponents whose totals and last games are kept, the latest seen.
+/// Opponents whose totals are kept, the latest seen.
 pub const MAX_OPPONENTS: usize = 20_000;
 /// How long results are kept, beside the last two of each opponent.
 const RESULTS_KEPT: Duration = Duration::from_secs(60 * 24 * 3600);
@@ -271,10 +271,7 @@ fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
             "result",
             "at",
             RESULTS_KEPT,
-            format!(
-                "AND (game NOT IN (SELECT game FROM ({LAST_GAMES}) WHERE nth <= 2)
-                     OR opponent NOT IN (SELECT id FROM opponent))"
-            ),
+            format!("AND game NOT IN (SELECT game FROM ({LAST_GAMES}) WHERE nth <= 2)"),
         ),
     ] {
         let sql = format!(

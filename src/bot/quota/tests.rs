@@ -457,8 +457,8 @@ fn time_passes_while_the_host_is_suspended() {
     assert_eq!(accept_all(&mut quota, now).0, 100);
     quota.games_refused(Some(HOUR), Some(100), now);
     let awake = now + HOUR * 30;
-    let changes = quota.notice(awake);
-    assert_eq!(changes.first(), Some(&Change::Prune(awake)));
+    // Games are forgotten only once there are newer ones: the clock may be wrong for a moment.
+    assert!(!quota.notice(awake).contains(&Change::Prune(awake)));
     assert_eq!(accept_all(&mut quota, awake).0, 100);
     // At most the two hours' worth that may be saved up, however long it slept.
     let mut quota = self::quota(config::Limits::default());

@@ -8,7 +8,6 @@ use megaton::config::{Level, Log};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{SoakError, SoakOptions, SoakTarget, TimeControl, fault_kinds, soak};
-use tokio_util::sync::CancellationToken;
 
 use super::practice::unlimited_state;
 use crate::cli::failure::Failure;

@@ -222,6 +222,7 @@ mod tests {
                 opponent: "Nuke".to_owned(),
                 us: Some("white".to_owned()),
                 ply: 24,
+                our_turn: false,
                 our_clock: Some(151_000),
                 their_clock: None,
                 score: Some("cp 35".to_owned()),
