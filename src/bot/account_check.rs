@@ -67,10 +67,9 @@ pub(super) fn final_refusal(
 ) -> Option<BotError> {
     let fatal = BotError::from_api(error).filter(|_| !error.is_page())?;
     let is_final = match token {
-        Ok(None) => true,
         Ok(Some(info)) => !info.allows(PLAY),
         // Not every server with the Bot API reports tokens.
-        Err(Error::Gone { .. } | Error::Protocol { .. }) => true,
+        Ok(None) | Err(Error::Gone { .. } | Error::Protocol { .. }) => true,
         Err(_) => false,
     };
     is_final.then_some(fatal)
