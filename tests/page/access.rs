@@ -263,7 +263,7 @@ pub(super) async fn log_in(house: &World, origin: &str) -> (String, String) {
     assert_eq!(answer.json()["ok"], json!(true), "{answer:?}");
     let fields = answer.head.lines();
     let cookie = fields.filter_map(|line| line.strip_prefix("set-cookie: "));
-    let cookie = cookie.last().unwrap().to_owned();
+    let cookie = cookie.rev().next().unwrap().to_owned();
     let token = answer.json()["token"]
         .as_str()
         .unwrap_or_default()
