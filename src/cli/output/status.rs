@@ -218,6 +218,7 @@ mod tests {
                 ply: 24,
                 our_clock: Some(151_000),
                 their_clock: None,
+                our_turn: false,
                 score: Some("cp 35".to_owned()),
                 moved_ago: 3000,
                 stream: GameStreamStatus {
