@@ -225,6 +225,7 @@ mod tests {
                 our_turn: false,
                 our_clock: Some(151_000),
                 their_clock: None,
+                our_turn: false,
                 score: Some("cp 35".to_owned()),
                 moved_ago: 3000,
                 stream: GameStreamStatus {
