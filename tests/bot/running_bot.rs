@@ -4,10 +4,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use megaton::bot::{
-    BotError, BotOptions, BotState, BotTiming, ControlHandle, EventBus, ListSources, channel,
-};
-use megaton::bot::{Settings, Shutdown, run_commanded};
+use megaton::bot::{BotError, BotOptions, BotState, BotTiming, EventBus, ListSources};
+use megaton::bot::{Settings, Shutdown, run};
 use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::Client;
@@ -31,7 +29,6 @@ pub(crate) fn patient() -> BotTiming {
 pub(crate) struct Bot {
     pub(crate) shutdown: Shutdown,
     pub(crate) event_bus: EventBus,
-    pub(crate) control: ControlHandle,
     pub(crate) task: JoinHandle<Result<(), BotError>>,
 }
 
@@ -112,12 +109,10 @@ impl Bot {
             state,
             lists: ListSources { data },
         };
-        let (control, commands) = channel();
-        let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
+        let task = tokio::spawn(run(options, shutdown.clone()));
         Self {
             shutdown,
             event_bus,
-            control,
             task,
         }
     }

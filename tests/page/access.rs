@@ -262,8 +262,8 @@ pub(super) async fn log_in(house: &World, origin: &str) -> (String, String) {
     let answer = ask(house, "POST /api/login", &headers, &body).await;
     assert_eq!(answer.json()["ok"], json!(true), "{answer:?}");
     let fields = answer.head.lines();
-    let cookie = fields.filter_map(|line| line.strip_prefix("set-cookie: "));
-    let cookie = cookie.rev().next().unwrap().to_owned();
+    let mut cookie = fields.filter_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie.next_back().unwrap().to_owned();
     let token = answer.json()["token"]
         .as_str()
         .unwrap_or_default()
