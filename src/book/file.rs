@@ -13,7 +13,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
 use super::graph::{Candidate, Graph};
-use super::polyglot::{ENTRY_BYTES, Entry, key, standard_key};
+use super::polyglot::{ENTRY_BYTES, PolyglotEntry, key, standard_key};
 use crate::rules::{Move, Position};
 
 const MAGIC: &[u8; 8] = b"MEGABOOK";
@@ -58,7 +58,7 @@ pub struct BookMove {
 /// A book file, by the keys of positions.
 #[derive(Clone, Debug)]
 pub struct BookFile {
-    entries: Vec<Entry>,
+    entries: Vec<PolyglotEntry>,
     has_scores: bool,
 }
 
@@ -97,7 +97,10 @@ impl BookFile {
         let (chunks, []) = bytes.as_chunks::<ENTRY_BYTES>() else {
             return Err(BookError::Cut(bytes.len()));
         };
-        let entries: Vec<Entry> = chunks.iter().map(|it| Entry::from_bytes(*it)).collect();
+        let entries: Vec<PolyglotEntry> = chunks
+            .iter()
+            .map(|it| PolyglotEntry::from_bytes(*it))
+            .collect();
         let falls = entries.windows(2).position(|it| it[0].key > it[1].key);
         if let Some(place) = falls {
             return Err(BookError::Order(place + 2));
@@ -128,7 +131,12 @@ impl BookFile {
                     _ => 0,
                 };
                 let learn = learn(candidate, visited);
-                entries.push(Entry::new(position, candidate.mv, weight as u16, learn));
+                entries.push(PolyglotEntry::new(
+                    position,
+                    candidate.mv,
+                    weight as u16,
+                    learn,
+                ));
             }
         }
         entries.sort_unstable();
@@ -141,8 +149,8 @@ impl BookFile {
     /// The bytes of a Polyglot file: moves with a weight, no scores.
     pub fn polyglot(&self) -> Vec<u8> {
         let played = self.entries.iter().filter(|entry| entry.weight > 0);
-        let plain = played.map(|&entry| Entry { learn: 0, ..entry });
-        plain.flat_map(Entry::bytes).collect()
+        let plain = played.map(|&entry| PolyglotEntry { learn: 0, ..entry });
+        plain.flat_map(PolyglotEntry::bytes).collect()
     }
 
     /// The bytes of a file of the own format.
@@ -150,10 +158,8 @@ impl BookFile {
     /// # Panics
     /// Never: writing to memory does not fail.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
         let entries: Vec<u8> = self.entries.iter().flat_map(|it| it.bytes()).collect();
-        let packed = encoder.write_all(&entries).and_then(|()| encoder.finish());
-        let packed = packed.expect("memory takes all bytes");
+        let packed = pack(&entries);
         let mut bytes = MAGIC.to_vec();
         bytes.extend(crc32fast::hash(&packed).to_le_bytes());
         bytes.extend(packed);
@@ -164,7 +170,7 @@ impl BookFile {
     /// `None` for a Polyglot book, which has none.
     pub fn graph(&self) -> Option<Graph> {
         let mut graph = Graph::new(Position::default());
-        let insert = |position: &Position, entries: &[Entry]| {
+        let insert = |position: &Position, entries: &[PolyglotEntry]| {
             let candidates = entries
                 .iter()
                 .filter_map(|entry| candidate(*entry, position));
@@ -209,7 +215,7 @@ impl BookFile {
             .collect()
     }
 
-    fn entries(&self, position: &Position) -> &[Entry] {
+    fn entries(&self, position: &Position) -> &[PolyglotEntry] {
         let key = key(position);
         let from = self.entries.partition_point(|entry| entry.key < key);
         let rest = &self.entries[from..];
@@ -220,7 +226,7 @@ impl BookFile {
     fn walk(
         &self,
         most: usize,
-        mut visit: impl FnMut(&Position, &[Entry]) -> Result<(), BookError>,
+        mut visit: impl FnMut(&Position, &[PolyglotEntry]) -> Result<(), BookError>,
     ) -> Result<usize, BookError> {
         let (mut visited, mut looked_at) = (0, 0);
         let start = Position::default();
@@ -282,6 +288,12 @@ impl BookFile {
     }
 }
 
+fn pack(entries: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    let packed = encoder.write_all(entries).and_then(|()| encoder.finish());
+    packed.expect("memory takes all bytes")
+}
+
 fn unpack(bytes: &[u8]) -> Result<Vec<u8>, BookError> {
     let (header, packed) = bytes.split_at_checked(HEADER).ok_or(BookError::Damaged)?;
     if header[MAGIC.len()..] != crc32fast::hash(packed).to_le_bytes() {
@@ -319,7 +331,7 @@ fn learn(candidate: &Candidate, visits: u8) -> u32 {
         | u32::from(visits)
 }
 
-fn candidate(entry: Entry, position: &Position) -> Option<Candidate> {
+fn candidate(entry: PolyglotEntry, position: &Position) -> Option<Candidate> {
     let proof = ((entry.learn >> 8) as u8).cast_signed();
     let plies = u16::from(proof.unsigned_abs());
     Some(Candidate {
@@ -383,15 +395,15 @@ mod tests {
 
     /// A Polyglot file with these moves, legal or not.
     fn polyglot(entries: &[(Position, u16)]) -> Vec<u8> {
-        let entry = |(position, bits): &(Position, u16)| Entry {
+        let entry = |(position, bits): &(Position, u16)| PolyglotEntry {
             key: key(position),
             bits: *bits,
             weight: 1,
             learn: 0,
         };
-        let mut entries: Vec<Entry> = entries.iter().map(entry).collect();
+        let mut entries: Vec<PolyglotEntry> = entries.iter().map(entry).collect();
         entries.sort_unstable();
-        entries.into_iter().flat_map(Entry::bytes).collect()
+        entries.into_iter().flat_map(PolyglotEntry::bytes).collect()
     }
 
     fn bits(uci: &str) -> u16 {
@@ -530,7 +542,7 @@ mod tests {
         let line = "g1f3 a7a6 e2e3 b7b6 f1e2 h7h6";
         let position = after(line);
         for spelling in ["e1h1", "e1g1"] {
-            let entry = Entry {
+            let entry = PolyglotEntry {
                 key: key(&position),
                 bits: bits(spelling),
                 weight: 1,
@@ -538,7 +550,7 @@ mod tests {
             };
             let mv = entry.mv(&position).expect("castling");
             assert!(mv.is_castling());
-            assert_eq!(Entry::new(&position, mv, 1, 0).bits, bits("e1h1"));
+            assert_eq!(PolyglotEntry::new(&position, mv, 1, 0).bits, bits("e1h1"));
         }
     }
 
@@ -547,7 +559,7 @@ mod tests {
         for line in ["", "g1f3"] {
             let position = after(line);
             let mv = position.legal_moves()[0];
-            let bytes = Entry::new(&position, mv, 1, 0).bytes();
+            let bytes = PolyglotEntry::new(&position, mv, 1, 0).bytes();
             assert_eq!(BookFile::read(&bytes).unwrap().len(), 1, "{line:?}");
         }
     }

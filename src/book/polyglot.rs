@@ -1,7 +1,7 @@
 //! The Polyglot format: keys of positions, and entries of sixteen bytes.
 //!
 //! The file of an en-passant capture is in the key where the capture is legal. It reads no file and
-//! trusts no entry: [`Entry::mv`] names a legal move or nothing.
+//! trusts no entry: [`PolyglotEntry::mv`] names a legal move or nothing.
 
 use shakmaty::zobrist::{Zobrist64, ZobristValue as _};
 use shakmaty::{CastlingSide as TheirSide, EnPassantMode, File, Position as _};
@@ -12,16 +12,16 @@ pub(super) const ENTRY_BYTES: usize = 16;
 
 /// A move of a position, as a file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
+pub(super) struct PolyglotEntry {
     pub(super) key: u64,
     pub(super) bits: u16,
     pub(super) weight: u16,
     pub(super) learn: u32,
 }
 
-impl Entry {
-    pub(super) fn new(position: &Position, mv: Move, weight: u16, learn: u32) -> Entry {
-        Entry {
+impl PolyglotEntry {
+    pub(super) fn new(position: &Position, mv: Move, weight: u16, learn: u32) -> PolyglotEntry {
+        PolyglotEntry {
             key: key(position),
             bits: bits(mv),
             weight,
@@ -29,9 +29,9 @@ impl Entry {
         }
     }
 
-    pub(super) fn from_bytes(bytes: [u8; ENTRY_BYTES]) -> Entry {
+    pub(super) fn from_bytes(bytes: [u8; ENTRY_BYTES]) -> PolyglotEntry {
         let number = u128::from_be_bytes(bytes);
-        Entry {
+        PolyglotEntry {
             key: (number >> 64) as u64,
             bits: (number >> 48) as u16,
             weight: (number >> 32) as u16,
