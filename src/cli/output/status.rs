@@ -222,7 +222,6 @@ mod tests {
                 opponent: "Nuke".to_owned(),
                 us: Some("white".to_owned()),
                 ply: 24,
-                our_turn: false,
                 our_clock: Some(151_000),
                 their_clock: None,
                 our_turn: false,
