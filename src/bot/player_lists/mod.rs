@@ -39,8 +39,6 @@ pub struct PlayerLists {
     allow: Option<NameSet>,
     welcome: NameSet,
     avoid: NameSet,
-    /// A block list on disk or at a URL before the first look at it: until then everybody is blocked.
-    unread: Option<Arc<str>>,
 }
 
 /// Names, each with the entry that lists it.
@@ -89,17 +87,7 @@ impl PlayerLists {
             allow: (!rules.allow.is_empty()).then(|| NameSet::of(&rules.allow, contents)),
             welcome: NameSet::of(&rules.welcome, contents),
             avoid: NameSet::of(avoid, contents),
-            unread: None,
         }
-    }
-
-    /// The same lists before files and copies were read: a block list is closed until then.
-    #[must_use]
-    pub(super) fn still_unread(mut self, rules: &config::Challenge) -> Self {
-        let is_source = |entry: &&Entry| !matches!(entry, Entry::Name(_));
-        let source = rules.block.iter().find(is_source);
-        self.unread = source.map(|entry| label(&entry.to_string()).into());
-        self
     }
 
     /// The same lists with these accounts blocked too.
@@ -116,7 +104,7 @@ impl PlayerLists {
 
     /// The entry that blocks this account, if any.
     pub fn blocked_by(&self, id: &UserId) -> Option<&str> {
-        self.block.source(id).or(self.unread.as_deref())
+        self.block.source(id)
     }
 
     /// Whether the allow list lets this account challenge.
@@ -137,7 +125,7 @@ impl PlayerLists {
 
     /// The entry, if any, for which the bot never challenges this account.
     pub fn avoided_by(&self, id: &UserId) -> Option<&str> {
-        self.blocked_by(id).or_else(|| self.avoid.source(id))
+        self.block.source(id).or_else(|| self.avoid.source(id))
     }
 
     /// The number of blocked and of welcome accounts.

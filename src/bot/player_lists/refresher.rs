@@ -1,20 +1,18 @@
 //! The task that refreshes the lists from files and URLs.
 //!
-//! First it reads the names on disk: files, and the last good copies of URLs. A URL that cannot
-//! be read keeps its names; the failure is logged once until the URL is readable again. No worker of
-//! the runtime waits for a disk.
+//! At start it reads the names on disk: files, and the last good copies of URLs. A URL that cannot
+//! be read keeps its names; the failure is logged once until the URL is readable again.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hasher as _;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use std::{fs, io, thread};
+use std::{fs, io};
 
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::{ListContents, PlayerLists, label, read_names};
 use crate::bot::settings::{BotTiming, Settings};
@@ -61,16 +59,12 @@ pub struct ListRefresher {
     read: HashMap<String, Instant>,
     states: watch::Sender<Arc<Vec<ListState>>>,
     pages: Option<HttpFetcher>,
-    /// Sources whose file a thread reads or writes now.
-    busy: Arc<Mutex<HashSet<String>>>,
-    /// Whether the first look at the disk is over.
-    has_read: bool,
 }
 
 impl ListRefresher {
-    /// Knows only the names in the config so far, and reads nothing yet.
+    /// Reads the sources on disk, without any network access.
     pub fn new(settings: Arc<Settings>, sources: &ListSources, timing: BotTiming) -> Self {
-        let refresher = Self {
+        let mut refresher = Self {
             settings,
             cache: ListCache::new(sources.data.as_deref()),
             timing,
@@ -80,9 +74,8 @@ impl ListRefresher {
             read: HashMap::new(),
             states: watch::Sender::new(Arc::default()),
             pages: None,
-            busy: Arc::default(),
-            has_read: false,
         };
+        refresher.read_disk();
         refresher.publish_states();
         refresher
     }
@@ -90,13 +83,7 @@ impl ListRefresher {
     /// The lists as currently known.
     pub fn lists(&self) -> PlayerLists {
         let rules = &self.settings.challenge;
-        let avoid = &self.settings.matchmaking.avoid;
-        let lists = PlayerLists::of(rules, avoid, &self.contents);
-        if self.has_read {
-            lists
-        } else {
-            lists.still_unread(rules)
-        }
+        PlayerLists::of(rules, &self.settings.matchmaking.avoid, &self.contents)
     }
 
     /// The state of each list, for observers of a running refresher.
@@ -138,10 +125,7 @@ impl ListRefresher {
         lists: &watch::Sender<Arc<PlayerLists>>,
     ) {
         loop {
-            tokio::select! {
-                () = self.read_disk() => {}
-                () = lists.closed() => return,
-            }
+            self.read_disk();
             self.publish_states();
             publish(lists, self.lists());
             for url in self.urls() {
@@ -219,61 +203,27 @@ impl ListRefresher {
         urls.collect()
     }
 
-    /// Runs `work` on the disk for this source, on a thread of its own: a disk that hangs may hold up
-    /// neither a worker of the runtime nor its end. One that hangs for one source keeps one thread.
-    async fn on_disk<T: Send + 'static>(
-        &self,
-        key: &str,
-        work: impl FnOnce() -> Result<T, String> + Send + 'static,
-    ) -> Result<T, String> {
-        let silent = || Err("the disk does not answer".to_owned());
-        if !self.busy.lock().insert(key.to_owned()) {
-            return silent();
-        }
-        let (busy, name) = (Arc::clone(&self.busy), key.to_owned());
-        let (sender, outcome) = oneshot::channel();
-        let thread = thread::Builder::new().name("player lists".to_owned());
-        let started = thread.spawn(move || {
-            let outcome = work();
-            busy.lock().remove(&name);
-            // After the time for it, nobody waits for the outcome.
-            let _ = sender.send(outcome);
-        });
-        if let Err(error) = started {
-            self.busy.lock().remove(key);
-            return Err(error.to_string());
-        }
-        match tokio::time::timeout(self.timing.list_page, outcome).await {
-            Ok(outcome) => outcome.unwrap_or_else(|_| silent()),
-            Err(_) => silent(),
-        }
-    }
-
     /// Reads files and, for URLs not fetched yet, the last good copies.
-    pub async fn read_disk(&mut self) {
+    fn read_disk(&mut self) {
         let entries: Vec<Entry> = self.entries().cloned().collect();
         for entry in entries {
             let key = entry.to_string();
             match entry {
                 Entry::Name(_) => {}
-                Entry::File(path) => match self.on_disk(&key, move || read_file(&path)).await {
+                Entry::File(path) => match read_file(&path) {
                     Ok(names) => self.learn(&key, names),
                     Err(reason) => self.complain(&key, &reason),
                 },
                 Entry::Url(url) => {
-                    if self.contents.contains_key(&key) {
-                        continue;
-                    }
-                    let cache = self.cache.clone();
-                    let copy = self.on_disk(&key, move || Ok(cache.read(&url))).await;
-                    if let Ok(Some(copy)) = copy {
+                    if !self.contents.contains_key(&key)
+                        && let Some(copy) = self.cache.read(&url)
+                    {
                         self.contents.insert(key.clone(), Arc::new(copy.names));
                         self.etags.extend(copy.etag.map(|etag| (key, etag)));
                     }
                 }
             }
         }
-        self.has_read = true;
     }
 
     async fn fetch(&mut self, url: &str) {
@@ -281,7 +231,7 @@ impl ListRefresher {
             Ok(FetchedPage::Same) => self.recovered(url),
             Ok(FetchedPage::New { text, etag }) => match read_names(&text) {
                 Ok(names) => {
-                    self.put_by(url, etag.clone(), &names).await;
+                    self.put_by(url, etag.clone(), &names);
                     match etag {
                         Some(etag) => self.etags.insert(url.to_owned(), etag),
                         None => self.etags.remove(url),
@@ -307,15 +257,13 @@ impl ListRefresher {
         pages.read(url, etag.map(String::as_str)).await
     }
 
-    async fn put_by(&self, url: &str, etag: Option<String>, names: &[UserId]) {
+    fn put_by(&self, url: &str, etag: Option<String>, names: &[UserId]) {
         let copy = CachedList {
             url: url.to_owned(),
             etag,
             names: names.to_vec(),
         };
-        let cache = self.cache.clone();
-        let write = move || cache.write(&copy).map_err(|error| error.to_string());
-        if let Err(error) = self.on_disk(url, write).await {
+        if let Err(error) = self.cache.write(&copy) {
             tracing::warn!(list = label(url), %error, "cannot keep a copy of the list");
         }
     }
@@ -452,40 +400,6 @@ mod tests {
             etag: Some("\"1\"".to_owned()),
             names: vec![UserId::new("blastcap")],
         }
-    }
-
-    #[cfg(unix)]
-    #[tokio::test]
-    async fn a_file_that_hangs_holds_up_neither_the_runtime_nor_other_lists() {
-        let folder = tempfile::tempdir().unwrap();
-        let fine = folder.path().join("fine");
-        fs::write(&fine, "blastcap\n").unwrap();
-        let cache = ListCache::new(Some(folder.path()));
-        let url = "http://127.0.0.1:9/list";
-        let place = cache.place(url).unwrap();
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        // Nobody ever writes to it, so that whoever reads it hangs.
-        let pipe = rustix::fs::FileType::Fifo;
-        let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        rustix::fs::mknodat(rustix::fs::CWD, &place, pipe, mode, 0).unwrap();
-        let mut settings = Settings::default();
-        settings.challenge.block = vec![Entry::Url(url.to_owned()), Entry::File(fine)];
-        let sources = ListSources {
-            data: Some(folder.path().to_owned()),
-        };
-        let timing = BotTiming::default().faster(100);
-        let mut refresher = ListRefresher::new(Arc::new(settings), &sources, timing);
-        let (foe, friend) = (UserId::new("blastcap"), UserId::new("friend"));
-        let before = refresher.lists();
-        assert_eq!(before.blocked_by(&friend), Some(url), "closed until read");
-        for _ in 0..2 {
-            refresher.read_disk().await;
-            let lists = refresher.lists();
-            assert!(lists.blocked_by(&foe).is_some() && lists.blocked_by(&friend).is_none());
-            assert_eq!(refresher.busy.lock().len(), 1, "one thread waits, not two");
-        }
-        // Lets that thread end.
-        drop(fs::OpenOptions::new().write(true).open(&place).unwrap());
     }
 
     #[test]
