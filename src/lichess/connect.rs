@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -208,9 +208,9 @@ impl Pools {
 pub(super) fn tls_config(needed: bool) -> ClientConfig {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let roots = if needed {
-        roots()
+        Arc::clone(&ROOTS)
     } else {
-        RootCertStore::empty()
+        Arc::new(RootCertStore::empty())
     };
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -220,6 +220,9 @@ pub(super) fn tls_config(needed: bool) -> ClientConfig {
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config
 }
+
+/// Loaded once, at the first use.
+static ROOTS: LazyLock<Arc<RootCertStore>> = LazyLock::new(|| Arc::new(roots()));
 
 /// The roots of the system, or those of Mozilla where it has none, as in a slim image.
 fn roots() -> RootCertStore {

@@ -36,13 +36,13 @@ pub const REPLAY_TOKEN: &str = "lip_replay";
 /// The traffic of a game, as `megaton game ID --wire` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    lines: Vec<Line>,
+    lines: Vec<RecordedLine>,
     /// The account that played.
     name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct Line {
+struct RecordedLine {
     game: String,
     /// Milliseconds since 1970.
     at: u64,
@@ -73,12 +73,12 @@ impl Recording {
     /// # Errors
     /// What is wrong, with its line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<RecordedLine> = Vec::new();
         for (number, text) in (1..).zip(text.lines()) {
             if text.trim().is_empty() {
                 continue;
             }
-            let line: Line = serde_json::from_str(text).map_err(|error| {
+            let line: RecordedLine = serde_json::from_str(text).map_err(|error| {
                 format!("line {number}: not as `megaton game ID --wire` prints it: {error}")
             })?;
             if let Some(first) = lines.first().filter(|first| first.game != line.game) {
@@ -260,7 +260,7 @@ struct Player {
 }
 
 impl Player {
-    async fn play(mut self, lines: Vec<Line>, speed: f64) -> ReplayReport {
+    async fn play(mut self, lines: Vec<RecordedLine>, speed: f64) -> ReplayReport {
         let mut before = lines.first().map_or(0, |line| line.at);
         for line in lines {
             let gap = Duration::from_millis(line.at.saturating_sub(before));

@@ -160,7 +160,7 @@ fn check_says_that_there_is_no_network() {
     let closed = free_address();
     for url in [
         format!("http://{closed}"),
-        "http://no-such-host.invalid".to_owned(),
+        "https://no-such-host.invalid".to_owned(),
     ] {
         let (status, _, err) = ask(&url, &["check"], "");
         assert_eq!(status, Some(2), "{err}");

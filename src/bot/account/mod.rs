@@ -1,8 +1,8 @@
 //! The account's state: incoming challenges, slots, which games get a game task, and the shutdown.
 //!
-//! Pure: the time and an event go in, effects come out, so lists of events can test it. Games, accepted challenges and the bot's one outgoing challenge
-//! share one pool of slots. Every slot is tied to an id and expires, so none can leak. A running
-//! game is played, or aborted while that is still possible.
+//! Pure: the time and an event go in, effects come out, so lists of events can test it. Games, accepted
+//! challenges and the bot's one outgoing challenge share one pool of slots. Every slot is tied to an id
+//! and expires, so none can leak. A running game is played, or aborted while that is still possible.
 //!
 //! [`AccountState`] handles each [`AccountEvent`](super::AccountEvent); its parts:
 //! * `incoming`: incoming challenges, from the policy's decision to the accepted challenge
@@ -108,7 +108,7 @@ impl AccountState {
             now,
         );
         let mut matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), now);
-        let series = state.note(outgoing::SERIES_NOTE);
+        let series = state.note(Series::NOTE);
         if let Some(note) = series {
             if let Some(series) = Series::read(&note, &settings.matchmaking.profile) {
                 // It is open, and there is no other.

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use super::AccountState;
 use super::correspondence::CorrespondenceGames;
-
 use super::slots::{ActiveGames, OpponentKind, OutgoingChallenge};
 use crate::bot::event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
@@ -22,8 +21,6 @@ use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::lichess::{ChallengeId, ColorChoice, GameInfo, UserId};
 
-/// Note key of the operator's series of games.
-pub(super) const SERIES_NOTE: &str = "series";
 /// How often to send a cancellation that got no answer.
 const MAX_TRIES: u32 = 4;
 
@@ -239,7 +236,7 @@ impl AccountState {
     /// Persists how far the series is.
     fn keep_series(&self) {
         let note = self.matchmaker.series().map(Series::note);
-        self.state.set_note(SERIES_NOTE, note);
+        self.state.set_note(Series::NOTE, note);
     }
 
     /// The operator's series of games, in words.

@@ -135,6 +135,9 @@ pub struct Series {
 }
 
 impl Series {
+    /// The name of its note in the state.
+    pub const NOTE: &str = "series";
+
     /// A series that starts with this challenge, by default as White.
     ///
     /// # Errors
