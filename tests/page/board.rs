@@ -121,7 +121,12 @@ const BLAST: &str = r#"
     const page = document.documentElement;
     const size = () => [innerWidth, page.scrollWidth, page.scrollHeight].join(" ");
     const frame = () => new Promise((done) => requestAnimationFrame(done));
-    const before = size();
+    // At rest: what the page still fetches changes its height too.
+    let before = size();
+    for (let same = 0; same < 30; same += 1) {
+        await frame();
+        if (size() !== before) [before, same] = [size(), 0];
+    }
     for (const effects of document.querySelectorAll(".board .effects")) {
         for (const corner of ["a1", "a8", "h1", "h8"]) showBlast(effects, corner, "white", true);
     }
