@@ -64,7 +64,7 @@ impl Quota {
         quota
     }
 
-    /// With the demand of the last days, from the note of [`DEMAND_NOTE`].
+    /// With the demand of the last days, from its note.
     #[must_use]
     pub fn with_demand(mut self, note: Option<&String>) -> Self {
         self.demand = note.map(|note| Demand::read(note)).unwrap_or_default();
