@@ -99,7 +99,7 @@ fn the_check_names_a_book_of_the_config_that_cannot_be_used() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("empty.bin"), []).unwrap();
-    let config = "[book]\nfiles = [\"empty.bin\"]\n";
+    let config = "[book]\nbuilt_in = true\nfiles = [\"empty.bin\"]\n";
     fs::write(folder.join("config.toml"), config).unwrap();
     let ran = ran(command(&["check", "--offline"]).current_dir(folder));
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
