@@ -63,7 +63,8 @@ impl Error {
                 let wait = wait.max(retry_after(headers));
                 Self::RateLimited { wait, body }
             }
-            // It may be a proxy's login page ([`Error::is_page`]), but the bot must never repeat a 401 quickly.
+            // It may be a proxy's login page ([`Error::is_page`]), but the bot must never repeat a 401
+            // quickly.
             401 => Self::Refused {
                 status,
                 body: parsed(),

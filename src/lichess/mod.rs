@@ -5,7 +5,8 @@
 //!
 //! * `endpoints`: one method per call; `client`, `request`, `response`, `connect`
 //! * `rate_limiter`: admits calls and handles 429, by the pure `scheduler`; `endpoint_class`,
-//!   `rate_window`, `pace`: limits and which calls share them; `rate_limit_log`, `call_stats`: refused and counted calls
+//!   `rate_window`, `pace`: limits and which calls share them; `rate_limit_log`, `call_stats`: refused
+//!   and counted calls
 //! * `stream`, `line_reader`: live streams; `disconnect`: why one ended; `backoff`: when to reopen it
 //! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, which
 //!   `lenient_json` reads; `warn_once`: logs unknown JSON once

@@ -1,7 +1,7 @@
 //! The rate limiter: waits until the scheduler admits a call.
 //!
-//! A move never waits here: it goes out, or is refused at once. A waiting call can be cancelled at any time and then leaves the queue; a permit
-//! is returned when it is dropped.
+//! A move never waits here: it goes out, or is refused at once. A waiting call can be cancelled at any
+//! time and then leaves the queue; a permit is returned when it is dropped.
 
 use std::time::Instant;
 

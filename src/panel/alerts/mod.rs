@@ -1,4 +1,5 @@
-//! Webhook messages when something goes wrong and when it is resolved, and the heartbeat of a bot that is well.
+//! Webhook messages when something goes wrong and when it is resolved, and the heartbeat of a bot that
+//! is well.
 //!
 //! They never delay the bot: a short queue, the rest only counted; an address that hangs blocks only its
 //! own task. The address is a secret and is never shown.
