@@ -154,9 +154,6 @@ impl BookFile {
     }
 
     /// The bytes of a file of the own format.
-    ///
-    /// # Panics
-    /// Never: writing to memory does not fail.
     pub fn bytes(&self) -> Vec<u8> {
         let entries: Vec<u8> = self.entries.iter().flat_map(|it| it.bytes()).collect();
         let packed = pack(&entries);
