@@ -165,7 +165,7 @@ fn an_error_about_the_page_or_alerts_names_line_key_and_remedy() {
         ),
         (
             "[alerts]\nmute = [\"deaf\", \"dead\"]",
-            "2: [alerts] mute: is none of token, scopes",
+            "2: [alerts] mute: \"dead\" is none of token, scopes",
         ),
     ];
     for (text, expected) in cases {

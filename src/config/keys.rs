@@ -134,7 +134,8 @@ impl Takes {
             Self::Address => fault_in_address(text),
             Self::Hosts => fault_in_host(text),
             Self::Choices(words) => {
-                (!words.contains(&text)).then(|| format!("is none of {}", words.join(", ")))
+                let known = words.join(", ");
+                (!words.contains(&text)).then(|| format!("\"{text}\" is none of {known}"))
             }
             Self::Teams => fault_in_team(text),
             Self::Folders | Self::Files => text
