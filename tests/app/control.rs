@@ -361,7 +361,7 @@ async fn a_pause_survives_a_kill_and_the_status_says_since_when_and_by_whom() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_upgrade_waits_for_the_move_it_owes_and_the_same_process_resumes_the_game() {
+async fn after_an_upgrade_the_same_process_resumes_the_game() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;
     let other = Opponent::new(&server);
