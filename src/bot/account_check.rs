@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::alerts::Alerts;
 use super::context::BotError;
 use super::events::AlertKind;
-use crate::lichess::{Account, Client, Error, TokenInfo};
+use crate::lichess::{Account, Client, Error, PLAY_SCOPE, TokenInfo};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Minutes between two checks when all is well.
@@ -25,8 +25,6 @@ const BARRED: u32 = 60;
 pub(super) const REFUSED: u32 = 10;
 /// Days before the token expires on which to warn.
 const WARNINGS: [u64; 3] = [1, 7, 30];
-/// The scope required to play.
-const PLAY: &str = "bot:play";
 
 #[derive(Debug)]
 pub struct AccountReport {
@@ -67,7 +65,7 @@ pub(super) fn final_refusal(
 ) -> Option<BotError> {
     let fatal = BotError::from_api(error).filter(|_| !error.is_page())?;
     let is_final = match token {
-        Ok(Some(info)) => !info.allows(PLAY),
+        Ok(Some(info)) => !info.allows(PLAY_SCOPE),
         // Not every server with the Bot API reports tokens.
         Ok(None) | Err(Error::Gone { .. } | Error::Protocol { .. }) => true,
         Err(_) => false,
@@ -86,9 +84,9 @@ pub(super) fn refused(error: &Error) -> Finding {
 }
 
 fn of_token(info: &TokenInfo, now: SystemTime) -> [Finding; 3] {
-    let scopes = (!info.allows(PLAY)).then(|| {
+    let scopes = (!info.allows(PLAY_SCOPE)).then(|| {
         format!(
-            "the token lost the scope {PLAY}: create a new one with it; the bot cannot play without"
+            "the token lost the scope {PLAY_SCOPE}: create a new one with it; the bot cannot play without"
         )
     });
     let ends = info.expires.and_then(|end| ending(end, now));
@@ -312,7 +310,7 @@ mod tests {
     #[test]
     fn token_expiry_warnings_come_thirty_seven_and_one_days_before() {
         let said = |left| {
-            let raised = raised(&token(PLAY, Some(left)));
+            let raised = raised(&token(PLAY_SCOPE, Some(left)));
             raised.into_iter().map(|(_, text)| text).collect::<String>()
         };
         assert_eq!(said(DAY * 31), "");
@@ -321,7 +319,7 @@ mod tests {
         assert!(said(DAY * 7).contains("within 7 days"));
         assert!(said(DAY).contains("within a day"));
         assert!(said(Duration::ZERO).contains("within a day"));
-        assert_eq!(raised(&token(PLAY, None)), []);
+        assert_eq!(raised(&token(PLAY_SCOPE, None)), []);
     }
 
     #[test]
@@ -360,7 +358,7 @@ mod tests {
         let gone = || Error::Gone {
             body: Box::default(),
         };
-        let good = || token(PLAY, None).token;
+        let good = || token(PLAY_SCOPE, None).token;
         let weak = || token("msg:write", None).token;
         let rows = [
             (refused(401, false), Ok(None), true),
@@ -410,7 +408,7 @@ mod tests {
         let kinds = |account| {
             let report = AccountReport {
                 account: Some(Ok(account)),
-                ..token(PLAY, None)
+                ..token(PLAY_SCOPE, None)
             };
             raised(&report)
                 .into_iter()

@@ -67,6 +67,7 @@ pub use challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
     Violation, evaluate_challenge,
 };
+pub use commands::UPGRADE_WAITS;
 pub use context::{BotError, BotOptions, Shutdown};
 pub use control::{
     ChallengeSpec, Command, CommandReceiver, ControlHandle, Disconnected, Envelope, Reply, channel,

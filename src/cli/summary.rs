@@ -6,13 +6,11 @@ use megaton::config::{
     Arena, Challenge, Chat, Config, Engine, Matchmaking, Profile, Template, Visitors, Words,
 };
 use megaton::engine::Evaluator;
-use megaton::lichess::{Account, TokenInfo, estimate};
+use megaton::lichess::{Account, PLAY_SCOPE, TokenInfo, estimate};
 use megaton::tablebase::Syzygy;
 
 use super::output::count_in_words;
 
-/// The scope that every bot needs.
-pub(super) const PLAY_SCOPE: &str = "bot:play";
 /// Scopes that are useful besides, and what for.
 const USEFUL_SCOPES: [(&str, &str); 2] = [
     ("challenge:read", "to list pending challenges"),

@@ -75,7 +75,7 @@ pub use lookup::{
     ExplorerMove, ExplorerReply, LookupServer, TableCategory, TableReply, TableReplyMove,
     fault_in_lookup_url,
 };
-pub use player::{Account, Perf, Player, Presence, TokenInfo};
+pub use player::{Account, PLAY_SCOPE, Perf, Player, Presence, TokenInfo};
 pub use rate_limit_log::RateLimitedCalls;
 pub use scheduler::{Decision, Scheduler, Ticket};
 pub use stream::{

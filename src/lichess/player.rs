@@ -199,6 +199,9 @@ pub struct TokenInfo {
     pub expires: Option<SystemTime>,
 }
 
+/// The scope that every bot needs.
+pub const PLAY_SCOPE: &str = "bot:play";
+
 impl TokenInfo {
     /// Whether the token allows `class`.
     pub fn allows(&self, class: &str) -> bool {

@@ -10,12 +10,10 @@ use super::alerts::{AddressError, Alerter, Delivery};
 use super::http::{KeyError, Password, read_password};
 use crate::bot::{Command, ControlHandle, Reply};
 use crate::config::Config;
-use crate::lichess::{Client, Error, Token, TokenError, UserId};
+use crate::lichess::{Client, Error, PLAY_SCOPE, Token, TokenError, UserId};
 
 /// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The scope required to play.
-const PLAY: &str = "bot:play";
 
 /// What uses the secrets.
 #[derive(Clone, Debug)]
@@ -89,8 +87,8 @@ impl Secrets {
         match self.client.test_other_token(&token).await {
             Ok(None) => return Err("the server does not know the new one".to_owned()),
             Ok(Some(info)) => {
-                if !info.allows(PLAY) {
-                    return Err(format!("the new one lacks the scope {PLAY}"));
+                if !info.allows(PLAY_SCOPE) {
+                    return Err(format!("the new one lacks the scope {PLAY_SCOPE}"));
                 }
                 let account = self.account().await;
                 if let Some(ours) = account.filter(|ours| info.user != UserId::new(ours)) {

@@ -21,6 +21,8 @@ use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, Client, ColorChoice, Error, GameId, JoinOptions, Room};
 use crate::store::Timestamp;
 
+/// How the status begins what an upgrade waits for.
+pub const UPGRADE_WAITS: &str = "the upgrade waits: ";
 /// Notes in the state: the switches that commands set.
 const PAUSED: &str = "operator.paused";
 pub(in crate::bot) const MATCHMAKING: &str = "operator.matchmaking";
@@ -112,7 +114,7 @@ impl EventLoop {
             ))
         });
         let upgrade = self.upgrade_until.and(self.restart_obstacle());
-        let upgrade = upgrade.map(|obstacle| format!("the upgrade waits: {obstacle}"));
+        let upgrade = upgrade.map(|obstacle| format!("{UPGRADE_WAITS}{obstacle}"));
         notes.chain(upgrade).collect()
     }
 

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
+use megaton::bot::UPGRADE_WAITS;
 use megaton::config::ColorWish;
 use megaton::panel::{self, HealthReport, Request, Response, Secret};
 use secrecy::ExposeSecret as _;
@@ -22,8 +23,6 @@ const COLORS: &[Choice<ColorWish>] = &[
     ("white", "", ColorWish::White),
     ("black", "", ColorWish::Black),
 ];
-/// How a status begins what an upgrade waits for.
-const UPGRADE: &str = "the upgrade waits: ";
 /// How long the new program may take until it answers.
 const RESTART: Duration = Duration::from_secs(60);
 const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
@@ -506,7 +505,10 @@ fn upgrade(bot: &BotArgs, within: u64) -> Result<(), Failure> {
                 output::count(status.games.len() as u64, "game")
             ));
         }
-        let waits = status.switches.iter().find(|it| it.starts_with(UPGRADE));
+        let waits = status
+            .switches
+            .iter()
+            .find(|it| it.starts_with(UPGRADE_WAITS));
         match waits {
             Some(waits) if *waits != shown => {
                 output::print(waits)?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead as _};
 
-use megaton::lichess::{Client, Error};
+use megaton::lichess::{Client, Error, PLAY_SCOPE};
 
 use crate::cli::account::{self, Identity};
 use crate::cli::failure::Failure;
@@ -60,7 +60,7 @@ async fn upgrade(client: &Client, url: &str, sure: bool) -> Result<(), Failure> 
 fn obstacle(url: &str, who: &Identity) -> Option<String> {
     let name = &who.account.username;
     let token = who.token.as_ref();
-    if token.is_some_and(|token| !token.allows(summary::PLAY_SCOPE)) {
+    if token.is_some_and(|token| !token.allows(PLAY_SCOPE)) {
         return summary::obstacle(url, token, &who.account);
     }
     match who.account.games.unwrap_or_default() {
