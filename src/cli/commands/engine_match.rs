@@ -34,8 +34,8 @@ const PLAYERS: &[Choice<[bool; 2]>] = &[
 /// Play two engines against each other and measure the difference in strength
 ///
 /// A player is `self`, this program's own engine in process (`self:hash=32,evalfile=a.net`; also
-/// nodes, level, overhead, contempt and builtintables), or `cmd:PROGRAM ARGUMENTS`, any UCI program that plays
-/// atomic. Every opening is played twice with colours reversed, and pairs count in their order: at
+/// nodes, level, overhead, contempt, builtintables, ownbook and bookfile), or `cmd:PROGRAM ARGUMENTS`,
+/// any UCI program that plays atomic. Every opening is played twice with colours reversed, and pairs count in their order: at
 /// fixed nodes or depth the same match gives the same result, whatever the concurrency. Illegal
 /// moves, crashes, hangs and time losses forfeit the game and are counted apart. Time in which the
 /// whole machine stalled is charged to no clock.
