@@ -9,6 +9,8 @@
 mod access;
 #[path = "page/accessibility.rs"]
 mod accessibility;
+#[path = "page/analysis.rs"]
+mod analysis;
 #[path = "page/appearance.rs"]
 mod appearance;
 #[path = "page/archive.rs"]

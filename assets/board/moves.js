@@ -1,7 +1,7 @@
 // The list of moves in SAN, and navigation in it by buttons, clicks and keys. It marks the current move
 // and does not move the board itself.
 
-import { announceMove } from "./words.js";
+import { announceMove, capital } from "./words.js";
 
 function button(text, label, onClick) {
   const made = document.createElement("button");
@@ -58,6 +58,17 @@ export class MoveList {
     first.disabled = back.disabled = ply === 0;
     last.disabled = forward.disabled = ply >= this.#moves.length;
     this.#reveal(cell);
+  }
+
+  /** Marks a bad move with a glyph such as `??` and its name. */
+  mark(ply, glyph, name) {
+    const cell = this.#cells[ply - 1];
+    if (!cell || cell.querySelector(".glyph")) return;
+    const made = document.createElement("span");
+    made.className = `glyph ${name}`;
+    made.textContent = glyph;
+    cell.append(made);
+    cell.setAttribute("aria-label", `${cell.getAttribute("aria-label")} ${capital(name)}.`);
   }
 
   #append(move, index) {

@@ -1,44 +1,7 @@
-// Graphs in SVG, stretched to their box: scores over a game, clocks over a game, ratings over time.
-// They draw, and report clicks.
+// Graphs in SVG, stretched to their box: clocks over a game, scores on a card, ratings over time.
 
+import { canvas, HEIGHT, node, path, WIDTH } from "/assets/board/score_graph.js";
 import { make, share } from "./format.js";
-
-const SVG = "http://www.w3.org/2000/svg";
-const WIDTH = 1000;
-const HEIGHT = 100;
-
-function node(name, attributes) {
-  const made = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
-}
-
-function canvas(host, label) {
-  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label });
-  host.querySelector("svg")?.remove();
-  host.prepend(svg);
-  return svg;
-}
-
-const path = (points) => points.map(([x, y], index) => `${index ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(2)}`).join("");
-
-/** The scores of a game as a band of White's share; `scores` is one entry a ply, some empty. */
-export function drawScores(host, scores, label) {
-  const svg = canvas(host, label);
-  const known = scores.map((score, index) => [index + 1, score]).filter(([, score]) => score);
-  const x = (ply) => (ply / Math.max(1, scores.length)) * WIDTH;
-  const y = (score) => HEIGHT - share(score) * HEIGHT;
-  const points = [[0, HEIGHT / 2], ...known.map(([ply, score]) => [x(ply), y(score)])];
-  const last = points.at(-1);
-  points.push([WIDTH, last[1]]);
-  const area = `${path(points)}L${WIDTH} ${HEIGHT}L0 ${HEIGHT}Z`;
-  svg.append(
-    node("rect", { width: WIDTH, height: HEIGHT, class: "graph-black" }),
-    node("path", { d: area, class: "graph-white" }),
-    node("line", { x1: 0, x2: WIDTH, y1: HEIGHT / 2, y2: HEIGHT / 2, class: "graph-middle" }),
-    node("path", { d: path(points), class: "graph-line" }),
-  );
-}
 
 /** Both clocks over a game, and the time each move took as bars from below. */
 export function drawClocks(host, moves, initial, label) {
@@ -114,17 +77,4 @@ export function drawHistory(host, points, { label, title = (value) => String(val
     tip.style.top = `${y(nearest[1])}%`;
   };
   host.onpointerleave = () => (tip.hidden = true);
-}
-
-/** Calls with the ply under the pointer when a graph of a game is clicked or dragged over. */
-export function pickPly(host, plies, onPick) {
-  const pick = (event) => {
-    const box = host.getBoundingClientRect();
-    onPick(Math.max(0, Math.min(plies(), Math.round(((event.clientX - box.left) / box.width) * plies()))));
-  };
-  host.addEventListener("pointerdown", (event) => {
-    host.setPointerCapture(event.pointerId);
-    pick(event);
-  });
-  host.addEventListener("pointermove", (event) => event.buttons === 1 && pick(event));
 }

@@ -2,6 +2,7 @@
 // only own state is the selected ply.
 
 import { Actions } from "./actions.js";
+import { Analysis } from "./analysis.js";
 import { Board } from "./board.js";
 import { Clocks } from "./clock.js";
 import { START } from "./fen.js";
@@ -38,6 +39,10 @@ export class Game {
       },
       (ply) => this.browse(ply),
     );
+    this.analysis = new Analysis({
+      onBrowse: (ply) => this.browse(ply),
+      onMark: (...mark) => this.moves.mark(...mark),
+    });
     this.#seat("white");
     this.clear();
   }
@@ -52,6 +57,7 @@ export class Game {
     this.board.allow({});
     this.board.show({ fen: START }, { motion: "none" });
     this.actions.clear();
+    this.analysis.clear();
     document.title = "Megaton";
   }
 
@@ -68,6 +74,7 @@ export class Game {
     this.#people();
     if (clock) this.clocks.set(clock);
     this.actions.update(this.#snapshot, { watching });
+    if (over && moves.length > 0) this.analysis.offer({ id: snapshot.game, moves, winner: snapshot.winner });
     this.#announce(before);
     this.#entitle();
     this.#catchUp();
@@ -94,6 +101,7 @@ export class Game {
   }
 
   #begin(color) {
+    this.analysis.clear();
     this.#browsed = null;
     this.#shown = -1;
     this.#allowed = "";
@@ -147,6 +155,7 @@ export class Game {
   async #catchUp() {
     // The list is ahead of the board, so that quick key presses add up.
     this.moves.at(this.#looksAt());
+    this.analysis.at(this.#looksAt());
     if (this.#showing) return;
     this.#showing = true;
     try {

@@ -9,16 +9,22 @@ export class Refused extends Error {}
 /** The server could not be reached. */
 export class Unreachable extends Error {}
 
-async function ask(path, options) {
+/** The server's response, unless it refuses. */
+async function request(path, options) {
   let answer;
   try {
     answer = await fetch(path, options);
   } catch (cause) {
     throw new Unreachable("cannot reach the server", { cause });
   }
+  if (answer.ok) return answer;
   const body = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refused(String(body.error ?? `server error ${answer.status}`));
-  return body;
+  throw new Refused(String(body.error ?? `server error ${answer.status}`));
+}
+
+async function ask(path, options) {
+  const answer = await request(path, options);
+  return answer.json().catch(() => ({}));
 }
 
 const post = (path, body) =>
@@ -37,6 +43,20 @@ export const runningGames = () => ask("/play/games");
 
 export const playEvents = (ticket) => `/play/${part(ticket)}/events`;
 export const watchEvents = (game) => `/play/watch/${part(game)}/events`;
+
+/** Has the server analyse a finished game, and calls `onReport` with each line of its response. */
+export async function analyse(game, signal, onReport) {
+  const answer = await request(`/play/watch/${part(game)}/analysis`, { method: "POST", signal });
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) onReport(JSON.parse(line));
+  }
+}
 
 /** Whether the server knows a URL of events. */
 async function isGone(path) {

@@ -4,18 +4,13 @@
 
 use strum::{EnumString, IntoStaticStr};
 
+use super::judgement::{DECIDED, FALL, HOLDS};
 use crate::rules::{Color, Game};
 
 /// The first plies of a line, which are compared with later games.
 pub const WINDOW: usize = 24;
 /// The last ply at which a mistake is remembered.
 const LATEST: usize = 240;
-/// At or above this, in centipawns, a game is not lost yet.
-const HOLDS: i32 = -100;
-/// A smaller drop of the score is no mistake.
-const FALL: i32 = 150;
-/// Scores beyond this count alike.
-const DECIDED: i32 = 1000;
 /// A drop may take this many of the bot's moves to show.
 const SHOWS_WITHIN: usize = 3;
 

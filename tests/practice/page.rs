@@ -3,7 +3,7 @@
 use megaton::practice::{Options, Server, ServerHandle, Timing};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Bot, HANG, answer, http};
+use crate::client::{Answer, Bot, HANG, Lines, Read, answer, http};
 
 /// Someone at the page.
 struct Visitor {
@@ -364,4 +364,139 @@ async fn an_unknown_level_is_refused() {
     let refused = answer(ask).await;
     assert_eq!(refused.status, 400);
     assert_eq!(refused.json()["error"], "there is no such level");
+}
+
+/// A finished game of two bots, by these moves and a resignation where they do not end it.
+async fn finished_game(server: &ServerHandle, moves: &str) -> String {
+    let (white, black) = crate::client::two_bots(server);
+    let id = crate::client::start_game(&white, &black, &[]).await;
+    for (ply, uci) in moves.split_ascii_whitespace().enumerate() {
+        let mover = if ply % 2 == 0 { &white } else { &black };
+        mover.play(&id, uci).await.ok();
+    }
+    // Refused once the game is over.
+    black.at_game(&id, "resign").await;
+    id
+}
+
+async fn ask_for_analysis(server: &ServerHandle, game: &str, body: &str) -> reqwest::Response {
+    let url = format!("{}/play/watch/{game}/analysis", server.url());
+    let asked = http().post(url).body(body.to_owned()).send();
+    asked.await.unwrap()
+}
+
+/// The positions of an analysis, which begins now.
+async fn positions_of(mut analysis: Lines) -> Vec<Value> {
+    let count = analysis.next().await["positions"].as_u64().unwrap();
+    let mut positions = Vec::new();
+    for _ in 0..count {
+        positions.push(analysis.next().await);
+    }
+    assert_eq!(analysis.read().await, Read::End);
+    positions
+}
+
+#[tokio::test]
+async fn a_finished_game_is_analysed_from_its_end_and_its_blunder_is_marked() {
+    let server = crate::client::server().await;
+    let id = finished_game(&server, "g1f3 f7f6 f3d4 a7a6 d4e6 a6a5 e6d8").await;
+    let analysis = ask_for_analysis(&server, &id, r#"{"nodes":3000}"#).await;
+    assert_eq!(analysis.headers()["content-type"], "application/x-ndjson");
+    let positions = positions_of(Lines::of(analysis)).await;
+    let plies: Vec<_> = positions.iter().map(|it| it["ply"].clone()).collect();
+    assert_eq!(plies, [7, 6, 5, 4, 3, 2, 1, 0]);
+    assert_eq!(positions[0]["score"], json!(null), "the king is gone");
+    let mate = &positions[1];
+    assert_eq!(mate["score"], json!({"mate": 1}));
+    assert_eq!(mate["line"], json!(["Nxd8#"]));
+    assert_eq!(mate["mark"], json!(null), "the best move");
+    let blunder = &positions[2];
+    assert_eq!(blunder["mark"], "blunder");
+    assert_ne!(blunder["line"][0], "a5");
+    assert!(blunder["score"]["cp"].is_i64(), "White's view: {blunder}");
+}
+
+#[tokio::test]
+async fn a_score_is_of_whites_view_and_a_draw_on_the_board_is_worth_nothing() {
+    let server = crate::client::server().await;
+    let there_and_back = "g1f3 f7f6 f3g1 f6f5 b1c3 b8c6 c3b1 c6b8 b1c3 b8c6 c3b1 c6b8";
+    let id = finished_game(&server, there_and_back).await;
+    let analysis = ask_for_analysis(&server, &id, r#"{"nodes":1000}"#).await;
+    let positions = positions_of(Lines::of(analysis)).await;
+    let end = &positions[0];
+    assert_eq!(
+        (&end["ply"], &end["score"]),
+        (&json!(12), &json!({"cp": 0}))
+    );
+}
+
+#[tokio::test]
+async fn analyses_wait_for_each_other_and_end_with_their_connection() {
+    let server = crate::client::server().await;
+    let id = finished_game(&server, "g1f3 f7f6 e2e3 e7e6 f1e2").await;
+    let mut endless = Lines::of(ask_for_analysis(&server, &id, r#"{"nodes":10000000}"#).await);
+    assert_eq!(endless.next().await["positions"], 6);
+    let mut waiting = Vec::new();
+    for _ in 0..7 {
+        let analysis = ask_for_analysis(&server, &id, r#"{"nodes":1000}"#).await;
+        waiting.push(Lines::of(analysis));
+    }
+    let refused = ask_for_analysis(&server, &id, "").await;
+    assert_eq!(refused.status(), 429);
+    // Six searches of ten million positions would take longer than a test waits.
+    drop(endless);
+    for analysis in waiting {
+        assert_eq!(positions_of(analysis).await.len(), 6);
+    }
+}
+
+#[tokio::test]
+async fn only_a_finished_game_is_analysed_and_only_as_a_request_may_ask() {
+    let server = crate::client::server().await;
+    let (white, black) = crate::client::two_bots(&server);
+    let running = crate::client::start_game(&white, &black, &[]).await;
+    let refused = |response: reqwest::Response| async {
+        let status = response.status().as_u16();
+        let body: Value = response.json().await.unwrap();
+        (status, body["error"].as_str().unwrap().to_owned())
+    };
+    let status_of = async |game: &str, body: &str| {
+        let (status, error) = refused(ask_for_analysis(&server, game, body).await).await;
+        assert!(!error.is_empty());
+        status
+    };
+    assert_eq!(status_of("none", "").await, 404);
+    white.play(&running, "e2e4").await.ok();
+    let (status, error) = refused(ask_for_analysis(&server, &running, "").await).await;
+    assert_eq!(
+        (status, error.as_str()),
+        (400, "the game is still being played")
+    );
+    black.play(&running, "e7e5").await.ok();
+    black.at_game(&running, "resign").await.ok();
+    for body in [
+        r#"{"nodes":999}"#,
+        r#"{"nodes":10000001}"#,
+        r#"{"nodes":"many"}"#,
+        r#"{"depth":20}"#,
+        "hello",
+    ] {
+        assert_eq!(status_of(&running, body).await, 400, "{body}");
+    }
+    let empty = crate::client::start_game(&white, &black, &[]).await;
+    white.at_game(&empty, "abort").await.ok();
+    assert_eq!(status_of(&empty, "").await, 400, "without a move");
+    let url = format!("{}/play/watch/{running}/analysis", server.url());
+    let foreign = http().post(url).header("origin", "http://evil.example");
+    assert_eq!(answer(foreign).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_server_that_ends_does_not_wait_for_an_analysis() {
+    let server = crate::client::server().await;
+    let id = finished_game(&server, "g1f3 f7f6 e2e3 e7e6 f1e2").await;
+    let mut analysis = Lines::of(ask_for_analysis(&server, &id, r#"{"nodes":10000000}"#).await);
+    analysis.next().await;
+    server.shutdown().await;
+    assert!(matches!(analysis.read().await, Read::End));
 }

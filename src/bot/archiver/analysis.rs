@@ -19,6 +19,7 @@ use crate::bot::event_log::EventLog;
 use crate::bot::state::BotState;
 use crate::bot::supervisor::catch_panic;
 use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
+use crate::experience::{FALL, HOLDS, drop_of};
 use crate::lichess::Side;
 use crate::rules::Game;
 
@@ -335,14 +336,8 @@ async fn answer(search: &Search) -> Option<SearchResult> {
 // score drops across a move of the bot, that move gave it away. In a lost game the last position
 // that was not yet lost counts; in a drawn one the greatest drop from better than level.
 
-/// At or above this a game is not lost yet, in centipawns.
-const HOLDS: i32 = -100;
 /// At or above this a game is better than level.
 const BETTER: i32 = 150;
-/// A smaller drop is no mistake.
-const FALL: i32 = 150;
-/// Scores beyond this count alike.
-const DECIDED: i32 = 1000;
 /// Maximum positions searched per game.
 const MOST: usize = 80;
 /// Moves of a line to store.
@@ -432,7 +427,7 @@ impl BlunderSearch {
     fn holds(&self) -> bool {
         self.after
             .as_ref()
-            .is_some_and(|worth| capped(worth.score) >= HOLDS)
+            .is_some_and(|worth| worth.score.centipawns() >= HOLDS)
     }
 
     /// Whether the bot's move at `ply` gave something away.
@@ -442,8 +437,8 @@ impl BlunderSearch {
         };
         let position = self.game.positions()[ply];
         let played = self.game.moves()[ply];
-        let fall = capped(before.score) - capped(after.score);
-        let matters = self.lost || capped(before.score) >= BETTER;
+        let fall = drop_of(before.score.centipawns(), after.score.centipawns());
+        let matters = self.lost || before.score.centipawns() >= BETTER;
         if better == played || fall < FALL || !matters {
             return;
         }
@@ -451,7 +446,7 @@ impl BlunderSearch {
         // In a lost game the last position that held counts, whatever was given away before.
         let counts = match known {
             None => true,
-            Some(_) if self.lost && capped(before.score) >= HOLDS => true,
+            Some(_) if self.lost && before.score.centipawns() >= HOLDS => true,
             Some(known) => fall > known,
         };
         if !counts {
@@ -475,13 +470,9 @@ impl BlunderSearch {
     pub(super) fn mistake(self) -> Option<Mistake> {
         let (_, mistake) = self.found?;
         // A player who loses on time in a fair position lost by that.
-        let fair = capped(mistake.after) >= HOLDS;
+        let fair = mistake.after.centipawns() >= HOLDS;
         (!(self.flagged && fair)).then_some(mistake)
     }
-}
-
-fn capped(score: ScoreRecord) -> i32 {
-    score.centipawns().clamp(-DECIDED, DECIDED)
 }
 
 #[cfg(test)]

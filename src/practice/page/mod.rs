@@ -3,6 +3,7 @@
 //! It serves only requests of its own pages: those from another origin or for another host name are
 //! refused.
 
+mod analysis;
 mod assets;
 mod routes;
 mod snapshot;

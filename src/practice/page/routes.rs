@@ -12,6 +12,7 @@ use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::analysis::Analyses;
 use super::snapshot::WatchedGame;
 use super::visitor::{Visitor, Visitors, rematch};
 use super::{assets, sse};
@@ -31,6 +32,7 @@ pub(in crate::practice) struct Page {
     /// The account that visitors play against.
     bot: Option<Arc<str>>,
     visitors: Arc<Visitors>,
+    analyses: Analyses,
 }
 
 impl Page {
@@ -41,6 +43,7 @@ impl Page {
     ) -> Self {
         let bot = bot.map(|name| name.to_lowercase().into());
         Self {
+            analyses: Analyses::new(shared.stop.clone()),
             shared,
             address,
             bot,
@@ -64,6 +67,7 @@ pub(in crate::practice) fn router(page: Page) -> Router {
         .route("/play/games", get(games))
         .route("/play/levels", get(levels))
         .route("/play/watch/{game}/events", get(watch))
+        .route("/play/watch/{game}/analysis", post(analyse))
         .route("/play/{ticket}/events", get(events))
         .route("/play/{ticket}/move/{uci}", post(play))
         .route("/play/{ticket}/{verb}", post(visitor_action))
@@ -188,9 +192,29 @@ async fn events(
 
 async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Result<Response, ApiError> {
     if page.shared.see(|state, _| state.entry(&game).is_none()) {
-        return Err(ApiError::text(404, "there is no such game"));
+        return Err(no_such_game());
     }
     Ok(sse::for_spectator(page.shared, game))
+}
+
+async fn analyse(
+    State(page): State<Page>,
+    Path(game): Path<String>,
+    body: String,
+) -> Result<Response, ApiError> {
+    let game = page.shared.see(|state, _| {
+        let entry = state.entry(&game);
+        let game = &entry.ok_or_else(no_such_game)?.game;
+        if game.is_playing() {
+            return Err(ApiError::refused("the game is still being played"));
+        }
+        Ok(game.game().clone())
+    })?;
+    page.analyses.start(game, &body)
+}
+
+fn no_such_game() -> ApiError {
+    ApiError::text(404, "there is no such game")
 }
 
 async fn play(State(page): State<Page>, Path((ticket, uci)): Path<(String, String)>) -> Response {

@@ -7,4 +7,5 @@ mod move_chooser;
 mod task;
 
 pub use kind::Partner;
+pub(super) use move_chooser::answer;
 pub(super) use task::SparringBotSpec;

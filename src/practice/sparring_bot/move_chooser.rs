@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::engine::{Engine, EngineOptions, Level, Limits, Pool};
+use crate::engine::{Engine, EngineOptions, Level, Limits, Pool, Search, SearchResult};
 use crate::rules::{Color, Game, Move, Position, Role};
 
 use super::Partner;
@@ -55,21 +55,24 @@ impl MoveChooser {
                 limits,
                 level,
             } => {
-                let (answer, answered) = oneshot::channel();
-                let search = engine.think(game, Limits::clone(limits));
-                let level = *level;
-                search.on_done(Box::new(move |result| {
-                    let chosen = match level {
-                        Some(level) => level.choose(&result, &mut fastrand::Rng::new()),
-                        None => result.best,
-                    };
-                    // A dropped receiver needs no answer.
-                    let _ = answer.send(chosen);
-                }));
-                answered.await.ok().flatten()
+                let result = answer(engine.think(game, Limits::clone(limits))).await?;
+                match level {
+                    Some(level) => level.choose(&result, &mut fastrand::Rng::new()),
+                    None => result.best,
+                }
             }
         }
     }
+}
+
+/// The answer of a search, without blocking a thread for it. Dropping the future stops the search.
+pub(in crate::practice) async fn answer(search: Search) -> Option<SearchResult> {
+    let (sender, answer) = oneshot::channel();
+    search.on_done(Box::new(move |result| {
+        // A dropped receiver needs no answer.
+        let _ = sender.send(result);
+    }));
+    answer.await.ok()
 }
 
 /// The move with the best balance afterwards, a king being worth everything; random among equals.
