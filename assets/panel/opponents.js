@@ -47,7 +47,7 @@ function row(one) {
   );
 }
 
-/** What the games against an opponent teach: the moves avoided, and the latest lines. */
+/** What the games against an opponent teach: the moves avoided, the lines lost again and again, and the latest lines. */
 async function showLines(one) {
   const report = await get(`/api/experience/${encodeURIComponent(one.id)}`);
   const place = find("lines");
@@ -59,6 +59,7 @@ async function showLines(one) {
     const cost = it.value === null ? `up to ${(it.penalty / 100).toFixed(2)} less` : scoreText({ cp: it.value });
     return make("li", "", make("b", "", it.mv), ` (${cost}): ${it.why}`, it.after ? make("span", "soft", ` after ${it.after}`) : null);
   });
+  const lost = report.lost_lines.map((it) => make("li", "", `lost ${it.times} times as ${it.color} in `, make("b", "", it.moves), " …"));
   const lines = report.lines.slice(0, MOST_LINES).map((it) =>
     make(
       "tr",
@@ -75,6 +76,8 @@ async function showLines(one) {
     make("h2", "", `Lines against ${one.name}`),
     avoided.length > 0 ? make("p", "", "The bot avoids:") : make("p", "soft", "No move is avoided."),
     make("ul", "", ...avoided),
+    lost.length > 0 ? make("p", "", "Lines lost more than once:") : "",
+    make("ul", "lost-lines", ...lost),
     make("div", "table-frame", make("table", "", make("thead", "", head), make("tbody", "", ...lines))),
   );
   place.scrollIntoView({ behavior: "smooth" });

@@ -16,4 +16,4 @@ mod report;
 pub use judgement::{FALL, HOLDS, Severity, drop_of};
 pub use line::{LineMistake, LineResult, OwnMove, PlayedLine, WINDOW, blame};
 pub use memory::{Advice, Experience, Reason};
-pub use report::{AvoidedMove, ExperienceReport, ShownLine};
+pub use report::{AvoidedMove, ExperienceReport, LostLine, ShownLine};

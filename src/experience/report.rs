@@ -1,15 +1,20 @@
 //! What experience says about one opponent, in SAN, for a terminal and the page.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::line::{LineMistake, PlayedLine, is_turn};
+use super::line::{LineMistake, LineResult, PlayedLine, WINDOW, is_turn};
 use super::memory::{Advice, Experience};
-use crate::rules::{Color, Game};
+use crate::rules::{Color, Game, Move};
 
 /// Plies of a line that are shown, at least.
 const SHOWN: usize = 12;
+/// Lost games with so many plies in common were lost in the same line.
+const SAME: usize = 6;
+/// Lines with several lost games that are shown.
+const LOST_LINES: usize = 10;
 
 /// The lines against one opponent, and the moves that the bot avoids because of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -20,8 +25,20 @@ pub struct ExperienceReport {
     pub losses: usize,
     /// The moves avoided, those of the latest games first.
     pub avoided: Vec<AvoidedMove>,
+    /// The lines in which more than one game was lost, the most frequent first.
+    pub lost_lines: Vec<LostLine>,
     /// The latest game first.
     pub lines: Vec<ShownLine>,
+}
+
+/// A line in which several games were lost, other than on time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LostLine {
+    pub times: usize,
+    /// The bot's colour.
+    pub color: &'static str,
+    /// The moves that these games share, numbered.
+    pub moves: String,
 }
 
 /// A move that the bot avoids.
@@ -59,8 +76,12 @@ impl ExperienceReport {
             ..Self::default()
         };
         let mut seen = BTreeSet::new();
+        let mut lost = LostLines::default();
         for line in experience.against(opponent) {
             let Some(game) = line.replay() else { continue };
+            if line.result == LineResult::Loss {
+                lost.add(line.color, &game);
+            }
             match line.result.as_str() {
                 "win" => report.wins += 1,
                 "draw" => report.draws += 1,
@@ -77,7 +98,50 @@ impl ExperienceReport {
                 report.avoided.extend(avoided);
             }
         }
+        report.lost_lines = lost.shown();
         report
+    }
+}
+
+/// Lost games by the bot's colour and their first moves, with the shared part of the latest game and how
+/// many there are.
+#[derive(Default)]
+struct LostLines(BTreeMap<(&'static str, Vec<Move>), (Game, usize)>);
+
+impl LostLines {
+    /// Adds a game, no later than those before it.
+    fn add(&mut self, color: Color, game: &Game) {
+        let moves = &game.moves()[..game.ply().min(WINDOW)];
+        let key = (
+            color_name(color),
+            moves.iter().copied().take(SAME).collect(),
+        );
+        let (shared, times) = self.0.entry(key).or_insert_with(|| (game.clone(), 0));
+        let both = shared.moves().iter().zip(moves);
+        let common = both.take_while(|(a, b)| a == b).count();
+        shared.takeback(shared.ply() - common);
+        *times += 1;
+    }
+
+    fn shown(self) -> Vec<LostLine> {
+        let repeated = self.0.into_iter().filter(|(_, (_, times))| *times > 1);
+        let mut lines: Vec<LostLine> = repeated
+            .map(|((color, _), (shared, times))| LostLine {
+                times,
+                color,
+                moves: numbered(&shared, shared.ply()),
+            })
+            .collect();
+        lines.sort_by_key(|line| Reverse(line.times));
+        lines.truncate(LOST_LINES);
+        lines
+    }
+}
+
+const fn color_name(color: Color) -> &'static str {
+    match color {
+        Color::White => "white",
+        Color::Black => "black",
     }
 }
 
@@ -86,10 +150,7 @@ fn shown(line: &PlayedLine, game: &Game) -> ShownLine {
     ShownLine {
         game: line.game.clone(),
         at: line.at,
-        color: match line.color {
-            Color::White => "white",
-            Color::Black => "black",
-        },
+        color: color_name(line.color),
         result: line.result.as_str(),
         moves: numbered(game, plies.max(SHOWN)),
         mistake: line.mistake.as_ref().map(|it| mistake(game, it)),
@@ -142,7 +203,71 @@ fn numbered(game: &Game, plies: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experience::LineResult;
+    use crate::rules::Position;
+
+    fn lost(game: usize, color: Color, moves: &str, result: LineResult) -> PlayedLine {
+        PlayedLine {
+            game: game.to_string(),
+            opponent: Some("foe".to_owned()),
+            color,
+            result,
+            moves: moves.to_owned(),
+            mistake: None,
+            at: game as u64,
+        }
+    }
+
+    #[test]
+    fn lines_lost_several_times_are_counted_with_the_moves_they_share() {
+        let (white, black) = (Color::White, Color::Black);
+        let (often, twice) = (
+            "g1f3 f7f6 b1c3 e7e6 e2e3 d7d5",
+            "e2e4 e7e6 d2d4 d7d5 b1c3 g8f6",
+        );
+        let games = [
+            (white, format!("{often} f3d4 b8c6"), LineResult::Loss),
+            (white, format!("{often} f3d4 g8h6 a2a3"), LineResult::Loss),
+            (white, format!("{often} f3d4"), LineResult::Loss),
+            (white, format!("{often} f3d4 b8c6"), LineResult::Time),
+            (white, format!("{often} f3d4 b8c6"), LineResult::Win),
+            (black, format!("{often} f3d4"), LineResult::Loss),
+            (black, twice.to_owned(), LineResult::Loss),
+            (black, format!("{twice} a2a3"), LineResult::Loss),
+            (white, "e2e4 e7e5".to_owned(), LineResult::Loss),
+        ];
+        let mut experience = Experience::default();
+        for (game, (color, moves, result)) in games.into_iter().enumerate() {
+            experience.learn(lost(game, color, &moves, result));
+        }
+        let report = ExperienceReport::of(&experience, "foe");
+        let line = |times, color, moves: &str| LostLine {
+            times,
+            color,
+            moves: moves.to_owned(),
+        };
+        let expected = [
+            line(3, "white", "1. Nf3 f6 2. Nc3 e6 3. e3 d5 4. Nd4"),
+            line(2, "black", "1. e4 e6 2. d4 d5 3. Nc3 Nf6"),
+        ];
+        assert_eq!(report.lost_lines, expected);
+    }
+
+    #[test]
+    fn the_most_frequent_lost_lines_are_kept() {
+        let mut experience = Experience::default();
+        let mut game = 0;
+        let starts = Position::default().legal_moves();
+        for (index, start) in starts.iter().take(LOST_LINES + 2).enumerate() {
+            for _ in 0..index + 1 {
+                let moves = format!("{start} g8f6");
+                experience.learn(lost(game, Color::Black, &moves, LineResult::Loss));
+                game += 1;
+            }
+        }
+        let report = ExperienceReport::of(&experience, "foe");
+        let times: Vec<usize> = report.lost_lines.iter().map(|line| line.times).collect();
+        assert_eq!(times, [12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+    }
 
     #[test]
     fn a_report_names_each_avoided_move_once_with_its_reason() {

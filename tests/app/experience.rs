@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
-use megaton::archive::{ArchiveEntry, ArchiveReader, EndingRecord, ScoreRecord};
+use megaton::archive::{ArchiveEntry, ArchiveReader, EndingRecord, GameRecord, ScoreRecord};
 use megaton::bot::{
     self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown, StateRules,
 };
@@ -183,9 +183,8 @@ async fn a_regular_that_repeats_its_wins_wins_no_line_more_than_twice() {
 }
 
 /// A lost game against `nuke` whose last move was a mistake by the scores.
-fn lost() -> Ground {
-    let ground = Ground::new();
-    let mut lost = game("lost0001", BEGAN);
+fn lost_game(id: &str) -> GameRecord {
+    let mut lost = game(id, BEGAN);
     lost.moves.truncate(4);
     lost.moves[2].score = Some(ScoreRecord::Cp(10));
     lost.ending = Some(EndingRecord {
@@ -193,8 +192,14 @@ fn lost() -> Ground {
         winner: Some(Side::Black),
         at: BEGAN + 6000,
     });
+    lost
+}
+
+/// That game, and one that was won.
+fn lost() -> Ground {
+    let ground = Ground::new();
     let won = game("won00002", BEGAN + 9000);
-    ground.keep(&[lost, won].map(|game| ArchiveEntry::Game(game.into())));
+    ground.keep(&[lost_game("lost0001"), won].map(|game| ArchiveEntry::Game(game.into())));
     ground
 }
 
@@ -215,6 +220,12 @@ fn the_command_shows_lines_and_what_is_avoided_and_why() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["lines"][0]["game"], "won00002");
     assert_eq!(json["avoided"][0]["mv"], "2. Ng5");
+    ground.keep(&[ArchiveEntry::Game(lost_game("lost0003").into())]);
+    let again = ground.told(&["experience", "Nuke"]);
+    assert!(
+        again.contains("lost 2 times as white in 1. Nf3 a6 2. Ng5"),
+        "{again}"
+    );
     let nobody = ground.run(&["experience", "nobody"]);
     assert_eq!(nobody.status, Some(2));
     assert!(

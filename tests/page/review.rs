@@ -1,8 +1,9 @@
-//! The review of a game on its page.
+//! The review of a game on its page, and what the games against an opponent teach.
 
-use megaton::archive::{Database, Mistake, ReviewRecord, ScoreRecord};
+use megaton::archive::{Database, EndingRecord, Mistake, ReviewRecord, ScoreRecord};
+use megaton::lichess::{Side, Status};
 
-use super::archive::drawn;
+use super::archive::{drawn, drawn_but, ended};
 use super::browser::{Browser, Screen};
 use super::fixture::{World, local};
 use super::{bounded, programs};
@@ -56,6 +57,36 @@ async fn a_review_appears_on_an_open_page() {
             .await;
         let said = page.text("#review-text").await;
         assert!(said.contains("Better Nf3 f6"), "{said}");
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn lines_that_an_opponent_won_again_are_counted() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let games = ["lost0001", "lost0002", "lost0003"].map(|id| {
+            drawn_but(id, |game| {
+                game.ending = Some(EndingRecord {
+                    winner: Some(Side::Black),
+                    ..ended(Status::Resign, 900)
+                });
+            })
+        });
+        let house = World::keeping(&folder, &games).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = browser.visitor();
+        let url = format!("{}/opponents", house.panel());
+        browser.client.goto(&url).await.unwrap();
+        page.until("document.querySelector('button.lines')").await;
+        page.click("button.lines").await;
+        page.until("document.querySelector('.lost-lines li')").await;
+        let said = page.text(".lost-lines").await;
+        assert_eq!(said, "lost 3 times as white in 1. e4 e5 …");
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;

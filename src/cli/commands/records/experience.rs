@@ -72,6 +72,10 @@ fn text(report: &ExperienceReport, most: usize) -> String {
     if report.avoided.is_empty() {
         text += "no move is avoided\n";
     }
+    for lost in &report.lost_lines {
+        let (times, color, moves) = (lost.times, lost.color, &lost.moves);
+        let _ = writeln!(text, "lost {times} times as {color} in {moves}");
+    }
     let mut table = Table::new(&[
         ("began", Align::Left),
         ("game", Align::Left),
