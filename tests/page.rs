@@ -122,17 +122,17 @@ async fn the_result_is_told(visitor: &Visitor<'_>) {
         .await;
     if reason.contains("exploded") {
         visitor
-            .until("document.querySelectorAll('#board .man:not(.burning) use[href$=king]').length === 1")
+            .until("document.querySelectorAll('#board .piece:not(.burning) use[href$=king]').length === 1")
             .await;
     }
 }
 
 async fn the_game_can_be_walked_through(visitor: &Visitor<'_>) {
     let current = "document.querySelector('.move[aria-current]')?.dataset.ply ?? '0'";
-    let men = "document.querySelectorAll('#board .man').length";
+    let pieces = "document.querySelectorAll('#board .piece').length";
     visitor.keys(&[Key::Home]).await;
     visitor
-        .until(&format!("{men} === 32 && ({current}) === '0'"))
+        .until(&format!("{pieces} === 32 && ({current}) === '0'"))
         .await;
     visitor.keys(&[Key::Right, Key::Right, Key::Left]).await;
     visitor.until(&format!("({current}) === '1'")).await;

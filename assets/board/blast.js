@@ -67,17 +67,17 @@ export function showBlast(layer, centre, orientation, mighty) {
 }
 
 /** Throws an exploding piece outwards from the centre while it fades, then removes it. */
-export function burnUp(man, from, centre, orientation) {
+export function burnUp(element, from, centre, orientation) {
   if (stillness()) {
-    man.remove();
+    element.remove();
     return;
   }
   const here = place(from, orientation);
   const middle = place(centre, orientation);
   const [x, y] = [(here.x - middle.x) * 28, (here.y - middle.y) * 28];
   const spin = (Math.random() - 0.5) * 70;
-  man.classList.add("burning");
-  man.firstElementChild.animate(
+  element.classList.add("burning");
+  element.firstElementChild.animate(
     [
       { transform: "none", filter: "brightness(1)", opacity: 1 },
       { transform: "scale(1.12)", filter: "brightness(2.6) sepia(1) saturate(4)", opacity: 1, offset: 0.25 },
@@ -85,5 +85,5 @@ export function burnUp(man, from, centre, orientation) {
     ],
     { duration: 420, easing: "cubic-bezier(.2,.7,.4,1)", fill: "both" },
   );
-  setTimeout(() => man.remove(), 420);
+  setTimeout(() => element.remove(), 420);
 }

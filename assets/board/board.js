@@ -2,9 +2,9 @@
 // legal moves and hears which one was chosen. The practice page and the operator's page use it.
 
 import { burnUp, showBlast, stillness } from "./blast.js";
-import { around, men, place } from "./fen.js";
+import { around, piecesOf, place } from "./fen.js";
 import { Gestures } from "./gestures.js";
-import { drawMan } from "./pieces.js";
+import { drawPiece } from "./pieces.js";
 import { askPromotion } from "./promotion.js";
 import { Squares } from "./squares.js";
 
@@ -21,7 +21,7 @@ function layer(host, name) {
 }
 
 export class Board {
-  #men = new Map();
+  #placed = new Map();
   #legal = {};
   #promotions = new Set();
   #selected = null;
@@ -49,7 +49,7 @@ export class Board {
       onEscape: () => this.deselect(),
       onFocus: (square) => this.aim(square),
     });
-    this.pieces = layer(host, "men");
+    this.pieces = layer(host, "pieces");
     this.pieces.setAttribute("aria-hidden", "true");
     this.effects = layer(host, "effects");
     this.view = { fen: "8/8/8/8/8/8/8/8", last: [], blast: [], check: null };
@@ -63,7 +63,7 @@ export class Board {
     this.orientation = orientation;
     this.squares.build(orientation);
     this.host.classList.add("instant");
-    for (const [square, man] of this.#men) this.#put(man.element, square);
+    for (const [square, entry] of this.#placed) this.#put(entry.element, square);
     this.#settle();
     this.#marks();
     this.allow(this.#legal, this.#promotions);
@@ -83,7 +83,7 @@ export class Board {
     this.view = { last: [], blast: [], check: null, ...view };
     this.deselect();
     this.host.classList.toggle("instant", !moving);
-    const next = men(view.fen);
+    const next = piecesOf(view.fen);
     if (blast.length > 0) {
       const way = moving ? this.#approach(lent) : 0;
       const mighty = this.#losesKing(next);
@@ -122,8 +122,8 @@ export class Board {
   }
 
   /** The element of the piece on a square, to drag it. */
-  manOn(square) {
-    return this.#men.get(square)?.element ?? null;
+  elementOn(square) {
+    return this.#placed.get(square)?.element ?? null;
   }
 
   /** Selects a piece, or a target for the selected piece. */
@@ -166,11 +166,11 @@ export class Board {
    * is on its target already.
    */
   async attempt(from, to, { carried = false } = {}) {
-    const man = this.#men.get(from);
+    const entry = this.#placed.get(from);
     let promotion = null;
     if (this.#promotions.has(from + to)) {
       // A capturing piece explodes, so there is no promotion to choose.
-      promotion = this.#men.has(to) || from[0] !== to[0] ? "q" : await this.#ask(to, man.piece.color);
+      promotion = this.#placed.has(to) || from[0] !== to[0] ? "q" : await this.#ask(to, entry.piece.color);
       if (promotion === null || !this.#legal[from]?.includes(to)) {
         this.restore();
         return;
@@ -186,7 +186,7 @@ export class Board {
   restore() {
     this.#lent = null;
     this.deselect();
-    for (const [square, man] of this.#men) this.#put(man.element, square);
+    for (const [square, entry] of this.#placed) this.#put(entry.element, square);
   }
 
   #ask(square, color) {
@@ -196,25 +196,25 @@ export class Board {
 
   /** An en passant capture is a pawn's diagonal step to an empty square. */
   #takes(from, to) {
-    const pawn = this.#men.get(from)?.piece.role === "pawn";
-    return this.#men.has(to) || (pawn && from[0] !== to[0]);
+    const pawn = this.#placed.get(from)?.piece.role === "pawn";
+    return this.#placed.has(to) || (pawn && from[0] !== to[0]);
   }
 
   #slideTo(from, to) {
-    const man = this.#men.get(from);
-    if (man) this.#put(man.element, to, "moving");
-    return Boolean(man);
+    const entry = this.#placed.get(from);
+    if (entry) this.#put(entry.element, to, "moving");
+    return Boolean(entry);
   }
 
   #put(element, square, state = "") {
     const { x, y } = place(square, this.orientation);
     element.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
-    element.className = state ? `man ${state}` : "man";
+    element.className = state ? `piece ${state}` : "piece";
   }
 
   #create(square, piece) {
     const element = document.createElement("div");
-    element.append(drawMan(piece));
+    element.append(drawPiece(piece));
     this.#put(element, square);
     if (!this.host.classList.contains("instant")) element.classList.add("arriving");
     this.pieces.append(element);
@@ -236,7 +236,7 @@ export class Board {
   #label() {
     const goals = new Set(this.#selected ? this.#legal[this.#selected] : []);
     this.squares.label((square) => {
-      const piece = this.#men.get(square)?.piece;
+      const piece = this.#placed.get(square)?.piece;
       const words = [square, piece ? `${piece.color} ${piece.role}` : "empty"];
       if (square === this.view.check) words.push("in check");
       if (this.view.blast.includes(square)) words.push("blasted");
@@ -248,33 +248,33 @@ export class Board {
 
   #losesKing(next) {
     const kings = (pieces) => [...pieces].filter(({ role }) => role === "king").length;
-    return kings(next.values()) < kings([...this.#men.values()].map((man) => man.piece));
+    return kings(next.values()) < kings([...this.#placed.values()].map((entry) => entry.piece));
   }
 
   /** Changes the pieces on the board to the wanted ones, moving those that match. */
   #reconcile(next, blast) {
     const [from, to] = this.view.last;
     const same = (a, b) => a && b && a.color === b.color && a.role === b.role;
-    const leaving = new Map([...this.#men].filter(([square, man]) => !same(man.piece, next.get(square))));
-    const coming = [...next].filter(([square, piece]) => !same(this.#men.get(square)?.piece, piece));
-    const settled = new Map([...this.#men].filter(([square]) => !leaving.has(square)));
+    const leaving = new Map([...this.#placed].filter(([square, entry]) => !same(entry.piece, next.get(square))));
+    const coming = [...next].filter(([square, piece]) => !same(this.#placed.get(square)?.piece, piece));
+    const settled = new Map([...this.#placed].filter(([square]) => !leaving.has(square)));
     const arriving = new Set();
     for (const [square, piece] of coming) {
       const source = sourceOf(square, piece, leaving, { from, to });
-      const man = source === null ? this.#create(square, piece) : leaving.get(source);
+      const entry = source === null ? this.#create(square, piece) : leaving.get(source);
       if (source === null) arriving.add(square);
       leaving.delete(source);
-      if (!same(man.piece, piece)) man.element.replaceChildren(drawMan(piece));
-      settled.set(square, { element: man.element, piece });
+      if (!same(entry.piece, piece)) entry.element.replaceChildren(drawPiece(piece));
+      settled.set(square, { element: entry.element, piece });
     }
-    for (const [square, man] of leaving) this.#remove(man.element, square, blast, { from, to });
-    this.#men = settled;
-    for (const [square, man] of settled) {
+    for (const [square, entry] of leaving) this.#remove(entry.element, square, blast, { from, to });
+    this.#placed = settled;
+    for (const [square, entry] of settled) {
       if (arriving.has(square)) continue;
       const { x, y } = place(square, this.orientation);
       const home = `translate(${x * 100}%, ${y * 100}%)`;
-      if (man.element.style.transform !== home) this.#put(man.element, square, "moving");
-      else man.element.className = "man";
+      if (entry.element.style.transform !== home) this.#put(entry.element, square, "moving");
+      else entry.element.className = "piece";
     }
   }
 
@@ -292,9 +292,9 @@ function sourceOf(square, piece, leaving, { from, to }) {
     return from;
   }
   let best = null;
-  for (const [other, man] of leaving) {
+  for (const [other, entry] of leaving) {
     if (other === from && square !== to && to) continue;
-    if (man.piece.color !== piece.color || man.piece.role !== piece.role) continue;
+    if (entry.piece.color !== piece.color || entry.piece.role !== piece.role) continue;
     if (best === null || distance(other, square) < distance(best, square)) best = other;
   }
   return best;

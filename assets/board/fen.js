@@ -41,7 +41,7 @@ export function isLight(square) {
 }
 
 /** Square -> { color, role } for the pieces of a FEN. Skips what it cannot read. */
-export function men(fen) {
+export function piecesOf(fen) {
   const found = new Map();
   const rows = String(fen).split(" ")[0].split("/");
   rows.slice(0, 8).forEach((row, index) => {

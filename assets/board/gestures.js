@@ -37,7 +37,7 @@ export class Gestures {
     }
     const again = this.board.selected === square;
     if (!again) this.board.select(square);
-    this.#held = { square, again, start: [event.clientX, event.clientY], man: null };
+    this.#held = { square, again, start: [event.clientX, event.clientY], element: null };
     this.area.setPointerCapture(event.pointerId);
   }
 
@@ -49,15 +49,15 @@ export class Gestures {
       this.#drop();
       return;
     }
-    if (!held.man) {
+    if (!held.element) {
       const [x, y] = held.start;
       if (Math.hypot(event.clientX - x, event.clientY - y) < DRAG_AFTER) return;
-      held.man = this.board.manOn(held.square);
-      held.man.classList.add("dragged");
-      held.man.classList.toggle("by-finger", event.pointerType === "touch");
+      held.element = this.board.elementOn(held.square);
+      held.element.classList.add("dragged");
+      held.element.classList.toggle("by-finger", event.pointerType === "touch");
     }
     const { x, y, square } = this.#at(event);
-    held.man.style.transform = `translate(${(x - 0.5) * 100}%, ${(y - 0.5) * 100}%)`;
+    held.element.style.transform = `translate(${(x - 0.5) * 100}%, ${(y - 0.5) * 100}%)`;
     this.board.squares.mark({ hover: square && this.board.canReach(square) ? [square] : [] });
   }
 
@@ -67,12 +67,12 @@ export class Gestures {
     this.#held = null;
     const { square } = this.#at(event);
     this.board.squares.mark({ hover: [] });
-    if (!held.man) {
+    if (!held.element) {
       if (held.again) this.board.deselect();
       return;
     }
     if (square !== held.square && this.board.canReach(square)) {
-      this.#land(held.man, square);
+      this.#land(held.element, square);
       this.board.attempt(held.square, square, { carried: true });
     } else {
       this.#home(held);
@@ -80,23 +80,23 @@ export class Gestures {
   }
 
   /** A piece dropped on its target appears there instead of sliding from its origin. */
-  #land(man, square) {
-    man.classList.remove("by-finger");
-    man.classList.add("put-down");
+  #land(element, square) {
+    element.classList.remove("by-finger");
+    element.classList.add("put-down");
     const { x, y } = place(square, this.board.orientation);
-    man.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
-    void man.offsetWidth;
-    man.classList.remove("put-down");
+    element.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
+    void element.offsetWidth;
+    element.classList.remove("put-down");
   }
 
   #home(held) {
-    held.man.classList.remove("dragged", "by-finger");
+    held.element.classList.remove("dragged", "by-finger");
     const { x, y } = place(held.square, this.board.orientation);
-    held.man.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
+    held.element.style.transform = `translate(${x * 100}%, ${y * 100}%)`;
   }
 
   #drop() {
-    if (this.#held?.man) this.#home(this.#held);
+    if (this.#held?.element) this.#home(this.#held);
     this.#held = null;
     this.board.squares.mark({ hover: [] });
   }

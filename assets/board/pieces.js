@@ -100,7 +100,7 @@ function gradient(color) {
     node("stop", { offset: "1", "stop-color": bottom }),
   ];
   const box = { gradientUnits: "userSpaceOnUse", x1: 30, y1: 8, x2: 62, y2: 94 };
-  return node("linearGradient", { id: `man-shade-${color}`, ...box }, ends);
+  return node("linearGradient", { id: `piece-shade-${color}`, ...box }, ends);
 }
 
 function part([kind, d], color) {
@@ -108,7 +108,7 @@ function part([kind, d], color) {
   const line = { d, "stroke-linejoin": "round", "stroke-linecap": "round" };
   switch (kind) {
     case "body":
-      return node("path", { ...line, fill: `url(#man-shade-${color})`, stroke: edge, "stroke-width": 3.4 });
+      return node("path", { ...line, fill: `url(#piece-shade-${color})`, stroke: edge, "stroke-width": 3.4 });
     case "core":
       return node("path", { ...line, fill: "#ff7a2f", stroke: edge, "stroke-width": 2.6 });
     case "dot":
@@ -129,14 +129,14 @@ function symbol(color, role) {
   const drawing = DRAWINGS[role];
   const parts = drawing.map((entry) => part(entry, color));
   if (color === "black") parts.unshift(rim(drawing));
-  return node("symbol", { id: `man-${color}-${role}`, viewBox: VIEW }, parts);
+  return node("symbol", { id: `piece-${color}-${role}`, viewBox: VIEW }, parts);
 }
 
 /** Adds the sprite to the document, once. */
 function ensureSprite() {
-  if (document.getElementById("men-sprite")) return;
+  if (document.getElementById("piece-sprite")) return;
   const colors = Object.keys(SHADES);
-  const sprite = node("svg", { id: "men-sprite", width: 0, height: 0, "aria-hidden": "true", focusable: "false" }, [
+  const sprite = node("svg", { id: "piece-sprite", width: 0, height: 0, "aria-hidden": "true", focusable: "false" }, [
     node("defs", {}, colors.map(gradient)),
     ...colors.flatMap((color) => Object.keys(DRAWINGS).map((role) => symbol(color, role))),
   ]);
@@ -145,9 +145,9 @@ function ensureSprite() {
 }
 
 /** A drawing of a piece, sized by its container. Decorative: text must name it. */
-export function drawMan({ color, role }) {
+export function drawPiece({ color, role }) {
   ensureSprite();
   const drawing = node("svg", { viewBox: VIEW, "aria-hidden": "true", focusable: "false" });
-  drawing.append(node("use", { href: `#man-${color}-${role}` }));
+  drawing.append(node("use", { href: `#piece-${color}-${role}` }));
   return drawing;
 }

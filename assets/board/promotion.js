@@ -1,7 +1,7 @@
 // The choice of a promotion piece: four buttons over the pawn's file.
 
 import { place } from "./fen.js";
-import { drawMan } from "./pieces.js";
+import { drawPiece } from "./pieces.js";
 
 const CHOICES = [
   ["q", "queen"],
@@ -34,7 +34,7 @@ export function askPromotion(layer, { square, color, orientation }) {
       button.type = "button";
       button.setAttribute("aria-label", role);
       button.dataset.promotion = letter;
-      button.append(drawMan({ color, role }));
+      button.append(drawPiece({ color, role }));
       button.addEventListener("click", () => finish(letter));
       return button;
     });

@@ -10,14 +10,14 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 /** `Nxd5` as "knight takes d5". */
 export function spokenMove(san) {
   const bare = san.replace(/[+#]/g, "");
-  if (bare === "O-O") return "castles on the king's side";
-  if (bare === "O-O-O") return "castles on the queen's side";
+  if (bare === "O-O") return "castles kingside";
+  if (bare === "O-O-O") return "castles queenside";
   const promotion = bare.match(/=([NBRQ])/);
   const role = ROLES[bare[0]] ?? "pawn";
   const rest = bare.replace(/=.*/, "").replace(/^[NBRQK]/, "");
   const [from, to] = rest.includes("x") ? rest.split("x") : [rest.slice(0, -2), rest.slice(-2)];
   const words = [role, from && role !== "pawn" ? `from ${from}` : "", rest.includes("x") ? "takes" : "to", to];
-  if (promotion) words.push(`and becomes a ${ROLES[promotion[1]]}`);
+  if (promotion) words.push(`and promotes to a ${ROLES[promotion[1]]}`);
   return words.filter(Boolean).join(" ");
 }
 
@@ -36,8 +36,8 @@ function drawReason(moves) {
   if (times >= 3) return "Draw by repetition";
   if (quietPlies(last) >= 100) return "Draw by the fifty-move rule";
   if (moves.length >= 600) return "Draw: the game reached 600 plies";
-  const men = last.split(" ")[0].replace(/[^a-zA-Z]/g, "").length;
-  if (men <= 4) return "Draw: too little material to win";
+  const pieces = last.split(" ")[0].replace(/[^a-zA-Z]/g, "").length;
+  if (pieces <= 4) return "Draw: too little material to win";
   return "Draw agreed";
 }
 

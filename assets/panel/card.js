@@ -7,12 +7,12 @@ import { announceMove, capital, endReason, other, score as result } from "/asset
 import { barText, count, link, make, outcome, scoreText, share, span, spokenScore } from "./format.js";
 import { drawSpark } from "./graph.js";
 
-function seat(color) {
+function playerRow(color) {
   const clock = make("div", "clock", "–");
   clock.setAttribute("role", "timer");
   clock.setAttribute("aria-label", `${capital(color)}'s clock`);
   const who = make("div", "who");
-  const row = make("div", "seat", who, clock);
+  const row = make("div", "player", who, clock);
   row.dataset.color = color;
   return { row, who, clock };
 }
@@ -41,7 +41,7 @@ export class Card {
   constructor(id, { now, onMove }) {
     this.now = now;
     this.onMove = onMove;
-    this.seats = { white: seat("white"), black: seat("black") };
+    this.rows = { white: playerRow("white"), black: playerRow("black") };
     this.clocks = new Clocks((color, face) => this.#face(color, face));
     this.boardHost = make("div", "board-host");
     this.bar = make("div", "eval-bar", make("i", "eval-fill"), make("span", "eval-text"));
@@ -56,7 +56,7 @@ export class Card {
     this.open = open;
     const frame = make("div", "card-board", this.bar, open);
     const info = make("div", "card-info", this.label, this.spark, this.facts, this.line, this.deeds);
-    this.element = make("article", "card", this.seats.black.row, frame, this.seats.white.row, info);
+    this.element = make("article", "card", this.rows.black.row, frame, this.rows.white.row, info);
     this.element.dataset.game = id;
   }
 
@@ -69,14 +69,14 @@ export class Card {
       const label = `${game.white.name} against ${game.black.name}`;
       this.board = new Board(this.boardHost, { label, orientation: bottom });
       this.element.setAttribute("aria-label", label);
-      this.element.prepend(this.seats[other(bottom)].row);
-      this.seats[bottom].row.classList.add("ours");
-      this.element.querySelector(".card-board").after(this.seats[bottom].row);
+      this.element.prepend(this.rows[other(bottom)].row);
+      this.rows[bottom].row.classList.add("ours");
+      this.element.querySelector(".card-board").after(this.rows[bottom].row);
       this.bar.classList.toggle("turned", bottom === "black");
     }
     for (const color of ["white", "black"]) {
-      person(this.seats[color].who, game[color]);
-      this.seats[color].row.classList.toggle("to-move", !game.ending && game.turn === color);
+      person(this.rows[color].who, game[color]);
+      this.rows[color].row.classList.toggle("to-move", !game.ending && game.turn === color);
     }
     this.#tick(game);
     this.#score(game);
@@ -109,7 +109,7 @@ export class Card {
   }
 
   #face(color, { text, urgent, running, ms }) {
-    const { clock } = this.seats[color];
+    const { clock } = this.rows[color];
     clock.textContent = text;
     clock.title = spokenClock(ms);
     clock.classList.toggle("running", running);

@@ -143,8 +143,8 @@ function sourceRows({ net, tables, lists }) {
 
 function tableRow(tables) {
   if (!tables) return row("Tablebase", "none");
-  const { outcomes, distances, most_men: men, faulty, faults } = tables;
-  const found = `${outcomes} WDL, ${distances} DTZ, up to ${men} pieces`;
+  const { outcomes, distances, most_men: pieces, faulty, faults } = tables;
+  const found = `${outcomes} WDL, ${distances} DTZ, up to ${pieces} pieces`;
   if (faulty === 0) return row("Tablebase", found, "good");
   // A bad table also makes those unusable that lead to it.
   const among = faulty > faults.length ? ", among them" : "";
@@ -166,13 +166,13 @@ function listRow(name, places) {
 }
 
 function showHealth() {
-  const { stream, seats, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state, sources } = status;
-  const heard = stream.heard_ago;
-  const quiet = stream.open && heard > 15_000;
+  const { stream, seats: slots, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state, sources } = status;
+  const received = stream.heard_ago;
+  const quiet = stream.open && received > 15_000;
   const rows = [
     row(
       "Event stream",
-      stream.open ? `open, heard ${heard === null ? "nothing yet" : ago(0, heard)}` : "NOT OPEN",
+      stream.open ? `open, ${received === null ? "no data yet" : `last data ${ago(0, received)}`}` : "NOT OPEN",
       stream.open && !quiet ? "good" : state === "connecting" ? "" : "bad",
     ),
     row("Reconnects", stream.lost === 0 ? "none" : String(stream.lost), stream.lost > 0 ? "worn" : "good"),
@@ -182,7 +182,7 @@ function showHealth() {
     const open = running.length - broken;
     rows.push(row("Game streams", `${open} of ${running.length} open`, broken > 0 ? "bad" : "good"));
   }
-  rows.push(row("Slots", `${seats.taken} of ${seats.all}${seats.for_humans ? `, ${seats.for_humans} reserved for humans` : ""}`));
+  rows.push(row("Slots", `${slots.taken} of ${slots.all}${slots.for_humans ? `, ${slots.for_humans} reserved for humans` : ""}`));
   if (waiting > 0) rows.push(row("Queued challenges", String(waiting)));
   if (parked > 0) rows.push(row("Correspondence games", String(parked)));
   rows.push(row("Move overhead", overhead === null ? "not measured yet" : `${overhead} ms`));

@@ -5,7 +5,7 @@ import { Board } from "/assets/board/board.js";
 import { Clocks } from "/assets/board/clock.js";
 import { START } from "/assets/board/fen.js";
 import { MoveList } from "/assets/board/moves.js";
-import { Seat, seating } from "/assets/board/seats.js";
+import { PlayerRow, playersBySide } from "/assets/board/players.js";
 import { drawScores, pickPly } from "/assets/board/score_graph.js";
 import { announceMove, endReason, other, score as result } from "/assets/board/words.js";
 import { barText, count, day, link, make, scoreText, share, span, spokenScore } from "./format.js";
@@ -28,15 +28,15 @@ class Page {
   constructor(shell) {
     this.shell = shell;
     this.board = new Board(find("board"), { label: "The game" });
-    this.seats = { top: new Seat(find("seat-top")), bottom: new Seat(find("seat-bottom")) };
-    this.clocks = new Clocks((color, face) => this.seat[color].time(face));
+    this.rows = { top: new PlayerRow(find("player-top")), bottom: new PlayerRow(find("player-bottom")) };
+    this.clocks = new Clocks((color, face) => this.player[color].time(face));
     this.moves = new MoveList(
       { list: find("move-list"), first: find("move-first"), back: find("move-back"), forward: find("move-forward"), last: find("move-last") },
       (ply) => this.browse(ply),
     );
     this.deeds = make("div", "card-deeds");
     find("line").after(this.deeds);
-    this.#seat("white");
+    this.#placePlayers("white");
     find("flip").addEventListener("click", () => this.flip());
     document.addEventListener("keydown", (event) => {
       const plain = !event.altKey && !event.ctrlKey && !event.metaKey && !event.target.closest?.("input, select");
@@ -61,13 +61,13 @@ class Page {
     if (!before) {
       const bottom = game.us ?? "white";
       this.board.turnTo(bottom);
-      this.#seat(bottom);
+      this.#placePlayers(bottom);
       if (game.ending) this.#browsed = null;
     }
     const ending = game.ending ? { ...game.ending, moves: game.moves } : null;
     this.moves.update(game.moves, ending ? { score: result(ending), reason: endReason(ending) } : null);
     this.now = now;
-    this.heard = performance.now();
+    this.receivedAt = performance.now();
     this.#settle();
     gameDeeds(this.deeds, game, this.shell);
     if (before && game.moves.length > before.moves.length) {
@@ -107,7 +107,7 @@ class Page {
 
   flip() {
     this.board.turnTo(other(this.board.orientation));
-    this.#seat(this.board.orientation);
+    this.#placePlayers(this.board.orientation);
     this.#details();
   }
 
@@ -123,8 +123,8 @@ class Page {
     return this.#browsed ?? this.#live();
   }
 
-  #seat(orientation) {
-    this.seat = seating(this.seats.top, this.seats.bottom, orientation);
+  #placePlayers(orientation) {
+    this.player = playersBySide(this.rows.top, this.rows.bottom, orientation);
     find("eval-bar").classList.toggle("turned", orientation === "black");
   }
 
@@ -169,9 +169,9 @@ class Page {
     const live = this.#browsed === null && !game.ending;
     for (const side of ["white", "black"]) {
       const { name, title, rating, diff } = game[side];
-      this.seat[side].sit(side, { name: name || "Anonymous", title, rating }, diff);
-      this.seat[side].tally(this.#fenAt(ply));
-      this.seat[side].turn(!game.ending && game.turn === side);
+      this.player[side].show(side, { name: name || "Anonymous", title, rating }, diff);
+      this.player[side].tally(this.#fenAt(ply));
+      this.player[side].turn(!game.ending && game.turn === side);
     }
     this.#clocksAt(ply, live);
     this.#scoreAt(ply);
@@ -184,7 +184,7 @@ class Page {
   #clocksAt(ply, live) {
     const { clocks, moves, initial } = this.#game;
     if (live && clocks && clocks.white !== null && clocks.black !== null) {
-      const now = this.now + performance.now() - this.heard;
+      const now = this.now + performance.now() - this.receivedAt;
       const gone = clocks.running ? Math.max(0, now - clocks.at) : 0;
       const left = (color) => clocks[color] - (color === clocks.running ? gone : 0);
       this.clocks.set({ white: left("white"), black: left("black"), running: clocks.running, initial: initial ?? 0 });

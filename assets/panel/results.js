@@ -19,14 +19,14 @@ function gameRow(game, now) {
   const when = make("time", "", ago(at, now));
   when.title = day(at);
   when.dateTime = new Date(at).toISOString();
-  const men = make("span", `man-dot ${us}`);
-  men.title = `we had ${us}`;
+  const dot = make("span", `side-dot ${us}`);
+  dot.title = `we had ${us}`;
   const change = ours.rating_diff ? make("span", ours.rating_diff > 0 ? "up" : "down", signed(ours.rating_diff)) : "";
   return make(
     "tr",
     how,
     cell("how", make("span", `result ${how}`, MARKS[how])),
-    cell("who", men, them.title ? make("span", "title", `${them.title} `) : null, name, them.rating ? make("span", "rating", ` ${them.rating}`) : null),
+    cell("who", dot, them.title ? make("span", "title", `${them.title} `) : null, name, them.rating ? make("span", "rating", ` ${them.rating}`) : null),
     cell("change", change),
     cell("clocked", `${game.time}${game.rated ? "" : " casual"}`),
     cell("why", game.ending ? endReason(game.ending) : "in progress"),

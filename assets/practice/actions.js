@@ -118,7 +118,7 @@ export class Actions {
     offer.disabled = Boolean(drawOffer) || ply < 2;
     this.deeds.append(leave, offer);
     if (!mayTakeBack) return;
-    const undo = button(takebackAsked ? "Takeback asked" : "Take back", this.does.takeback);
+    const undo = button(takebackAsked ? "Takeback requested" : "Take back", this.does.takeback);
     undo.disabled = Boolean(takebackAsked);
     this.deeds.append(undo);
   }

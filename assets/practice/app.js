@@ -55,16 +55,16 @@ async function attempt(deed, otherwise) {
 }
 
 async function move(uci) {
-  if (!(await attempt(() => sendMove(ticket, uci), "The move was not accepted"))) game.undo();
+  if (!(await attempt(() => sendMove(ticket, uci), "Move rejected"))) game.undo();
 }
 
 const game = new Game({
   move,
-  resign: () => attempt(() => command(ticket, "resign"), "You are still playing"),
-  abort: () => attempt(() => command(ticket, "abort"), "The game continues"),
-  draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "The offer was not sent"),
-  takeback: () => attempt(() => command(ticket, "takeback"), "No move is taken back"),
-  rematch: () => attempt(() => command(ticket, "rematch"), "No rematch"),
+  resign: () => attempt(() => command(ticket, "resign"), "Cannot resign"),
+  abort: () => attempt(() => command(ticket, "abort"), "Cannot abort"),
+  draw: (answer) => attempt(() => command(ticket, `draw/${answer}`), "Cannot send the draw offer"),
+  takeback: () => attempt(() => command(ticket, "takeback"), "Cannot request a takeback"),
+  rematch: () => attempt(() => command(ticket, "rematch"), "Cannot request a rematch"),
   again: () => start.open(),
 });
 

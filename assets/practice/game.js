@@ -1,4 +1,4 @@
-// A game on the page: it updates board, clocks, seats, moves and actions from the server's snapshots. Its
+// A game on the page: it updates board, clocks, players, moves and actions from the server's snapshots. Its
 // only own state is the selected ply.
 
 import { Actions } from "./actions.js";
@@ -7,7 +7,7 @@ import { Board } from "./board.js";
 import { Clocks } from "./clock.js";
 import { START } from "./fen.js";
 import { MoveList } from "./moves.js";
-import { Seat, seating } from "./seats.js";
+import { PlayerRow, playersBySide } from "./players.js";
 import { announceMove, endHeadline, endReason, other, score } from "./words.js";
 
 const find = (id) => document.getElementById(id);
@@ -25,8 +25,8 @@ export class Game {
   constructor(does) {
     this.does = does;
     this.board = new Board(find("board"), { onMove: (move) => this.#moved(move) });
-    this.seats = { top: new Seat(find("seat-top")), bottom: new Seat(find("seat-bottom")) };
-    this.clocks = new Clocks((color, face) => this.seat[color].time(face));
+    this.rows = { top: new PlayerRow(find("player-top")), bottom: new PlayerRow(find("player-bottom")) };
+    this.clocks = new Clocks((color, face) => this.player[color].time(face));
     this.actions = new Actions({ say: find("say"), deeds: find("deeds") }, does);
     this.announcer = find("announcer");
     this.moves = new MoveList(
@@ -43,7 +43,7 @@ export class Game {
       onBrowse: (ply) => this.browse(ply),
       onMark: (...mark) => this.moves.mark(...mark),
     });
-    this.#seat("white");
+    this.#placePlayers("white");
     this.clear();
   }
 
@@ -88,7 +88,7 @@ export class Game {
 
   flip() {
     this.board.turnTo(other(this.board.orientation));
-    this.#seat(this.board.orientation);
+    this.#placePlayers(this.board.orientation);
     this.#people();
     if (this.#snapshot?.clock) this.clocks.set({ ...this.#snapshot.clock, ...this.#now() });
   }
@@ -106,13 +106,13 @@ export class Game {
     this.#shown = -1;
     this.#allowed = "";
     this.board.turnTo(color);
-    this.#seat(color);
+    this.#placePlayers(color);
   }
 
-  #seat(orientation) {
-    this.seat = seating(this.seats.top, this.seats.bottom, orientation);
-    this.seat.white.sit("white", null);
-    this.seat.black.sit("black", null);
+  #placePlayers(orientation) {
+    this.player = playersBySide(this.rows.top, this.rows.bottom, orientation);
+    this.player.white.show("white", null);
+    this.player.black.show("black", null);
   }
 
   #now() {
@@ -124,9 +124,9 @@ export class Game {
     if (!snapshot) return;
     const { color, you, opponent, turn, phase, ratingDiff } = snapshot;
     for (const side of ["white", "black"]) {
-      this.seat[side].sit(side, side === color ? you : opponent, ratingDiff?.[side]);
-      this.seat[side].turn(phase === "playing" && turn === side);
-      this.seat[side].tally(this.#fenAt(this.#looksAt()));
+      this.player[side].show(side, side === color ? you : opponent, ratingDiff?.[side]);
+      this.player[side].turn(phase === "playing" && turn === side);
+      this.player[side].tally(this.#fenAt(this.#looksAt()));
     }
   }
 

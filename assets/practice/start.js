@@ -2,7 +2,7 @@
 // choice, and requests the list of games while it is open.
 
 import { Board } from "./board.js";
-import { drawMan } from "./pieces.js";
+import { drawPiece } from "./pieces.js";
 import { levels, runningGames } from "./wire.js";
 
 const SIDES = [
@@ -85,7 +85,7 @@ export class Start {
     for (const [value, name, colors] of SIDES) {
       const drawing = document.createElement("i");
       drawing.className = "either";
-      drawing.append(...colors.map((color) => drawMan({ color, role: "king" })));
+      drawing.append(...colors.map((color) => drawPiece({ color, role: "king" })));
       drawing.setAttribute("aria-hidden", "true");
       sides.append(pick("side", value, value === side, [drawing, name]));
     }

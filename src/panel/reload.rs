@@ -127,7 +127,7 @@ impl Reloader {
             Ok(Reply::Done(_)) => {}
             Ok(Reply::Refused(why)) => return Err(why),
             Ok(Reply::Status(_)) => return Err("unexpected response from the bot".to_owned()),
-            Err(unheard) => return Err(unheard.to_string()),
+            Err(error) => return Err(error.to_string()),
         }
         self.current = config.clone();
         let mut lines: Vec<String> = changes.iter().map(ToString::to_string).collect();

@@ -189,7 +189,7 @@ pub(super) async fn answer(
     };
     match control.ask(command, BOT_TIME).await {
         Ok(reply) => reply.into(),
-        Err(unheard) => Response::refused(unheard.to_string()),
+        Err(error) => Response::refused(error.to_string()),
     }
 }
 

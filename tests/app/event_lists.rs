@@ -55,7 +55,7 @@ fn with_notes() -> Ground {
     declined.verdict = ChallengeVerdict::Declined;
     declined.reason = Some("later".to_owned());
     declined.rule = Some("Seats".to_owned());
-    declined.why = Some("all seats are taken, \"8\" of them".to_owned());
+    declined.why = Some("all slots are taken, \"8\" of them".to_owned());
     declined.user.title = Some("BOT".to_owned());
     let mut failed = challenge("fail0003", BEGAN + 2 * DAY, "Nuke");
     failed.verdict = ChallengeVerdict::Failed;
@@ -91,7 +91,7 @@ fn challenges_are_listed_in_three_forms_and_by_every_filter() {
     assert!(lines[1].contains("casual  failed"), "{table}");
     assert!(
         lines[2].contains(
-            "in         BOT Blast    1900  3+2   rated   declined (later)  Seats  all seats"
+            "in         BOT Blast    1900  3+2   rated   declined (later)  Seats  all slots"
         ),
         "{table}"
     );
@@ -118,7 +118,7 @@ fn challenges_are_listed_in_three_forms_and_by_every_filter() {
         "{csv}"
     );
     assert!(
-        csv.contains("\"all seats are taken, \"\"8\"\" of them\""),
+        csv.contains("\"all slots are taken, \"\"8\"\" of them\""),
         "{csv}"
     );
     for (filter, expected) in [

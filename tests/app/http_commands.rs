@@ -259,7 +259,7 @@ async fn games_are_stepped_into(steered: &Steered, other: &Opponent) {
     let resign = json!({ "do": "resign", "game": game.as_str() });
     steered.done(&resign, "is resigned");
     until("it is over", async || !other.plays(&game).await).await;
-    until("its seat is free", async || {
+    until("its slot is free", async || {
         steered.status()["seats"]["taken"] == 0
     })
     .await;
@@ -295,7 +295,7 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
     if again["ok"] == true {
         steered.tell(&json!({ "do": "cancel" }));
     }
-    until("its seat is free", async || {
+    until("its slot is free", async || {
         steered.status()["seats"]["taken"] == 0
     })
     .await;

@@ -36,7 +36,7 @@ async fn games_are_aborted_and_resigned_by_command() {
     assert_eq!(code, Some(0), "{err}");
     assert_eq!(out, format!("{old} is resigned\n"));
     until("it is over", async || !other.plays(&old).await).await;
-    until("its seat is free", async || {
+    until("its slot is free", async || {
         bot.status()["seats"]["taken"] == 0
     })
     .await;
@@ -94,7 +94,7 @@ async fn a_challenge_is_withdrawn_by_command() {
     until("it is gone", async || open().is_null()).await;
     let waiting = other.0.challenges().await.expect("a list");
     assert!(waiting.incoming.is_empty());
-    until("its seat is free", async || {
+    until("its slot is free", async || {
         bot.status()["seats"]["taken"] == 0
     })
     .await;

@@ -83,7 +83,7 @@ async fn the_graph_browses(visitor: &Visitor<'_>) {
     };
     visitor.until(&at(0)).await;
     visitor
-        .until("document.querySelectorAll('#board .man').length === 32")
+        .until("document.querySelectorAll('#board .piece').length === 32")
         .await;
     visitor.keys(&[fantoccini::key::Key::Right]).await;
     visitor.until(&at(1)).await;

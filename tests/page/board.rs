@@ -29,8 +29,8 @@ const WALK: &str = r#"
         const host = document.body.appendChild(document.createElement("div"));
         return { host, board: new Board(host) };
     };
-    const men = (host) => [...host.querySelectorAll(".men .man:not(.burning)")]
-        .map((man) => `${man.querySelector("use").getAttribute("href")} ${man.style.transform}`)
+    const pieces = (host) => [...host.querySelectorAll(".pieces .piece:not(.burning)")]
+        .map((piece) => `${piece.querySelector("use").getAttribute("href")} ${piece.style.transform}`)
         .sort().join();
     // The eye needs no time here.
     const later = window.setTimeout;
@@ -45,7 +45,7 @@ const WALK: &str = r#"
     const look = async (how) => {
         const fresh = open();
         await fresh.board.show(view(at), { motion: "none" });
-        if (men(walked.host) !== men(fresh.host)) wrong.push(`${how} to ${at}`);
+        if (pieces(walked.host) !== pieces(fresh.host)) wrong.push(`${how} to ${at}`);
         fresh.host.remove();
     };
     const there = Array.from({ length: last + 1 }, (_, ply) => ply);

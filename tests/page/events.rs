@@ -37,7 +37,7 @@ fn challenge(id: &str, at: u64, verdict: ChallengeVerdict) -> ArchiveEntry {
         verdict,
         reason: Some("later".to_owned()),
         rule: None,
-        why: Some("all seats are taken".to_owned()),
+        why: Some("all slots are taken".to_owned()),
         settled: None,
         json: None,
     }))
@@ -111,7 +111,7 @@ async fn challenges_and_events_of_the_archive_are_listed_page_by_page() {
         assert_eq!(declined.as_array().map(Vec::len), Some(6));
         assert_eq!(declined[0]["id"], "asked050");
         assert_eq!(declined[0]["time"], "3+2");
-        assert_eq!(declined[0]["why"], "all seats are taken");
+        assert_eq!(declined[0]["why"], "all slots are taken");
         for none in ["verdict=failed", "opponent=nobody", "direction=out"] {
             let none = get(&format!("/api/challenges?{none}")).await.json();
             assert_eq!(none, json!([]));

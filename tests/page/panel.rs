@@ -166,9 +166,9 @@ async fn a_game_is_followed(page: &Visitor<'_>) {
 async fn a_game_is_replayed(page: &Visitor<'_>) {
     page.until("document.querySelector('.verdict')").await;
     let current = "document.querySelector('.move[aria-current]')?.dataset.ply ?? '0'";
-    let men = "document.querySelectorAll('#board .man').length";
+    let pieces = "document.querySelectorAll('#board .piece').length";
     page.keys(&[Key::Home]).await;
-    page.until(&format!("{men} === 32 && ({current}) === '0'"))
+    page.until(&format!("{pieces} === 32 && ({current}) === '0'"))
         .await;
     page.keys(&[Key::Right, Key::Right, Key::Left]).await;
     page.until(&format!("({current}) === '1'")).await;

@@ -125,7 +125,7 @@ impl Visitor<'_> {
             }
             goals = self.squares("target").await;
         }
-        let goal = fastrand::choice(&goals).expect("a man that may move has a goal");
+        let goal = fastrand::choice(&goals).expect("a piece that may move has a goal");
         self.click_square(goal).await;
         if self
             .look("Boolean(document.querySelector('.promotion'))")

@@ -53,7 +53,7 @@ const ROWS: &str = "
         variant, speed, control, color, verdict, reason, rule, why, settled
     ) VALUES (
         'asked001', 999, 'in', 'nuke', 'Nuke', 'GM', 1900, 1, 1, 'atomic', 'blitz', '180000+2000',
-        'white', 'declined', 'later', 'concurrency', 'no seat is free', 1005
+        'white', 'declined', 'later', 'concurrency', 'no slot is free', 1005
     );
     INSERT INTO event (at, kind, text, game) VALUES
         (1003000, 'stream', 'lost: reset', 'won00001'), (1004000, 'start', 'megaton 0.1.0', NULL);
@@ -132,7 +132,7 @@ fn challenge() -> ChallengeRecord {
         verdict: ChallengeVerdict::Declined,
         reason: Some("later".to_owned()),
         rule: Some("concurrency".to_owned()),
-        why: Some("no seat is free".to_owned()),
+        why: Some("no slot is free".to_owned()),
         settled: Some(1005),
         json: None,
     }

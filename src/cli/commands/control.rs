@@ -116,7 +116,7 @@ pub(crate) enum ControlCommand {
         /// The bot's colour
         #[arg(long, value_name = "COLOR", value_parser = one_of(COLORS))]
         color: Option<ColorWish>,
-        /// How many games, one after another with colours turned; `megaton cancel` ends the series
+        /// Number of consecutive games, with alternating colours; `megaton cancel` ends the series
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
         games: Option<u32>,
         #[command(flatten)]
@@ -290,7 +290,7 @@ pub(crate) struct Healthcheck {
     /// Print every check as one JSON object
     #[arg(long)]
     json: bool,
-    /// Print nothing; answer by exit status only
+    /// Print nothing; set the exit status only
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
     #[command(flatten)]

@@ -94,7 +94,7 @@ pub(crate) struct Args {
     /// Seconds an answer may be overdue before the player forfeits
     #[arg(long, value_name = "S", default_value_t = 30)]
     watchdog: u64,
-    /// Leave out pairs that this player forfeited through a fault of its program
+    /// Exclude pairs that this player forfeited because its program failed
     #[arg(long, value_name = "WHO", value_parser = one_of(PLAYERS))]
     drop_forfeits: Option<[bool; 2]>,
     /// Journal of finished games; an interrupted match resumes from it

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Also challenge other bots
     #[arg(long)]
     matchmaking: bool,
-    /// Ask nothing; use defaults for everything not given as a flag
+    /// Do not prompt; use defaults for everything not given as a flag
     #[arg(short, long)]
     yes: bool,
     /// Do not verify the token with the server

@@ -91,7 +91,7 @@ pub(crate) struct Args {
     /// where its calls differ: status 0 if nowhere, else 1
     #[arg(long, value_name = "FILE", conflicts_with_all = ["games", "no_sparring", "faults", "guest", "partner", "port"])]
     replay: Option<PathBuf>,
-    /// Replay so many times as fast as recorded
+    /// Replay speed, as a multiple of the recorded one
     #[arg(long, value_name = "X", requires = "replay", default_value = "1", value_parser = parse_speed)]
     speed: f64,
     /// Open an account for another client; prints its token if you give none

@@ -66,7 +66,7 @@ fn event_stream(stream: &EventStreamStatus) -> String {
         many => format!("; {many} openings in ten minutes"),
     };
     match stream.received_ago {
-        Some(ago) => format!("open, heard {} s ago{lost}{openings}", ago / 1000),
+        Some(ago) => format!("open, last data {} s ago{lost}{openings}", ago / 1000),
         None => format!("not open{lost}{openings}"),
     }
 }
@@ -75,7 +75,10 @@ fn game_stream(stream: &GameStreamStatus) -> String {
     let again = reconnects(',', stream.reopened);
     let since = span(stream.since / 1000);
     match stream.received_ago {
-        Some(ago) => format!("stream open for {since}, heard {} s ago{again}", ago / 1000),
+        Some(ago) => format!(
+            "stream open for {since}, last data {} s ago{again}",
+            ago / 1000
+        ),
         None => format!("STREAM not open for {since}{again}"),
     }
 }
@@ -245,10 +248,10 @@ mod tests {
             lines(&status),
             [
                 "Megaton accepts challenges; version 1.2.3, up 1 d 1 h",
-                "stream      open, heard 2 s ago; 1 reconnect; 2 openings in ten minutes",
+                "stream      open, last data 2 s ago; 1 reconnect; 2 openings in ten minutes",
                 "slots       1 of 8 taken, 2 reserved for humans",
                 "game        q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, last move 3 s ago; \
-                 stream open for 1 min, heard 4 s ago, 2 reconnects",
+                 stream open for 1 min, last data 4 s ago, 2 reconnects",
                 "matchmaking off",
                 "ALERT       stolen: stop one of them (for 1 min)",
             ]

@@ -99,7 +99,7 @@ fn taking(status: &Status) -> Check {
 
 fn stream(stream: &EventStreamStatus) -> Check {
     let (ok, text) = match stream.received_ago {
-        Some(ago) if ago < SILENCE => (true, format!("heard {} s ago", ago / 1000)),
+        Some(ago) if ago < SILENCE => (true, format!("last data {} s ago", ago / 1000)),
         Some(ago) => (false, format!("silent for {} s", ago / 1000)),
         None => (false, format!("not open; {} reconnects", stream.lost)),
     };

@@ -34,7 +34,7 @@ pub(crate) struct GameFilterArgs {
     /// Against this account
     #[arg(long, value_name = "NAME")]
     opponent: Option<String>,
-    /// With this result for us
+    /// Our result
     #[arg(long, value_parser = one_of(RESULTS))]
     result: Option<ResultFilter>,
     /// Lost on time or by leaving
@@ -46,7 +46,7 @@ pub(crate) struct GameFilterArgs {
     /// Of this speed: bullet, blitz, rapid, classical or correspondence
     #[arg(long, value_parser = parse_speed)]
     speed: Option<Speed>,
-    /// In which we had this colour
+    /// Our colour
     #[arg(long, visible_alias = "colour", value_parser = one_of(COLORS))]
     color: Option<Side>,
     /// Rated only

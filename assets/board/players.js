@@ -1,8 +1,8 @@
 // The two players beside the board: name, title, rating, captured pieces, and the clock.
 
 import { spokenClock } from "./clock.js";
-import { men } from "./fen.js";
-import { drawMan } from "./pieces.js";
+import { piecesOf } from "./fen.js";
+import { drawPiece } from "./pieces.js";
 import { capital, other } from "./words.js";
 
 const ORDER = ["queen", "rook", "bishop", "knight", "pawn"];
@@ -19,13 +19,13 @@ function text(parent, className, content) {
 /** How many pieces of each role a side has lost. */
 export function losses(fen, color) {
   const left = {};
-  for (const man of men(fen).values()) {
-    if (man.color === color) left[man.role] = (left[man.role] ?? 0) + 1;
+  for (const piece of piecesOf(fen).values()) {
+    if (piece.color === color) left[piece.role] = (left[piece.role] ?? 0) + 1;
   }
   return ORDER.map((role) => [role, Math.max(0, FULL[role] - (left[role] ?? 0))]);
 }
 
-export class Seat {
+export class PlayerRow {
   constructor(host) {
     this.host = host;
     this.who = host.querySelector(".who");
@@ -34,7 +34,7 @@ export class Seat {
   }
 
   /** Sets a player: `{ name, title, rating }`, with the rating's change once the game is over. */
-  sit(color, player, change) {
+  show(color, player, change) {
     this.color = color;
     this.host.dataset.color = color;
     this.clock.setAttribute("aria-label", `${capital(color)}'s clock`);
@@ -56,8 +56,8 @@ export class Seat {
     this.lost.replaceChildren(
       ...gone.map(([role, count]) => {
         const group = document.createElement("span");
-        group.className = "lost-men";
-        const drawings = Array.from({ length: count }, () => drawMan({ color: this.color, role }));
+        group.className = "lost-pieces";
+        const drawings = Array.from({ length: count }, () => drawPiece({ color: this.color, role }));
         group.append(...drawings);
         return group;
       }),
@@ -80,7 +80,7 @@ export class Seat {
   }
 }
 
-/** The seats above and below a board that shows `orientation` at the bottom. */
-export function seating(top, bottom, orientation) {
+/** The players above and below a board that shows `orientation` at the bottom. */
+export function playersBySide(top, bottom, orientation) {
   return { [orientation]: bottom, [other(orientation)]: top };
 }
