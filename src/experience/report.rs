@@ -258,7 +258,7 @@ mod tests {
         let mut game = 0;
         let starts = Position::default().legal_moves();
         for (index, start) in starts.iter().take(LOST_LINES + 2).enumerate() {
-            for _ in 0..index + 1 {
+            for _ in 0..=index {
                 let moves = format!("{start} g8f6");
                 experience.learn(lost(game, Color::Black, &moves, LineResult::Loss));
                 game += 1;
