@@ -371,8 +371,8 @@ async fn finished_game(server: &ServerHandle, moves: &str) -> String {
     let (white, black) = crate::client::two_bots(server);
     let id = crate::client::start_game(&white, &black, &[]).await;
     for (ply, uci) in moves.split_ascii_whitespace().enumerate() {
-        let mover = if ply % 2 == 0 { &white } else { &black };
-        mover.play(&id, uci).await.ok();
+        let bot = if ply % 2 == 0 { &white } else { &black };
+        bot.play(&id, uci).await.ok();
     }
     // Refused once the game is over.
     black.at_game(&id, "resign").await;
