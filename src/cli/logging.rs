@@ -10,6 +10,7 @@ use std::panic::PanicHookInfo;
 use std::time::Duration;
 
 use megaton::config::{Format, Log};
+use megaton::panel::RecentLines;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
@@ -27,7 +28,10 @@ const WATCH: Duration = Duration::from_secs(60);
 
 /// The running log; dropping it flushes the remaining lines.
 #[derive(Debug)]
-pub(super) struct Logging(Vec<Output>);
+pub(super) struct Logging {
+    outputs: Vec<Output>,
+    recent: RecentLines,
+}
 
 /// A place to which lines go.
 #[derive(Debug)]
@@ -56,7 +60,8 @@ impl Output {
 
 /// Starts the log of this process.
 pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
-    let (stderr, output) = Output::open("stderr", io::stderr());
+    let recent = RecentLines::default();
+    let (stderr, output) = Output::open("stderr", recent.noting(io::stderr()));
     let mut outputs = vec![output];
     let file = match &log.file {
         Some(path) => log_file::open(path, log.files)?,
@@ -88,7 +93,7 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
             usual(panic);
         }
     }));
-    Ok(Logging(outputs))
+    Ok(Logging { outputs, recent })
 }
 
 /// Logs a panic as a line like all others, since readers may expect JSON.
@@ -114,9 +119,14 @@ fn filter(log: &Log) -> Result<EnvFilter, Failure> {
 }
 
 impl Logging {
+    /// The latest lines on stderr.
+    pub(super) fn recent_lines(&self) -> RecentLines {
+        self.recent.clone()
+    }
+
     /// Logs when lines were dropped. Never ends.
     pub(super) fn watch(&self) -> impl Future<Output = ()> + Send + 'static {
-        let outputs = self.0.iter();
+        let outputs = self.outputs.iter();
         let mut outputs: Vec<_> = outputs
             .map(|output| (output.name, output.dropped.clone(), 0))
             .collect();
@@ -138,10 +148,10 @@ impl Logging {
 
 impl Drop for Logging {
     fn drop(&mut self) {
-        for output in &mut self.0 {
+        for output in &mut self.outputs {
             output.worker = None;
         }
-        for output in &self.0 {
+        for output in &self.outputs {
             let dropped = output.dropped.dropped_lines();
             if dropped > 0 {
                 let note = format!("megaton: {dropped} lines for {} were dropped", output.name);

@@ -622,6 +622,7 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "time",
     "engine",
     "porter",
+    "crash",
     "spent",
     "day",
     "rating",

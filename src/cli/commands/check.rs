@@ -92,6 +92,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     print_field("tablebase", &summary::tables(tables.as_deref()))?;
     print_field("book", &books(&config.book))?;
     print_field("data", &[state(config)?, socket(config)])?;
+    print_field("crashes", crashes(config).as_slice())?;
     print_field("accepts", &summary::accepts(&config.challenge))?;
     print_field("lists", &lists(config, offline)?)?;
     print_field("matchmaking", &summary::matchmaking(config))?;
@@ -213,6 +214,14 @@ fn fault_in_folder(folder: &Path) -> Option<String> {
                 existing.display()
             )
         })
+}
+
+/// The reports of panics, if there are any.
+fn crashes(config: &Config) -> Option<String> {
+    let reports = panel::crash_reports(&config.data.home(&config.lichess)?);
+    let latest = reports.first()?.display();
+    let count = output::count_in_words(reports.len(), "report of a panic", "reports of panics");
+    Some(format!("WARNING: {count}, the latest {latest}"))
 }
 
 /// Where the log goes; an error if the bot could not write its file.
