@@ -219,6 +219,10 @@ fn an_error_names_line_key_and_remedy() {
         ),
         ("[lichess]\nurl = \"lichess.org\"", "2: [lichess] url: "),
         (
+            "[log]\nfile = \"data/games\"",
+            "2: [log] file: write a name that ends in .log",
+        ),
+        (
             "[explorer]\nurl = \"https://explorer.example.org\"",
             "2: [explorer] url: \"https://explorer.example.org\": it gets the token, so its host must be",
         ),

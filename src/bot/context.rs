@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::alerts::Alerts;
@@ -17,6 +17,7 @@ use super::game::move_overhead::SharedEstimator;
 use super::player_lists::ListSources;
 use super::settings::{BotTiming, Settings};
 use super::state::BotState;
+use super::status::Occupancy;
 use crate::book::SharedBooks;
 use crate::engine::{Pool, TablebaseProbe};
 use crate::lichess::{Client, Error as ApiError};
@@ -39,6 +40,7 @@ pub(in crate::bot) struct BotContext {
     pub(in crate::bot) eval_cache: EvalCache,
     pub(in crate::bot) online_tables: Option<OnlineTables>,
     pub(in crate::bot) explorer: Option<Explorer>,
+    pub(in crate::bot) occupancy: watch::Receiver<Occupancy>,
     /// For what the account state must learn before the game is over.
     pub(in crate::bot) message_sender: mpsc::Sender<AccountEvent>,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::JoinMap;
@@ -30,6 +30,7 @@ use super::game::task::play;
 use super::game::{Ending, EvalCache, GameParams, ResumeState};
 use super::player_lists::{Blocklist, ListSources};
 use super::sleep_until;
+use super::status::{BotPhase, Occupancy};
 use crate::book::SharedBooks;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 use crate::lookup::Explorer;
@@ -60,6 +61,7 @@ pub(super) struct EventLoop {
     /// Events from game tasks.
     messages: mpsc::Receiver<AccountEvent>,
     was_opened: bool,
+    occupancy: watch::Sender<Occupancy>,
     /// When the bot last accepted a challenge.
     pub(super) accepted_at: Option<Instant>,
     /// Until when to look for a moment to hand over to another program.
@@ -70,6 +72,7 @@ impl EventLoop {
     pub(super) fn new(options: BotOptions, account: &Account, commands: CommandReceiver) -> Self {
         let (message_sender, messages) = mpsc::channel(WORDS);
         let (chat_queue, chat_task) = ChatQueue::open(options.client.clone());
+        let (occupancy, occupied) = watch::channel(Occupancy::default());
         let alerts = Alerts::new(options.event_bus.clone());
         raise_stored_guard_alerts(&alerts, &options.state);
         let context = BotContext {
@@ -88,6 +91,7 @@ impl EventLoop {
             alerts,
             books: SharedBooks::default(),
             eval_cache: EvalCache::default(),
+            occupancy: occupied,
             message_sender,
             client: options.client,
         };
@@ -114,6 +118,7 @@ impl EventLoop {
             games: JoinMap::new(),
             on_game_finish: HashMap::new(),
             was_opened: false,
+            occupancy,
             accepted_at: None,
             upgrade_until: None,
         };
@@ -176,10 +181,25 @@ impl EventLoop {
                 self.handle_event(&event);
             }
             self.api_queue.start_queued();
+            self.publish_occupancy();
             if self.look_at_upgrade() || self.closed() {
                 return Ok(());
             }
         }
+    }
+
+    fn publish_occupancy(&self) {
+        let now = Occupancy {
+            slots: self.context.settings.challenge.concurrency,
+            taken: self.account_state.taken(),
+            waiting: self.account_state.waiting(),
+            open: self.phase() == BotPhase::Playing,
+        };
+        self.occupancy.send_if_modified(|known| {
+            let news = *known != now;
+            *known = now;
+            news
+        });
     }
 
     /// Whether the event loop ended to hand over to another program.

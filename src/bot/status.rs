@@ -109,6 +109,18 @@ pub struct GameStreamStatus {
     pub reopened: u64,
 }
 
+/// How busy the bot is, for those who ask in a chat. Names no one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Occupancy {
+    pub(super) slots: usize,
+    /// Taken by games, accepted challenges and the bot's own challenge.
+    pub(super) taken: usize,
+    /// Challenges waiting for a slot.
+    pub(super) waiting: usize,
+    /// Whether the bot accepts new games at all.
+    pub(super) open: bool,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlotStatus {

@@ -1,6 +1,7 @@
-//! The log: lines on stderr, written by a thread of its own.
+//! The log: lines on stderr, and in a file where the config names one.
 //!
-//! A stuck terminal or a full pipe costs log lines, which are counted, but never a move.
+//! Each has a thread of its own. A stuck terminal, a full pipe or a slow disk costs log lines, which are
+//! counted, but never a move.
 
 use std::env;
 use std::future::Future;
@@ -9,15 +10,18 @@ use std::panic::PanicHookInfo;
 use std::time::Duration;
 
 use megaton::config::{Format, Log};
-use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use megaton::panel::RecentLines;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
 
 use super::failure::{Failure, OrFailure as _};
+use super::log_file;
 use super::output::wants_colors;
 
 /// The variables that override the config's level, in this order.
 pub(super) const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
-/// Lines that may wait for a slow reader of stderr.
+/// Lines that may wait for a slow reader of stderr, or for a slow disk.
 const BACKLOG: usize = 16_384;
 /// Time between two looks for dropped lines.
 const WATCH: Duration = Duration::from_secs(60);
@@ -25,25 +29,58 @@ const WATCH: Duration = Duration::from_secs(60);
 /// The running log; dropping it flushes the remaining lines.
 #[derive(Debug)]
 pub(super) struct Logging {
+    outputs: Vec<Output>,
+    recent: RecentLines,
+}
+
+/// A place to which lines go.
+#[derive(Debug)]
+struct Output {
+    name: &'static str,
     dropped: ErrorCounter,
+    /// Dropping it flushes the remaining lines, or gives up after a moment.
     worker: Option<WorkerGuard>,
+}
+
+impl Output {
+    fn open(name: &'static str, to: impl Write + Send + 'static) -> (NonBlocking, Self) {
+        let (writer, worker) = NonBlockingBuilder::default()
+            .lossy(true)
+            .buffered_lines_limit(BACKLOG)
+            .thread_name("log")
+            .finish(to);
+        let output = Self {
+            name,
+            dropped: writer.error_counter(),
+            worker: Some(worker),
+        };
+        (writer, output)
+    }
 }
 
 /// Starts the log of this process.
 pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
-    let (writer, worker) = NonBlockingBuilder::default()
-        .lossy(true)
-        .buffered_lines_limit(BACKLOG)
-        .thread_name("log")
-        .finish(io::stderr());
-    let dropped = writer.error_counter();
+    let recent = RecentLines::default();
+    let (stderr, output) = Output::open("stderr", recent.noting(io::stderr()));
+    let mut outputs = vec![output];
+    let file = match &log.file {
+        Some(path) => log_file::open(path, log.files)?,
+        None => None,
+    };
+    // One text for both: without colours as soon as it goes into a file.
+    let colors = file.is_none() && io::stderr().is_terminal() && wants_colors();
+    let writer = match file.map(|file| Output::open("the log file", file)) {
+        Some((file, output)) => {
+            outputs.push(output);
+            BoxMakeWriter::new(stderr.and(file))
+        }
+        None => BoxMakeWriter::new(stderr),
+    };
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(log)?)
         .with_writer(writer);
     let begun = match log.format {
-        Format::Text => builder
-            .with_ansi(io::stderr().is_terminal() && wants_colors())
-            .try_init(),
+        Format::Text => builder.with_ansi(colors).try_init(),
         Format::Json => builder.json().flatten_event(true).try_init(),
     };
     begun.or_failed("cannot start the log")?;
@@ -56,10 +93,7 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
             usual(panic);
         }
     }));
-    Ok(Logging {
-        dropped,
-        worker: Some(worker),
-    })
+    Ok(Logging { outputs, recent })
 }
 
 /// Logs a panic as a line like all others, since readers may expect JSON.
@@ -85,21 +119,28 @@ fn filter(log: &Log) -> Result<EnvFilter, Failure> {
 }
 
 impl Logging {
+    /// The latest lines on stderr.
+    pub(super) fn recent_lines(&self) -> RecentLines {
+        self.recent.clone()
+    }
+
     /// Logs when lines were dropped. Never ends.
     pub(super) fn watch(&self) -> impl Future<Output = ()> + Send + 'static {
-        let dropped = self.dropped.clone();
+        let outputs = self.outputs.iter();
+        let mut outputs: Vec<_> = outputs
+            .map(|output| (output.name, output.dropped.clone(), 0))
+            .collect();
         async move {
-            let mut known = 0;
             loop {
                 tokio::time::sleep(WATCH).await;
-                let now = dropped.dropped_lines();
-                if now > known {
-                    tracing::warn!(
-                        lines = now - known,
-                        "log lines dropped: the reader of stderr is too slow"
-                    );
+                for (name, dropped, known) in &mut outputs {
+                    let now = dropped.dropped_lines();
+                    if now > *known {
+                        let lines = now - *known;
+                        tracing::warn!(lines, "log lines dropped: {name} is too slow");
+                    }
+                    *known = now;
                 }
-                known = now;
             }
         }
     }
@@ -107,12 +148,15 @@ impl Logging {
 
 impl Drop for Logging {
     fn drop(&mut self) {
-        // Flushes the remaining lines, or gives up after a moment.
-        self.worker = None;
-        let dropped = self.dropped.dropped_lines();
-        if dropped > 0 {
-            let note = format!("megaton: {dropped} log lines were dropped");
-            let _ = writeln!(io::stderr().lock(), "{note}");
+        for output in &mut self.outputs {
+            output.worker = None;
+        }
+        for output in &self.outputs {
+            let dropped = output.dropped.dropped_lines();
+            if dropped > 0 {
+                let note = format!("megaton: {dropped} lines for {} were dropped", output.name);
+                let _ = writeln!(io::stderr().lock(), "{note}");
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ mod account;
 mod args;
 mod commands;
 mod failure;
+mod log_file;
 mod logging;
 mod malloc;
 mod output;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use megaton::archive::FILE_NAME;
-use megaton::bot::{BotError, BotOptions, ControlHandle, EventBus};
+use megaton::bot::{BotError, BotOptions, ControlHandle, EventBus, EventLog};
 use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::lichess::Client;
@@ -16,7 +16,7 @@ use megaton::panel::{
     Reloader, Secrets, SelfTest, StatusPoller, StatusWatch, attend,
 };
 use tokio::signal::unix::Signal;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::failure::Failure;
@@ -50,6 +50,11 @@ impl Notifier {
     /// Sends the summary of each day.
     pub(super) fn report_days(&self, days: watch::Receiver<Option<String>>) {
         tokio::spawn(self.alerter.clone().report_days(days));
+    }
+
+    /// Says where each report of a panic is.
+    pub(super) fn report_crashes(&self, reports: mpsc::Receiver<PathBuf>, event_log: EventLog) {
+        tokio::spawn(self.alerter.clone().report_crashes(reports, event_log));
     }
 
     /// Ends with the program, after a message about the error that ended the bot, if any.

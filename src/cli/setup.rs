@@ -219,6 +219,7 @@ impl LogArgs {
         Log {
             level: self.log_level.unwrap_or(log.level),
             format: self.log_format.unwrap_or(log.format),
+            ..log.clone()
         }
     }
 }

@@ -105,6 +105,7 @@ impl Config {
             &mut self.panel.token_file,
             &mut self.alerts.webhook_file,
             &mut self.alerts.heartbeat_file,
+            &mut self.log.file,
         ];
         for path in paths {
             *path = path.take().map(|path| folder.join(path));

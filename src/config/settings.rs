@@ -543,10 +543,16 @@ sections! {
             Duration::from_secs(1), whole((10, 600_000), "milliseconds per position");
     }
 
-    /// `[log]`: level and format of the log.
+    /// `[log]`: level, format and file of the log.
     Log {
         level: Level = Level::Info, Choice(Level::VARIANTS);
         format: Format = Format::Text, Choice(Format::VARIANTS);
+        /// File to which `megaton run` logs as well; none for stderr alone. A relative path in a config
+        /// file starts at that file's folder.
+        file: Option<PathBuf> as "path" =
+            None, Text("the path of a file that ends in .log, in quotes");
+        /// Most files kept, one a day.
+        files: usize = 14, whole((2, 1000), "files");
     }
 }
 
@@ -616,6 +622,7 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "time",
     "engine",
     "porter",
+    "crash",
     "spent",
     "day",
     "rating",

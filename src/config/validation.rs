@@ -3,6 +3,7 @@
 //! Pure; every finding names the key to change and the remedy.
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use super::settings::{AlertFormat, Config, Profile, Visitors};
@@ -43,6 +44,7 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contra
         .or_else(|| in_draws(config, is_set))
         .or_else(|| in_panel(config))
         .or_else(|| in_alerts(config))
+        .or_else(|| in_log(config))
 }
 
 const fn at(section: &'static str, key: &'static str) -> Setting {
@@ -430,6 +432,14 @@ fn in_alerts(config: &Config) -> Option<Contradiction> {
         return None;
     };
     Some((at("alerts", "chat_id"), problem.to_owned()))
+}
+
+fn in_log(config: &Config) -> Option<Contradiction> {
+    // The files of earlier days, which are deleted, are those whose name begins with this one.
+    let is_log = |file: &Path| file.extension().is_some_and(|it| it == "log");
+    let wrong = config.log.file.as_deref().is_some_and(|it| !is_log(it));
+    let what = "write a name that ends in .log, such as \"megaton.log\"";
+    wrong.then(|| (at("log", "file"), what.to_owned()))
 }
 
 /// The error in the server URL, if any.

@@ -9,9 +9,11 @@
 //! * `http`: the page
 //! * `status_poller`: reads the bot's status once a second for all readers; `health`: what it means;
 //!   `metrics`; `systemd`: notifications and watchdog; `alerts`: webhook messages
+//! * `crash_reports`: a file about each panic
 
 mod alerts;
 mod client;
+mod crash_reports;
 mod health;
 mod http;
 mod metrics;
@@ -24,6 +26,7 @@ mod systemd;
 
 pub use alerts::{Address, AddressError, Alerter, Alerts, Delivery, WEBHOOK_VARIABLE};
 pub use client::{Unreachable, ask};
+pub use crash_reports::{CrashReports, RecentLines, crash_reports};
 pub use health::{Check, Health, HealthReport, SelfTest};
 pub use http::{Http, HttpError, HttpSources, KeyError, Password, Timeouts, check_password};
 pub use metrics::{MetricSources, Metrics};

@@ -8,12 +8,12 @@ use super::program::{Ran, command, ran};
 
 /// Where the bot below keeps what it knows of its server.
 const HOME: &str = "kept/127.0.0.1_9";
+const OFFLINE: &str = "[lichess]\nurl = \"http://127.0.0.1:9\"\n[data]\nfolder = \"kept\"\n";
 
 /// `megaton run` with this data folder, whatever becomes of it.
 fn started_with(folder: &std::path::Path) -> Ran {
     let config = folder.join("config.toml");
-    let text = "[lichess]\nurl = \"http://127.0.0.1:9\"\n[data]\nfolder = \"kept\"\n";
-    fs::write(&config, text).expect("a config");
+    fs::write(&config, OFFLINE).expect("a config");
     let mut command = command(&["run", "--log-level", "off", "--config"]);
     ran(command.arg(&config).env("LICHESS_BOT_TOKEN", "lip_state"))
 }
@@ -48,4 +48,28 @@ fn a_damaged_state_ends_it_with_what_to_do_and_is_left_as_it_is() {
         fs::read(kept.join("state.db")).expect("still there"),
         rubbish
     );
+}
+
+#[test]
+fn check_names_the_latest_report_of_a_panic() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config.toml");
+    fs::write(&config, OFFLINE).expect("a config");
+    let check = || {
+        let mut command = command(&["check", "--offline", "--config"]);
+        ran(command.arg(&config)).stdout
+    };
+    assert!(!check().contains("panic"));
+    let kept = folder.path().join(HOME);
+    fs::create_dir_all(&kept).expect("a folder");
+    for name in ["crash-20261124-235959-1.txt", "crash-20261125-000000-1.txt"] {
+        fs::write(kept.join(name), "megaton").expect("a file");
+    }
+    let said = check();
+    let latest = kept.join("crash-20261125-000000-1.txt");
+    let line = format!(
+        "crashes     WARNING: 2 reports of panics, the latest {}",
+        latest.display()
+    );
+    assert!(said.contains(&line), "{said}");
 }

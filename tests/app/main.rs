@@ -24,6 +24,7 @@ mod idle_work;
 mod interventions;
 mod layers;
 mod limits;
+mod log_file;
 mod monitoring;
 mod operator;
 mod program;

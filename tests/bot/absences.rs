@@ -235,6 +235,22 @@ fn a_restart_does_not_restart_the_wait_for_a_first_move() {
 }
 
 #[test]
+fn a_human_who_asks_for_time_gets_as_long_again_once() {
+    let (mut harness, _) = Harness::at(Side::Black, "");
+    assert_eq!(asks(&harness.wait(ms(59_000))), []);
+    harness.apply(GameInput::WaitLonger);
+    harness.apply(GameInput::WaitLonger);
+    assert_eq!(asks(&harness.wait(ms(60_000))), []);
+    assert_eq!(asks(&harness.wait(ms(1_100))), [GameRequest::Abort]);
+    harness.apply(GameInput::WaitLonger);
+    let mut harness = Harness::new(Side::Black);
+    harness.bot_opponent = true;
+    harness.open("");
+    harness.apply(GameInput::WaitLonger);
+    assert_eq!(asks(&harness.wait(ms(30_100))), [GameRequest::Abort]);
+}
+
+#[test]
 fn a_game_that_can_be_neither_begun_nor_aborted_frees_its_slot() {
     let (mut harness, _) = Harness::at(Side::Black, "");
     let mut asked = 0;

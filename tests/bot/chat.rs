@@ -164,6 +164,50 @@ async fn commands_are_answered_in_their_room_and_a_flood_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_opponent_gets_more_time_and_everyone_hears_of_the_queue() {
+    let server = Server::start().await;
+    server.world().begin("g1", true, 20);
+    if let Some(round) = server.world().rounds.get_mut("g1") {
+        round.asleep_at = Some(0);
+    }
+    let bot = Bot::with(&server, |settings| {
+        talkative(settings);
+        settings.chat.greeting = String::new();
+        settings.chat.spectator_greeting = String::new();
+        settings.game.abort_humans = Duration::from_secs(600);
+    });
+    server
+        .until("our move", |world| world.rounds["g1"].game.ply() == 1)
+        .await;
+    for (room, name, text) in [
+        ("spectator", "somebody", "!wait"),
+        ("player", "blastcap", "!wait"),
+        ("player", "blastcap", "!wait"),
+        ("spectator", "somebody", "!queue"),
+    ] {
+        let answers = server.world().chats.len();
+        server.world().speak("g1", room, name, text);
+        server
+            .until("an answer", |world| world.chats.len() > answers)
+            .await;
+    }
+    assert_eq!(
+        texts(&server.world().chats),
+        [
+            ("spectator", "I have a slot free: challenge me."),
+            ("player", "I wait 10:00 longer for your first move."),
+            ("player", "I have a slot free: challenge me."),
+            (
+                "spectator",
+                "1 of my 8 slots are taken, no challenge waits."
+            ),
+        ]
+    );
+    bot.shutdown.now.cancel();
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn offers_and_absences_become_the_right_calls() {
     let server = Server::start().await;
     server.world().begin("g1", true, 30);

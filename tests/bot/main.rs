@@ -12,6 +12,7 @@ mod challenges;
 mod chat;
 mod clock;
 mod correspondence;
+mod crash_reports;
 mod delivery;
 mod draws;
 mod endings;

@@ -3,13 +3,14 @@
 //! Pure. The bot greets and says goodbye once per game, across restarts too: [`ChatState`] holds
 //! what was already sent. It sends nothing before its first move is on the server's list.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::sender::ReplyLimit;
 use super::{ChatMessage, MessageKind, OutcomeSender, sendable};
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::settings::Settings;
+use crate::bot::status::Occupancy;
 use crate::config::{Template, Words};
 use crate::engine::Score;
 use crate::lichess::{BySide, ChatLine, GameId, Room, Side, Status, UserId};
@@ -72,8 +73,19 @@ pub(super) struct GameFacts {
     pub(super) opinion: Option<EngineEval>,
     /// Both clocks in the last state.
     pub(super) clocks: BySide<Option<Duration>>,
-    /// The score of earlier games.
-    pub(super) tally: Option<ScoreTally>,
+    pub(super) now: Circumstances,
+}
+
+/// What a conversation looks up only when someone asks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::bot) struct Circumstances {
+    /// The score of earlier games against the opponent.
+    pub(in crate::bot) tally: Option<ScoreTally>,
+    pub(in crate::bot) occupancy: Occupancy,
+    /// The time on both clocks of the running game that has the least of it.
+    pub(in crate::bot) least_clocks: Option<Duration>,
+    /// How much longer the bot would wait for the opponent's first move, if it may ask for that.
+    pub(in crate::bot) more_time: Option<Duration>,
 }
 
 /// The engine's evaluation of one of the bot's moves.
@@ -151,11 +163,11 @@ impl Conversation {
         self.both_rooms(&chat.goodbye, &chat.spectator_goodbye, MessageKind::Goodbye)
     }
 
-    /// Handles a chat line. Calls `tally` only if the answer needs it.
-    pub fn handle_event(
+    /// Handles a chat line. Calls `circumstances` only for a command.
+    pub(in crate::bot) fn handle_event(
         &mut self,
         line: &ChatLine,
-        tally: impl FnOnce() -> Option<ScoreTally>,
+        circumstances: impl FnOnce() -> Circumstances,
         now: Instant,
     ) -> Option<ChatMessage> {
         let about = self.about.as_ref()?;
@@ -173,11 +185,15 @@ impl Conversation {
             plays: about.opponent_id.as_ref() == Some(&author),
         };
         let mut facts = self.facts.clone();
-        if command == ChatCommand::Stats {
-            facts.tally = tally();
-        }
+        facts.now = circumstances();
+        let grants = command == ChatCommand::Wait && sender.plays && facts.now.more_time.is_some();
+        let kind = if grants {
+            MessageKind::MoreTime
+        } else {
+            MessageKind::Answer
+        };
         let text = answer(command, sender, about, &facts);
-        self.line(line.room, &text, MessageKind::Answer)
+        self.line(line.room, &text, kind)
     }
 
     /// Whether the operator wants this kind of opponent greeted.
@@ -240,6 +256,10 @@ pub(super) enum ChatCommand {
     Clock,
     /// The score of past games against the opponent.
     Stats,
+    /// How many games run and challenges wait.
+    Queue,
+    /// More time for the opponent's first move; otherwise when a slot may become free.
+    Wait,
     Ping,
 }
 
@@ -256,6 +276,8 @@ impl ChatCommand {
             ("pv", Self::Pv),
             ("clock", Self::Clock),
             ("stats", Self::Stats),
+            ("queue", Self::Queue),
+            ("wait", Self::Wait),
             ("ping", Self::Ping),
         ];
         known
@@ -288,9 +310,9 @@ pub(super) fn answer(
 ) -> String {
     match command {
         ChatCommand::Help if sender.may_see_evals() => {
-            "I answer !name, !eval, !pv, !clock, !stats and !ping.".to_owned()
+            "I answer !name, !eval, !pv, !clock, !stats, !queue, !wait and !ping.".to_owned()
         }
-        ChatCommand::Help => "I answer !name, !clock, !stats and !ping.".to_owned(),
+        ChatCommand::Help => "I answer !name, !clock, !stats, !queue, !wait and !ping.".to_owned(),
         ChatCommand::Name => format!(
             "I am {}, playing atomic chess with {} {}.",
             about.me, about.engine, about.version
@@ -302,6 +324,11 @@ pub(super) fn answer(
         }
         ChatCommand::Clock => clocks(facts),
         ChatCommand::Stats => stats(&about.opponent, facts),
+        ChatCommand::Queue => queue(facts.now.occupancy),
+        ChatCommand::Wait => match facts.now.more_time.filter(|_| sender.plays) {
+            Some(more) => format!("I wait {} longer for your first move.", minutes(more)),
+            None => next_slot(&facts.now),
+        },
         ChatCommand::Ping => "Pong!".to_owned(),
     }
 }
@@ -370,8 +397,45 @@ fn minutes(left: Duration) -> String {
     }
 }
 
+fn queue(occupancy: Occupancy) -> String {
+    let Occupancy {
+        slots,
+        taken,
+        waiting,
+        open,
+    } = occupancy;
+    let waiting = match waiting {
+        0 => "no challenge waits".to_owned(),
+        1 => "one challenge waits".to_owned(),
+        waiting => format!("{waiting} challenges wait"),
+    };
+    let closed = if open {
+        ""
+    } else {
+        " I take no new games at present."
+    };
+    format!("{taken} of my {slots} slots are taken, {waiting}.{closed}")
+}
+
+/// When a game may become possible.
+fn next_slot(now: &Circumstances) -> String {
+    let Occupancy {
+        slots, taken, open, ..
+    } = now.occupancy;
+    match now.least_clocks {
+        _ if !open => "I take no new games at present.".to_owned(),
+        _ if taken < slots => "I have a slot free: challenge me.".to_owned(),
+        // Increments make it longer.
+        Some(left) => format!(
+            "Every slot is taken; the game nearest to its end has {} on its clocks.",
+            minutes(left)
+        ),
+        None => "Every slot is taken; I do not know for how long.".to_owned(),
+    }
+}
+
 fn stats(opponent: &str, facts: &GameFacts) -> String {
-    let Some(tally) = facts.tally else {
+    let Some(tally) = facts.now.tally else {
         return format!("I remember no games against {opponent}.");
     };
     let (wins, draws, losses) = (tally.wins, tally.draws, tally.losses);
@@ -387,50 +451,6 @@ fn stats(opponent: &str, facts: &GameFacts) -> String {
 fn points(wins: u32, draws: u32) -> String {
     let points = f64::from(wins) + f64::from(draws) / 2.0;
     format!("{points}")
-}
-
-// Limits how often the bot answers one user, and everyone in one game.
-//
-// Questions above the limit get no reply at all, or a flood would be answered with a flood.
-
-/// Answers to one user per window.
-const MAX_A_USER: usize = 4;
-/// Answers in one game per window.
-const MAX_A_GAME: usize = 10;
-/// Length of the window, in pauses between two messages.
-const PAUSES: u32 = 20;
-/// The shortest pause assumed.
-const MIN_PAUSE: Duration = Duration::from_secs(1);
-
-/// The answers in one game within the window.
-#[derive(Debug)]
-pub(super) struct ReplyLimit {
-    window: Duration,
-    answers: VecDeque<(Instant, UserId)>,
-}
-
-impl ReplyLimit {
-    pub(super) fn new(pause: Duration) -> Self {
-        Self {
-            window: pause.max(MIN_PAUSE) * PAUSES,
-            answers: VecDeque::new(),
-        }
-    }
-
-    /// Whether to answer this user now; if so, counts the answer.
-    pub(super) fn admits(&mut self, user: &UserId, now: Instant) -> bool {
-        let window = self.window;
-        let is_old = |at: Instant| now.saturating_duration_since(at) >= window;
-        while self.answers.front().is_some_and(|(at, _)| is_old(*at)) {
-            self.answers.pop_front();
-        }
-        let theirs = self.answers.iter().filter(|(_, who)| who == user).count();
-        let admitted = theirs < MAX_A_USER && self.answers.len() < MAX_A_GAME;
-        if admitted {
-            self.answers.push_back((now, user.clone()));
-        }
-        admitted
-    }
 }
 
 #[cfg(test)]
@@ -561,7 +581,11 @@ mod tests {
         let mut conversation = introduced(settings(), ChatState::default());
         let now = Instant::now();
         for room in [Room::Player, Room::Spectator] {
-            let line = conversation.handle_event(&says(room, "BlastCap", "!ping"), || None, now);
+            let line = conversation.handle_event(
+                &says(room, "BlastCap", "!ping"),
+                Circumstances::default,
+                now,
+            );
             assert_eq!(line.map(|line| line.room), Some(room));
         }
     }
@@ -572,7 +596,7 @@ mod tests {
         for name in ["Megaton", "megaton", "lichess", "Lichess"] {
             let line = says(Room::Player, name, "!help");
             assert_eq!(
-                conversation.handle_event(&line, || None, Instant::now()),
+                conversation.handle_event(&line, Circumstances::default, Instant::now()),
                 None,
                 "{name}"
             );
@@ -586,7 +610,7 @@ mod tests {
         let mut conversation = introduced(settings, ChatState::default());
         let line = says(Room::Player, "BlastCap", "!help");
         assert_eq!(
-            conversation.handle_event(&line, || None, Instant::now()),
+            conversation.handle_event(&line, Circumstances::default, Instant::now()),
             None
         );
     }
@@ -598,7 +622,7 @@ mod tests {
         for name in ["BlastCap", "blastcap", "BLASTCAP"] {
             let line = says(Room::Spectator, name, "!eval");
             let answer = conversation
-                .handle_event(&line, || None, now)
+                .handle_event(&line, Circumstances::default, now)
                 .map(|line| line.text);
             assert!(answer.is_some_and(|text| text.contains("keep my opinion")));
         }
@@ -609,7 +633,11 @@ mod tests {
         let mut conversation = introduced(settings(), ChatState::default());
         let line = says(Room::Player, "BlastCap", "!stats");
         let now = Instant::now();
-        let answers = (0..500).filter(|_| conversation.handle_event(&line, || None, now).is_some());
+        let answers = (0..500).filter(|_| {
+            conversation
+                .handle_event(&line, Circumstances::default, now)
+                .is_some()
+        });
         assert_eq!(answers.count(), 4);
     }
 }
@@ -719,11 +747,21 @@ mod commands_tests {
                 white: Some(Duration::MAX),
                 black: Some(Duration::MAX),
             },
-            tally: Some(ScoreTally {
-                wins: 99_999,
-                draws: 99_999,
-                losses: 99_999,
-            }),
+            now: Circumstances {
+                tally: Some(ScoreTally {
+                    wins: 99_999,
+                    draws: 99_999,
+                    losses: 99_999,
+                }),
+                occupancy: Occupancy {
+                    slots: usize::MAX,
+                    taken: usize::MAX,
+                    waiting: 10_000,
+                    open: false,
+                },
+                least_clocks: Some(Duration::MAX),
+                more_time: Some(Duration::MAX),
+            },
         };
         for command in [
             ChatCommand::Help,
@@ -732,6 +770,8 @@ mod commands_tests {
             ChatCommand::Pv,
             ChatCommand::Clock,
             ChatCommand::Stats,
+            ChatCommand::Queue,
+            ChatCommand::Wait,
             ChatCommand::Ping,
         ] {
             for sender in [SPECTATOR, OPPONENT] {
@@ -743,9 +783,69 @@ mod commands_tests {
     }
 
     #[test]
+    fn the_queue_is_told_in_numbers_and_the_next_slot_by_clocks() {
+        let minute = Some(Duration::from_secs(60));
+        let busy = |taken, waiting, open| Circumstances {
+            occupancy: Occupancy {
+                slots: 2,
+                taken,
+                waiting,
+                open,
+            },
+            least_clocks: minute,
+            ..Circumstances::default()
+        };
+        let told = |now| {
+            let facts = GameFacts {
+                now,
+                ..GameFacts::default()
+            };
+            [ChatCommand::Queue, ChatCommand::Wait]
+                .map(|command| answer(command, SPECTATOR, &about(), &facts))
+        };
+        let rows = [
+            (
+                busy(1, 0, true),
+                "1 of my 2 slots are taken, no challenge waits.",
+                "I have a slot free: challenge me.",
+            ),
+            (
+                busy(2, 3, true),
+                "2 of my 2 slots are taken, 3 challenges wait.",
+                "Every slot is taken; the game nearest to its end has 1:00 on its clocks.",
+            ),
+            (
+                busy(1, 1, false),
+                "1 of my 2 slots are taken, one challenge waits. I take no new games at present.",
+                "I take no new games at present.",
+            ),
+        ];
+        for (now, queue, wait) in rows {
+            assert_eq!(told(now), [queue, wait]);
+        }
+    }
+
+    #[test]
+    fn only_the_opponent_gets_more_time() {
+        let facts = GameFacts {
+            now: Circumstances {
+                more_time: Some(Duration::from_secs(60)),
+                ..Circumstances::default()
+            },
+            ..GameFacts::default()
+        };
+        let wait = |sender| answer(ChatCommand::Wait, sender, &about(), &facts);
+        assert_eq!(wait(OPPONENT), "I wait 1:00 longer for your first move.");
+        assert!(!wait(SPECTATOR).contains("longer"));
+    }
+
+    #[test]
     fn stats_count_half_points() {
         let facts = |tally| GameFacts {
-            tally,
+            now: Circumstances {
+                tally,
+                ..Circumstances::default()
+            },
             ..GameFacts::default()
         };
         let tally = ScoreTally {
@@ -761,35 +861,5 @@ mod commands_tests {
         let first = stats("blastcap", &facts(Some(ScoreTally::default())));
         assert_eq!(first, "This is our first game, blastcap.");
         assert!(stats("blastcap", &facts(None)).contains("remember no games"));
-    }
-}
-
-#[cfg(test)]
-mod reply_limit_tests {
-    use super::*;
-
-    #[test]
-    fn answers_are_limited_per_user_and_per_game() {
-        let mut reply_limit = ReplyLimit::new(Duration::from_secs(3));
-        let now = Instant::now();
-        let mut asked = |name: &str, at| {
-            let user = UserId::new(name);
-            (0..100).filter(|_| reply_limit.admits(&user, at)).count()
-        };
-        assert_eq!(asked("a", now), 4);
-        assert_eq!(asked("b", now), 4);
-        assert_eq!(asked("c", now), 2, "the game's ten");
-        assert_eq!(asked("d", now + Duration::from_secs(59)), 0);
-        assert_eq!(asked("a", now + Duration::from_secs(60)), 4);
-    }
-
-    #[test]
-    fn a_thousand_users_cost_no_memory() {
-        let mut reply_limit = ReplyLimit::new(Duration::ZERO);
-        let now = Instant::now();
-        for n in 0..1000 {
-            reply_limit.admits(&UserId::new(&format!("user{n}")), now);
-        }
-        assert!(reply_limit.answers.len() <= MAX_A_GAME);
     }
 }

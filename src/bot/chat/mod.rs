@@ -5,7 +5,7 @@
 //! and otherwise only logged, escaped.
 //!
 //! * `conversation`: one game's chat, from its events to our messages; what a player can ask
-//! * `sender`: the order of messages, and the task that sends them
+//! * `sender`: how many answers, the order of messages, and the task that sends them
 
 mod conversation;
 mod sender;
@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use crate::config::MAX_LINE;
 use crate::lichess::{GameId, Room};
 
+pub(in crate::bot) use conversation::Circumstances;
 pub use conversation::{ChatState, Conversation, Players, ScoreTally};
 pub use sender::{ChatQueue, ChatTask};
 
@@ -103,6 +104,8 @@ pub enum MessageKind {
     Greeting,
     Goodbye,
     Answer,
+    /// The answer that gives the opponent more time for its first move.
+    MoreTime,
     Operator,
 }
 

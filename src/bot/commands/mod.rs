@@ -322,8 +322,8 @@ impl EventLoop {
         }
     }
 
-    pub(in crate::bot) fn status(&self) -> Status {
-        let state = if self.account_state.is_draining() {
+    pub(in crate::bot) fn phase(&self) -> BotPhase {
+        if self.account_state.is_draining() {
             BotPhase::Draining
         } else if self.context.alerts.stop() {
             BotPhase::Alarmed
@@ -331,14 +331,17 @@ impl EventLoop {
             BotPhase::Paused
         } else {
             BotPhase::Playing
-        };
+        }
+    }
+
+    pub(in crate::bot) fn status(&self) -> Status {
         let challenge = &self.context.settings.challenge;
         let latency = self.context.estimator.latency();
         let learned = u64::try_from(latency.learned.as_millis()).unwrap_or(u64::MAX);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             account: Some(self.name.clone()),
-            state,
+            state: self.phase(),
             uptime: self.begun.elapsed().as_secs(),
             stream: self.account_stream.status(),
             slots: SlotStatus {

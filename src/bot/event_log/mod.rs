@@ -18,7 +18,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
@@ -88,6 +88,13 @@ impl EventLog {
     /// The running games, for the bot's status.
     pub(in crate::bot) fn statuses(&self) -> Vec<GameStatus> {
         self.state().statuses(now())
+    }
+
+    /// The time on both clocks of the running game that has the least of it.
+    pub(in crate::bot) fn least_clocks(&self) -> Option<Duration> {
+        let games = self.statuses().into_iter();
+        let clocks = games.filter_map(|game| game.our_clock?.checked_add(game.their_clock?));
+        clocks.min().map(Duration::from_millis)
     }
 
     pub(in crate::bot) fn running_count(&self) -> usize {

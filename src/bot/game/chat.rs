@@ -3,17 +3,22 @@
 //! Joins the conversation, which decides what to say, the chat queue that sends it, and the bot's state.
 //! Nothing here waits: a message is queued or dropped.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
 
 use crate::bot::chat::{
-    ChatMessage, ChatQueue, ChatState, Conversation, MessageKind, Players, ScoreTally,
+    ChatMessage, ChatQueue, ChatState, Circumstances, Conversation, MessageKind, Players,
+    ScoreTally,
 };
 use crate::bot::context::BotContext;
+use crate::bot::event_log::EventLog;
 use crate::bot::game::{
     Ending, EvalHistory, GameMachine, GameSetup, MovePlayed, Persist, ResumeState,
 };
 use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
+use crate::bot::status::Occupancy;
 use crate::lichess::{ChatLine, GameId, UserId};
 
 /// Key prefix of opponents on cooldown for not making the first move.
@@ -26,6 +31,8 @@ pub(in crate::bot) struct GameChat {
     chat_queue: ChatQueue,
     conversation: Conversation,
     opponent: Option<UserId>,
+    occupancy: watch::Receiver<Occupancy>,
+    event_log: EventLog,
 }
 
 impl GameChat {
@@ -43,6 +50,8 @@ impl GameChat {
             state: context.state.clone(),
             chat_queue: context.chat_queue.clone(),
             opponent: None,
+            occupancy: context.occupancy.clone(),
+            event_log: context.event_bus.event_log().clone(),
         }
     }
 
@@ -78,25 +87,40 @@ impl GameChat {
         self.send(lines);
     }
 
-    pub(in crate::bot) fn handle_event(&mut self, line: &ChatLine) {
+    /// Handles a chat line; `more_time` is how much longer the bot would wait for the opponent's first
+    /// move. Returns whether the opponent asked for that.
+    pub(in crate::bot) fn handle_event(
+        &mut self,
+        line: &ChatLine,
+        more_time: Option<Duration>,
+    ) -> bool {
         tracing::debug!(
             room = %line.room,
             user = %crate::bot::chat::loggable(&line.username),
             text = %crate::bot::chat::loggable(&line.text),
             "heard"
         );
-        let (state, opponent) = (&self.state, &self.opponent);
-        let tally = || {
-            let record = state.opponent(opponent.as_ref()?);
-            Some(ScoreTally {
+        let tally = |opponent: &UserId| {
+            let record = self.state.opponent(opponent);
+            ScoreTally {
                 wins: record.wins,
                 draws: record.draws,
                 losses: record.losses,
-            })
+            }
         };
-        if let Some(answer) = self.conversation.handle_event(line, tally, Instant::now()) {
-            self.send(vec![answer]);
-        }
+        let circumstances = || Circumstances {
+            tally: self.opponent.as_ref().map(tally),
+            occupancy: *self.occupancy.borrow(),
+            least_clocks: self.event_log.least_clocks(),
+            more_time,
+        };
+        let now = Instant::now();
+        let Some(answer) = self.conversation.handle_event(line, circumstances, now) else {
+            return false;
+        };
+        let grants = answer.kind == MessageKind::MoreTime;
+        self.send(vec![answer]);
+        grants
     }
 
     /// Greetings and goodbyes are stored before they are sent: rather none than two.
@@ -109,7 +133,7 @@ impl GameChat {
             MessageKind::Goodbye => self.state.update_game(&self.game, |game| {
                 (game.parted, game.parted_spectators) = (true, true);
             }),
-            MessageKind::Answer | MessageKind::Operator => {}
+            MessageKind::Answer | MessageKind::MoreTime | MessageKind::Operator => {}
         }
         for line in lines {
             self.chat_queue.enqueue(line);

@@ -56,6 +56,8 @@ pub enum GameInput {
         request: GameRequest,
         answer: CallOutcome,
     },
+    /// The opponent asks for more time for its first move.
+    WaitLonger,
     /// The time of [`GameMachine::next_timeout`](super::GameMachine::next_timeout) has come.
     Tick,
 }

@@ -287,6 +287,7 @@ impl GameMachine {
                 self.posted(request_id, &answer);
             }
             GameInput::RequestDone { request, answer } => self.asked(request, &answer),
+            GameInput::WaitLonger => self.wait_longer(),
             GameInput::Tick => self.tick(),
         }
         std::mem::take(&mut self.out)

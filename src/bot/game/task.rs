@@ -187,8 +187,9 @@ impl GameTask {
                 }
                 GameEvent::OpponentGone(absence) => Some(GameInput::Gone(absence)),
                 GameEvent::Chat(line) => {
-                    self.chat.handle_event(&line);
-                    None
+                    let more_time = self.machine.more_time();
+                    let grants = self.chat.handle_event(&line, more_time);
+                    grants.then_some(GameInput::WaitLonger)
                 }
                 GameEvent::Unknown { .. } => None,
             },

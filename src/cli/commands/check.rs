@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use megaton::book::Books;
 use megaton::bot::{BotTiming, ListRefresher, ListSources};
-use megaton::config::{self, BookRules, Config, Override, Panel};
+use megaton::config::{self, BookRules, Config, Log, Override, Panel};
 use megaton::lichess::{Client, TOKEN_VARIABLE};
 use megaton::panel::{self, Delivery, PanelError, WEBHOOK_VARIABLE, check_password};
 use rustix::fs::{Access, access};
@@ -16,7 +16,7 @@ use crate::cli::account::{self, Identity};
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::logging::FILTERS;
 use crate::cli::setup::{ConfigArgs, evaluator, tables};
-use crate::cli::{output, runtime, summary};
+use crate::cli::{log_file, output, runtime, summary};
 
 /// What a variable decides if it is set. Of several for one key the first does.
 const OVERRIDES: [Override; 4] = [
@@ -92,12 +92,14 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     print_field("tablebase", &summary::tables(tables.as_deref()))?;
     print_field("book", &books(&config.book))?;
     print_field("data", &[state(config)?, socket(config)])?;
+    print_field("crashes", crashes(config).as_slice())?;
     print_field("accepts", &summary::accepts(&config.challenge))?;
     print_field("lists", &lists(config, offline)?)?;
     print_field("matchmaking", &summary::matchmaking(config))?;
     print_field("arenas", &summary::arenas(&config.arena))?;
     print_field("chat", &summary::chat(&config.chat, "Megaton"))?;
     print_field("page", &[page(&config.panel)])?;
+    print_field("log", &[log(&config.log)?])?;
     let exposed = config.exposed_secrets();
     let exposed: Vec<String> = exposed.iter().map(|it| format!("WARNING: {it}")).collect();
     print_field("secrets", &exposed)?;
@@ -183,21 +185,8 @@ fn state(config: &Config) -> Result<String, Failure> {
         return Ok(lost.to_owned());
     };
     let shown = folder.display();
-    // The bot creates what is missing below the first folder that exists.
-    let existing = folder.ancestors().find(|place| place.exists());
-    let existing = existing.filter(|place| !place.as_os_str().is_empty());
-    let existing = existing.unwrap_or(Path::new("."));
-    if !existing.is_dir() {
-        let file = existing.display();
-        return Err(Failure::setup(format!(
-            "[data] folder: {file} is not a folder"
-        )));
-    }
-    if access(existing, Access::WRITE_OK | Access::EXEC_OK).is_err() {
-        return Err(Failure::setup(format!(
-            "[data] folder: {shown} is not writable: this user cannot write to {}",
-            existing.display()
-        )));
+    if let Some(fault) = fault_in_folder(&folder) {
+        return Err(Failure::setup(format!("[data] folder: {fault}")));
     }
     let later = if folder.is_dir() {
         ""
@@ -205,6 +194,55 @@ fn state(config: &Config) -> Result<String, Failure> {
         ", created at the first run"
     };
     Ok(format!("state in {shown}{later}"))
+}
+
+/// Why the bot could not write files in this folder, if so.
+fn fault_in_folder(folder: &Path) -> Option<String> {
+    // The bot creates what is missing below the first folder that exists.
+    let existing = folder.ancestors().find(|place| place.exists());
+    let existing = existing.filter(|place| !place.as_os_str().is_empty());
+    let existing = existing.unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        return Some(format!("{} is not a folder", existing.display()));
+    }
+    access(existing, Access::WRITE_OK | Access::EXEC_OK)
+        .is_err()
+        .then(|| {
+            format!(
+                "{} is not writable: this user cannot write to {}",
+                folder.display(),
+                existing.display()
+            )
+        })
+}
+
+/// The reports of panics, if there are any.
+fn crashes(config: &Config) -> Option<String> {
+    let reports = panel::crash_reports(&config.data.home(&config.lichess)?);
+    let latest = reports.first()?.display();
+    let count = output::count_in_words(reports.len(), "report of a panic", "reports of panics");
+    Some(format!("WARNING: {count}, the latest {latest}"))
+}
+
+/// Where the log goes; an error if the bot could not write its file.
+fn log(log: &Log) -> Result<String, Failure> {
+    let Some(file) = &log.file else {
+        return Ok("stderr".to_owned());
+    };
+    let fault = log_file::fault_in_link(file)
+        .map(str::to_owned)
+        .or_else(|| fault_in_folder(file.parent()?));
+    match fault {
+        Some(fault) => Err(Failure::setup(format!(
+            "{}: {fault}",
+            log_file::cannot_write(file)
+        ))),
+        None => Ok(format!(
+            "stderr, and {} with the day in its name; {} are kept",
+            file.display(),
+            log.files
+        )),
+    }
 }
 
 fn socket(config: &Config) -> String {

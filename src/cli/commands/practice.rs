@@ -126,6 +126,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     // stdout shows the games; the log reports problems only.
     let quiet = Log {
         level: Level::Warn,
+        // It is that of the bot.
+        file: None,
         ..config.log
     };
     let log = logging::start(&args.log.over(&quiet))?;

@@ -11,9 +11,10 @@ use megaton::bot::{
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
+use megaton::panel::{CrashReports, RecentLines};
 use megaton::store::Store;
 use megaton::tablebase::{BuiltIn, tablebases};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::failure::Failure;
@@ -74,6 +75,7 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     create_privately();
     let (config, path) = args.config.load()?;
     let log = logging::start(&args.log.over(&config.log))?;
+    let (_crash_reports, crashes) = report_crashes(&config, log.recent_lines()).unzip();
     for warning in config.exposed_secrets() {
         tracing::warn!("{warning}");
     }
@@ -117,9 +119,12 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
                 data: config.data.home(&config.lichess),
             },
         };
-        let days = archiver.as_ref().map(Archiver::days);
+        let news = News {
+            days: archiver.as_ref().map(Archiver::days),
+            crashes,
+        };
         let upgrade = shutdown.upgrade.clone();
-        let outcome = Box::pin(play(options, shutdown, &config, path, days)).await;
+        let outcome = Box::pin(play(options, shutdown, &config, path, news)).await;
         state.settle().await;
         event_log.note("stop", "it ends", None);
         if let Some(archiver) = archiver {
@@ -130,19 +135,30 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     })
 }
 
-/// Plays, with the services beside the bot. `days` has the summary of each day once it is over.
+/// What the operator hears of besides the bot's own events.
+struct News {
+    /// The summary of each day once it is over.
+    days: Option<watch::Receiver<Option<String>>>,
+    /// The report of each panic.
+    crashes: Option<mpsc::Receiver<PathBuf>>,
+}
+
+/// Plays, with the services beside the bot.
 async fn play(
     options: BotOptions,
     shutdown: Shutdown,
     config: &Config,
     path: Option<PathBuf>,
-    days: Option<watch::Receiver<Option<String>>>,
+    news: News,
 ) -> Result<Result<(), BotError>, Failure> {
     let (control, commands) = bot::channel();
     let hangups = runtime::hangups()?;
     let (services, notifier) = Services::new(&options, control, config, path)?;
-    if let Some(days) = days {
+    if let Some(days) = news.days {
         notifier.report_days(days);
+    }
+    if let Some(crashes) = news.crashes {
+        notifier.report_crashes(crashes, options.event_bus.event_log().clone());
     }
     let outcome = tokio::select! {
         outcome = bot::run_commanded(options, shutdown, commands) => outcome,
@@ -150,6 +166,19 @@ async fn play(
     };
     notifier.finish(outcome.as_ref().err()).await;
     Ok(outcome)
+}
+
+/// Reports panics in the data folder, if there is one; the receiver gets the path of each report.
+fn report_crashes(
+    config: &Config,
+    recent: RecentLines,
+) -> Option<(CrashReports, mpsc::Receiver<PathBuf>)> {
+    let home = config.data.home(&config.lichess)?;
+    let started = CrashReports::start(home, recent);
+    if let Err(error) = &started {
+        tracing::error!(%error, "panics are not reported: cannot start the thread");
+    }
+    started.ok()
 }
 
 /// Opens the state of earlier runs and locks the data folder.

@@ -30,7 +30,7 @@ use self::webhook::{WebhookClient, WebhookMessage};
 use super::health::Health;
 use super::status_poller::{LastStatus, StatusWatch};
 use crate::archive::{ArchiveReader, Filter, Order, RatedGame, follow};
-use crate::bot::BotEvent;
+use crate::bot::{BotEvent, EventLog};
 use crate::lichess::HttpFetcher;
 
 /// Time between two comparisons with the status.
@@ -107,6 +107,15 @@ impl Alerter {
             if let Some(day) = day {
                 self.send("day", day);
             }
+        }
+    }
+
+    /// Says where each report of a panic is, here and among the events, until their source is gone.
+    pub async fn report_crashes(self, mut reports: mpsc::Receiver<PathBuf>, event_log: EventLog) {
+        while let Some(path) = reports.recv().await {
+            let text = format!("a part panicked, see {}", path.display());
+            event_log.note("crash", text.as_str(), None);
+            self.send("crash", text);
         }
     }
 }

@@ -388,7 +388,7 @@ mod tests {
     fn every_kind_of_message_can_be_muted_by_its_word() {
         let alerts = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let others = [
-            "deaf", "time", "engine", "porter", "spent", "day", "rating", "ended",
+            "deaf", "time", "engine", "porter", "crash", "spent", "day", "rating", "ended",
         ];
         let mut kinds: Vec<&str> = alerts.chain(others).collect();
         let mut known = MESSAGE_KINDS.to_vec();

@@ -22,6 +22,8 @@ const MAX_REFUSALS: u32 = 2;
 pub(super) struct AbortPolicy {
     wait: Option<FirstMoveWait>,
     refused: u32,
+    /// The opponent asked for more time and got it.
+    extended: bool,
     /// The bot requested an abort because the opponent did not move.
     gave_up_waiting: bool,
     /// The game can be neither played nor aborted.
@@ -55,15 +57,14 @@ impl GameMachine {
     /// Waits for the opponent's first move as long as the operator allows.
     pub(in crate::bot::game) fn watch_first_move(&mut self, update: StateUpdate) {
         let Some(setup) = &self.setup else { return };
-        let bot = setup.opponent_is_bot;
-        let watched = setup.clocked && self.is_abortable();
-        let theirs = !self.is_our_turn();
         let rules = &self.settings.game;
-        let patience = if bot {
+        let patience = if setup.opponent_is_bot {
             rules.abort_bots
         } else {
             rules.abort_humans
         };
+        let watched = setup.clocked && self.is_abortable();
+        let theirs = !self.is_our_turn();
         let since = self.waited_since(patience, update);
         let first_move = &mut self.policies.first_move;
         if update.change != MoveListChange::Same {
@@ -101,6 +102,24 @@ impl GameMachine {
             .into_iter()
             .flatten()
             .fold(self.now, Instant::min)
+    }
+
+    /// How much longer the bot would wait for the opponent's first move if asked: as long again, for
+    /// a human, once.
+    pub(in crate::bot) fn more_time(&self) -> Option<Duration> {
+        let human = !self.setup.as_ref()?.opponent_is_bot;
+        let first_move = &self.policies.first_move;
+        let waits = first_move.wait.as_ref().is_some_and(|wait| wait.tries == 0);
+        (human && waits && !first_move.extended).then_some(self.settings.game.abort_humans)
+    }
+
+    pub(in crate::bot::game) fn wait_longer(&mut self) {
+        let Some(more) = self.more_time() else { return };
+        let first_move = &mut self.policies.first_move;
+        first_move.extended = true;
+        if let Some(wait) = &mut first_move.wait {
+            wait.at = wait.at.checked_add(more).unwrap_or(wait.at);
+        }
     }
 
     /// Handles the outcome of an abort.
