@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::events::AlertKind;
 use super::settings::Settings;
 use super::status::Status;
 use crate::config::ColorWish;
@@ -30,6 +31,8 @@ pub enum Command {
     Upgrade(Duration),
     /// New rules for everything that follows.
     Reload(Arc<Settings>),
+    /// An alert of what runs beside the bot: its text, or none once the problem is resolved.
+    Alert(AlertKind, Option<String>),
     Challenge(ChallengeSpec),
     /// Challenge the last opponent again.
     Rechallenge,

@@ -35,6 +35,8 @@ pub enum AlertKind {
     Store,
     /// Games, challenges and events cannot be archived.
     Archive,
+    /// A secret that was read anew cannot be used; the old one stays in use.
+    Secret,
 }
 
 impl AlertKind {
@@ -55,7 +57,7 @@ impl AlertKind {
 
     /// Whether to announce a changed text. For other kinds it is the same problem reworded.
     pub(super) const fn repeats(self) -> bool {
-        matches!(self, Self::TokenEnds | Self::Guard)
+        matches!(self, Self::TokenEnds | Self::Guard | Self::Secret)
     }
 }
 

@@ -612,6 +612,7 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "guard",
     "store",
     "archive",
+    "secret",
     "deaf",
     "time",
     "engine",

@@ -50,7 +50,13 @@ impl Running {
         token: Option<&str>,
         more: &str,
     ) -> Self {
-        let url = server.url();
+        let running = Self::start_at(server.url(), folder, token, more);
+        until("it is online", async || server.is_online(BOT)).await;
+        running
+    }
+
+    /// The same for a server at this address, which need not be there yet.
+    pub(super) fn start_at(url: &str, folder: TempDir, token: Option<&str>, more: &str) -> Self {
         let file = if token.is_none() {
             "token_file = \"token\"\n"
         } else {
@@ -66,9 +72,7 @@ impl Running {
             .spawn()
             .expect("the program starts");
         let log = BufReader::new(child.stderr.take().expect("its log"));
-        let running = Self { child, log, folder };
-        until("it is online", async || server.is_online(BOT)).await;
-        running
+        Self { child, log, folder }
     }
 
     /// Kills it and starts it again on the same data.

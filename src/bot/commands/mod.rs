@@ -59,6 +59,13 @@ impl EventLoop {
                 self.context.state.set_note(MATCHMAKING, None);
                 self.reload(settings)
             }
+            Command::Alert(kind, text) => {
+                match text {
+                    Some(text) => self.context.alerts.raise(*kind, text),
+                    None => self.context.alerts.clear(*kind),
+                };
+                Reply::done("noted")
+            }
             Command::Challenge(spec) => self.challenge(spec),
             Command::Rechallenge => self.rechallenge(),
             Command::Cancel(id) => self.cancel(id.as_ref()),
@@ -525,7 +532,7 @@ impl Command {
     /// A short description for the log, without secrets; `None` if it changes nothing.
     pub(in crate::bot) fn describe(&self) -> Option<String> {
         Some(match self {
-            Self::Status => return None,
+            Self::Status | Self::Alert(..) => return None,
             Self::Pause => "pause".to_owned(),
             Self::Resume => "resume".to_owned(),
             Self::Drain => "drain".to_owned(),
