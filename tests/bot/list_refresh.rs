@@ -109,10 +109,14 @@ struct Kept {
 }
 
 fn settings(block: &[&str]) -> Arc<Settings> {
+    Arc::new(plain_settings(block))
+}
+
+fn plain_settings(block: &[&str]) -> Settings {
     let mut settings = Settings::default();
     let entries = block.iter().map(|entry| entry.parse());
     settings.challenge.block = entries.collect::<Result<_, _>>().expect("good entries");
-    Arc::new(settings)
+    settings
 }
 
 fn keep(block: &[&str], data: Option<&Path>) -> Kept {
@@ -236,6 +240,23 @@ async fn a_few_redirects_are_followed_and_a_loop_is_not() {
     let kept = keep(&[&circle.url], None);
     until_asked(&circle, 12).await;
     assert_eq!(kept.lists.borrow().counts(), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_another_machine_is_fetched_through_the_proxy_of_the_config() {
+    let proxy = Library::open([page("\"one\"", "blastcap\n")]).await;
+    // An address of documentation (RFC 5737), where nobody is.
+    let mut settings = plain_settings(&["http://192.0.2.1/list"]);
+    settings.lichess.proxy = Some(proxy.url.trim_end_matches("/list").to_owned());
+    let mut keeper = ListRefresher::new(
+        Arc::new(settings),
+        &ListSources::default(),
+        BotTiming::default(),
+    );
+    keeper.fetch_all().await;
+    assert!(blocks(&keeper.lists(), "blastcap"));
+    let heads = proxy.heads();
+    assert!(heads[0].starts_with("get http://192.0.2.1/list http/1.1"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

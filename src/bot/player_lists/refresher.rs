@@ -248,7 +248,8 @@ impl ListRefresher {
         let pages = if let Some(pages) = &self.pages {
             pages.clone()
         } else {
-            let pages = HttpFetcher::new(self.timing.list_page)?;
+            let proxy = self.settings.lichess.proxy.as_deref();
+            let pages = HttpFetcher::new(proxy, self.timing.list_page)?;
             self.pages.insert(pages).clone()
         };
         // A version tag is valid only together with its names.
