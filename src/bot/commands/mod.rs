@@ -496,8 +496,8 @@ impl EventLoop {
     }
 
     /// The player lists, including accounts blocked by command.
-    pub(in crate::bot) fn known_lists(&mut self) -> Arc<PlayerLists> {
-        let lists = Arc::clone(&self.background.lists.borrow_and_update());
+    pub(in crate::bot) fn known_lists(&self) -> Arc<PlayerLists> {
+        let lists = Arc::clone(&self.background.lists.borrow());
         Arc::new(lists.and_blocked(self.blocked.users()))
     }
 }
