@@ -31,7 +31,10 @@ struct ReloadRequest {
 
 /// Requests reloads. Clones share the task.
 #[derive(Clone, Debug)]
-pub struct Reload(mpsc::Sender<ReloadRequest>);
+pub struct Reload {
+    requests: mpsc::Sender<ReloadRequest>,
+    path: Option<PathBuf>,
+}
 
 impl Reload {
     /// Rereads the config and returns the changes. `via` names the source of the request.
@@ -41,11 +44,16 @@ impl Reload {
     pub async fn now(&self, via: &'static str) -> ReloadOutcome {
         let ended = || "the bot is shutting down".to_owned();
         let (answer, outcome) = oneshot::channel();
-        self.0
+        self.requests
             .send(ReloadRequest { via, answer })
             .await
             .map_err(|_| ended())?;
         outcome.await.map_err(|_| ended())?
+    }
+
+    /// The file of the config, if there is one.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.path.clone()
     }
 }
 
@@ -63,7 +71,11 @@ pub struct Reloader {
 impl Reloader {
     /// For a bot that runs with this config, read from this file.
     pub fn new(path: Option<PathBuf>, current: Config, control: ControlHandle) -> (Self, Reload) {
-        let (sender, asked) = mpsc::channel(MOST_WAITING);
+        let (requests, asked) = mpsc::channel(MOST_WAITING);
+        let reload = Reload {
+            requests,
+            path: path.clone(),
+        };
         let reloader = Self {
             path,
             current,
@@ -72,7 +84,7 @@ impl Reloader {
             secrets: None,
             asked,
         };
-        (reloader, Reload(sender))
+        (reloader, reload)
     }
 
     /// Also notes failures in the event log; successes are noted by the bot.

@@ -42,5 +42,6 @@ mod startup;
 #[cfg(unix)]
 mod terminal;
 mod tls;
+mod upgrade;
 mod whole_program;
 mod wire;
