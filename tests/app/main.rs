@@ -34,6 +34,7 @@ mod repeated_games;
 mod repository;
 mod rust_words;
 mod secrets;
+mod series;
 mod server;
 mod shutdown;
 mod size;
