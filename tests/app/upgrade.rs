@@ -42,7 +42,7 @@ async fn after_an_upgrade_the_same_process_resumes_the_game() {
     other.move_and_wait(&game, "f3e5").await;
     assert!(other.plays(&game).await);
     bot.signal(Signal::TERM);
-    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
     let (code, log) = bot.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(
@@ -96,7 +96,7 @@ async fn a_move_that_is_owed_is_sent_once_before_the_new_program_takes_over() {
     other.move_and_wait(&game, "f3e5").await;
     assert_eq!(calls(&server) - before, 2, "one more move each");
     bot.signal(Signal::TERM);
-    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
     assert_eq!(bot.end().0, Some(0));
 }
 
@@ -120,7 +120,7 @@ async fn an_upgrade_waits_until_the_clock_is_long_enough() {
     assert_eq!(code, Some(0));
     other.move_and_wait(&game, "f3e5").await;
     bot.signal(Signal::TERM);
-    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
     assert_eq!(bot.end().0, Some(0));
 }
 
@@ -191,6 +191,6 @@ async fn a_program_that_cannot_take_over_is_refused_and_the_bot_plays_on() {
     }
     assert!(other.plays(&game).await);
     bot.signal(Signal::TERM);
-    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
     assert_eq!(bot.end().0, Some(0));
 }

@@ -163,7 +163,7 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
         lists: Duration::from_millis(20),
         ..impatient()
     };
-    keep_at(settings, &sources, timing)
+    keep_at(settings, &sources, &timing)
 }
 
 fn impatient() -> BotTiming {
@@ -174,8 +174,8 @@ fn impatient() -> BotTiming {
     }
 }
 
-fn keep_at(settings: Arc<Settings>, sources: &ListSources, timing: BotTiming) -> Kept {
-    let mut keeper = ListRefresher::new(Arc::clone(&settings), sources, timing);
+fn keep_at(settings: Arc<Settings>, sources: &ListSources, timing: &BotTiming) -> Kept {
+    let mut keeper = ListRefresher::new(Arc::clone(&settings), sources, *timing);
     let (told, lists) = watch::channel(Arc::new(keeper.lists()));
     let states = keeper.states();
     let (settings, mut rules) = watch::channel(settings);
@@ -373,7 +373,7 @@ async fn a_file_on_a_disk_that_hangs_keeps_its_names_and_is_taken_when_it_comes(
     fs::write(&file, "blastcap\n").expect("written");
     fs::write(&other, "nuke\n").expect("written");
     let rules = settings(&[&in_file(&file)]);
-    let mut kept = keep_at(rules, &ListSources::default(), impatient());
+    let mut kept = keep_at(rules, &ListSources::default(), &impatient());
     kept.until(|lists| blocks(lists, "blastcap")).await;
     fs::remove_file(&file).expect("removed");
     let disk = HangingFile::new(&file);

@@ -551,7 +551,7 @@ async fn while_a_list_hangs_games_are_played_and_challenges_wait_for_it() {
     all_over(&server).await;
     let judged = |world: &World, id: &str, how: &str| {
         let call = format!("/api/challenge/{id}/{how}");
-        world.calls.iter().any(|path| *path == call)
+        world.calls.contains(&call)
     };
     let early = server.world().calls.clone();
     assert!(
