@@ -131,6 +131,11 @@ pub enum BotEvent {
         /// What the engine did instead.
         reason: String,
     },
+    /// What runs beside the bot panicked and restarts.
+    ServiceFailed {
+        service: &'static str,
+        reason: String,
+    },
     Finished {
         ending: Arc<Ending>,
     },

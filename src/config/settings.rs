@@ -617,6 +617,7 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "time",
     "engine",
     "porter",
+    "service",
     "spent",
     "day",
     "rating",

@@ -12,6 +12,8 @@
 
 mod alerts;
 mod client;
+#[cfg(test)]
+mod fault;
 mod health;
 mod http;
 mod metrics;
