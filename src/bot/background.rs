@@ -39,13 +39,18 @@ pub(super) struct Background {
 }
 
 impl Background {
-    pub(super) fn start(context: &BotContext, sources: &ListSources) -> Self {
+    /// `known` are the lists until others are read.
+    pub(super) fn start(
+        context: &BotContext,
+        sources: &ListSources,
+        known: Arc<PlayerLists>,
+    ) -> Self {
         let pause = context.timing.again;
         load_books(context);
         let refresher = ListRefresher::new(Arc::clone(&context.settings), sources, context.timing);
         let list_states = refresher.states();
         let (rules, reloaded) = watch::channel(Arc::clone(&context.settings));
-        let (publish, lists) = watch::channel(Arc::new(refresher.lists()));
+        let (publish, lists) = watch::channel(known);
         let mut tasks = JoinSet::new();
         let backoff = RestartBackoff::new(pause);
         tasks.spawn(refresh_lists(refresher, reloaded, publish, backoff));

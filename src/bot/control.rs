@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::events::{AlertKind, BotEvent};
 use super::settings::Settings;
 use super::status::Status;
+use super::supervisor::restart_and_report;
 use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
@@ -30,6 +32,8 @@ pub enum Command {
     Upgrade(Duration),
     /// New rules for everything that follows.
     Reload(Arc<Settings>),
+    /// An alert of what runs beside the bot: its text, or none once the problem is resolved.
+    Alert(AlertKind, Option<String>),
     Challenge(ChallengeSpec),
     /// Challenge the last opponent again.
     Rechallenge,
@@ -118,14 +122,14 @@ impl Envelope {
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     commands: mpsc::Sender<Envelope>,
-    failures: watch::Sender<Option<String>>,
+    failures: watch::Sender<Option<BotEvent>>,
     via: &'static str,
 }
 
 #[derive(Debug)]
 pub struct CommandReceiver {
     commands: mpsc::Receiver<Envelope>,
-    failures: watch::Receiver<Option<String>>,
+    failures: watch::Receiver<Option<BotEvent>>,
 }
 
 /// Creates a command channel.
@@ -183,7 +187,24 @@ impl ControlHandle {
 
     /// Reports that the engine failed its self-test. Never waits; works before there is a server.
     pub(crate) fn engine_failed(&self, reason: &str) {
-        self.failures.send_replace(Some(reason.to_owned()));
+        let reason = reason.to_owned();
+        self.failures
+            .send_replace(Some(BotEvent::EngineFailed { reason }));
+    }
+
+    /// Runs a service beside the bot until it is done; restarts it whenever it panics, and reports that.
+    /// `first` is the pause after the first panic.
+    pub(crate) async fn keep_running<F: Future<Output = ()>>(
+        &self,
+        service: &'static str,
+        first: Duration,
+        begin: impl FnMut() -> F,
+    ) {
+        let report = |reason| {
+            let failed = BotEvent::ServiceFailed { service, reason };
+            self.failures.send_replace(Some(failed));
+        };
+        restart_and_report(service, first, begin, report).await;
     }
 }
 
@@ -201,8 +222,8 @@ impl CommandReceiver {
         }
     }
 
-    /// The engine's last self-test failure.
-    pub(crate) fn failures(&self) -> watch::Receiver<Option<String>> {
+    /// The last failure of the engine's self-test or of a service beside the bot.
+    pub(crate) fn failures(&self) -> watch::Receiver<Option<BotEvent>> {
         self.failures.clone()
     }
 }

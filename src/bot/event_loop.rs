@@ -28,7 +28,7 @@ use super::events::{AlertKind, BotEvent};
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::play;
 use super::game::{Ending, EvalCache, GameParams, ResumeState};
-use super::player_lists::{Blocklist, ListSources};
+use super::player_lists::{Blocklist, ListSources, PlayerLists};
 use super::sleep_until;
 use super::status::{BotPhase, Occupancy};
 use crate::book::SharedBooks;
@@ -95,6 +95,7 @@ impl EventLoop {
             message_sender,
             client: options.client,
         };
+        let named = Arc::new(PlayerLists::named(&context.settings.challenge));
         let mut event_loop = Self {
             account_state: AccountState::new(
                 account,
@@ -105,7 +106,7 @@ impl EventLoop {
             ),
             account_stream: AccountStream::new(&context),
             api_queue: ApiQueue::new(&context, account.id.clone()),
-            background: Background::start(&context, &options.lists),
+            background: Background::start(&context, &options.lists, named),
             blocked: Blocklist::remembered(&context.state),
             health: AccountCheck::new(context.client.clone(), context.alerts.clone(), account),
             me: account.id.clone(),
@@ -124,6 +125,7 @@ impl EventLoop {
         };
         let lists = event_loop.known_lists();
         event_loop.handle_event(&AccountEvent::Lists(lists));
+        event_loop.account_state.await_lists();
         event_loop.restore_switches();
         event_loop
     }
@@ -140,7 +142,8 @@ impl EventLoop {
         let second = server_second(context);
         self.account_state = self.account_state.restarted(account, second);
         self.api_queue = ApiQueue::new(context, account.id.clone());
-        self.background = Background::start(context, lists);
+        let known = Arc::clone(&self.background.lists.borrow());
+        self.background = Background::start(context, lists, known);
         self.blocked = Blocklist::remembered(&context.state);
         self.health = AccountCheck::new(context.client.clone(), context.alerts.clone(), account);
         let lists = self.known_lists();
@@ -164,7 +167,10 @@ impl EventLoop {
                 Some(event) = self.api_queue.next() => Some(event),
                 Some(event) = self.messages.recv() => Some(event),
                 Some((game, ending)) = self.games.join_next() => Some(self.left(game, ending)),
-                Ok(()) = self.background.lists.changed() => Some(AccountEvent::Lists(self.known_lists())),
+                Ok(()) = self.background.lists.changed() => {
+                    self.account_state.lists_are_read();
+                    Some(AccountEvent::Lists(self.known_lists()))
+                }
                 () = self.context.alerts.changed() => Some(AccountEvent::Alert(self.context.alerts.stop())),
                 envelope = self.commands.next() => {
                     self.run_command(envelope);

@@ -35,6 +35,8 @@ pub enum AlertKind {
     Store,
     /// Games, challenges and events cannot be archived.
     Archive,
+    /// A secret that was read anew cannot be used; the old one stays in use.
+    Secret,
 }
 
 impl AlertKind {
@@ -55,7 +57,7 @@ impl AlertKind {
 
     /// Whether to announce a changed text. For other kinds it is the same problem reworded.
     pub(super) const fn repeats(self) -> bool {
-        matches!(self, Self::TokenEnds | Self::Guard)
+        matches!(self, Self::TokenEnds | Self::Guard | Self::Secret)
     }
 }
 
@@ -127,6 +129,11 @@ pub enum BotEvent {
     /// The engine failed its self-test.
     EngineFailed {
         /// What the engine did instead.
+        reason: String,
+    },
+    /// What runs beside the bot panicked and restarts.
+    ServiceFailed {
+        service: &'static str,
         reason: String,
     },
     Finished {

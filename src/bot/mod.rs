@@ -93,7 +93,6 @@ pub use status::{
     AlertStatus, BotPhase, EventStreamStatus, GameStatus, GameStreamStatus, MatchmakingStatus,
     NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, TableFiles,
 };
-pub(crate) use supervisor::restart_on_panic;
 
 /// Sleeps until then; for ever without a time.
 async fn sleep_until(at: Option<Instant>) {

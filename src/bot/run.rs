@@ -49,7 +49,7 @@ pub async fn run_commanded(
     let client = options.client.clone();
     let event_log = options.event_bus.event_log().clone();
     let pause = options.timing.limited_note;
-    let failures = publish_engine_failures(commands.failures(), options.event_bus.clone());
+    let failures = publish_failures(commands.failures(), options.event_bus.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
         () = background::write_down(&client, &event_log, pause) => unreachable!("it writes for ever"),
@@ -59,15 +59,12 @@ pub async fn run_commanded(
     outcome
 }
 
-/// Publishes the engine's self-test failures, as long as the bot runs.
-async fn publish_engine_failures(
-    mut failures: watch::Receiver<Option<String>>,
-    event_bus: EventBus,
-) {
+/// Publishes the failures of the engine's self-test and of services, as long as the bot runs.
+async fn publish_failures(mut failures: watch::Receiver<Option<BotEvent>>, event_bus: EventBus) {
     while failures.changed().await.is_ok() {
-        let reason = failures.borrow_and_update().clone();
-        if let Some(reason) = reason {
-            event_bus.publish(BotEvent::EngineFailed { reason });
+        let failure = failures.borrow_and_update().clone();
+        if let Some(failure) = failure {
+            event_bus.publish(failure);
         }
     }
     // No sender is left.

@@ -90,6 +90,9 @@ durations! {
         /// Timeout for fetching a list.
         // A connection takes the same time on any clock.
         list_page = Duration::from_secs(20), at least MIN_POST_LIMIT;
+        /// Time for the disk to give a list, or to take a copy of one.
+        // A disk takes the same time on any clock.
+        list_file = Duration::from_secs(5), at least MIN_POST_LIMIT;
         /// Two dozen lines of the event stream within this time are a burst.
         // Reading takes the same time on any clock.
         burst = Duration::from_secs(1), at least MIN_BURST;

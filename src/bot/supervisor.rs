@@ -55,7 +55,17 @@ pub(super) async fn catch_panic<T>(task: impl Future<Output = T>) -> Result<T, S
 pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
     what: &str,
     first: Duration,
+    begin: impl FnMut() -> F,
+) {
+    restart_and_report(what, first, begin, |_| ()).await;
+}
+
+/// The same, and passes on the message of each panic.
+pub(super) async fn restart_and_report<F: Future<Output = ()>>(
+    what: &str,
+    first: Duration,
     mut begin: impl FnMut() -> F,
+    report: impl Fn(String),
 ) {
     let mut backoff = RestartBackoff::new(first);
     loop {
@@ -65,6 +75,7 @@ pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
             return;
         };
         tracing::error!(what, reason, "task panicked; restarting");
+        report(reason);
         backoff.wait().await;
     }
 }

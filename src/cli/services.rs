@@ -85,7 +85,8 @@ impl Services {
     ) -> Result<(Self, Notifier), Failure> {
         let event_bus = &options.event_bus;
         let delivery = Delivery::read(&config.alerts).map_err(Failure::of_setup)?;
-        let (alerter, alerts) = Alerts::new(delivery).map_err(Failure::failed)?;
+        let proxy = config.lichess.proxy.as_deref();
+        let (alerter, alerts) = Alerts::new(delivery, proxy).map_err(Failure::failed)?;
         let (reloader, reload) = Reloader::new(path, config.clone(), control.clone());
         let (watch, poller) = StatusWatch::new(control.clone());
         let selftest = SelfTest::default();

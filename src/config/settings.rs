@@ -80,7 +80,7 @@ sections! {
             "https://lichess.org".to_owned(), Text("a URL such as \"https://lichess.org\"");
         /// Send the token over `http://` to another machine.
         insecure: bool = false, Flag;
-        /// Proxy for the calls to the server; by default that of the environment.
+        /// Proxy for every request to another machine; by default that of the environment.
         proxy: Option<String> as "EmptyIsNone" =
             None, Text("a URL such as \"http://proxy.example.org:3128\", \"\" for the environment's");
         /// File that holds only the API token; `LICHESS_BOT_TOKEN` takes precedence. A relative path in a
@@ -618,11 +618,13 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "guard",
     "store",
     "archive",
+    "secret",
     "deaf",
     "time",
     "engine",
     "porter",
     "crash",
+    "service",
     "spent",
     "day",
     "rating",

@@ -274,7 +274,12 @@ impl Client {
     /// Sends the call, and repeats it without our name if the server may object to the name. A call
     /// that must not be repeated fails instead, and the next repeatable one finds out.
     async fn exchange(&self, call: &ApiRequest) -> Result<Response, Error> {
-        let (agent, named) = self.0.agent.header();
+        let (agent, named) = if call.has_own_token() {
+            // It may be of another account.
+            (self.0.agent.nameless(), false)
+        } else {
+            self.0.agent.header()
+        };
         let pool = self.pool(call.class);
         let send = |agent| pool.execute(call.request(&self.authorization(), agent));
         let no_answer = |error: reqwest::Error| Error::no_answer(&error.without_url());

@@ -92,6 +92,12 @@ impl Client {
         Ok(account)
     }
 
+    /// The account of another token; other calls keep theirs.
+    pub async fn account_of(&self, token: &Token) -> Result<Account, Error> {
+        let call = self.get(EndpointClass::Account, &["api", "account"]);
+        self.ask(call.with_token(token)).await
+    }
+
     /// Turns the account into a bot account, for good. Only an account without any game can be turned.
     pub async fn upgrade_to_bot(&self) -> Result<(), Error> {
         let parts = ["api", "bot", "account", "upgrade"];

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, USER_AGENT};
 use reqwest::{Response, StatusCode, Url, redirect};
 
-use super::connect::tls_config;
+use super::connect::{Route, is_this_machine, tls_config};
 use super::error::{describe, is_html};
 use super::response::Body;
 
@@ -24,7 +24,9 @@ const MAX_HOPS: usize = 3;
 /// Reads public pages, and posts texts.
 #[derive(Clone, Debug)]
 pub struct HttpFetcher {
-    client: reqwest::Client,
+    /// For this machine: through no proxy.
+    direct: reqwest::Client,
+    outside: reqwest::Client,
     time: Duration,
 }
 
@@ -59,22 +61,39 @@ pub enum FetchError {
 }
 
 impl HttpFetcher {
-    /// A fetcher with a time limit for each page.
+    /// A fetcher with a time limit for each page. Requests to other machines go through this proxy, else
+    /// that of the environment.
     ///
     /// # Errors
     /// When the client cannot be set up.
-    pub fn new(time: Duration) -> Result<Self, FetchError> {
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls_config(true))
-            .http1_only()
-            .redirect(redirect::Policy::none())
-            .retry(reqwest::retry::never())
-            .connect_timeout(time)
-            .timeout(time)
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| FetchError::NoAnswer(describe(&error)))?;
-        Ok(Self { client, time })
+    pub fn new(proxy: Option<&str>, time: Duration) -> Result<Self, FetchError> {
+        let outside = proxy.map_or(Route::Environment, |proxy| Route::Proxy(proxy.to_owned()));
+        let client = |route: Route| {
+            route
+                .client()?
+                .tls_backend_preconfigured(tls_config(true))
+                .http1_only()
+                .redirect(redirect::Policy::none())
+                .retry(reqwest::retry::never())
+                .connect_timeout(time)
+                .timeout(time)
+                .pool_max_idle_per_host(0)
+                .build()
+        };
+        let failed = |error| FetchError::NoAnswer(describe(&error));
+        Ok(Self {
+            direct: client(Route::Direct).map_err(failed)?,
+            outside: client(outside).map_err(failed)?,
+            time,
+        })
+    }
+
+    fn client(&self, url: &Url) -> &reqwest::Client {
+        if is_this_machine(url) {
+            &self.direct
+        } else {
+            &self.outside
+        }
     }
 
     /// Reads a page; given the `ETag` of the known version, only if the page has changed.
@@ -96,7 +115,8 @@ impl HttpFetcher {
         kind: &'static str,
         body: String,
     ) -> Result<(), FetchError> {
-        let request = self.client.post(url).header(CONTENT_TYPE, kind);
+        let url = parse(url)?;
+        let request = self.client(&url).post(url).header(CONTENT_TYPE, kind);
         self.deliver(request.body(body)).await
     }
 
@@ -105,7 +125,8 @@ impl HttpFetcher {
     /// # Errors
     /// Why the request did not succeed, without the address.
     pub async fn visit(&self, url: &str) -> Result<(), FetchError> {
-        self.deliver(self.client.get(url)).await
+        let url = parse(url)?;
+        self.deliver(self.client(&url).get(url)).await
     }
 
     async fn deliver(&self, request: reqwest::RequestBuilder) -> Result<(), FetchError> {
@@ -122,7 +143,7 @@ impl HttpFetcher {
     async fn get(&self, url: &Url, known: Option<&str>) -> Result<Response, FetchError> {
         let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let mut request = self
-            .client
+            .client(url)
             .get(url.clone())
             .header(USER_AGENT, agent)
             .header(ACCEPT, "text/plain, */*;q=0.5");
@@ -134,12 +155,8 @@ impl HttpFetcher {
 
     /// Follows a few redirects: never from HTTPS to plain HTTP, and from a public server to none of the
     /// own network.
-    async fn follow(
-        &self,
-        mut url: Url,
-        known: Option<&str>,
-        is_public: bool,
-    ) -> Result<Response, FetchError> {
+    async fn follow(&self, first: Url, known: Option<&str>) -> Result<Response, FetchError> {
+        let mut url = first.clone();
         for _ in 0..=MAX_HOPS {
             let response = self.get(&url, known).await?;
             let Some(next) = onward(&url, &response) else {
@@ -148,7 +165,7 @@ impl HttpFetcher {
             if url.scheme() == "https" && next.scheme() != "https" {
                 return Err(FetchError::SentOn("to an open connection"));
             }
-            if is_public && is_internal(&next).await {
+            if is_internal(&next).await && !is_internal(&first).await {
                 return Err(FetchError::SentOn("into the bot's own network"));
             }
             url = next;
@@ -157,9 +174,7 @@ impl HttpFetcher {
     }
 
     async fn ask(&self, url: &str, known: Option<&str>) -> Result<FetchedPage, FetchError> {
-        let url = Url::parse(url).map_err(|error| FetchError::NoAnswer(error.to_string()))?;
-        let is_public = !is_internal(&url).await;
-        let mut response = self.follow(url, known, is_public).await?;
+        let mut response = self.follow(parse(url)?, known).await?;
         match response.status() {
             StatusCode::NOT_MODIFIED if known.is_some() => return Ok(FetchedPage::Same),
             StatusCode::OK => {}
@@ -188,6 +203,10 @@ impl HttpFetcher {
             etag,
         })
     }
+}
+
+fn parse(url: &str) -> Result<Url, FetchError> {
+    Url::parse(url).map_err(|error| FetchError::NoAnswer(error.to_string()))
 }
 
 fn no_answer(error: reqwest::Error) -> FetchError {
@@ -245,22 +264,28 @@ mod tests {
 
     use super::*;
 
-    /// A server that answers once, with this status line and header.
-    fn once(answer: String) -> (String, std::thread::JoinHandle<()>) {
+    /// An address of documentation (RFC 5737), where nobody is.
+    const ELSEWHERE: &str = "http://192.0.2.1/list";
+
+    /// A server that answers once, with this status line and header. Ends with the line of the request.
+    fn once(answer: String) -> (String, std::thread::JoinHandle<String>) {
         use std::io::{Read as _, Write as _};
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let url = format!("http://{}/", listener.local_addr().expect("bound"));
         let task = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a connection");
-            let _ = stream.read(&mut [0; 4096]);
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).expect("a request");
             let end = "content-length: 0\r\nconnection: close\r\n\r\n";
             let _ = write!(stream, "HTTP/1.1 {answer}\r\n{end}");
+            let request = String::from_utf8_lossy(&request[..read]);
+            request.lines().next().unwrap_or_default().to_owned()
         });
         (url, task)
     }
 
-    fn fetcher() -> HttpFetcher {
-        HttpFetcher::new(Duration::from_secs(20)).expect("a fetcher")
+    fn fetcher(proxy: Option<&str>) -> HttpFetcher {
+        HttpFetcher::new(proxy, Duration::from_secs(20)).expect("a fetcher")
     }
 
     #[tokio::test]
@@ -268,11 +293,10 @@ mod tests {
         let inner = TcpListener::bind("127.0.0.1:0").expect("a free port");
         inner.set_nonblocking(true).expect("a socket");
         let to = inner.local_addr().expect("bound");
-        let (url, server) = once(format!("302 Found\r\nlocation: http://{to}/"));
-        let url = Url::parse(&url).expect("an address");
-        let outcome = fetcher().follow(url, None, true).await;
-        let error = outcome.expect_err("it is not followed");
-        assert_eq!(error.to_string(), "sent on into the bot's own network");
+        let (proxy, server) = once(format!("302 Found\r\nlocation: http://{to}/"));
+        let outcome = fetcher(Some(&proxy)).read(ELSEWHERE, None).await;
+        let sent_on = FetchError::SentOn("into the bot's own network");
+        assert_eq!(outcome, Err(sent_on));
         assert!(inner.accept().is_err(), "no one knocked");
         server.join().expect("it answered");
     }
@@ -281,8 +305,30 @@ mod tests {
     async fn a_post_that_is_sent_on_has_failed_and_says_so() {
         let (target, _unasked) = once("200 OK".to_owned());
         let (url, server) = once(format!("301 Moved Permanently\r\nlocation: {target}"));
-        let outcome = fetcher().post(&url, "text/plain", "alert".to_owned()).await;
+        let outcome = fetcher(None)
+            .post(&url, "text/plain", "alert".to_owned())
+            .await;
         assert_eq!(outcome, Err(FetchError::Redirected(301)));
+        server.join().expect("it answered");
+    }
+
+    #[tokio::test]
+    async fn another_machine_is_reached_through_the_proxy_and_this_one_is_not() {
+        let (proxy, server) = once("200 OK".to_owned());
+        let read = fetcher(Some(&proxy)).read(ELSEWHERE, None).await;
+        assert!(matches!(read, Ok(FetchedPage::New { .. })), "{read:?}");
+        let asked = server.join().expect("it answered");
+        assert_eq!(asked, format!("GET {ELSEWHERE} HTTP/1.1"));
+        let (proxy, server) = once("200 OK".to_owned());
+        let fetcher = fetcher(Some(&proxy));
+        let posted = fetcher.post(ELSEWHERE, "text/plain", "alert".to_owned());
+        assert_eq!(posted.await, Ok(()));
+        let asked = server.join().expect("it answered");
+        assert_eq!(asked, format!("POST {ELSEWHERE} HTTP/1.1"));
+        let (here, server) = once("200 OK".to_owned());
+        let nobody = Some("http://127.0.0.1:9");
+        let nobody = HttpFetcher::new(nobody, Duration::from_secs(20)).expect("a fetcher");
+        assert_eq!(nobody.visit(&here).await, Ok(()));
         server.join().expect("it answered");
     }
 

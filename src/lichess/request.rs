@@ -9,6 +9,7 @@ use reqwest::{Method, Request, Url};
 use super::endpoint_class::EndpointClass;
 use super::ids::GameId;
 use super::response::BODY_LIMIT;
+use super::token::Token;
 
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
@@ -23,6 +24,8 @@ pub(super) struct ApiRequest {
     pub(super) game: Option<GameId>,
     method: Method,
     url: Url,
+    /// Of another token than the client's.
+    authorization: Option<HeaderValue>,
     body: Option<(HeaderValue, Bytes)>,
     accept: HeaderValue,
     /// The maximum length of the response.
@@ -39,6 +42,7 @@ impl ApiRequest {
             game: None,
             method: Method::GET,
             url,
+            authorization: None,
             body: None,
             accept: JSON,
             limit: BODY_LIMIT,
@@ -81,6 +85,16 @@ impl ApiRequest {
         self
     }
 
+    /// Sends this token instead of the client's.
+    pub(super) fn with_token(mut self, token: &Token) -> Self {
+        self.authorization = Some(token.header());
+        self
+    }
+
+    pub(super) fn has_own_token(&self) -> bool {
+        self.authorization.is_some()
+    }
+
     pub(super) fn text(mut self, text: &str) -> Self {
         self.body = Some((TEXT, text.to_owned().into()));
         self
@@ -117,12 +131,14 @@ impl ApiRequest {
 
     /// What it asks, if it only reads: then an equal call gets the same answer.
     pub(super) fn question(&self) -> Option<(EndpointClass, Url)> {
-        (self.method == Method::GET).then(|| (self.class, self.url.clone()))
+        (self.method == Method::GET && !self.has_own_token())
+            .then(|| (self.class, self.url.clone()))
     }
 
     pub(super) fn request(&self, authorization: &HeaderValue, agent: HeaderValue) -> Request {
         let mut request = Request::new(self.method.clone(), self.url.clone());
         let headers = request.headers_mut();
+        let authorization = self.authorization.as_ref().unwrap_or(authorization);
         headers.insert(AUTHORIZATION, authorization.clone());
         headers.insert(USER_AGENT, agent);
         headers.insert(ACCEPT, self.accept.clone());

@@ -67,13 +67,23 @@ impl Token {
         Self::choose(variable.as_deref(), file)
     }
 
+    /// Where [`Token::from_env_or_file`] finds the token, in words.
+    pub fn origin(file: Option<&Path>) -> String {
+        let variable = std::env::var_os(TOKEN_VARIABLE);
+        let is_set = |value: &std::ffi::OsString| !value.to_string_lossy().trim().is_empty();
+        match file {
+            Some(path) if !variable.as_ref().is_some_and(is_set) => in_file(path),
+            _ => in_variable(),
+        }
+    }
+
     /// The token in the variable's `value` if that is set and not blank, else the one in `file`.
     ///
     /// # Errors
     /// As for [`Token::from_env_or_file`].
     pub fn choose(value: Option<&str>, file: Option<&Path>) -> Result<Self, TokenError> {
         if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
-            return Self::parse(value, &format!("the variable {TOKEN_VARIABLE}"));
+            return Self::parse(value, &in_variable());
         }
         let path = file.ok_or(TokenError::Absent)?;
         let bytes = std::fs::read(path).map_err(|source| TokenError::Unreadable {
@@ -81,7 +91,7 @@ impl Token {
             source,
         })?;
         let text = String::from_utf8_lossy(&bytes);
-        Self::parse(&text, &format!("the token file {}", path.display()))
+        Self::parse(&text, &in_file(path))
     }
 
     pub(super) fn header(&self) -> HeaderValue {
@@ -95,6 +105,14 @@ impl Token {
     pub(super) fn expose(&self) -> &str {
         self.0.expose_secret()
     }
+}
+
+fn in_variable() -> String {
+    format!("the variable {TOKEN_VARIABLE}")
+}
+
+fn in_file(path: &Path) -> String {
+    format!("the token file {}", path.display())
 }
 
 impl fmt::Debug for Token {

@@ -14,6 +14,8 @@
 mod alerts;
 mod client;
 mod crash_reports;
+#[cfg(test)]
+mod fault;
 mod health;
 mod http;
 mod metrics;
@@ -22,6 +24,7 @@ mod reload;
 mod secrets;
 mod server;
 mod status_poller;
+mod successor;
 mod systemd;
 
 pub use alerts::{Address, AddressError, Alerter, Alerts, Delivery, WEBHOOK_VARIABLE};
@@ -35,4 +38,5 @@ pub use reload::{Reload, Reloader};
 pub use secrets::Secrets;
 pub use server::{Panel, PanelError};
 pub use status_poller::{LastStatus, StatusPoller, StatusWatch};
+pub use successor::installed_program;
 pub use systemd::attend;

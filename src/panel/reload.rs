@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::secrets::Secrets;
-use crate::bot::{Command, ControlHandle, EventLog, Reply, restart_on_panic};
+use crate::bot::{Command, ControlHandle, EventLog, Reply};
 use crate::config::Config;
 
 /// Time for the bot to answer.
@@ -31,7 +31,10 @@ struct ReloadRequest {
 
 /// Requests reloads. Clones share the task.
 #[derive(Clone, Debug)]
-pub struct Reload(mpsc::Sender<ReloadRequest>);
+pub struct Reload {
+    requests: mpsc::Sender<ReloadRequest>,
+    path: Option<PathBuf>,
+}
 
 impl Reload {
     /// Rereads the config and returns the changes. `via` names the source of the request.
@@ -41,11 +44,17 @@ impl Reload {
     pub async fn now(&self, via: &'static str) -> ReloadOutcome {
         let ended = || "the bot is shutting down".to_owned();
         let (answer, outcome) = oneshot::channel();
-        self.0
+        self.requests
             .send(ReloadRequest { via, answer })
             .await
             .map_err(|_| ended())?;
-        outcome.await.map_err(|_| ended())?
+        let dropped = |_| "the reload failed: see the log, and try again".to_owned();
+        outcome.await.map_err(dropped)?
+    }
+
+    /// The file of the config, if there is one.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.path.clone()
     }
 }
 
@@ -63,7 +72,11 @@ pub struct Reloader {
 impl Reloader {
     /// For a bot that runs with this config, read from this file.
     pub fn new(path: Option<PathBuf>, current: Config, control: ControlHandle) -> (Self, Reload) {
-        let (sender, asked) = mpsc::channel(MOST_WAITING);
+        let (requests, asked) = mpsc::channel(MOST_WAITING);
+        let reload = Reload {
+            requests,
+            path: path.clone(),
+        };
         let reloader = Self {
             path,
             current,
@@ -72,7 +85,7 @@ impl Reloader {
             secrets: None,
             asked,
         };
-        (reloader, Reload(sender))
+        (reloader, reload)
     }
 
     /// Also notes failures in the event log; successes are noted by the bot.
@@ -91,9 +104,12 @@ impl Reloader {
 
     /// Runs until all [`Reload`]s are dropped.
     pub async fn run(self) {
+        let control = self.control.clone();
         let reloader = Mutex::new(self);
         let serve = || async { reloader.lock().await.serve().await };
-        restart_on_panic("the reloader", RESTART_PAUSE, serve).await;
+        control
+            .keep_running("the reloader", RESTART_PAUSE, serve)
+            .await;
     }
 
     async fn serve(&mut self) {
@@ -112,6 +128,8 @@ impl Reloader {
     }
 
     async fn reload(&mut self, via: &'static str) -> ReloadOutcome {
+        #[cfg(test)]
+        super::fault::strike();
         let Some(path) = self.path.clone() else {
             return Err("there is no config file: the bot runs with built-in defaults".to_owned());
         };
@@ -149,7 +167,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::bot::channel;
+    use crate::bot::{BotEvent, channel};
 
     #[tokio::test]
     async fn a_bad_config_changes_nothing_and_a_good_one_reports_changes() {
@@ -183,6 +201,31 @@ mod tests {
         assert_eq!(said, Ok("[challenge] concurrency: 4 -> 5".to_owned()));
         assert_eq!(reload.now("a test").await, Ok("no changes".to_owned()));
         assert_eq!(bot.await.unwrap(), [4, 5, 5]);
+        drop(reload);
+        task.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_reloader_is_reported_and_the_next_reload_works() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "").unwrap();
+        let (control, mut commands) = channel();
+        let failures = commands.failures();
+        let current = Config::read(&path).unwrap();
+        let (reloader, reload) = Reloader::new(Some(path), current, control);
+        let task = tokio::spawn(super::super::fault::once(reloader.run()));
+        let why = reload.now("a test").await.unwrap_err();
+        assert_eq!(why, "the reload failed: see the log, and try again");
+        let (again, ()) = tokio::join!(reload.now("a test"), async {
+            commands.next().await.answer(Reply::done("reloaded"));
+        });
+        assert_eq!(again, Ok("no changes".to_owned()));
+        let failure = failures.borrow().clone();
+        assert!(
+            matches!(&failure, Some(BotEvent::ServiceFailed { service: "the reloader", reason }) if reason == "an injected fault"),
+            "{failure:?}"
+        );
         drop(reload);
         task.await.unwrap();
     }

@@ -1,6 +1,6 @@
 //! The secrets of a running bot, read anew with the config: API token, password of the page, webhook.
 //!
-//! A secret that cannot be used leaves the old one in place and is reported. Nothing here repeats one.
+//! A secret that cannot be used leaves the old one in place and is an alert. Nothing here repeats one.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::alerts::{AddressError, Alerter, Delivery};
 use super::http::{KeyError, Password, read_password};
-use crate::bot::{Command, ControlHandle, Reply};
+use crate::bot::{AlertKind, Command, ControlHandle, Reply};
 use crate::config::Config;
 use crate::lichess::{Client, Error, PLAY_SCOPE, Token, TokenError, UserId};
 
@@ -29,6 +29,8 @@ pub struct Secrets {
 /// What the environment and the files hold now.
 struct Found {
     token: Result<Token, TokenError>,
+    /// Where the token is, in words.
+    origin: String,
     password: Result<Option<SecretString>, KeyError>,
     delivery: Result<Delivery, AddressError>,
 }
@@ -36,8 +38,10 @@ struct Found {
 impl Found {
     fn read(config: &Config) -> Self {
         let password = config.panel.token_file.as_deref().map(read_password);
+        let file = config.lichess.token_file.as_deref();
         Self {
-            token: Token::from_env_or_file(config.lichess.token_file.as_deref()),
+            token: Token::from_env_or_file(file),
+            origin: Token::origin(file),
             password: password.transpose(),
             delivery: Delivery::read(&config.alerts),
         }
@@ -54,7 +58,10 @@ impl Secrets {
             Err(error) => return vec![format!("secrets unchanged: {error}")],
         };
         let token = match found.token {
-            Ok(token) => self.renew_token(token).await,
+            Ok(token) => {
+                let renewed = self.renew_token(token).await;
+                renewed.map_err(|why| format!("{why} ({})", found.origin))
+            }
             Err(error) => Err(error.to_string()),
         };
         let delivery = found.delivery.map_err(|error| error.to_string());
@@ -69,14 +76,31 @@ impl Secrets {
             ("password", password),
             ("alerts", delivery),
         ];
-        let lines = outcomes
-            .into_iter()
-            .filter_map(|(what, outcome)| match outcome {
-                Ok(false) => None,
-                Ok(true) => Some(format!("{what}: renewed")),
-                Err(why) => Some(format!("{what} unchanged: {why}")),
-            });
-        lines.collect()
+        let (mut lines, mut failures) = (Vec::new(), Vec::new());
+        for (what, outcome) in outcomes {
+            match outcome {
+                Ok(false) => {}
+                Ok(true) => lines.push(format!("{what}: renewed")),
+                Err(why) => failures.push(format!("{what} unchanged: {why}")),
+            }
+        }
+        self.alert(&failures).await;
+        lines.extend(failures);
+        lines
+    }
+
+    /// Raises the alert about secrets that cannot be used, or clears it if there are none.
+    async fn alert(&self, failures: &[String]) {
+        let text = (!failures.is_empty()).then(|| {
+            let failures = failures.join("; ");
+            format!("{failures}. The old one stays in use: mend the file and run `megaton reload`")
+        });
+        let command = Command::Alert(AlertKind::Secret, text.clone());
+        let told = self.control.ask(command, PATIENCE).await;
+        // A bot that has no connection yet has no alerts.
+        if let (Some(text), false) = (text, matches!(told, Ok(Reply::Done(_)))) {
+            tracing::error!("{text}");
+        }
     }
 
     /// Uses the token from the next call on, if it is another one and the server knows it.
@@ -84,24 +108,30 @@ impl Secrets {
         if self.client.uses(&token) {
             return Ok(false);
         }
-        match self.client.test_other_token(&token).await {
+        let unchecked = |error: Error| format!("the new one cannot be checked: {error}");
+        let user = match self.client.test_other_token(&token).await {
             Ok(None) => return Err("the server does not know the new one".to_owned()),
-            Ok(Some(info)) => {
-                if !info.allows(PLAY_SCOPE) {
-                    return Err(format!("the new one lacks the scope {PLAY_SCOPE}"));
-                }
-                let account = self.account().await;
-                if let Some(ours) = account.filter(|ours| info.user != UserId::new(ours)) {
-                    let other = &info.user;
-                    return Err(format!(
-                        "the new one is of {other}, and this bot plays as {ours}"
-                    ));
+            Ok(Some(info)) if !info.allows(PLAY_SCOPE) => {
+                return Err(format!("the new one lacks the scope {PLAY_SCOPE}"));
+            }
+            Ok(Some(info)) => info.user,
+            // Not every server reports tokens, and some refuse even this to a revoked one.
+            Err(error) if matches!(error, Error::Gone { .. }) || error.is_unauthorized() => {
+                match self.client.account_of(&token).await {
+                    Ok(account) => account.id,
+                    Err(error) if error.is_unauthorized() => {
+                        return Err(format!("the server refuses the new one: {error}"));
+                    }
+                    Err(error) => return Err(unchecked(error)),
                 }
             }
-            // Not every server reports tokens, and some refuse even this to a revoked one.
-            Err(Error::Gone { .. }) => {}
-            Err(error) if error.is_unauthorized() => {}
-            Err(error) => return Err(format!("the new one cannot be checked: {error}")),
+            Err(error) => return Err(unchecked(error)),
+        };
+        let account = self.account().await;
+        if let Some(ours) = account.filter(|ours| user != UserId::new(ours)) {
+            return Err(format!(
+                "the new one is of {user}, and this bot plays as {ours}"
+            ));
         }
         self.client.renew_token(token);
         Ok(true)

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use super::health::Health;
 use super::protocol::{LONGEST, Request, Response};
 use super::reload::Reload;
+use super::successor;
 use crate::bot::ControlHandle;
 
 /// Most clients at the same time.
@@ -180,6 +181,11 @@ pub(super) async fn answer(
             health: Some(health.report()),
             ..Response::done("")
         };
+    }
+    if matches!(request, Request::Upgrade { .. })
+        && let Err(why) = successor::check(reload.path()).await
+    {
+        return Response::refused(format!("{why}: the bot plays on as it is"));
     }
     let Some(command) = request.command() else {
         return match reload.now(control.via()).await {

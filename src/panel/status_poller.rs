@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::bot::restart_on_panic;
 use crate::bot::{Command, ControlHandle, Disconnected, Reply, Status};
 
 /// Time between two polls.
@@ -73,6 +72,11 @@ impl StatusWatch {
         self.seen.clone()
     }
 
+    /// Reaches the bot.
+    pub(super) fn control(&self) -> &ControlHandle {
+        &self.control
+    }
+
     /// Reports a failed self-test of the engine to the event bus. Never waits.
     pub(super) fn engine_failed(&self, reason: &str) {
         self.control.engine_failed(reason);
@@ -89,7 +93,10 @@ impl StatusWatch {
 impl StatusPoller {
     /// Polls until the bot has exited.
     pub async fn run(self) {
-        restart_on_panic("the status poller", EVERY, || self.poll()).await;
+        let poll = || self.poll();
+        self.control
+            .keep_running("the status poller", EVERY, poll)
+            .await;
     }
 
     async fn poll(&self) {

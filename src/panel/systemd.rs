@@ -9,7 +9,6 @@ use sd_notify::NotifyState;
 
 use super::health::{Health, HealthReport};
 use super::status_poller::StatusWatch;
-use crate::bot::restart_on_panic;
 use crate::bot::{BotPhase, Status};
 
 /// Longest time between two notifications.
@@ -26,7 +25,10 @@ pub async fn attend(health: Health, watch: StatusWatch) {
     }
     // Without notifications the watchdog would end the bot.
     let notifications = || notify_always(&health, &watch);
-    restart_on_panic("systemd notifications", RESTART_PAUSE, notifications).await;
+    watch
+        .control()
+        .keep_running("systemd notifications", RESTART_PAUSE, notifications)
+        .await;
 }
 
 async fn notify_always(health: &Health, watch: &StatusWatch) {

@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use megaton::lichess::{
-    ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, Timing, Token, UserId,
+    ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, TimeControl, Timing,
+    Token, UserId,
 };
 use megaton::practice::{Options, Server, ServerHandle};
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,7 +51,13 @@ impl Running {
         token: Option<&str>,
         more: &str,
     ) -> Self {
-        let url = server.url();
+        let running = Self::start_at(server.url(), folder, token, more);
+        until("it is online", async || server.is_online(BOT)).await;
+        running
+    }
+
+    /// The same for a server at this address, which need not be there yet.
+    pub(super) fn start_at(url: &str, folder: TempDir, token: Option<&str>, more: &str) -> Self {
         let file = if token.is_none() {
             "token_file = \"token\"\n"
         } else {
@@ -59,16 +66,19 @@ impl Running {
         let text =
             format!("[lichess]\nurl = \"{url}\"\n{file}[engine]\nhash = 1\nnodes = 1\n{more}");
         fs::write(folder.path().join("config.toml"), text).expect("a config");
-        let mut child = command(&["run", "--config"])
+        Self::launch(command(&["run", "--config"]), folder, token)
+    }
+
+    /// Starts `run`, which still lacks the file of the config, in a folder with a config.
+    pub(super) fn launch(mut run: Command, folder: TempDir, token: Option<&str>) -> Self {
+        let mut child = run
             .arg(folder.path().join("config.toml"))
             .envs(token.map(|token| ("LICHESS_BOT_TOKEN", token)))
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
         let log = BufReader::new(child.stderr.take().expect("its log"));
-        let running = Self { child, log, folder };
-        until("it is online", async || server.is_online(BOT)).await;
-        running
+        Self { child, log, folder }
     }
 
     /// Kills it and starts it again on the same data.
@@ -178,8 +188,17 @@ impl Opponent {
 
     /// A game in which it is to move.
     pub(super) async fn begin(&self) -> GameId {
+        self.begin_at(180).await
+    }
+
+    /// The same with so many seconds on each clock, and two for each move.
+    pub(super) async fn begin_at(&self, limit: u64) -> GameId {
         let options = ChallengeOptions {
             color: ColorChoice::White,
+            time_control: TimeControl::Clock {
+                limit: Duration::from_secs(limit),
+                increment: Duration::from_secs(2),
+            },
             ..ChallengeOptions::default()
         };
         let made = self.0.create_challenge(&UserId::new(BOT), &options).await;
@@ -358,38 +377,4 @@ async fn a_pause_survives_a_kill_and_the_status_says_since_when_and_by_whom() {
     bot.restart(&server).await;
     assert_eq!(bot.status()["state"], "playing");
     assert_eq!(switch(&bot).len(), 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_an_upgrade_the_same_process_resumes_the_game() {
-    let server = server().await;
-    let mut bot = Running::start(&server, "").await;
-    let other = Opponent::new(&server);
-    let game = other.begin().await;
-    other.move_and_wait(&game, "g1f3").await;
-    let pid = bot.child.id();
-    let (code, out, err) = bot.tell(&["upgrade", "--within", "60"]);
-    assert_eq!(code, Some(0), "{out} {err}");
-    let last = out.lines().last().unwrap_or_default();
-    assert!(
-        last.starts_with("version ") && last.ends_with(" plays, 1 game resumed"),
-        "{out}"
-    );
-    assert_eq!(bot.child.id(), pid);
-    assert_eq!(
-        bot.child.try_wait().expect("its status"),
-        None,
-        "it is the same process"
-    );
-    // The game goes on.
-    other.move_and_wait(&game, "f3e5").await;
-    assert!(other.plays(&game).await);
-    bot.signal(Signal::TERM);
-    bot.signal(Signal::TERM);
-    let (code, log) = bot.end();
-    assert_eq!(code, Some(0), "{log}");
-    assert!(
-        log.contains("handing over to the installed program"),
-        "{log}"
-    );
 }

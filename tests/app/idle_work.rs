@@ -208,11 +208,12 @@ async fn webhook(bot: &Bot) -> TcpListener {
         format: AlertFormat::Text,
         ..AlertSettings::default()
     };
-    let alerts = Alerts::new(Delivery {
+    let delivery = Delivery {
         settings,
         webhook: Some(address.expect("an address")),
         heartbeat: None,
-    });
+    };
+    let alerts = Alerts::new(delivery, None);
     let (alerter, alerts) = alerts.expect("it can be told");
     let (watch, watcher) = StatusWatch::new(bot.control.clone());
     tokio::spawn(watcher.run());

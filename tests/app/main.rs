@@ -35,6 +35,7 @@ mod repeated_games;
 mod repository;
 mod rust_words;
 mod secrets;
+mod series;
 mod server;
 mod shutdown;
 mod size;
@@ -43,5 +44,6 @@ mod startup;
 #[cfg(unix)]
 mod terminal;
 mod tls;
+mod upgrade;
 mod whole_program;
 mod wire;

@@ -18,9 +18,18 @@ pub(super) struct Ran {
 /// The program with an environment that holds no settings of ours: the one built with the tests, or
 /// another build of it that `MEGATON_PROGRAM` names.
 pub(super) fn command(arguments: &[&str]) -> Command {
-    let built = Path::new(env!("CARGO_BIN_EXE_megaton"));
+    command_of(&program(), arguments)
+}
+
+/// The file of that program.
+pub(super) fn program() -> PathBuf {
     let named = env::var_os("MEGATON_PROGRAM").map(PathBuf::from);
-    let mut command = Command::new(named.as_deref().unwrap_or(built));
+    named.unwrap_or_else(|| env!("CARGO_BIN_EXE_megaton").into())
+}
+
+/// The same for another file of the program.
+pub(super) fn command_of(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
     for name in [
         "LICHESS_BOT_TOKEN",

@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use megaton::practice::{Endpoint, Fault, Options, Server};
 use rustix::process::Signal;
 
 use super::control::{BOT, Opponent, Running, server};
@@ -110,4 +111,62 @@ async fn what_the_program_writes_is_for_its_user_alone() {
     );
     bot.signal(Signal::TERM);
     assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_the_server_refuses_leaves_the_old_one_in_use_and_is_an_alert() {
+    let server = server().await;
+    let first = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token");
+    keep(&file, &first);
+    let mut bot = Running::start_in(&server, folder, None, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    // A server that tells nothing about tokens to a caller that it does not know.
+    for _ in 0..4 {
+        let refusal = Fault::Refuse { status: 401 };
+        server.faults().add(Endpoint::Lookup, refusal);
+    }
+    keep(&file, "lip_unknown");
+    bot.signal(Signal::HUP);
+    bot.wait_for("token unchanged: ");
+    other.move_and_wait(&game, "a2a3").await;
+    let alarms = bot.status()["alarms"].clone();
+    assert_eq!(alarms[0]["kind"], "secret", "{alarms}");
+    let text = alarms[0]["text"].as_str().expect("a text");
+    assert!(
+        text.contains(file.to_str().expect("a path in text")),
+        "{text}"
+    );
+    assert_eq!(bot.status()["state"], "playing", "the old token is good");
+    keep(&file, &first);
+    assert_eq!(bot.tell(&["reload"]).1, "no changes\n");
+    assert_eq!(bot.status()["alarms"], serde_json::json!([]));
+    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
+    assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_whose_old_and_new_token_are_refused_ends_with_the_status_of_a_refused_token() {
+    // Nobody listens at this address yet.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listen = listener.local_addr().expect("its address");
+    drop(listener);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token");
+    keep(&file, "lip_old");
+    let mut bot = Running::start_at(&format!("http://{listen}"), folder, None, "");
+    bot.wait_for("cannot reach the server");
+    keep(&file, "lip_new");
+    bot.signal(Signal::HUP);
+    bot.wait_for("token unchanged: ");
+    let options = Options {
+        listen,
+        ..Options::default()
+    };
+    let _server = Server::start(options).await.expect("the port is free");
+    let (code, log) = bot.end();
+    assert_eq!(code, Some(2), "{log}");
 }

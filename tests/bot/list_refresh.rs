@@ -2,12 +2,15 @@
 //! size, time and redirects.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use megaton::bot::{BotTiming, ListRefresher, ListSources, ListState, PlayerLists, Settings};
 use megaton::lichess::UserId;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -100,6 +103,38 @@ async fn answer(mut socket: TcpStream, page: Page, heads: Arc<Mutex<Vec<String>>
     }
 }
 
+/// A file on a disk that hangs: whoever opens it waits.
+pub(crate) struct HangingFile(PathBuf);
+
+impl HangingFile {
+    pub(crate) fn new(path: &Path) -> Self {
+        let mode = Mode::RUSR | Mode::WUSR;
+        mknodat(CWD, path, FileType::Fifo, mode, 0).expect("a named pipe");
+        Self(path.to_owned())
+    }
+
+    /// The disk answers: the file holds this.
+    pub(crate) fn answer(&self, text: &str) {
+        let pipe = File::options().read(true).write(true).open(&self.0);
+        let mut pipe = pipe.expect("our pipe");
+        pipe.write_all(text.as_bytes()).expect("it has room");
+        let file = self.0.with_extension("answer");
+        fs::write(&file, text).expect("a file");
+        fs::rename(file, &self.0).expect("our pipe");
+    }
+}
+
+impl Drop for HangingFile {
+    /// The runtime waits for its threads, also where a test has failed.
+    fn drop(&mut self) {
+        let _ = File::options().read(true).write(true).open(&self.0);
+    }
+}
+
+pub(crate) fn in_file(path: &Path) -> String {
+    format!("file:{}", path.display())
+}
+
 /// A refresher running on one block list.
 struct Kept {
     lists: watch::Receiver<Arc<PlayerLists>>,
@@ -109,10 +144,14 @@ struct Kept {
 }
 
 fn settings(block: &[&str]) -> Arc<Settings> {
+    Arc::new(plain_settings(block))
+}
+
+fn plain_settings(block: &[&str]) -> Settings {
     let mut settings = Settings::default();
     let entries = block.iter().map(|entry| entry.parse());
     settings.challenge.block = entries.collect::<Result<_, _>>().expect("good entries");
-    Arc::new(settings)
+    settings
 }
 
 fn keep(block: &[&str], data: Option<&Path>) -> Kept {
@@ -122,10 +161,21 @@ fn keep(block: &[&str], data: Option<&Path>) -> Kept {
     };
     let timing = BotTiming {
         lists: Duration::from_millis(20),
-        list_page: Duration::from_millis(500),
-        ..BotTiming::default()
+        ..impatient()
     };
-    let mut keeper = ListRefresher::new(Arc::clone(&settings), &sources, timing);
+    keep_at(settings, &sources, &timing)
+}
+
+fn impatient() -> BotTiming {
+    BotTiming {
+        list_page: Duration::from_millis(500),
+        list_file: Duration::from_millis(500),
+        ..BotTiming::default()
+    }
+}
+
+fn keep_at(settings: Arc<Settings>, sources: &ListSources, timing: &BotTiming) -> Kept {
+    let mut keeper = ListRefresher::new(Arc::clone(&settings), sources, *timing);
     let (told, lists) = watch::channel(Arc::new(keeper.lists()));
     let states = keeper.states();
     let (settings, mut rules) = watch::channel(settings);
@@ -211,11 +261,11 @@ async fn a_list_that_fails_keeps_its_names_across_a_restart_too() {
         until_asked(&reader, 3).await;
         assert!(kept.blocks("blastcap"), "{failure:?}");
         drop(kept);
-        // Without a network: the copy blocks from the start.
+        // Without a network: the copy blocks.
         let url = reader.url.clone();
         drop(reader);
-        let kept = keep(&[&url], Some(folder.path()));
-        assert!(kept.blocks("blastcap"), "{failure:?}");
+        let mut kept = keep(&[&url], Some(folder.path()));
+        kept.until(|lists| blocks(lists, "blastcap")).await;
         let elsewhere = keep(&[&url], None);
         assert!(!elsewhere.blocks("blastcap"));
     }
@@ -236,6 +286,25 @@ async fn a_few_redirects_are_followed_and_a_loop_is_not() {
     let kept = keep(&[&circle.url], None);
     until_asked(&circle, 12).await;
     assert_eq!(kept.lists.borrow().counts(), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_of_another_machine_is_fetched_through_the_proxy_of_the_config() {
+    let proxy = Library::open([status("403 Forbidden")]).await;
+    // An address of documentation (RFC 5737), where nobody is.
+    let mut settings = plain_settings(&["https://192.0.2.1/list"]);
+    settings.lichess.proxy = Some(proxy.url.trim_end_matches("/list").to_owned());
+    let mut keeper = ListRefresher::new(
+        Arc::new(settings),
+        &ListSources::default(),
+        BotTiming::default(),
+    );
+    keeper.fetch_all().await;
+    let heads = proxy.heads();
+    assert!(
+        heads[0].starts_with("connect 192.0.2.1:443 http/1.1\r\n"),
+        "{heads:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -295,4 +364,28 @@ async fn changed_rules_are_read_at_once_and_files_as_they_change() {
         .expect("the keeper lives");
     kept.until(|lists| blocks(lists, "another")).await;
     assert!(kept.blocks("nuke"), "what is gone keeps its names");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_on_a_disk_that_hangs_keeps_its_names_and_is_taken_when_it_comes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, other) = (folder.path().join("foes"), folder.path().join("others"));
+    fs::write(&file, "blastcap\n").expect("written");
+    fs::write(&other, "nuke\n").expect("written");
+    let rules = settings(&[&in_file(&file)]);
+    let mut kept = keep_at(rules, &ListSources::default(), &impatient());
+    kept.until(|lists| blocks(lists, "blastcap")).await;
+    fs::remove_file(&file).expect("removed");
+    let disk = HangingFile::new(&file);
+    kept.settings
+        .send(settings(&[&in_file(&file), &in_file(&other)]))
+        .expect("the keeper lives");
+    kept.until(|lists| blocks(lists, "nuke")).await;
+    assert!(kept.blocks("blastcap"), "what was known is in force");
+    let error = kept.states.borrow()[0].error.clone();
+    assert_eq!(error.as_deref(), Some("the disk does not answer"));
+    disk.answer("fuse\n");
+    kept.until(|lists| blocks(lists, "fuse")).await;
+    assert!(!kept.blocks("blastcap"));
+    assert_eq!(kept.states.borrow()[0].error, None);
 }

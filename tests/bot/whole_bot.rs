@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use megaton::bot::{BotError, BotEvent, BotTiming};
 
-use crate::running_bot::{Bot, all_over};
+use crate::list_refresh::{HangingFile, in_file};
+use crate::running_bot::{Bot, GUARD, all_over};
 use crate::test_server::{MoveFault, Piece, Server, World};
 
 /// A page as proxies send it.
@@ -524,5 +525,45 @@ async fn subscribers_receive_every_move_and_the_end() {
             .winner
             .map_or("1/2-1/2", |w| { if w == "white" { "1-0" } else { "0-1" } })
     );
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_a_list_hangs_games_are_played_and_challenges_wait_for_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("foes");
+    let disk = HangingFile::new(&file);
+    let server = Server::start().await;
+    server.world().begin("g1", true, 20);
+    let timing = BotTiming {
+        list_file: GUARD * 10,
+        ..BotTiming::default().faster(25)
+    };
+    let bot = Bot::paced(&server, &timing, |settings| {
+        let entry = in_file(&file).parse().expect("an entry");
+        settings.challenge.block = vec![entry];
+    });
+    server
+        .until("it listens", |world| world.event_openings > 0)
+        .await;
+    server.world().challenge_by("c1", "atomic", "foe", None);
+    server.world().challenge_by("c2", "atomic", "friend", None);
+    all_over(&server).await;
+    let judged = |world: &World, id: &str, how: &str| {
+        let call = format!("/api/challenge/{id}/{how}");
+        world.calls.contains(&call)
+    };
+    let early = server.world().calls.clone();
+    assert!(
+        !early.iter().any(|path| path.starts_with("/api/challenge/")),
+        "{early:?}"
+    );
+    disk.answer("foe\n");
+    server
+        .until("both are judged", |world| {
+            judged(world, "c1", "decline") && judged(world, "c2", "accept")
+        })
+        .await;
+    all_over(&server).await;
     bot.stop().await;
 }

@@ -22,6 +22,10 @@ impl AccountState {
         if known || self.games.contains(&id.as_game()) {
             return;
         }
+        if self.awaits_lists {
+            self.unjudged.retain(|(other, _)| other.id != *id);
+            return self.unjudged.push((challenge.clone(), compat));
+        }
         let kind = OpponentKind::of(challenge.challenger.as_ref());
         let outcome = self.evaluate(challenge, compat, kind);
         match outcome.decision {
@@ -183,6 +187,7 @@ impl AccountState {
     pub(super) fn withdrawn(&mut self, id: &ChallengeId) {
         self.drop_accepted(id);
         self.queue.remove(id);
+        self.unjudged.retain(|(challenge, _)| challenge.id != *id);
         self.outgoing_is_gone(id);
     }
 

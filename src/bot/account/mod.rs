@@ -35,7 +35,7 @@ use crate::bot::matchmaking::{Matchmaker, Series};
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
-use crate::lichess::{Account, Event, GameId, GameInfo, JoinOptions, UserId};
+use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, JoinOptions, UserId};
 
 pub use slots::OpponentKind;
 
@@ -55,6 +55,9 @@ pub struct AccountState {
     me: UserId,
     settings: Arc<Settings>,
     lists: Arc<PlayerLists>,
+    /// The lists are not read yet: challenges wait, both ways.
+    awaits_lists: bool,
+    unjudged: Vec<(Challenge, Option<Compat>)>,
     timing: BotTiming,
     state: BotState,
     rating: Option<i32>,
@@ -123,6 +126,8 @@ impl AccountState {
             backfill: Backfill::new(&timing),
             me,
             lists: Arc::new(PlayerLists::named(&settings.challenge)),
+            awaits_lists: false,
+            unjudged: Vec::new(),
             settings,
             timing,
             state,
@@ -155,11 +160,22 @@ impl AccountState {
         let (settings, state) = (Arc::clone(&self.settings), self.state.clone());
         Self {
             lists: Arc::clone(&self.lists),
+            awaits_lists: self.awaits_lists,
             tasks: self.tasks.clone(),
             shutdown: self.shutdown,
             paused: self.paused,
             ..Self::new(account, settings, self.timing, second, state)
         }
+    }
+
+    /// From now on challenges wait, both ways, until [`AccountState::lists_are_read`].
+    pub fn await_lists(&mut self) {
+        self.awaits_lists = true;
+    }
+
+    /// The next [`AccountEvent::Lists`] has what the files of the lists hold.
+    pub fn lists_are_read(&mut self) {
+        self.awaits_lists = false;
     }
 
     /// Slots taken: games, accepted challenges, and the bot's own challenge.
@@ -295,6 +311,11 @@ impl AccountState {
             AccountEvent::Event(event) => {
                 self.count_line();
                 self.event(event);
+            }
+            AccountEvent::Lists(_) if !self.awaits_lists => {
+                for (challenge, compat) in std::mem::take(&mut self.unjudged) {
+                    self.challenged(&challenge, compat);
+                }
             }
             AccountEvent::Waiting(challenges) => {
                 for challenge in challenges {

@@ -270,7 +270,9 @@ impl AccountState {
     /// Passes an event to the matchmaker.
     pub(super) fn matchmake(&mut self, event: &AccountEvent) {
         let held = self.has_outgoing();
-        let (spare, taken) = (self.spare(), self.taken());
+        // The lists say whom never to challenge.
+        let spare = if self.awaits_lists { 0 } else { self.spare() };
+        let taken = self.taken();
         let directory = OpponentDirectory {
             state: &self.state,
             lists: &self.lists,

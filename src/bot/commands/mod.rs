@@ -59,6 +59,13 @@ impl EventLoop {
                 self.context.state.set_note(MATCHMAKING, None);
                 self.reload(settings)
             }
+            Command::Alert(kind, text) => {
+                match text {
+                    Some(text) => self.context.alerts.raise(*kind, text),
+                    None => self.context.alerts.clear(*kind),
+                };
+                Reply::done("noted")
+            }
             Command::Challenge(spec) => self.challenge(spec),
             Command::Rechallenge => self.rechallenge(),
             Command::Cancel(id) => self.cancel(id.as_ref()),
@@ -492,8 +499,8 @@ impl EventLoop {
     }
 
     /// The player lists, including accounts blocked by command.
-    pub(in crate::bot) fn known_lists(&mut self) -> Arc<PlayerLists> {
-        let lists = Arc::clone(&self.background.lists.borrow_and_update());
+    pub(in crate::bot) fn known_lists(&self) -> Arc<PlayerLists> {
+        let lists = Arc::clone(&self.background.lists.borrow());
         Arc::new(lists.and_blocked(self.blocked.users()))
     }
 }
@@ -528,7 +535,7 @@ impl Command {
     /// A short description for the log, without secrets; `None` if it changes nothing.
     pub(in crate::bot) fn describe(&self) -> Option<String> {
         Some(match self {
-            Self::Status => return None,
+            Self::Status | Self::Alert(..) => return None,
             Self::Pause => "pause".to_owned(),
             Self::Resume => "resume".to_owned(),
             Self::Drain => "drain".to_owned(),

@@ -406,6 +406,10 @@ impl EventLog {
             BotEvent::EngineFailed { reason } => {
                 self.note("engine", format!("self-test failed: {reason}"), None);
             }
+            BotEvent::ServiceFailed { service, reason } => {
+                let text = format!("{service} panicked; restarting: {reason}");
+                self.note("service", text, None);
+            }
             BotEvent::Accepted { .. }
             | BotEvent::Declined { .. }
             | BotEvent::Joined { .. }

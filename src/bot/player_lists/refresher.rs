@@ -1,7 +1,8 @@
 //! The task that refreshes the lists from files and URLs.
 //!
-//! At start it reads the names on disk: files, and the last good copies of URLs. A URL that cannot
-//! be read keeps its names; the failure is logged once until the URL is readable again.
+//! First it reads the names on disk: files, and the last good copies of URLs. A source that cannot
+//! be read keeps its names; the failure is logged once until the source is readable again. Disks may
+//! hang: each file is read on a thread of its own, and one that is late is taken when it comes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hasher as _;
@@ -13,6 +14,8 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
+use tokio::time::{timeout, timeout_at};
 
 use super::{ListContents, PlayerLists, label, read_names};
 use crate::bot::settings::{BotTiming, Settings};
@@ -59,12 +62,18 @@ pub struct ListRefresher {
     read: HashMap<String, Instant>,
     states: watch::Sender<Arc<Vec<ListState>>>,
     pages: Option<HttpFetcher>,
+    /// What is being read from the disk, and the keys of it.
+    reading: JoinSet<DiskRead>,
+    pending: BTreeSet<String>,
 }
 
+/// A source's key, and what the disk has of it; no names for a URL without a copy.
+type DiskRead = (String, Result<Option<CachedList>, String>);
+
 impl ListRefresher {
-    /// Reads the sources on disk, without any network access.
+    /// Knows only the names in the config until it has read more.
     pub fn new(settings: Arc<Settings>, sources: &ListSources, timing: BotTiming) -> Self {
-        let mut refresher = Self {
+        let refresher = Self {
             settings,
             cache: ListCache::new(sources.data.as_deref()),
             timing,
@@ -74,8 +83,9 @@ impl ListRefresher {
             read: HashMap::new(),
             states: watch::Sender::new(Arc::default()),
             pages: None,
+            reading: JoinSet::new(),
+            pending: BTreeSet::new(),
         };
-        refresher.read_disk();
         refresher.publish_states();
         refresher
     }
@@ -110,24 +120,31 @@ impl ListRefresher {
         states.collect()
     }
 
-    /// Fetches every URL once.
+    /// Reads every file and fetches every URL once.
     pub async fn fetch_all(&mut self) {
+        self.read_disk().await;
         for url in self.urls() {
             self.fetch(&url).await;
         }
     }
 
     /// Keeps the lists fresh: reads files and URLs, publishes changes to `lists`, and follows the
-    /// newest `settings`. Ends when either channel closes.
+    /// newest `settings`. What it publishes first is read from the disk, as far as the disk answers in
+    /// time. Ends when either channel closes.
     pub async fn run(
         &mut self,
         settings: &mut watch::Receiver<Arc<Settings>>,
         lists: &watch::Sender<Arc<PlayerLists>>,
     ) {
+        let mut is_first = true;
         loop {
-            self.read_disk();
+            self.read_disk().await;
             self.publish_states();
-            publish(lists, self.lists());
+            if std::mem::take(&mut is_first) {
+                lists.send_replace(Arc::new(self.lists()));
+            } else {
+                publish(lists, self.lists());
+            }
             for url in self.urls() {
                 tokio::select! {
                     () = self.fetch(&url) => {
@@ -138,14 +155,24 @@ impl ListRefresher {
                 }
             }
             let pause = self.timing.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                changed = settings.changed() => {
-                    if changed.is_err() {
-                        return;
+            let pause = tokio::time::sleep(pause);
+            tokio::pin!(pause);
+            loop {
+                tokio::select! {
+                    () = &mut pause => break,
+                    Some(late) = self.reading.join_next() => {
+                        self.take(late);
+                        self.publish_states();
+                        publish(lists, self.lists());
                     }
+                    changed = settings.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        break;
+                    }
+                    () = lists.closed() => return,
                 }
-                () = lists.closed() => return,
             }
             self.settings = Arc::clone(&settings.borrow_and_update());
         }
@@ -203,26 +230,58 @@ impl ListRefresher {
         urls.collect()
     }
 
-    /// Reads files and, for URLs not fetched yet, the last good copies.
-    fn read_disk(&mut self) {
+    /// Reads files and, for URLs not fetched yet, the last good copies. What the disk does not give in
+    /// time keeps the known names.
+    pub async fn read_disk(&mut self) {
         let entries: Vec<Entry> = self.entries().cloned().collect();
         for entry in entries {
             let key = entry.to_string();
-            match entry {
-                Entry::Name(_) => {}
-                Entry::File(path) => match read_file(&path) {
-                    Ok(names) => self.learn(&key, names),
-                    Err(reason) => self.complain(&key, &reason),
-                },
-                Entry::Url(url) => {
-                    if !self.contents.contains_key(&key)
-                        && let Some(copy) = self.cache.read(&url)
-                    {
-                        self.contents.insert(key.clone(), Arc::new(copy.names));
-                        self.etags.extend(copy.etag.map(|etag| (key, etag)));
-                    }
+            let is_known = self.contents.contains_key(&key);
+            let skip = match &entry {
+                Entry::Name(_) => true,
+                Entry::File(_) => false,
+                Entry::Url(_) => is_known,
+            };
+            if skip || !self.pending.insert(key.clone()) {
+                continue;
+            }
+            let cache = self.cache.clone();
+            self.reading
+                .spawn_blocking(move || (key, on_disk(&entry, &cache)));
+        }
+        let deadline = tokio::time::Instant::now() + self.timing.list_file;
+        while let Ok(Some(read)) = timeout_at(deadline, self.reading.join_next()).await {
+            self.take(read);
+        }
+        for key in self.pending.clone() {
+            self.complain(&key, "the disk does not answer");
+        }
+    }
+
+    /// Takes in what the disk gave.
+    fn take(&mut self, read: Result<DiskRead, JoinError>) {
+        let (key, outcome) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::error!(%error, "reading a list of names failed");
+                // Which one is not known: all are read again.
+                return self.pending.clear();
+            }
+        };
+        self.pending.remove(&key);
+        let is_url = key.contains("://");
+        match outcome {
+            // A copy is older than anything fetched.
+            Ok(Some(copy)) if is_url => {
+                self.failing.remove(&key);
+                if !self.contents.contains_key(&key) {
+                    self.contents.insert(key.clone(), Arc::new(copy.names));
+                    self.etags.extend(copy.etag.map(|etag| (key, etag)));
                 }
             }
+            Ok(Some(read)) => self.learn(&key, read.names),
+            Ok(None) => drop(self.failing.remove(&key)),
+            Err(reason) => self.complain(&key, &reason),
         }
     }
 
@@ -231,12 +290,12 @@ impl ListRefresher {
             Ok(FetchedPage::Same) => self.recovered(url),
             Ok(FetchedPage::New { text, etag }) => match read_names(&text) {
                 Ok(names) => {
-                    self.put_by(url, etag.clone(), &names);
-                    match etag {
+                    match etag.clone() {
                         Some(etag) => self.etags.insert(url.to_owned(), etag),
                         None => self.etags.remove(url),
                     };
-                    self.learn(url, names);
+                    self.learn(url, names.clone());
+                    self.put_by(url, etag, names).await;
                 }
                 Err(error) => self.complain(url, &error.to_string()),
             },
@@ -248,7 +307,8 @@ impl ListRefresher {
         let pages = if let Some(pages) = &self.pages {
             pages.clone()
         } else {
-            let pages = HttpFetcher::new(self.timing.list_page)?;
+            let proxy = self.settings.lichess.proxy.as_deref();
+            let pages = HttpFetcher::new(proxy, self.timing.list_page)?;
             self.pages.insert(pages).clone()
         };
         // A version tag is valid only together with its names.
@@ -257,15 +317,21 @@ impl ListRefresher {
         pages.read(url, etag.map(String::as_str)).await
     }
 
-    fn put_by(&self, url: &str, etag: Option<String>, names: &[UserId]) {
+    async fn put_by(&self, url: &str, etag: Option<String>, names: Vec<UserId>) {
         let copy = CachedList {
             url: url.to_owned(),
             etag,
-            names: names.to_vec(),
+            names,
         };
-        if let Err(error) = self.cache.write(&copy) {
-            tracing::warn!(list = label(url), %error, "cannot keep a copy of the list");
-        }
+        let cache = self.cache.clone();
+        let write = spawn_blocking(move || cache.write(&copy));
+        let error = match timeout(self.timing.list_file, write).await {
+            Ok(Ok(Ok(()))) => return,
+            Ok(Ok(Err(error))) => error.to_string(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the disk does not answer".to_owned(),
+        };
+        tracing::warn!(list = label(url), error, "cannot keep a copy of the list");
     }
 
     fn learn(&mut self, key: &str, names: Vec<UserId>) {
@@ -312,12 +378,22 @@ fn publish(lists: &watch::Sender<Arc<PlayerLists>>, fresh: PlayerLists) {
     });
 }
 
-fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
-    let known = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !known.is_file() {
-        // Reading a pipe could block.
-        return Err("no file".to_owned());
+/// What the disk has of an entry: the names in a file, or the copy of a URL.
+fn on_disk(entry: &Entry, cache: &ListCache) -> Result<Option<CachedList>, String> {
+    match entry {
+        Entry::Name(_) => Ok(None),
+        Entry::Url(url) => Ok(cache.read(url)),
+        Entry::File(path) => {
+            let names = read_file(path)?;
+            Ok(Some(CachedList {
+                names,
+                ..CachedList::default()
+            }))
+        }
     }
+}
+
+fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
     let mut bounded = file.take(MAX_FILE + 1);

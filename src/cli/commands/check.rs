@@ -136,12 +136,14 @@ fn print_field(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
 fn lists(config: &Config, offline: bool) -> Result<Vec<String>, Failure> {
     let settings = Arc::new(config.clone());
     let mut lists = ListRefresher::new(settings, &ListSources::default(), BotTiming::default());
-    if !offline {
-        runtime::block_on(async {
+    runtime::block_on(async {
+        if offline {
+            lists.read_disk().await;
+        } else {
             lists.fetch_all().await;
-            Ok(())
-        })?;
-    }
+        }
+        Ok(())
+    })?;
     let mut read = lists.state();
     read.retain(|(list, _)| !offline || list.starts_with("file:"));
     Ok(summary::lists_read(&read))

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output;
+use crate::cli::runtime;
 use crate::cli::setup::{ArchiveArgs, input_name, is_stdin};
 
 /// Longest input, in bytes.
@@ -67,7 +68,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let sources = ListSources {
         data: config.data.home(&config.lichess),
     };
-    let refresher = ListRefresher::new(Arc::clone(&settings), &sources, BotTiming::default());
+    let mut refresher = ListRefresher::new(Arc::clone(&settings), &sources, BotTiming::default());
+    runtime::block_on(async {
+        refresher.read_disk().await;
+        Ok(())
+    })?;
     let lists = refresher.lists();
     let me = addressee(&challenge);
     let context = ChallengeContext {

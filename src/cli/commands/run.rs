@@ -11,7 +11,7 @@ use megaton::bot::{
 };
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
-use megaton::panel::{CrashReports, RecentLines};
+use megaton::panel::{CrashReports, RecentLines, installed_program};
 use megaton::store::Store;
 use megaton::tablebase::{BuiltIn, tablebases};
 use tokio::sync::{mpsc, watch};
@@ -44,11 +44,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    // Where the next program will lie: later the system names the file that was removed.
-    let program = std::env::current_exe();
     let upgrade = serve(args)?;
     if upgrade.is_cancelled() {
-        return Err(hand_over(program.ok()));
+        return Err(hand_over(installed_program()));
     }
     Ok(())
 }

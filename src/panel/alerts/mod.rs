@@ -121,11 +121,13 @@ impl Alerter {
 }
 
 impl Alerts {
+    /// Messages to another machine go through `proxy`, else that of the environment.
+    ///
     /// # Errors
     /// When no HTTP client can be created.
-    pub fn new(delivery: Delivery) -> Result<(Alerter, Self), String> {
+    pub fn new(delivery: Delivery, proxy: Option<&str>) -> Result<(Alerter, Self), String> {
         let (messages, queued) = mpsc::channel(MOST_WAITING);
-        let fetcher = HttpFetcher::new(webhook::TIME).map_err(|error| error.to_string())?;
+        let fetcher = HttpFetcher::new(proxy, webhook::TIME).map_err(|error| error.to_string())?;
         let end = CancellationToken::new();
         let rules = AlertRules::new(delivery.settings.deaf);
         let limit = MessageLimit::new(delivery.settings.per_hour);

@@ -126,6 +126,10 @@ impl AlertRules {
                 let text = format!("self-test failed: {reason}");
                 Some(AlertMessage::new("engine", text))
             }
+            BotEvent::ServiceFailed { service, reason } => {
+                let text = format!("{service} panicked and restarts; the bot plays on: {reason}");
+                Some(AlertMessage::new("service", text))
+            }
             BotEvent::AnomalySeen { game, anomaly } => match anomaly {
                 Anomaly::Late | Anomaly::NoSearchResult => Some(AlertMessage::new(
                     "engine",
@@ -297,6 +301,12 @@ mod tests {
         let told = AlertRules::of(&BotEvent::EngineFailed { reason });
         let text = "self-test failed: it plays a2a3";
         assert_eq!(told, Some(AlertMessage::new("engine", text)));
+        let told = AlertRules::of(&BotEvent::ServiceFailed {
+            service: "the reloader",
+            reason: "broken".to_owned(),
+        });
+        let text = "the reloader panicked and restarts; the bot plays on: broken";
+        assert_eq!(told, Some(AlertMessage::new("service", text)));
     }
 
     #[test]
@@ -388,7 +398,8 @@ mod tests {
     fn every_kind_of_message_can_be_muted_by_its_word() {
         let alerts = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let others = [
-            "deaf", "time", "engine", "porter", "crash", "spent", "day", "rating", "ended",
+            "deaf", "time", "engine", "porter", "crash", "service", "spent", "day", "rating",
+            "ended",
         ];
         let mut kinds: Vec<&str> = alerts.chain(others).collect();
         let mut known = MESSAGE_KINDS.to_vec();

@@ -70,7 +70,7 @@ fn message(text: &str) -> webhook::WebhookMessage {
 async fn a_message_is_retried_and_a_hanging_one_blocks_others_briefly() {
     let (listener, address) = webhook().await;
     let time = Duration::from_millis(500);
-    let fetcher = HttpFetcher::new(time).unwrap();
+    let fetcher = HttpFetcher::new(None, time).unwrap();
     let client = WebhookClient::new(address, &Settings::default(), fetcher).with_pause(time / 10);
     let (post, letters) = mpsc::channel(4);
     let task = tokio::spawn(client.run(letters));
@@ -93,7 +93,7 @@ async fn a_message_is_retried_and_a_hanging_one_blocks_others_briefly() {
 #[tokio::test]
 async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
     let (listener, address) = webhook().await;
-    let (alerter, alerts) = Alerts::new(in_text(Some(address))).unwrap();
+    let (alerter, alerts) = Alerts::new(in_text(Some(address)), None).unwrap();
     let (control, _commands) = channel();
     let (watch, _watcher) = StatusWatch::new(control);
     let event_bus = EventBus::default();
@@ -128,7 +128,7 @@ async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
 async fn discord_is_told_to_call_no_one_and_telegram_gets_a_chat() {
     let sent = async |settings: Settings| {
         let (listener, address) = webhook().await;
-        let fetcher = HttpFetcher::new(GUARD).unwrap();
+        let fetcher = HttpFetcher::new(None, GUARD).unwrap();
         let client = WebhookClient::new(address, &settings, fetcher);
         let (post, letters) = mpsc::channel(1);
         let task = tokio::spawn(client.run(letters));
@@ -156,7 +156,7 @@ async fn discord_is_told_to_call_no_one_and_telegram_gets_a_chat() {
 
 #[tokio::test]
 async fn muted_kinds_are_not_sent_and_another_webhook_takes_over_at_once() {
-    let (alerter, alerts) = Alerts::new(in_text(None)).unwrap();
+    let (alerter, alerts) = Alerts::new(in_text(None), None).unwrap();
     let (watch, _watcher) = StatusWatch::new(channel().0);
     let event_bus = EventBus::default();
     let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch));
@@ -195,7 +195,7 @@ async fn the_heartbeat_is_sent_only_while_the_bot_is_ready() {
         ..in_text(None)
     };
     let (_sender, delivery) = watch::channel(delivery);
-    let heartbeat = Heartbeat::new(delivery, HttpFetcher::new(GUARD).unwrap());
+    let heartbeat = Heartbeat::new(delivery, HttpFetcher::new(None, GUARD).unwrap());
     let asked = Arc::new(AtomicU32::new(0));
     let looks = Arc::clone(&asked);
     let is_ready = move || looks.fetch_add(1, Ordering::Relaxed) >= 3;

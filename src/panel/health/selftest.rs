@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::bot::restart_on_panic;
 use crate::engine::{Limits, Pool, SearchResult, StopReason};
 use crate::panel::status_poller::StatusWatch;
 use crate::rules::Game;
@@ -19,6 +18,8 @@ use crate::rules::Game;
 const EVERY: Duration = Duration::from_secs(300);
 /// Time to the next test after a failure, and between two looks for a pause between games.
 const LATER: Duration = Duration::from_secs(10);
+/// Pause before the self-test restarts after a panic.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// Failures in a row that count.
 const ENOUGH: u32 = 2;
 /// Time for the search.
@@ -51,7 +52,11 @@ struct Known {
 impl SelfTest {
     /// Tests the engine for ever.
     pub async fn run(self, pool: Pool, watch: StatusWatch) {
-        restart_on_panic("the self-test", LATER, || self.test(&pool, &watch)).await;
+        let test = || self.test(&pool, &watch);
+        let control = watch.control();
+        control
+            .keep_running("the self-test", RESTART_PAUSE, test)
+            .await;
     }
 
     async fn test(&self, pool: &Pool, watch: &StatusWatch) {
@@ -64,6 +69,8 @@ impl SelfTest {
                 continue;
             }
             let tested = test(pool).await;
+            #[cfg(test)]
+            crate::panel::fault::strike();
             let pause = self.record(tested, idle(), watch);
             tokio::time::sleep(pause).await;
         }
@@ -147,7 +154,7 @@ fn evaluate(result: &SearchResult, took: Duration) -> SelfTestResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::channel;
+    use crate::bot::{BotEvent, channel};
     use crate::engine::EngineOptions;
 
     #[tokio::test]
@@ -160,6 +167,33 @@ mod tests {
         assert!(matches!(tested, SelfTestResult::Passed(_)), "{tested:?}");
     }
 
+    #[tokio::test]
+    async fn a_panic_of_the_self_test_is_reported_and_the_next_one_passes() {
+        let options = EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        };
+        let (control, commands) = channel();
+        let mut failures = commands.failures();
+        let (watch, _watcher) = StatusWatch::new(control);
+        let selftest = SelfTest::default();
+        let running = selftest.clone().run(Pool::new(&options), watch);
+        let running = tokio::spawn(crate::panel::fault::once(running));
+        failures.changed().await.unwrap();
+        let failure = failures.borrow_and_update().clone();
+        assert!(
+            matches!(&failure, Some(BotEvent::ServiceFailed { service: "the self-test", reason }) if reason == "an injected fault"),
+            "{failure:?}"
+        );
+        let passed = async {
+            while !matches!(selftest.last(), Some(SelfTestResult::Passed(_))) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE * 2, passed).await.unwrap();
+        running.abort();
+    }
+
     #[test]
     fn only_the_first_of_consecutive_failures_is_reported() {
         let (control, commands) = channel();
@@ -169,8 +203,10 @@ mod tests {
         let mut news_of = |tested: SelfTestResult| {
             selftest.record(tested, true, &watch);
             let news = failures.has_changed().unwrap();
-            let said = failures.borrow_and_update().clone();
-            said.filter(|_| news)
+            match failures.borrow_and_update().clone() {
+                Some(BotEvent::EngineFailed { reason }) if news => Some(reason),
+                _ => None,
+            }
         };
         let failed = |why: &str| SelfTestResult::Failed(why.to_owned());
         assert_eq!(news_of(SelfTestResult::Passed(Duration::ZERO)), None);

@@ -13,7 +13,6 @@ use super::listener::{self, Timeouts};
 use super::live_updates::LiveUpdates;
 use super::routes;
 use super::session::{KeyError, Password, Sessions, read_password};
-use crate::bot::restart_on_panic;
 use crate::config::Panel;
 
 /// Pause before the live updates restart after a panic.
@@ -95,14 +94,13 @@ impl Http {
         let router = routes::router(Arc::clone(&site), Arc::clone(&updates));
         // The live updates are a task of their own, so that their panic ends no request.
         let mut tasks = JoinSet::new();
-        tasks.spawn(restart_on_panic(
-            "the page's live updates",
-            RESTART_PAUSE,
-            move || {
-                let (site, updates) = (Arc::clone(&site), Arc::clone(&updates));
-                async move { updates.run(&site).await }
-            },
-        ));
+        tasks.spawn(async move {
+            let run = || updates.run(&site);
+            let control = &site.sources.control;
+            control
+                .keep_running("the page's live updates", RESTART_PAUSE, run)
+                .await;
+        });
         listener::serve(self.listener, router, timeouts).await;
     }
 }

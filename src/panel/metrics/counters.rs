@@ -20,7 +20,7 @@ const RESULTS: [&str; 4] = ["win", "draw", "loss", "none"];
 /// The status of a game whose end the bot did not see.
 const UNSEEN: &str = "unseen";
 /// The kinds of faults.
-const FAULTS: [&str; 16] = [
+const FAULTS: [&str; 17] = [
     "foreign_move",
     "list_shrunk",
     "overruled",
@@ -37,6 +37,7 @@ const FAULTS: [&str; 16] = [
     PLAYER,
     PORTER,
     ENGINE,
+    SERVICE,
 ];
 /// A game task panicked and restarted.
 const PLAYER: &str = "player_failed";
@@ -44,6 +45,8 @@ const PLAYER: &str = "player_failed";
 const PORTER: &str = "porter_failed";
 /// The engine failed its self-test.
 const ENGINE: &str = "engine_failed";
+/// Something beside the bot panicked and restarted.
+const SERVICE: &str = "service_failed";
 /// Buckets of the move overhead, in seconds.
 const OVERHEAD: [f64; 12] = [
     0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.4, 0.6, 1.0, 2.0, 5.0,
@@ -144,6 +147,7 @@ impl Counters {
             BotEvent::GameTaskFailed { .. } => increment(&self.faults, [("kind", PLAYER)]),
             BotEvent::EventLoopFailed { .. } => increment(&self.faults, [("kind", PORTER)]),
             BotEvent::EngineFailed { .. } => increment(&self.faults, [("kind", ENGINE)]),
+            BotEvent::ServiceFailed { .. } => increment(&self.faults, [("kind", SERVICE)]),
             BotEvent::StreamLost { .. } => {
                 self.streams.inc();
             }
@@ -307,7 +311,13 @@ mod tests {
             BotEvent::EventLoopFailed {
                 reason: reason.clone(),
             },
-            BotEvent::EngineFailed { reason },
+            BotEvent::EngineFailed {
+                reason: reason.clone(),
+            },
+            BotEvent::ServiceFailed {
+                service: "the metrics",
+                reason,
+            },
         ] {
             counted.count(&event);
         }
@@ -319,6 +329,7 @@ mod tests {
             "faults_total{kind=\"player_failed\"} 1",
             "faults_total{kind=\"porter_failed\"} 1",
             "faults_total{kind=\"engine_failed\"} 1",
+            "faults_total{kind=\"service_failed\"} 1",
             "news_missed_total 3",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} in {text}");

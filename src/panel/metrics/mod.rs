@@ -20,7 +20,7 @@ use self::counters::Counters;
 use self::gauges::Gauges;
 pub use self::gauges::MetricSources;
 use self::process::Process;
-use crate::bot::{BotEvent, restart_on_panic};
+use crate::bot::{BotEvent, ControlHandle};
 
 /// The content type of the text.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -33,6 +33,7 @@ const RESTART_PAUSE: Duration = Duration::from_secs(1);
 pub struct Metrics {
     registry: Arc<Registry>,
     counted: Counters,
+    control: ControlHandle,
 }
 
 impl Metrics {
@@ -41,24 +42,33 @@ impl Metrics {
         registry.register_collector(Box::new(Process));
         let ours = registry.sub_registry_with_prefix("megaton");
         let counted = Counters::register(ours);
+        let control = sources.watch.control().clone();
         ours.register_collector(Box::new(Gauges(sources)));
         Self {
             registry: Arc::new(registry),
             counted,
+            control,
         }
     }
 
     /// Counts events until the event bus closes.
     pub async fn run(self, events: broadcast::Receiver<BotEvent>) {
         let events = Mutex::new(events);
-        restart_on_panic("the metrics", RESTART_PAUSE, || self.count(&events)).await;
+        let count = || self.count(&events);
+        self.control
+            .keep_running("the metrics", RESTART_PAUSE, count)
+            .await;
     }
 
     async fn count(&self, events: &Mutex<broadcast::Receiver<BotEvent>>) {
         let mut events = events.lock().await;
         loop {
             match events.recv().await {
-                Ok(event) => self.counted.count(&event),
+                Ok(event) => {
+                    #[cfg(test)]
+                    crate::panel::fault::strike();
+                    self.counted.count(&event);
+                }
                 Err(broadcast::error::RecvError::Lagged(missed)) => self.counted.missed(missed),
                 Err(broadcast::error::RecvError::Closed) => return,
             }
@@ -79,7 +89,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{BotPhase, Command, EventBus, Reply, Status, channel};
+    use crate::bot::{AlertKind, Alerts, BotPhase, Command, EventBus, Reply, Status, channel};
     use crate::engine::{EngineOptions, Pool};
     use crate::lichess::{Client, ClientOptions, Timing, Token};
     use crate::panel::health::{Health, SelfTest};
@@ -112,6 +122,31 @@ mod tests {
         assert!(text.ends_with("# EOF\n"), "{text}");
         assert!(text.contains("megaton_ready 0"), "{text}");
         assert!(!text.contains("verysecret"));
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_metrics_is_reported_and_they_count_on() {
+        let (control, commands) = channel();
+        let mut failures = commands.failures();
+        let (watch, _watcher) = StatusWatch::new(control);
+        let metrics = metrics(watch);
+        let event_bus = EventBus::default();
+        let counting = metrics.clone().run(event_bus.subscribe());
+        let counting = tokio::spawn(crate::panel::fault::once(counting));
+        let alerts = Alerts::new(event_bus);
+        alerts.raise(AlertKind::Token, "lost with the panic");
+        failures.changed().await.unwrap();
+        let failure = failures.borrow_and_update().clone();
+        assert!(
+            matches!(&failure, Some(BotEvent::ServiceFailed { service: "the metrics", reason }) if reason == "an injected fault"),
+            "{failure:?}"
+        );
+        alerts.raise(AlertKind::Scopes, "counted");
+        drop(alerts);
+        counting.await.unwrap();
+        let text = metrics.text().unwrap();
+        let line = "megaton_alarms_total{kind=\"scopes\"} 1";
+        assert!(text.lines().any(|it| it == line), "{text}");
     }
 
     #[tokio::test]

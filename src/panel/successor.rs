@@ -1,0 +1,86 @@
+//! The program that an upgrade starts, tried before the bot stops for it.
+//!
+//! Knows only what the program says of itself and of the config; whether it plays, no trial can tell.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+/// Time for each trial.
+const TIME: Duration = Duration::from_secs(10);
+/// Between two looks whether it has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// The most that is read of what it says.
+const MOST_READ: u64 = 4096;
+
+/// The program at the place that this one was started from, which may have been replaced since.
+pub fn installed_program() -> Option<PathBuf> {
+    let program = env::current_exe().ok()?;
+    // So Linux marks a file that was replaced.
+    let replaced = program.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+    let place = replaced.map(|place| PathBuf::from(OsStr::from_bytes(place)));
+    Some(place.unwrap_or(program))
+}
+
+/// Checks that the installed program starts, is this one and can use this config.
+///
+/// # Errors
+/// Why the bot should not hand over to it.
+pub(super) async fn check(config: Option<PathBuf>) -> Result<(), String> {
+    let Some(program) = installed_program() else {
+        return Ok(());
+    };
+    let checked = tokio::task::spawn_blocking(move || try_out(&program, config.as_deref()));
+    match tokio::time::timeout(TIME * 2, checked).await {
+        Ok(outcome) => outcome.map_err(|error| error.to_string())?,
+        Err(_) => Err("the trial of the installed program hangs".to_owned()),
+    }
+}
+
+fn try_out(program: &Path, config: Option<&Path>) -> Result<(), String> {
+    let failed = |why: String| format!("{} {why}", program.display());
+    let version = run(Command::new(program).arg("--version")).map_err(failed)?;
+    if !version.starts_with("megaton ") {
+        return Err(failed("is another program".to_owned()));
+    }
+    let mut check = Command::new(program);
+    check.args(["check", "--offline"]);
+    if let Some(config) = config {
+        check.arg("--config").arg(config);
+    }
+    let unfit = |why| failed(format!("{why} at `check --offline`"));
+    run(&mut check).map(drop).map_err(unfit)
+}
+
+/// What a program says that ends well and in time.
+fn run(command: &mut Command) -> Result<String, String> {
+    let command = command.stdin(Stdio::null()).stderr(Stdio::null());
+    let started = command.stdout(Stdio::piped()).spawn();
+    let mut child = started.map_err(|error| format!("cannot be started ({error})"))?;
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begun.elapsed() < TIME => thread::sleep(LOOK),
+            Ok(None) | Err(_) => {
+                // It may have ended meanwhile.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err("does not end in time".to_owned());
+            }
+        }
+    };
+    if !status.success() {
+        return Err(format!("fails ({status})"));
+    }
+    let mut text = String::new();
+    if let Some(output) = child.stdout.take() {
+        let read = output.take(MOST_READ).read_to_string(&mut text);
+        read.map_err(|error| format!("says no text ({error})"))?;
+    }
+    Ok(text)
+}

@@ -1,0 +1,196 @@
+//! `megaton upgrade`: when the installed program takes over, and when it must not.
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use megaton::lichess::OfferDraw;
+use megaton::practice::{Endpoint, Fault, ServerHandle};
+use rustix::process::Signal;
+
+use super::control::{BOT, Opponent, Running, server, until};
+use super::program::{command, command_of, finish, program};
+
+/// Longer than anything here takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(60);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_an_upgrade_the_same_process_resumes_the_game() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    other.move_and_wait(&game, "g1f3").await;
+    let pid = bot.child.id();
+    let (code, out, err) = bot.tell(&["upgrade", "--within", "60"]);
+    assert_eq!(code, Some(0), "{out} {err}");
+    let last = out.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with("version ") && last.ends_with(" plays, 1 game resumed"),
+        "{out}"
+    );
+    assert_eq!(bot.child.id(), pid);
+    assert_eq!(
+        bot.child.try_wait().expect("its status"),
+        None,
+        "it is the same process"
+    );
+    // The game goes on.
+    other.move_and_wait(&game, "f3e5").await;
+    assert!(other.plays(&game).await);
+    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
+    let (code, log) = bot.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(
+        log.contains("handing over to the installed program"),
+        "{log}"
+    );
+}
+
+/// `megaton upgrade` under way, and the first line that it prints.
+fn begin_upgrade(bot: &Running) -> (Child, String) {
+    tokio::task::block_in_place(|| {
+        let mut child = command(&["upgrade", "--within", "60", "--config"])
+            .arg(bot.config())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        let output = child.stdout.as_mut().expect("its output");
+        BufReader::new(output).read_line(&mut line).expect("text");
+        (child, line)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_that_is_owed_is_sent_once_before_the_new_program_takes_over() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    // The opponent's own call; then the bot's, of which the last arrives.
+    server
+        .faults()
+        .add(Endpoint::Move, Fault::SlowReply(Duration::ZERO));
+    for fault in [
+        Fault::Swallow,
+        Fault::Swallow,
+        Fault::Swallow,
+        Fault::DoneInSilence,
+    ] {
+        server.faults().add(Endpoint::Move, fault);
+    }
+    let moved = other.0.make_move(&game, "g1f3", OfferDraw::No).await;
+    moved.expect("a legal move");
+    let (mut upgrade, line) = begin_upgrade(&bot);
+    assert!(line.contains("the bot is to move in"), "{line}");
+    let code = tokio::task::block_in_place(|| finish(&mut upgrade, GUARD));
+    assert_eq!(code, Some(0));
+    assert!(other.to_move(&game).await, "the move has arrived");
+    let calls = |server: &ServerHandle| server.traffic().calls[Endpoint::Move.name()];
+    let before = calls(&server);
+    other.move_and_wait(&game, "f3e5").await;
+    assert_eq!(calls(&server) - before, 2, "one more move each");
+    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
+    assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_upgrade_waits_until_the_clock_is_long_enough() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin_at(15).await;
+    other.move_and_wait(&game, "g1f3").await;
+    let (mut upgrade, line) = begin_upgrade(&bot);
+    assert!(line.contains(" s are left in "), "{line}");
+    let waits = |status: serde_json::Value| {
+        let switch = status["switches"][0].as_str().map(str::to_owned);
+        switch.is_some_and(|it| it.starts_with("the upgrade waits: 1"))
+    };
+    assert!(waits(bot.status()), "{}", bot.status());
+    assert_eq!(upgrade.try_wait().expect("its status"), None);
+    server.give_time("Other", game.as_str(), 15);
+    let code = tokio::task::block_in_place(|| finish(&mut upgrade, GUARD));
+    assert_eq!(code, Some(0));
+    other.move_and_wait(&game, "f3e5").await;
+    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
+    assert_eq!(bot.end().0, Some(0));
+}
+
+/// Replaces a program, as `install` does.
+fn install(place: &Path, text: &str, mode: u32) {
+    let new = place.with_extension("new");
+    fs::write(&new, text).expect("a file");
+    fs::set_permissions(&new, Permissions::from_mode(mode)).expect("our file");
+    fs::rename(new, place).expect("our folder");
+}
+
+/// Puts the program there.
+fn install_ours(place: &Path) {
+    let new = place.with_extension("new");
+    fs::copy(program(), &new).expect("room for it");
+    fs::rename(new, place).expect("our folder");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_that_cannot_take_over_is_refused_and_the_bot_plays_on() {
+    let server = server().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let installed: PathBuf = folder.path().join("megaton");
+    install_ours(&installed);
+    let text = format!(
+        "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n",
+        server.url()
+    );
+    fs::write(folder.path().join("config.toml"), text).expect("a config");
+    let token = server.open_bot(BOT).expect("a good name");
+    let run = command_of(&installed, &["run", "--config"]);
+    let mut bot = Running::launch(run, folder, Some(&token));
+    until("it is online", async || server.is_online(BOT)).await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    other.move_and_wait(&game, "g1f3").await;
+    let (pid, begun) = (bot.child.id(), bot.status()["uptime"].as_u64());
+    let fails = "#!/bin/sh\n[ \"$1\" = --version ] && echo megaton 9.9.9\n";
+    for (text, mode, why) in [
+        (
+            "#!/bin/sh\nexit 0\n",
+            0o644,
+            "cannot be started (Permission denied",
+        ),
+        (
+            "no program\n",
+            0o755,
+            "cannot be started (Exec format error",
+        ),
+        ("#!/bin/sh\nexit 0\n", 0o755, "is another program"),
+        (fails, 0o755, "fails (exit status: 1) at `check --offline`"),
+    ] {
+        install(&installed, text, mode);
+        let (code, out, err) = bot.tell(&["upgrade", "--within", "60"]);
+        assert_eq!(code, Some(1), "{out}{err}");
+        assert!(err.contains(why), "{err}");
+        assert!(err.contains("the bot plays on as it is"), "{err}");
+    }
+    other.move_and_wait(&game, "f3e5").await;
+    assert!(bot.status()["uptime"].as_u64() >= begun, "no restart");
+    install_ours(&installed);
+    for _ in 0..2 {
+        let (code, out, err) = bot.tell(&["upgrade", "--within", "60"]);
+        assert_eq!(code, Some(0), "{out}{err}");
+        assert_eq!(bot.child.id(), pid);
+        let alive = bot.child.try_wait().expect("its status");
+        assert_eq!(alive, None, "it is the same process");
+    }
+    assert!(other.plays(&game).await);
+    bot.signal(Signal::TERM);
+    other.0.resign(&game).await.expect("it may be resigned");
+    assert_eq!(bot.end().0, Some(0));
+}
