@@ -22,9 +22,9 @@ const LEAST_PROVED: i32 = PROVED - 1_000;
 const MOST_SCORE: i32 = 2_000;
 /// Beyond this value a position is decided enough not to be explored.
 const DECIDED: i32 = 700;
-/// The cost of a half-move.
-const PLY_COST: i64 = 1_000;
-/// Centipawns that cost as much as a half-move, if the book's owner gives them away, or the opponent.
+/// What a loss of [`OWN_LOSS`] or [`THEIR_LOSS`] costs.
+const LOSS_COST: i64 = 1_000;
+/// Centipawns that cost [`LOSS_COST`] if the book's owner gives them away, or the opponent.
 const OWN_LOSS: i64 = 8;
 const THEIR_LOSS: i64 = 25;
 /// Updates per insertion at most: cycles of the graph need not settle.
@@ -59,8 +59,28 @@ struct Node {
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf {
     pub position: Position,
-    /// What it costs to get there, in thousandths of a ply; the least first.
+    /// What it costs to get there, in thousandths of a loss; the least first.
     pub cost: i64,
+}
+
+/// What the expansion prefers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Expansion {
+    /// Many replies: a half-move costs as much as 8 centipawns of our own.
+    #[default]
+    Broad,
+    /// The best lines, far: a half-move costs a tenth of that, so what the best moves rest on is
+    /// searched before their alternatives.
+    Deep,
+}
+
+impl Expansion {
+    const fn ply_cost(self) -> i64 {
+        match self {
+            Expansion::Broad => 1_000,
+            Expansion::Deep => 100,
+        }
+    }
 }
 
 /// Why a line of a file is no record.
@@ -227,7 +247,7 @@ impl Graph {
     }
 
     /// The cheapest positions that were not searched yet, for a book of either colour.
-    pub fn leaves(&self, most: usize) -> Vec<Leaf> {
+    pub fn leaves(&self, expansion: Expansion, most: usize) -> Vec<Leaf> {
         if !self.contains(&self.start) {
             let cost = 0;
             return vec![Leaf {
@@ -237,7 +257,7 @@ impl Graph {
         }
         let mut found: HashMap<u64, Leaf> = HashMap::new();
         for owner in Color::ALL {
-            for leaf in self.leaves_of(owner, most) {
+            for leaf in self.leaves_of(owner, expansion, most) {
                 let known = found.entry(leaf.position.key()).or_insert(leaf);
                 known.cost = known.cost.min(leaf.cost);
             }
@@ -248,7 +268,7 @@ impl Graph {
         leaves
     }
 
-    fn leaves_of(&self, owner: Color, most: usize) -> Vec<Leaf> {
+    fn leaves_of(&self, owner: Color, expansion: Expansion, most: usize) -> Vec<Leaf> {
         let mut leaves = Vec::new();
         let mut seen = HashSet::new();
         // Leaves are queued with the position that leads there and their place among its moves.
@@ -278,7 +298,7 @@ impl Graph {
                     continue;
                 }
                 let loss = i64::from(node.value - value);
-                let step = PLY_COST + loss * PLY_COST / unit;
+                let step = expansion.ply_cost() + loss * LOSS_COST / unit;
                 queue.push(Reverse((cost + step, edge.child, Some((key, place)))));
             }
         }
@@ -404,16 +424,33 @@ mod tests {
         graph.insert(&reply, &[lost]);
         let found = graph.candidates(&Position::default());
         assert_eq!((found[0].win_in, found[0].score), (Some(8), MOST_SCORE));
-        assert!(graph.leaves(9).is_empty(), "the start is decided");
+        assert!(
+            graph.leaves(Expansion::Broad, 9).is_empty(),
+            "the start is decided"
+        );
     }
 
     #[test]
     fn good_moves_are_explored_before_bad_ones() {
         let graph = grown();
-        let leaves = graph.leaves(9);
+        let leaves = graph.leaves(Expansion::Broad, 9);
         assert_eq!(leaves.len(), 2);
         assert_eq!(leaves[0].position, after(&["g1f3"]));
         assert!(leaves[0].cost < leaves[1].cost);
+    }
+
+    #[test]
+    fn a_deep_expansion_follows_the_best_line_before_the_alternatives() {
+        let mut graph = grown();
+        let line = ["g1f3", "f7f6", "b1c3"];
+        for plies in 1..line.len() {
+            let position = after(&line[..plies]);
+            let score = if plies % 2 == 0 { 60 } else { -60 };
+            graph.insert(&position, &[plain(&position, line[plies], score)]);
+        }
+        let first = |expansion| graph.leaves(expansion, 9)[0].position;
+        assert_eq!(first(Expansion::Deep), after(&line));
+        assert_eq!(first(Expansion::Broad), after(&["g1h3"]));
     }
 
     #[test]
@@ -448,6 +485,6 @@ mod tests {
             graph.insert(&position, &[plain(&position, line[plies % 4], 10)]);
         }
         assert_eq!(graph.candidates(&Position::default()).len(), 1);
-        assert!(graph.leaves(5).is_empty());
+        assert!(graph.leaves(Expansion::Broad, 5).is_empty());
     }
 }

@@ -17,5 +17,5 @@ mod proof;
 
 pub use books::{Books, OwnBook, PositionBook, SharedBooks, draw, open_book};
 pub use file::{BookError, BookFile, BookMove};
-pub use graph::{Candidate, Graph, Leaf, RecordError, record};
+pub use graph::{Candidate, Expansion, Graph, Leaf, RecordError, record};
 pub use proof::{Strategy, prove};

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::append_file::AppendFile;
 use super::error::MatchError;
-use crate::book::{Candidate, Graph, Leaf, prove, record};
+use crate::book::{Candidate, Expansion, Graph, Leaf, prove, record};
 use crate::engine::{EngineOptions, Evaluator, Limits, Ranked, Score, SingleThread};
 use crate::rules::{Game, Position};
 
@@ -38,6 +38,7 @@ pub struct GrowOptions {
     pub nodes: u64,
     /// The moves of a position that are compared.
     pub lines: usize,
+    pub expansion: Expansion,
     /// The positions that a proof may visit.
     pub proof_nodes: u64,
     pub evaluator: Evaluator,
@@ -207,7 +208,9 @@ impl Shared<'_> {
             if self.stop.load(Ordering::Relaxed) || planned >= self.options.positions {
                 return None;
             }
-            let found = state.next_seed().or_else(|| state.next_leaf());
+            let found = state
+                .next_seed()
+                .or_else(|| state.next_leaf(self.options.expansion));
             if let Some(position) = found {
                 state.busy.push(position.key());
                 return Some(position);
@@ -272,8 +275,8 @@ impl State {
         None
     }
 
-    fn next_leaf(&self) -> Option<Position> {
-        let leaves = self.graph.leaves(LEAVES + self.busy.len());
+    fn next_leaf(&self, expansion: Expansion) -> Option<Position> {
+        let leaves = self.graph.leaves(expansion, LEAVES + self.busy.len());
         let open = |leaf: &&Leaf| self.is_open(&leaf.position);
         leaves.iter().find(open).map(|leaf| leaf.position)
     }
@@ -295,6 +298,7 @@ mod tests {
             positions,
             nodes: 300,
             lines: 3,
+            expansion: Expansion::Broad,
             proof_nodes: 500,
             evaluator: Evaluator::default(),
             threads: 1,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use megaton::archive::{ArchiveReader, Filter, Order};
-use megaton::book::{BookFile, Candidate, Graph, open_book};
+use megaton::book::{BookFile, Candidate, Expansion, Graph, open_book};
 use megaton::engine::Evaluator;
 use megaton::match_runner::{GrowOptions, GrowProgress, grow, import, read_graph};
 use megaton::rules::{Game, Position};
@@ -33,6 +33,7 @@ const LINE_PERIOD: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton book grow data/book.graph --positions 20000 --background
+  megaton book grow data/book.graph --positions 22000 --deep --nodes 2000000 --moves 3
   megaton book grow data/book.graph --archive data/lichess.org/games.db
   megaton book show built-in Nf3 f6
   megaton book stats data/book.graph
@@ -72,6 +73,9 @@ struct Grow {
     /// Moves to compare in each position
     #[arg(long, value_name = "N", default_value_t = 5)]
     moves: usize,
+    /// Follow the best lines far instead of covering more replies; use many nodes
+    #[arg(long)]
+    deep: bool,
     /// Positions that the proof of a win may visit; a proof is tried beyond 600 centipawns
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     proof_nodes: u64,
@@ -169,6 +173,11 @@ fn run(args: Grow) -> Result<(), Failure> {
         positions: args.positions,
         nodes: args.nodes,
         lines: args.moves,
+        expansion: if args.deep {
+            Expansion::Deep
+        } else {
+            Expansion::Broad
+        },
         proof_nodes: args.proof_nodes,
         evaluator,
         threads: args.threads.unwrap_or_else(cores),
