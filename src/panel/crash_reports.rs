@@ -329,7 +329,7 @@ mod tests {
             "thread:  search",
             "place:   src/engine/x.rs:1:2",
             "message: an injected fault",
-            "at ./src/panel/crash_reports.rs:",
+            "megaton::panel::crash_reports::tests::",
             "\nline 2 of the log\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");

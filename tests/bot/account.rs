@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use megaton::bot::{AcceptOutcome, AccountEvent};
-use megaton::lichess::{Compat, Event, GameId, Status};
+use megaton::bot::game::CallOutcome;
+use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
+use megaton::lichess::{Compat, Event, GameId, Presence, Status, UserId};
 
 use crate::challenges::{bot, challenge, game, player};
 use crate::fixture::{Fixture, Wanted, accept, later, play};
+use crate::harness::ME;
 
 #[test]
 fn an_accepted_challenge_holds_a_slot_until_its_game_takes_it_over() {
@@ -64,6 +66,77 @@ fn an_accepted_challenge_without_a_game_expires_after_a_look_at_the_list() {
     assert!(fixture.account.is_empty());
     // A game that begins after all is played all the same.
     assert_eq!(fixture.started(game("c1", player("a"))).len(), 1);
+}
+
+#[test]
+fn no_one_is_challenged_before_the_running_games_are_known() {
+    let mut fixture = Fixture::new(2);
+    let series = fixture
+        .account
+        .challenge("near", Some("3+2"), None, None, 3)
+        .map_err(|error| error.to_string());
+    assert_eq!(series, Ok(()));
+    let looks_up = |fixture: &mut Fixture, event: &AccountEvent| {
+        let effects = fixture.account.handle(event, fixture.now);
+        let is_lookup = |effect: &AccountEffect| matches!(effect, AccountEffect::LookUp(_));
+        effects.iter().any(is_lookup)
+    };
+    for event in [
+        AccountEvent::Tick,
+        AccountEvent::Opened,
+        AccountEvent::NoList,
+    ] {
+        assert!(!looks_up(&mut fixture, &event), "{event:?}");
+    }
+    // The game of the series that began before a restart.
+    let listed = AccountEvent::Running(vec![game("g1", player("near"))]);
+    assert!(!looks_up(&mut fixture, &listed));
+    let over = AccountEvent::Left {
+        game: GameId::new("g1"),
+        seen: true,
+    };
+    assert!(looks_up(&mut fixture, &over));
+}
+
+/// A bot whose challenge to "near" began a game before the server's answer came.
+fn begun_before_the_answer() -> Fixture {
+    let mut fixture = Fixture::new(2).settled();
+    let account = &mut fixture.account;
+    let asked = account.challenge("near", Some("3+2"), None, None, 1);
+    assert!(asked.is_ok());
+    account.handle(&AccountEvent::Tick, fixture.now);
+    let seen = Presence {
+        id: UserId::new("near"),
+        title: None,
+        online: true,
+        playing: false,
+    };
+    let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
+    assert!(matches!(effects[..], [AccountEffect::Create(_)]));
+    assert_eq!(fixture.started(game("g1", player("near"))), play("g1"));
+    fixture
+}
+
+#[test]
+fn a_game_that_begins_before_the_answer_takes_one_slot() {
+    let ours = |id| {
+        let mut challenge = challenge(id, bot(ME));
+        challenge.dest_user = Some(player("near"));
+        AccountEvent::Created(Box::new(challenge))
+    };
+    let lost = || AccountEvent::NotCreated(NotCreated::Lost);
+    for answer in [ours("g1"), lost()] {
+        let mut fixture = begun_before_the_answer();
+        assert_eq!(fixture.apply(&answer), [], "{answer:?}");
+        assert_eq!(fixture.account.taken(), 1, "{answer:?}");
+        assert!(!fixture.account.has_outgoing(), "{answer:?}");
+    }
+    // The game was another one: what was created after all is withdrawn.
+    let mut fixture = begun_before_the_answer();
+    let withdrawn = [Wanted::Cancel("c1".to_owned())];
+    assert_eq!(fixture.apply(&ours("c1")), withdrawn);
+    fixture.canceled("c1", CallOutcome::Done);
+    assert_eq!(fixture.account.taken(), 1);
 }
 
 #[test]

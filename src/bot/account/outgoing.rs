@@ -270,8 +270,10 @@ impl AccountState {
     /// Passes an event to the matchmaker.
     pub(super) fn matchmake(&mut self, event: &AccountEvent) {
         let held = self.has_outgoing();
-        // The lists say whom never to challenge.
-        let spare = if self.awaits_lists { 0 } else { self.spare() };
+        // The lists say whom never to challenge; a game from before this process started may be the
+        // last of a series, or take the slot.
+        let waits = self.awaits_lists || self.excess.settled.is_none();
+        let spare = if waits { 0 } else { self.spare() };
         let taken = self.taken();
         let directory = OpponentDirectory {
             state: &self.state,
@@ -305,8 +307,9 @@ impl AccountState {
                 MatchmakingEffect::Find => self.out.push(AccountEffect::ListOutgoing),
                 MatchmakingEffect::Create(request) => self.create(request),
                 MatchmakingEffect::Held(id) => {
-                    if let Some(key) = self.spent.replace(id.to_string()) {
+                    if let Some(key) = self.spent.take() {
                         self.state.challenge_made(&key, &id);
+                        self.spent = Some(id.to_string());
                     }
                     self.set_outgoing_id(id);
                 }

@@ -20,11 +20,16 @@ const PAIR_LASTS: Duration = Duration::from_secs(3600);
 
 impl Matchmaker {
     pub(super) fn created(&mut self, challenge: &Challenge, around: &MatchContext<'_>) {
+        let id = challenge.id.clone();
         let (AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. }) = &self.state
         else {
+            // A game with the opponent began before the answer. If it is not this challenge's, there
+            // would be two.
+            let effects = [MatchmakingEffect::Held(id), MatchmakingEffect::Withdraw];
+            self.out.extend(effects);
             return;
         };
-        let (offer, id) = (offer.clone(), challenge.id.clone());
+        let offer = offer.clone();
         let casual = offer.profile.rated && !challenge.rated;
         self.out.push(MatchmakingEffect::Held(id.clone()));
         let until = around.now + self.rules.timeout;
@@ -43,6 +48,8 @@ impl Matchmaker {
 
     pub(super) fn not_created(&mut self, why: &NotCreated, around: &MatchContext<'_>) {
         let AttemptState::Creating { offer, id } = &self.state else {
+            // Its game began before.
+            self.out.push(MatchmakingEffect::Release);
             return;
         };
         let (offer, id) = (offer.clone(), id.clone());
