@@ -414,7 +414,7 @@ sections! {
         /// file's folder.
         files: Vec<PathBuf> = Vec::new(), Files;
         /// Play from the book in the program too, where those files have no move.
-        built_in: bool = false, Flag;
+        built_in: bool = true, Flag;
         /// Choice among the moves of a position.
         selection: BookSelection =
             BookSelection::Weighted, Choice(BookSelection::VARIANTS);

@@ -36,7 +36,7 @@ impl Recorded {
         let folder = tempfile::tempdir().expect("a folder");
         let url = server.url();
         let text = format!(
-            "[lichess]\nurl = \"{url}\"\n{SETTINGS}[archive]\nreview = false\nwire = {wire}\n"
+            "[lichess]\nurl = \"{url}\"\n{SETTINGS}[book]\nbuilt_in = false\n[archive]\nreview = false\nwire = {wire}\n"
         );
         fs::write(folder.path().join("config.toml"), text).expect("a config");
         let mut bot = command(&["run", "--log-level", "off", "--config"])
