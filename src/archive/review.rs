@@ -82,13 +82,17 @@ impl ReviewRecord {
     }
 }
 
+/// What follows the program's name, before the level, in a game that it plays below its strength.
+pub const AT_LEVEL: &str = " at level ";
+
 impl GameRecord {
     /// The game as a line to learn from, judged by the review or by our scores during the game;
-    /// `None` without a result, in games of others, and if it cannot be replayed.
+    /// `None` without a result, in games of others or below full strength, and if it cannot be replayed.
     pub fn played_line(&self, review: Option<&ReviewRecord>) -> Option<PlayedLine> {
         let (us, outcome) = (self.us?, self.our_outcome()?);
         let status = self.ending.as_ref()?.status;
-        if self.initial_fen.is_some() || self.moves.len() < 2 {
+        let program = self.program.as_deref().unwrap_or_default();
+        if self.initial_fen.is_some() || self.moves.len() < 2 || program.contains(AT_LEVEL) {
             return None;
         }
         let moves = self.opening(usize::MAX);

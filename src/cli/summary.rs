@@ -129,9 +129,13 @@ pub(super) fn engine(engine: &Engine, evaluator: &Evaluator) -> String {
     } else {
         format!("; each move limited to {} (for tests)", limits.join(", "))
     };
+    let level = engine.casual_level.level();
+    let casual = level.map_or_else(String::new, |level| {
+        format!("; casual games against humans at level {}", level.name)
+    });
     let cores = count_in_words(engine.cores(), "core", "cores");
     let (hash, evaluation) = (engine.hash, evaluator.id());
-    format!("{hash} MB hash, {cores}, evaluation {evaluation}{limited}")
+    format!("{hash} MB hash, {cores}, evaluation {evaluation}{limited}{casual}")
 }
 
 /// Whose token it is and what it allows; `wanted` are the scopes that the config needs.

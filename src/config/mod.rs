@@ -29,5 +29,6 @@ pub use settings::{
     Profile, Resign, SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
 pub use values::{
-    ArenaId, DAYS, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered, may_be_rated,
+    ArenaId, CasualLevel, DAYS, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered,
+    may_be_rated,
 };

@@ -19,7 +19,7 @@ use super::keys::Takes::{
 };
 use super::keys::{Key, Section, whole};
 use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
-use super::values::{ArenaId, Entry, Hours, TimeRule};
+use super::values::{ArenaId, CasualLevel, Entry, Hours, TimeRule};
 use crate::lichess::{Speed, TimeControl, speed_of};
 
 const BASE: (i64, i64) = (0, 10_800);
@@ -119,6 +119,9 @@ sections! {
         syzygy_path: Vec<PathBuf> = Vec::new(), Folders;
         /// Search on the opponent's time on cores that no other game needs.
         ponder: bool = false, Flag;
+        /// Strength in casual games against humans outside arenas. All other games are played at full
+        /// strength.
+        casual_level: CasualLevel = CasualLevel::Full, Choice(CasualLevel::VARIANTS);
         /// For tests: node limit per move.
         nodes: Option<NonZeroU64> as "limit" =
             None, whole((0, i64::MAX), "nodes per move (0: no limit)");

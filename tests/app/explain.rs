@@ -46,6 +46,23 @@ fn a_challenge_within_the_rules_is_accepted_with_status_0() {
 }
 
 #[test]
+fn the_level_of_a_casual_game_is_told() {
+    let folder = folder("[engine]\ncasual_level = \"hard\"\n");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let casual = CHALLENGE.replace(r#""rated":true"#, r#""rated":false"#);
+    fs::write(at("casual.json"), casual).expect("written");
+    let config = at("config.toml");
+    let told = |file: &str| megaton(&["explain-challenge", "-c", &config, &at(file)]).stdout;
+    assert!(told("casual.json").ends_with("verdict  accept\nlevel    hard\n"));
+    assert!(told("challenge.json").ends_with("verdict  accept\n"));
+    let check = megaton(&["check", "--offline", "-c", &config]).stdout;
+    assert!(
+        check.contains("; casual games against humans at level hard\n"),
+        "{check}"
+    );
+}
+
+#[test]
 fn every_violation_is_printed_with_status_1() {
     let folder = folder(
         "[challenge]\nblock = [\"file:foes.txt\", \"file:nowhere.txt\"]\n\

@@ -23,6 +23,7 @@ mod fixture;
 mod game_properties;
 mod harness;
 mod incoming;
+mod level;
 mod list_refresh;
 mod matchmaking;
 mod move_lists;

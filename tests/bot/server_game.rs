@@ -21,6 +21,7 @@ pub(crate) struct Round {
     pub(crate) openings: usize,
     /// Days per move instead of a clock.
     pub(crate) slow: bool,
+    pub(crate) rated: bool,
     /// The move first sent for a list, until a refusal.
     pub(crate) first_sent: Option<(usize, String)>,
     /// The opponent falls asleep at this length.
@@ -47,6 +48,7 @@ impl Round {
             streams: Vec::new(),
             openings: 0,
             slow: false,
+            rated: false,
             first_sent: None,
             asleep_at: None,
             cut_at: VecDeque::new(),
@@ -65,7 +67,7 @@ impl Round {
         };
         let mut full = json!({
             "id": id, "type": "gameFull", "variant": { "key": "atomic", "name": "Atomic" },
-            "speed": "blitz", "perf": { "name": "Atomic" }, "rated": false,
+            "speed": "blitz", "perf": { "name": "Atomic" }, "rated": self.rated,
             "createdAt": 1_787_400_000_000_u64, "initialFen": "startpos",
             "white": player(self.bot_is_white), "black": player(!self.bot_is_white),
             "clock": { "initial": 60_000, "increment": 0 }, "state": self.state(left),

@@ -31,6 +31,8 @@ pub struct Players {
     /// Whether anyone can read the chat: the server's own engine cannot.
     pub opponent_reads: bool,
     pub us: Side,
+    /// The level below full strength at which the bot plays this game, if it does.
+    pub level: Option<&'static str>,
     pub engine: &'static str,
     pub version: &'static str,
 }
@@ -45,6 +47,7 @@ impl Players {
             opponent_is_bot: false,
             opponent_reads: true,
             us,
+            level: None,
             engine: "Megaton",
             version: env!("CARGO_PKG_VERSION"),
         }
@@ -146,11 +149,23 @@ impl Conversation {
         }
         self.chat_state.greeted = true;
         let chat = &self.settings.chat;
-        self.both_rooms(
+        let mut lines = self.both_rooms(
             &chat.greeting,
             &chat.spectator_greeting,
             MessageKind::Greeting,
-        )
+        );
+        lines.extend(self.level_note());
+        lines
+    }
+
+    /// Tells a greeted opponent that the bot does not play at full strength, if so.
+    fn level_note(&self) -> Option<ChatMessage> {
+        let level = self.about.as_ref()?.level?;
+        let text =
+            format!("In this casual game I play at level \"{level}\", not at full strength.");
+        let greets = !self.settings.chat.greeting.is_empty();
+        self.line(Room::Player, &text, MessageKind::Greeting)
+            .filter(|_| greets)
     }
 
     pub fn ended(&mut self, ending: &Ending) -> Vec<ChatMessage> {
@@ -314,8 +329,14 @@ pub(super) fn answer(
         }
         ChatCommand::Help => "I answer !name, !clock, !stats, !queue, !wait and !ping.".to_owned(),
         ChatCommand::Name => format!(
-            "I am {}, playing atomic chess with {} {}.",
-            about.me, about.engine, about.version
+            "I am {}, playing atomic chess with {} {}{}.",
+            about.me,
+            about.engine,
+            about.version,
+            about
+                .level
+                .map(|level| format!(" at level \"{level}\""))
+                .unwrap_or_default()
         ),
         ChatCommand::Eval if sender.may_see_evals() => eval(about.us, facts),
         ChatCommand::Pv if sender.may_see_evals() => line(facts),

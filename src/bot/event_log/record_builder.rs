@@ -6,8 +6,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::archive::{
-    ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, GameRecord, Millis, MoveRecord,
-    Origin, PlayerRecord, Source, TimeControlRecord,
+    AT_LEVEL, ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, GameRecord, Millis,
+    MoveRecord, Origin, PlayerRecord, Source, TimeControlRecord,
 };
 use crate::bot::game::MovePlayed;
 use crate::engine::{SearchResult, StopReason};
@@ -197,6 +197,15 @@ impl Header {
             program: Some(concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned()),
             ..GameRecord::default()
         }))
+    }
+
+    /// Of a game that is played below full strength.
+    pub(in crate::bot) fn at_level(mut self, level: &str) -> Self {
+        if let Some(program) = &mut self.0.program {
+            program.push_str(AT_LEVEL);
+            program.push_str(level);
+        }
+        self
     }
 }
 

@@ -73,7 +73,8 @@ impl GameChat {
     pub(in crate::bot) fn introduce(&mut self, machine: &GameMachine) {
         if let Some(setup) = machine.setup() {
             self.opponent.clone_from(&setup.opponent_id);
-            self.conversation.introduce(introduction(setup));
+            let level = machine.level().map(|level| level.name);
+            self.conversation.introduce(introduction(setup, level));
         }
     }
 
@@ -181,8 +182,9 @@ pub(in crate::bot) fn no_show_key(opponent: &UserId) -> String {
     format!("{NO_SHOW}{opponent}")
 }
 
-fn introduction(setup: &GameSetup) -> Players {
+fn introduction(setup: &GameSetup, level: Option<&'static str>) -> Players {
     Players {
+        level,
         opponent_id: setup.opponent_id.clone(),
         opponent_is_bot: setup.opponent_is_bot,
         opponent_reads: !setup.opponent_is_ai,

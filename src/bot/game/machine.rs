@@ -20,7 +20,7 @@ use crate::book::Books;
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
-use crate::engine::SearchResult;
+use crate::engine::{Level, SearchResult};
 use crate::experience::Experience;
 use crate::lichess::{GameFull, GameState, Side, Status, UserId, Variant};
 use crate::rules::{Color, Game, Move, Position, RepetitionRule};
@@ -48,7 +48,7 @@ pub struct GameMachine {
     earlier_games: EarlierGames,
     experience: Arc<Experience>,
     books: Books,
-    seed: u64,
+    pub(super) seed: u64,
     /// When the game was created, converted from the server's clock to ours.
     pub(super) created: Option<Instant>,
     trusted: bool,
@@ -132,7 +132,8 @@ impl GameMachine {
     pub(super) fn book_move(&self, refused: &[Move]) -> Option<SearchResult> {
         let (setup, rules) = (self.setup.as_ref()?, &self.settings.book);
         let game = self.move_list.game();
-        let may = rules.applies(setup.opponent_is_bot, setup.rated)
+        let may = self.level().is_none()
+            && rules.applies(setup.opponent_is_bot, setup.rated)
             && game.ply() < rules.max_ply as usize
             && self.left_at().is_none_or(|left| left > rules.min_clock);
         if !may || self.books.is_empty() {
@@ -154,6 +155,9 @@ impl GameMachine {
     pub(super) fn root_plan(&self, game: &Game, left: &[Move]) -> RootPlan {
         let opponent = self.setup.as_ref().and_then(|it| it.opponent_id.as_ref());
         let mut plan = RootPlan::default();
+        if self.level().is_some() {
+            return plan;
+        }
         if self.settings.experience.enabled {
             let position = game.position().key();
             let opponent = opponent.map(UserId::as_str);
@@ -202,6 +206,14 @@ impl GameMachine {
     /// The bot's colour, once known.
     pub fn us(&self) -> Option<Side> {
         self.setup.as_ref().map(|setup| setup.us)
+    }
+
+    /// The level below full strength at which this game is played, if the operator wants one: casual
+    /// and against a human, outside arenas.
+    pub(in crate::bot) fn level(&self) -> Option<Level> {
+        let setup = self.setup.as_ref()?;
+        let may = !setup.rated && !setup.opponent_is_bot && !setup.arena;
+        self.settings.engine.casual_level.level().filter(|_| may)
     }
 
     /// The contempt of our searches, in centipawns.
@@ -541,6 +553,7 @@ impl GameMachine {
             return;
         };
         if !self.settings.engine.ponder
+            || self.level().is_some()
             || ply < FIRST_PLIES
             || !continues(self.move_list.game(), reply)
         {

@@ -267,7 +267,7 @@ impl RootPlan {
 }
 
 /// The result with another move.
-fn replaced(result: SearchResult, mv: Move, score: Score) -> SearchResult {
+pub(super) fn replaced(result: SearchResult, mv: Move, score: Score) -> SearchResult {
     SearchResult {
         best: Some(mv),
         ponder: None,

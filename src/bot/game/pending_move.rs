@@ -11,9 +11,10 @@ use super::delivery_policy::{
 use super::event::{Anomaly, CallOutcome, GameEffect, RequestId};
 use super::machine::GameMachine;
 use super::move_list::MoveListChange;
+use super::opening_variety::replaced;
 use crate::bot::game::move_overhead::SendSample;
 use crate::bot::game::time_budget::{human_pace, search_budget};
-use crate::engine::SearchResult;
+use crate::engine::{Ranked, SearchResult};
 use crate::rules::{Move, Outcome, Position, RepetitionRule};
 
 /// The part of the clock that waiting for the server to end a drawn game may cost.
@@ -132,6 +133,9 @@ impl GameMachine {
             limits.searchmoves = left;
         }
         plan.set(&mut limits);
+        if let Some(level) = self.level() {
+            limits = level.limits(limits);
+        }
         // A search that pondered on this very position continues under its id.
         let request_id = match self.ponder_hit(&plan) {
             Some(request_id) if !some_refused => request_id,
@@ -230,6 +234,7 @@ impl GameMachine {
             None => result,
         };
         let result = result
+            .map(|result| self.weakened(result))
             .map(vary)
             .map(|result| plan.choose(result, &left, &self.settings.experience));
         let best = result.as_ref().map_or(best, |result| result.best);
@@ -245,6 +250,23 @@ impl GameMachine {
         self.out.push(GameEffect::Report(Anomaly::NoSearchResult));
         if let Some(safe) = safe {
             self.send(safe, None);
+        }
+    }
+
+    /// The result with the move of the level at which this game is played.
+    fn weakened(&self, result: SearchResult) -> SearchResult {
+        let Some(level) = self.level() else {
+            return result;
+        };
+        let seed = self.seed ^ self.move_list.game().position().key();
+        let drawn = level.choose(&result, &mut fastrand::Rng::with_seed(seed));
+        let mut others = result
+            .ranking
+            .iter()
+            .filter(|it| Some(it.mv) != result.best);
+        match others.find(|it| Some(it.mv) == drawn).copied() {
+            Some(Ranked { mv, score }) => replaced(result, mv, score),
+            None => result,
         }
     }
 

@@ -305,7 +305,8 @@ impl GameTask {
 
     fn think(&mut self, request_id: RequestId, limits: Limits) {
         // Not while some moves are refused: the tables would choose among all.
-        let lookup = self.look_up_table(limits.searchmoves.is_empty());
+        let any_move = limits.searchmoves.is_empty() && self.machine.level().is_none();
+        let lookup = self.look_up_table(any_move);
         let limits = self.prefer_explored(limits);
         match &self.active_search {
             Some(pondering) if pondering.request_id == request_id => pondering.search.ponderhit(),
@@ -598,6 +599,10 @@ impl GameRecorder {
         };
         match self.header.take() {
             Some(header) => {
+                let header = match machine.level() {
+                    Some(level) => header.at_level(level.name),
+                    None => header,
+                };
                 self.event_log
                     .opened(header, us, machine.game(), state, &self.search_info);
             }

@@ -93,7 +93,14 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     add("asked", &describe(&challenge));
     match outcome.decision {
-        Decision::Accept => add("verdict", "accept"),
+        Decision::Accept => {
+            add("verdict", "accept");
+            let level = config.engine.casual_level.level();
+            let human = challenge.challenger.as_ref().is_none_or(|it| !it.is_bot());
+            if let Some(level) = level.filter(|_| human && !challenge.rated) {
+                add("level", level.name);
+            }
+        }
         Decision::Decline(reason) => {
             add("verdict", &format!("decline, with the reason \"{reason}\""));
         }

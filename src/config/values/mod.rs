@@ -4,12 +4,14 @@
 //! network.
 
 mod arena_id;
+mod casual_level;
 mod entry;
 mod hours;
 mod template;
 mod time_rule;
 
 pub use arena_id::ArenaId;
+pub use casual_level::CasualLevel;
 pub use entry::Entry;
 pub use hours::Hours;
 pub use template::{MAX_LINE, Template, Words};

@@ -1,0 +1,42 @@
+//! How strongly the bot plays casual games against humans.
+
+use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantNames};
+
+use crate::engine::Level;
+
+/// Strength in casual games against humans: one of [`crate::engine::LEVELS`], or all of it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, VariantNames, IntoStaticStr,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum CasualLevel {
+    Beginner,
+    Easy,
+    Medium,
+    Hard,
+    Expert,
+    Full,
+}
+
+impl CasualLevel {
+    /// The level of the engine; none for its full strength.
+    pub fn level(self) -> Option<Level> {
+        Level::named(self.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::LEVELS;
+
+    #[test]
+    fn every_level_of_the_engine_can_be_named() {
+        let levels = LEVELS.map(|level| level.name);
+        assert_eq!(CasualLevel::VARIANTS, [&levels[..], &["full"]].concat());
+        assert_eq!(CasualLevel::Hard.level(), Level::named("hard"));
+        assert_eq!(CasualLevel::Full.level(), None);
+    }
+}
