@@ -580,6 +580,8 @@ pub enum Prefer {
     Strongest,
     /// The one rated lowest.
     Weakest,
+    /// The one against whom our results exceed what the ratings promise the most.
+    Gain,
     Random,
 }
 

@@ -403,6 +403,12 @@ impl Directory for OpponentDirectory<'_> {
         self.state.may_challenge(target)
     }
 
+    fn results(&self, user: &UserId) -> (f64, u32) {
+        let known = self.state.opponent(user);
+        let points = f64::from(known.wins) + f64::from(known.draws) / 2.0;
+        (points, known.wins + known.draws + known.losses)
+    }
+
     fn budget(&self) -> u32 {
         self.state.budget().outgoing_share
     }

@@ -352,6 +352,8 @@ pub trait Directory {
     fn plays(&self, user: &UserId) -> bool;
     /// Whether the quota allows such a challenge now.
     fn may_challenge(&self, target: ChallengeTarget) -> Permit;
+    /// The bot's points in its games with this account, and their number.
+    fn results(&self, user: &UserId) -> (f64, u32);
     /// Games per day available to matchmaking.
     fn budget(&self) -> u32;
 }

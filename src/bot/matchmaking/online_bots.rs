@@ -14,6 +14,8 @@ const UNRATED: i32 = 1500;
 const PAIR: u32 = 2;
 /// However few bots fit, none is challenged to more games than this per day.
 const MAX_A_DAY: u32 = 24;
+/// With fewer results than this, they say less than the ratings.
+const PRIOR: f64 = 10.0;
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The relevant data of a listed bot.
@@ -86,12 +88,14 @@ impl OnlineBots {
         })
     }
 
-    /// Candidates for a profile in order of preference; equals in random order.
+    /// Candidates for a profile in order of preference; equals in random order. `results` are our points
+    /// against an opponent, and the number of games.
     pub fn in_order(
         &self,
         profile: &Profile,
         prefer: Prefer,
         min_games: u32,
+        results: impl Fn(&UserId) -> (f64, u32),
         may: impl Fn(&UserId) -> bool,
         chance: &mut fastrand::Rng,
     ) -> Vec<UserId> {
@@ -106,6 +110,13 @@ impl OnlineBots {
             Prefer::Nearest => fitting.sort_by_key(|bot| (rating(bot) - own).abs()),
             Prefer::Strongest => fitting.sort_by_key(|bot| -rating(bot)),
             Prefer::Weakest => fitting.sort_by_key(rating),
+            Prefer::Gain => {
+                let gain = |bot: &&Candidate| {
+                    let (points, games) = results(&bot.id);
+                    gain(points, games, rating(bot) - own)
+                };
+                fitting.sort_by(|a, b| gain(b).total_cmp(&gain(a)));
+            }
             Prefer::Random => {}
         }
         fitting.into_iter().map(|bot| bot.id.clone()).collect()
@@ -124,6 +135,15 @@ impl OnlineBots {
         let share = (budget / fitting.max(1)).clamp(PAIR, MAX_A_DAY);
         DAY * games / share
     }
+}
+
+/// How many points a game is expected to bring beyond what ratings promise against an opponent with a
+/// rating `above` ours, by the results so far and [`PRIOR`] games as promised.
+fn gain(points: f64, games: u32, above: i32) -> f64 {
+    // The expected score of Elo's formula.
+    let promised = 1.0 / (1.0 + 10_f64.powf(f64::from(above) / 400.0));
+    let games = f64::from(games);
+    (points - games * promised) / (games + PRIOR)
 }
 
 #[cfg(test)]
@@ -176,7 +196,8 @@ mod tests {
 
     fn order(profile: &Profile, prefer: Prefer, min_games: u32) -> Vec<String> {
         let mut chance = fastrand::Rng::with_seed(1);
-        let order = bots().in_order(profile, prefer, min_games, |_| true, &mut chance);
+        let none = |_: &UserId| (0.0, 0);
+        let order = bots().in_order(profile, prefer, min_games, none, |_| true, &mut chance);
         order.iter().map(ToString::to_string).collect()
     }
 
@@ -194,6 +215,26 @@ mod tests {
             ["weak", "near", "strong"]
         );
         assert_eq!(order(&profile, Prefer::Random, 1).len(), 3);
+    }
+
+    #[test]
+    fn results_beyond_the_ratings_come_first_and_unknown_opponents_before_bad_ones() {
+        // About as the ratings promise; half the points against 500 more; less than promised.
+        let weak = ("weak", (91.2, 100));
+        let (strong, near) = (("strong", (3.0, 6)), ("near", (1.0, 6)));
+        let order = |known: &[(&str, (f64, u32))]| -> Vec<String> {
+            let results = |user: &UserId| {
+                let known = known.iter().find(|(name, _)| user.as_str() == *name);
+                known.map_or((0.0, 0), |known| known.1)
+            };
+            let mut chance = fastrand::Rng::with_seed(1);
+            let profile = Profile::default();
+            let order = bots().in_order(&profile, Prefer::Gain, 1, results, |_| true, &mut chance);
+            order.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(order(&[weak, strong, near]), ["strong", "weak", "near"]);
+        assert_eq!(order(&[strong, near]), ["strong", "weak", "near"]);
+        assert_eq!(order(&[near])[2], "near");
     }
 
     #[test]

@@ -134,9 +134,10 @@ impl Matchmaker {
                     .any(|key| directory.rests(key))
         };
         let (prefer, least) = (self.rules.prefer, self.rules.min_games);
+        let results = |user: &UserId| directory.results(user);
         let users = self
             .bots
-            .in_order(profile, prefer, least, may, &mut self.chance);
+            .in_order(profile, prefer, least, results, may, &mut self.chance);
         let color = if self.rules.color_pairs {
             ColorChoice::White
         } else {
