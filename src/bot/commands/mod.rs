@@ -82,7 +82,15 @@ impl EventLoop {
             Command::LeaveArena(id) => self.leave_arena(id),
         };
         note(self.context.event_bus.event_log(), &envelope, &reply);
-        envelope.answer(reply);
+        if let Command::Status = envelope.command {
+            return envelope.answer(reply);
+        }
+        // What was answered holds even after a kill.
+        let state = self.context.state.clone();
+        tokio::spawn(async move {
+            state.saved().await;
+            envelope.answer(reply);
+        });
     }
 
     /// Remembers a switch, and since when and by whom it is set.
