@@ -82,7 +82,8 @@ impl EventLoop {
             Command::LeaveArena(id) => self.leave_arena(id),
         };
         note(self.context.event_bus.event_log(), &envelope, &reply);
-        if let Command::Status = envelope.command {
+        // They change nothing on disk, and the program may end at once after the last two.
+        if let Command::Status | Command::Drain | Command::Upgrade(_) = envelope.command {
             return envelope.answer(reply);
         }
         // What was answered holds even after a kill.

@@ -208,12 +208,12 @@ impl GameMachine {
         self.setup.as_ref().map(|setup| setup.us)
     }
 
-    /// The level below full strength at which this game is played, if the operator wants one: casual
-    /// and against a human, outside arenas.
+    /// The level at which this game is played, if not at full strength.
     pub(in crate::bot) fn level(&self) -> Option<Level> {
         let setup = self.setup.as_ref()?;
-        let may = !setup.rated && !setup.opponent_is_bot && !setup.arena;
-        self.settings.engine.casual_level.level().filter(|_| may)
+        let level = self.settings.engine.casual_level;
+        let level = level.of_game(setup.rated, setup.opponent_is_bot);
+        level.filter(|_| !setup.arena)
     }
 
     /// The contempt of our searches, in centipawns.

@@ -95,9 +95,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     match outcome.decision {
         Decision::Accept => {
             add("verdict", "accept");
-            let level = config.engine.casual_level.level();
-            let human = challenge.challenger.as_ref().is_none_or(|it| !it.is_bot());
-            if let Some(level) = level.filter(|_| human && !challenge.rated) {
+            let is_bot = challenge.challenger.as_ref().is_some_and(Player::is_bot);
+            let level = config.engine.casual_level;
+            if let Some(level) = level.of_game(challenge.rated, is_bot) {
                 add("level", level.name);
             }
         }

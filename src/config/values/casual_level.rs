@@ -25,6 +25,11 @@ impl CasualLevel {
     pub fn level(self) -> Option<Level> {
         Level::named(self.into())
     }
+
+    /// The level of a game outside arenas, if it is not played at full strength.
+    pub fn of_game(self, rated: bool, opponent_is_bot: bool) -> Option<Level> {
+        self.level().filter(|_| !rated && !opponent_is_bot)
+    }
 }
 
 #[cfg(test)]
