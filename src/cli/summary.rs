@@ -129,7 +129,7 @@ pub(super) fn engine(engine: &Engine, evaluator: &Evaluator) -> String {
     } else {
         format!("; each move limited to {} (for tests)", limits.join(", "))
     };
-    let level = engine.casual_level.level();
+    let level = engine.casual_level.of_game(false, false);
     let casual = level.map_or_else(String::new, |level| {
         format!("; casual games against humans at level {}", level.name)
     });

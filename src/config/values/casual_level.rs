@@ -21,14 +21,9 @@ pub enum CasualLevel {
 }
 
 impl CasualLevel {
-    /// The level of the engine; none for its full strength.
-    pub fn level(self) -> Option<Level> {
-        Level::named(self.into())
-    }
-
     /// The level of a game outside arenas, if it is not played at full strength.
     pub fn of_game(self, rated: bool, opponent_is_bot: bool) -> Option<Level> {
-        self.level().filter(|_| !rated && !opponent_is_bot)
+        Level::named(self.into()).filter(|_| !rated && !opponent_is_bot)
     }
 }
 
@@ -41,7 +36,10 @@ mod tests {
     fn every_level_of_the_engine_can_be_named() {
         let levels = LEVELS.map(|level| level.name);
         assert_eq!(CasualLevel::VARIANTS, [&levels[..], &["full"]].concat());
-        assert_eq!(CasualLevel::Hard.level(), Level::named("hard"));
-        assert_eq!(CasualLevel::Full.level(), None);
+        let hard = CasualLevel::Hard;
+        assert_eq!(hard.of_game(false, false), Level::named("hard"));
+        assert_eq!(hard.of_game(true, false), None, "rated");
+        assert_eq!(hard.of_game(false, true), None, "against a bot");
+        assert_eq!(CasualLevel::Full.of_game(false, false), None);
     }
 }
