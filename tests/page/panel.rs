@@ -147,8 +147,9 @@ async fn live_boards_move(page: &Visitor<'_>) {
 
 /// The page of a running game takes new moves by itself.
 async fn a_game_is_followed(page: &Visitor<'_>) {
+    // Between two games no card shows a running one.
     let link = page
-        .look("document.querySelector('.card:not(.over) .card-link').href")
+        .wait_for("document.querySelector('.card:not(.over) .card-link')?.href")
         .await;
     page.client.goto(link.as_str().unwrap()).await.unwrap();
     // It may have been over by the time that someone clicked.

@@ -7,11 +7,24 @@ use fantoccini::key::Key;
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
-/// Runs in the page: resolves once the condition holds.
+/// Runs in the page: resolves with the expression's value once that is truthy. What it looks at
+/// may not be there yet.
 const UNTIL: &str = r"
-    const [condition, done] = arguments;
-    const holds = new Function(`return (${condition})`);
-    const look = () => (holds() ? done(true) : setTimeout(look, 15));
+    const [expression, done] = arguments;
+    const evaluate = new Function(`return (${expression})`);
+    const attempt = () => {
+        try {
+            return evaluate();
+        } catch (error) {
+            if (error instanceof TypeError) return undefined;
+            throw error;
+        }
+    };
+    const look = () => {
+        const value = attempt();
+        if (value) done(value);
+        else setTimeout(look, 15);
+    };
     look();
 ";
 
@@ -45,10 +58,19 @@ impl Visitor<'_> {
 
     /// Waits in the page; the driver's script timeout is the guard.
     pub(crate) async fn until(&self, condition: &str) {
-        let arrived = self.client.execute_async(UNTIL, vec![json!(condition)]);
-        if let Err(error) = arrived.await {
-            let shown = self.look("document.body.innerText").await;
-            panic!("waited in vain for {condition}: {error}; the page shows {shown}");
+        self.wait_for(&format!("Boolean({condition})")).await;
+    }
+
+    /// The first truthy value of a JavaScript expression that comes as JSON. What may be gone at
+    /// the next look is read by this, not by `until` and then `look`.
+    pub(crate) async fn wait_for(&self, expression: &str) -> Value {
+        let arrived = self.client.execute_async(UNTIL, vec![json!(expression)]);
+        match arrived.await {
+            Ok(value) => value,
+            Err(error) => {
+                let shown = self.look("document.body.innerText").await;
+                panic!("waited in vain for {expression}: {error}; the page shows {shown}");
+            }
         }
     }
 
