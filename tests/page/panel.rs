@@ -231,10 +231,7 @@ async fn the_bot_is_controlled_from_a_phone_with_the_password() {
 }
 
 pub(super) async fn press(page: &Visitor<'_>, path: &str) {
-    let found = page.client.wait().for_element(Locator::XPath(path)).await;
-    let found = found.unwrap_or_else(|error| panic!("nothing is {path}: {error}"));
-    let pressed = found.click().await;
-    pressed.unwrap_or_else(|error| panic!("{path} cannot be pressed: {error}"));
+    page.click_on(Locator::XPath(path)).await;
 }
 
 /// Nothing sticks out sideways. The window of a phone grows with what does, its page does not.

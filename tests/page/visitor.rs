@@ -75,9 +75,20 @@ impl Visitor<'_> {
     }
 
     pub(crate) async fn click(&self, selector: &str) {
-        let found = self.client.find(Locator::Css(selector)).await;
-        let found = found.unwrap_or_else(|error| panic!("nothing is {selector}: {error}"));
-        found.click().await.unwrap();
+        self.click_on(Locator::Css(selector)).await;
+    }
+
+    /// Waits for the element and clicks it; if the page redraws in between, the one in its place.
+    pub(crate) async fn click_on(&self, locator: Locator<'_>) {
+        loop {
+            let found = self.client.wait().for_element(locator).await;
+            let found = found.unwrap_or_else(|error| panic!("nothing is {locator:?}: {error}"));
+            match found.click().await {
+                Ok(()) => return,
+                Err(error) if error.is_stale_element_reference() => {}
+                Err(error) => panic!("{locator:?} cannot be clicked: {error}"),
+            }
+        }
     }
 
     pub(crate) async fn visit(&self, url: &str) {
@@ -101,8 +112,7 @@ impl Visitor<'_> {
 
     pub(crate) async fn press(&self, label: &str) {
         let button = format!("//*[@id='deeds']/button[contains(., '{label}')]");
-        let found = self.client.find(Locator::XPath(&button)).await.unwrap();
-        found.click().await.unwrap();
+        self.click_on(Locator::XPath(&button)).await;
     }
 
     pub(crate) async fn resign(&self) {
