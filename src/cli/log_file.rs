@@ -1,15 +1,20 @@
 //! The file of `[log] file`: a new one each day (UTC), of which a few are kept.
 //!
-//! A disk that fails costs lines of this file, never the log on stderr.
+//! A disk that fails costs lines of this file, never the log on stderr; neither does a day of too many lines.
 
 use std::error::Error as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use super::failure::{Failure, OrFailure as _};
+
+/// Bytes of a day's file: a fault that repeats itself for a day must not fill the disk.
+const MOST_A_DAY: u64 = 256 << 20;
+const DAY: u64 = 86_400;
 
 /// Opens the file of today, `PATH.yyyy-mm-dd`, to which `path` becomes a link. At most `kept` of them
 /// remain. None if the disk is full: that must not keep the bot from playing.
@@ -28,7 +33,11 @@ pub(super) fn open(
     }
     let name = name.to_string_lossy();
     match open_today(folder, &name, kept) {
-        Ok(file) => Ok(Some(ReportingWriter::new(file))),
+        Ok(file) => {
+            let written = path.metadata().map_or(0, |file| file.len());
+            let file = DailyLimit::new(file, written);
+            Ok(Some(ReportingWriter::new(file)))
+        }
         Err(error) if is_full(&error) => {
             let _ = writeln!(io::stderr().lock(), "megaton: warning: {what}: {error}");
             Ok(None)
@@ -70,6 +79,61 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
+/// Fails to write once a day's file has [`MOST_A_DAY`] bytes, until the next day begins.
+struct DailyLimit<W> {
+    inner: W,
+    /// Days since the epoch.
+    day: u64,
+    written: u64,
+    full: bool,
+}
+
+impl<W> DailyLimit<W> {
+    /// `written`: how much today's file has already.
+    fn new(inner: W, written: u64) -> Self {
+        Self {
+            inner,
+            day: today(),
+            written,
+            full: false,
+        }
+    }
+
+    /// Whether this much more is written on this day.
+    fn admits(&mut self, bytes: usize, day: u64) -> bool {
+        if self.day != day {
+            self.day = day;
+            self.written = 0;
+            self.full = false;
+        }
+        // A shorter line that would fit still must not follow a gap.
+        self.full |= self.written + bytes as u64 > MOST_A_DAY;
+        if !self.full {
+            self.written += bytes as u64;
+        }
+        !self.full
+    }
+}
+
+fn today() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs() / DAY)
+}
+
+impl<W: Write> Write for DailyLimit<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.admits(bytes.len(), today()) {
+            return self.inner.write(bytes);
+        }
+        let full = format!("the file of the day has {} MB", MOST_A_DAY >> 20);
+        Err(io::Error::new(ErrorKind::QuotaExceeded, full))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
 /// Logs the first of consecutive failures to write.
 struct ReportingWriter<W> {
     inner: W,
@@ -103,5 +167,25 @@ impl<W: Write> Write for ReportingWriter<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_day_takes_no_more_lines_and_the_next_day_does() {
+        let day = today();
+        let mut limit = DailyLimit::new(Vec::new(), MOST_A_DAY - 100);
+        assert!(limit.admits(60, day));
+        assert!(!limit.admits(60, day));
+        assert!(!limit.admits(1, day), "lines after a gap");
+        assert!(limit.admits(60, day + 1));
+        limit.written = MOST_A_DAY;
+        limit.day = today();
+        let error = limit.write(b"one more").unwrap_err();
+        assert_eq!(error.to_string(), "the file of the day has 256 MB");
+        assert_eq!(limit.inner, b"");
     }
 }
