@@ -158,7 +158,7 @@ impl OwnBook {
     }
 }
 
-/// The books of a running bot. Clones share them; a game takes them as they are when it begins.
+/// The books of a running bot. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct SharedBooks {
     books: Arc<Mutex<Books>>,
@@ -170,6 +170,10 @@ impl SharedBooks {
     /// The books read so far.
     pub fn get(&self) -> Books {
         self.books.lock().clone()
+    }
+
+    pub fn set(&self, books: Books) {
+        *self.books.lock() = books;
     }
 
     /// Reads these files on a thread of its own and reports what is wrong with some. Until then the books
@@ -195,6 +199,14 @@ impl SharedBooks {
         if let Err(error) = thread.spawn(read) {
             tracing::warn!(%error, "no thread to read the opening books");
         }
+    }
+}
+
+impl From<Books> for SharedBooks {
+    fn from(books: Books) -> Self {
+        let shared = Self::default();
+        shared.set(books);
+        shared
     }
 }
 

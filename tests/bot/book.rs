@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use megaton::book::{BookMove, Books, PositionBook};
+use megaton::book::{BookMove, Books, PositionBook, SharedBooks};
 use megaton::bot::Settings;
 use megaton::bot::game::{GameEffect, Notification};
 use megaton::config::BookSelection;
@@ -48,7 +48,7 @@ fn harness(books: Vec<Arc<dyn PositionBook>>, change: impl FnOnce(&mut Settings)
     let mut settings = Settings::default();
     change(&mut settings);
     let mut harness = Harness::with(Side::White, settings);
-    harness.machine.set_books(Books::new(books), 7);
+    harness.machine.set_books(Books::new(books).into(), 7);
     harness
 }
 
@@ -229,7 +229,7 @@ fn results_of_own_games_shift_the_choice_and_a_few_shift_it_little() {
             let mut harness = harness(vec![book(&alike)], |_| ());
             harness.machine.set_experience(Arc::clone(&experience));
             let books = Books::new(vec![book(&alike)]);
-            harness.machine.set_books(books, *seed);
+            harness.machine.set_books(books.into(), *seed);
             played(&mut harness, "").as_deref() == Some("e2e3")
         });
         played.count()
@@ -242,15 +242,44 @@ fn results_of_own_games_shift_the_choice_and_a_few_shift_it_little() {
 
 #[test]
 fn a_rated_game_between_bots_leaves_an_earlier_one_within_the_book() {
-    let with = |entries: &[(&str, &str, u32)], bot: bool| {
-        let mut harness = harness(vec![book(entries)], best);
+    let with = |entries: &[(&str, &str, u32)], bot: bool, plies: u32| {
+        let mut harness = harness(vec![book(entries)], |it| {
+            best(it);
+            it.variety.plies = plies;
+        });
         harness.bot_opponent = bot;
         harness.machine.avoid(["g1f3 f7f6"], 7);
         played(&mut harness, "")
     };
-    assert_eq!(with(&THEORY, false).as_deref(), Some("g1f3"));
-    assert_eq!(with(&THEORY, true).as_deref(), Some("e2e3"));
-    assert_eq!(with(&THEORY[..1], true), None, "the engine varies");
+    assert_eq!(with(&THEORY, false, 20).as_deref(), Some("g1f3"));
+    assert_eq!(with(&THEORY, true, 20).as_deref(), Some("e2e3"));
+    let only = &THEORY[..1];
+    assert_eq!(
+        with(only, true, 20).as_deref(),
+        Some("g1f3"),
+        "its later moves can leave the line"
+    );
+    assert_eq!(
+        with(only, true, 3).as_deref(),
+        Some("g1f3"),
+        "so can the next"
+    );
+    assert_eq!(
+        with(only, true, 2),
+        None,
+        "the last that can: the engine varies"
+    );
+}
+
+#[test]
+fn books_that_are_read_during_a_game_serve_its_next_move() {
+    let mut harness = harness(vec![], best);
+    let books = SharedBooks::default();
+    harness.machine.set_books(books.clone(), 7);
+    assert_eq!(posted(&harness.open("g1f3")), None, "their turn");
+    books.set(Books::new(vec![book(&[("g1f3 f7f6", "e2e3", 1)])]));
+    let sent = posted(&harness.state("g1f3 f7f6"));
+    assert_eq!(sent.expect("at once").uci, "e2e3");
 }
 
 #[test]
@@ -263,11 +292,11 @@ fn a_book_move_that_repeats_a_position_is_left_to_the_search() {
     ];
     let mut harness = Harness::new(Side::Black);
     let books = Books::new(vec![book(&entries)]);
-    harness.machine.set_books(books, 7);
+    harness.machine.set_books(books.into(), 7);
     assert_eq!(played(&mut harness, shuffle).as_deref(), Some("e7e6"));
     let mut only = Harness::new(Side::Black);
     only.machine
-        .set_books(Books::new(vec![book(&entries[..2])]), 7);
+        .set_books(Books::new(vec![book(&entries[..2])]).into(), 7);
     assert_eq!(played(&mut only, shuffle), None);
 }
 
@@ -318,7 +347,7 @@ proptest! {
             it.book.selection = selection;
             it.book.min_weight = min_weight;
         });
-        harness.machine.set_books(Books::new(vec![Arc::new(lines)]), seed);
+        harness.machine.set_books(Books::new(vec![Arc::new(lines)]).into(), seed);
         let sent = played(&mut harness, "");
         let fit = |it: &&BookMove| it.weight >= min_weight;
         let most = moves.iter().filter(fit).map(|it| it.weight).max();

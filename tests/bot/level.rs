@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
-use megaton::book::Books;
+use megaton::book::SharedBooks;
 use megaton::bot::game::{GameInput, MovePlayed};
 use megaton::bot::{BotEvent, Settings};
 use megaton::config::CasualLevel;
@@ -54,7 +54,7 @@ fn the_move_is_drawn_among_the_ranked_ones() {
     let mut played = Vec::new();
     for seed in 0..40 {
         let mut harness = casual(CasualLevel::Beginner);
-        harness.machine.set_books(Books::default(), seed);
+        harness.machine.set_books(SharedBooks::default(), seed);
         let request_id = active_search(&harness.open(""))
             .expect("our turn")
             .request_id;

@@ -16,7 +16,7 @@ use super::move_list::{MoveListChange, PlayedMoves};
 use super::move_overhead::{ClockKind, ClockState};
 use super::opening_variety::{BookChooser, EarlierGames, RootPlan};
 use super::policy::{Policies, StateUpdate};
-use crate::book::Books;
+use crate::book::SharedBooks;
 use crate::bot::game::move_overhead::Latency;
 use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
@@ -47,7 +47,7 @@ pub struct GameMachine {
     pub(super) unconfirmed: Option<UnconfirmedMove>,
     earlier_games: EarlierGames,
     experience: Arc<Experience>,
-    books: Books,
+    books: SharedBooks,
     pub(super) seed: u64,
     /// When the game was created, converted from the server's clock to ours.
     pub(super) created: Option<Instant>,
@@ -88,7 +88,7 @@ impl GameMachine {
             latency: Latency::default(),
             earlier_games: EarlierGames::default(),
             experience: Arc::default(),
-            books: Books::default(),
+            books: SharedBooks::default(),
             seed: 0,
             created: None,
             trusted: true,
@@ -123,7 +123,7 @@ impl GameMachine {
     }
 
     /// Sets the opening books, and the seed for the choice among their moves.
-    pub fn set_books(&mut self, books: Books, seed: u64) {
+    pub fn set_books(&mut self, books: SharedBooks, seed: u64) {
         self.books = books;
         self.seed = seed;
     }
@@ -136,19 +136,24 @@ impl GameMachine {
             && rules.applies(setup.opponent_is_bot, setup.rated)
             && game.ply() < rules.max_ply as usize
             && self.left_at().is_none_or(|left| left > rules.min_clock);
-        if !may || self.books.is_empty() {
+        let books = self.books.get();
+        if !may || books.is_empty() {
             return None;
         }
         let plan = self.root_plan(game, &game.position().legal_moves());
-        let earlier = self.earlier_games().map(|earlier| earlier.repeating(game));
         let chooser = BookChooser {
-            books: &self.books,
+            books: &books,
             rules,
             experience: Some(&*self.experience).filter(|_| self.settings.experience.enabled),
             seed: self.seed,
         };
-        let avoided = [refused, &plan.avoided(), &earlier.unwrap_or_default()].concat();
-        chooser.choose(game, &avoided)
+        let avoided = [refused, &plan.avoided()].concat();
+        let earlier = self.earlier_games().map(|earlier| earlier.repeating(game));
+        let varied = [&avoided[..], &earlier.unwrap_or_default()].concat();
+        // A later move can leave an earlier game too, where that costs less than the only good move here.
+        let may_wait = game.ply() + 2 < self.settings.variety.plies as usize;
+        let repeated = || may_wait.then(|| chooser.choose(game, &avoided)).flatten();
+        chooser.choose(game, &varied).or_else(repeated)
     }
 
     /// How to search `game`, a position of the bot, among the moves `left`.

@@ -216,7 +216,7 @@ impl GameTask {
         if self.machine.setup().is_none() {
             self.machine.set_experience(self.context.state.experience());
             self.machine
-                .set_books(self.context.books.get(), fastrand::u64(..));
+                .set_books(self.context.books.clone(), fastrand::u64(..));
         }
         let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
