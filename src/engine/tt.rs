@@ -241,7 +241,10 @@ impl TranspositionTable {
 
     /// Prefetches what [`TranspositionTable::probe`] will read.
     #[inline]
-    #[expect(unsafe_code, reason = "a prefetch is an intrinsic")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(unsafe_code, reason = "a prefetch is an intrinsic")
+    )]
     pub(super) fn prefetch(&self, key: u64) {
         #[cfg(target_arch = "x86_64")]
         {

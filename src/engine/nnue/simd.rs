@@ -100,7 +100,10 @@ impl Kernels {
 
     /// An accumulator from another one with some inputs changed.
     #[inline]
-    #[expect(unsafe_code, reason = "code for a processor that has been asked")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(unsafe_code, reason = "code for a processor that has been asked")
+    )]
     pub(super) fn update(self, source: &[Line], target: &mut [Line], delta: FeatureDelta<'_>) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -115,7 +118,10 @@ impl Kernels {
 
     /// As [`Kernels::update`], in place.
     #[inline]
-    #[expect(unsafe_code, reason = "code for a processor that has been asked")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(unsafe_code, reason = "code for a processor that has been asked")
+    )]
     pub(super) fn update_in_place(self, target: &mut [Line], delta: FeatureDelta<'_>) {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -130,7 +136,10 @@ impl Kernels {
 
     /// The sum of squared activations times weights, over both sides' hidden units.
     #[inline]
-    #[expect(unsafe_code, reason = "code for a processor that has been asked")]
+    #[cfg_attr(
+        target_arch = "x86_64",
+        expect(unsafe_code, reason = "code for a processor that has been asked")
+    )]
     pub(super) fn output(self, units: [&[Line]; 2], weights: [&[Line]; 2]) -> i64 {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
