@@ -202,14 +202,6 @@ impl SharedBooks {
     }
 }
 
-impl From<Books> for SharedBooks {
-    fn from(books: Books) -> Self {
-        let shared = Self::default();
-        shared.set(books);
-        shared
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;

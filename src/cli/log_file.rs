@@ -35,8 +35,7 @@ pub(super) fn open(
     match open_today(folder, &name, kept) {
         Ok(file) => {
             let written = path.metadata().map_or(0, |file| file.len());
-            let file = DailyLimit::new(file, written);
-            Ok(Some(ReportingWriter::new(file)))
+            Ok(Some(ReportingWriter::new(file, written)))
         }
         Err(error) if is_full(&error) => {
             let _ = writeln!(io::stderr().lock(), "megaton: warning: {what}: {error}");
@@ -79,79 +78,51 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
-/// Fails to write once a day's file has [`MOST_A_DAY`] bytes, until the next day begins.
-struct DailyLimit<W> {
-    inner: W,
-    /// Days since the epoch.
-    day: u64,
-    written: u64,
-    full: bool,
-}
-
-impl<W> DailyLimit<W> {
-    /// `written`: how much today's file has already.
-    fn new(inner: W, written: u64) -> Self {
-        Self {
-            inner,
-            day: today(),
-            written,
-            full: false,
-        }
-    }
-
-    /// Whether this much more is written on this day.
-    fn admits(&mut self, bytes: usize, day: u64) -> bool {
-        if self.day != day {
-            self.day = day;
-            self.written = 0;
-            self.full = false;
-        }
-        // A shorter line that would fit still must not follow a gap.
-        self.full |= self.written + bytes as u64 > MOST_A_DAY;
-        if !self.full {
-            self.written += bytes as u64;
-        }
-        !self.full
-    }
-}
-
 fn today() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs() / DAY)
 }
 
-impl<W: Write> Write for DailyLimit<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.admits(bytes.len(), today()) {
-            return self.inner.write(bytes);
-        }
-        let full = format!("the file of the day has {} MB", MOST_A_DAY >> 20);
-        Err(io::Error::new(ErrorKind::QuotaExceeded, full))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-}
-
-/// Logs the first of consecutive failures to write.
+/// Takes [`MOST_A_DAY`] bytes a day, and logs the first of consecutive failures to write.
 struct ReportingWriter<W> {
     inner: W,
     failing: bool,
+    /// Days since the epoch.
+    day: u64,
+    /// Bytes of that day's file; all there are once a line was left out.
+    written: u64,
 }
 
 impl<W> ReportingWriter<W> {
-    fn new(inner: W) -> Self {
+    fn new(inner: W, written: u64) -> Self {
         Self {
             inner,
             failing: false,
+            day: today(),
+            written,
         }
+    }
+
+    /// Whether this much more is written on this day.
+    fn admits(&mut self, bytes: usize, day: u64) -> bool {
+        let before = if self.day == day { self.written } else { 0 };
+        let written = before.saturating_add(bytes as u64);
+        let admits = written <= MOST_A_DAY;
+        self.day = day;
+        // A shorter line that would fit must not follow a gap.
+        self.written = if admits { written } else { u64::MAX };
+        admits
     }
 }
 
 impl<W: Write> Write for ReportingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes);
+        let written = if self.admits(bytes.len(), today()) {
+            self.inner.write(bytes)
+        } else {
+            let full = format!("the file of the day has {} MB", MOST_A_DAY >> 20);
+            Err(io::Error::new(ErrorKind::QuotaExceeded, full))
+        };
         // Before the line that reports it comes back here.
         let failed_before = std::mem::replace(&mut self.failing, written.is_err());
         if let Err(error) = &written
@@ -177,15 +148,14 @@ mod tests {
     #[test]
     fn a_full_day_takes_no_more_lines_and_the_next_day_does() {
         let day = today();
-        let mut limit = DailyLimit::new(Vec::new(), MOST_A_DAY - 100);
-        assert!(limit.admits(60, day));
-        assert!(!limit.admits(60, day));
-        assert!(!limit.admits(1, day), "lines after a gap");
-        assert!(limit.admits(60, day + 1));
-        limit.written = MOST_A_DAY;
-        limit.day = today();
-        let error = limit.write(b"one more").unwrap_err();
+        let mut file = ReportingWriter::new(io::sink(), MOST_A_DAY - 100);
+        assert!(file.admits(60, day));
+        assert!(!file.admits(60, day));
+        assert!(!file.admits(1, day), "lines after a gap");
+        assert!(file.admits(60, day + 1));
+        let mut full = ReportingWriter::new(Vec::<u8>::new(), MOST_A_DAY);
+        let error = full.write(b"one more").unwrap_err();
         assert_eq!(error.to_string(), "the file of the day has 256 MB");
-        assert_eq!(limit.inner, b"");
+        assert!(full.inner.is_empty());
     }
 }

@@ -45,8 +45,9 @@ async fn counted(variety: bool, data: &Path) -> usize {
             ..Settings::default()
         };
         settings.variety.enabled = variety;
-        // A book varies by itself, and must not keep a game from varying.
+        // A book varies by itself, and must not keep a game from varying. So does experience after a loss.
         settings.book.enabled = variety;
+        settings.experience.enabled = variety;
         settings.guard.opponent_losses = 1000;
         settings.guard.points = 100_000;
         let (store, kept) = Store::open(data).expect("a data folder");

@@ -44,11 +44,17 @@ const THEORY: [(&str, &str, u32); 4] = [
     ("g1f3", "g8h6", 1),
 ];
 
+fn shared(books: Vec<Arc<dyn PositionBook>>) -> SharedBooks {
+    let shared = SharedBooks::default();
+    shared.set(Books::new(books));
+    shared
+}
+
 fn harness(books: Vec<Arc<dyn PositionBook>>, change: impl FnOnce(&mut Settings)) -> Harness {
     let mut settings = Settings::default();
     change(&mut settings);
     let mut harness = Harness::with(Side::White, settings);
-    harness.machine.set_books(Books::new(books).into(), 7);
+    harness.machine.set_books(shared(books), 7);
     harness
 }
 
@@ -228,8 +234,8 @@ fn results_of_own_games_shift_the_choice_and_a_few_shift_it_little() {
         let played = (0..400).filter(|seed| {
             let mut harness = harness(vec![book(&alike)], |_| ());
             harness.machine.set_experience(Arc::clone(&experience));
-            let books = Books::new(vec![book(&alike)]);
-            harness.machine.set_books(books.into(), *seed);
+            let books = shared(vec![book(&alike)]);
+            harness.machine.set_books(books, *seed);
             played(&mut harness, "").as_deref() == Some("e2e3")
         });
         played.count()
@@ -242,33 +248,32 @@ fn results_of_own_games_shift_the_choice_and_a_few_shift_it_little() {
 
 #[test]
 fn a_rated_game_between_bots_leaves_an_earlier_one_within_the_book() {
-    let with = |entries: &[(&str, &str, u32)], bot: bool, plies: u32| {
-        let mut harness = harness(vec![book(entries)], |it| {
-            best(it);
-            it.variety.plies = plies;
-        });
+    let with = |entries: &[(&str, &str, u32)], bot: bool| {
+        let mut harness = harness(vec![book(entries)], best);
         harness.bot_opponent = bot;
         harness.machine.avoid(["g1f3 f7f6"], 7);
         played(&mut harness, "")
     };
-    assert_eq!(with(&THEORY, false, 20).as_deref(), Some("g1f3"));
-    assert_eq!(with(&THEORY, true, 20).as_deref(), Some("e2e3"));
-    let only = &THEORY[..1];
-    assert_eq!(
-        with(only, true, 20).as_deref(),
-        Some("g1f3"),
-        "its later moves can leave the line"
-    );
-    assert_eq!(
-        with(only, true, 3).as_deref(),
-        Some("g1f3"),
-        "so can the next"
-    );
-    assert_eq!(
-        with(only, true, 2),
-        None,
-        "the last that can: the engine varies"
-    );
+    assert_eq!(with(&THEORY, false).as_deref(), Some("g1f3"));
+    assert_eq!(with(&THEORY, true).as_deref(), Some("e2e3"));
+    assert_eq!(with(&THEORY[..1], true), None, "the engine varies");
+}
+
+#[test]
+fn the_only_good_move_is_played_again_where_a_later_one_can_differ() {
+    let with = |entries: &[(&str, &str, u32)], earlier: &str, plies: u32| {
+        let mut harness = harness(vec![book(entries)], |it| it.variety.plies = plies);
+        harness.bot_opponent = true;
+        harness.machine.avoid([earlier], 7);
+        played(&mut harness, "").is_some()
+    };
+    let line = "g1f3 f7f6 e2e3 e7e6 a2a3";
+    let only = [("", "g1f3", 9), ("g1f3 f7f6", "e2e3", 9)];
+    let two = [only[0], only[1], ("g1f3 f7f6", "d2d3", 9)];
+    assert!(with(&two, line, 20), "two good moves later");
+    assert!(with(&two, line, 3));
+    assert!(!with(&two, line, 2), "too late");
+    assert!(!with(&only, line, 20), "no choice later");
 }
 
 #[test]
@@ -291,12 +296,11 @@ fn a_book_move_that_repeats_a_position_is_left_to_the_search() {
         ("g1f3 g8f6 f3g1", "e7e6", 1),
     ];
     let mut harness = Harness::new(Side::Black);
-    let books = Books::new(vec![book(&entries)]);
-    harness.machine.set_books(books.into(), 7);
+    let books = shared(vec![book(&entries)]);
+    harness.machine.set_books(books, 7);
     assert_eq!(played(&mut harness, shuffle).as_deref(), Some("e7e6"));
     let mut only = Harness::new(Side::Black);
-    only.machine
-        .set_books(Books::new(vec![book(&entries[..2])]).into(), 7);
+    only.machine.set_books(shared(vec![book(&entries[..2])]), 7);
     assert_eq!(played(&mut only, shuffle), None);
 }
 
@@ -347,7 +351,7 @@ proptest! {
             it.book.selection = selection;
             it.book.min_weight = min_weight;
         });
-        harness.machine.set_books(Books::new(vec![Arc::new(lines)]).into(), seed);
+        harness.machine.set_books(shared(vec![Arc::new(lines)]), seed);
         let sent = played(&mut harness, "");
         let fit = |it: &&BookMove| it.weight >= min_weight;
         let most = moves.iter().filter(fit).map(|it| it.weight).max();

@@ -148,11 +148,16 @@ impl GameMachine {
             seed: self.seed,
         };
         let avoided = [refused, &plan.avoided()].concat();
-        let earlier = self.earlier_games().map(|earlier| earlier.repeating(game));
-        let varied = [&avoided[..], &earlier.unwrap_or_default()].concat();
-        // A later move can leave an earlier game too, where that costs less than the only good move here.
-        let may_wait = game.ply() + 2 < self.settings.variety.plies as usize;
-        let repeated = || may_wait.then(|| chooser.choose(game, &avoided)).flatten();
+        let Some(earlier) = self.earlier_games() else {
+            return chooser.choose(game, &avoided);
+        };
+        let varied = [&avoided[..], &earlier.repeating(game)].concat();
+        let plies = self.settings.variety.plies as usize;
+        // A single good move is played again where a later book move can differ.
+        let repeated = || {
+            let can_wait = earlier.can_be_left_later(game, plies, |later| chooser.known(later));
+            can_wait.then(|| chooser.choose(game, &avoided)).flatten()
+        };
         chooser.choose(game, &varied).or_else(repeated)
     }
 
