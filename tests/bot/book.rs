@@ -261,19 +261,25 @@ fn a_rated_game_between_bots_leaves_an_earlier_one_within_the_book() {
 
 #[test]
 fn the_only_good_move_is_played_again_where_a_later_one_can_differ() {
-    let with = |entries: &[(&str, &str, u32)], earlier: &str, plies: u32| {
-        let mut harness = harness(vec![book(entries)], |it| it.variety.plies = plies);
+    let with = |entries: &[(&str, &str, u32)], earlier: &[&str], plies: u32, max_ply: u32| {
+        let mut harness = harness(vec![book(entries)], |it| {
+            it.variety.plies = plies;
+            it.book.max_ply = max_ply;
+        });
         harness.bot_opponent = true;
-        harness.machine.avoid([earlier], 7);
+        harness.machine.avoid(earlier.iter().copied(), 7);
         played(&mut harness, "").is_some()
     };
-    let line = "g1f3 f7f6 e2e3 e7e6 a2a3";
+    let one = ["g1f3 f7f6 e2e3 e7e6 a2a3"];
+    let both = [one[0], "g1f3 f7f6 d2d3 e7e6 a2a3"];
     let only = [("", "g1f3", 9), ("g1f3 f7f6", "e2e3", 9)];
     let two = [only[0], only[1], ("g1f3 f7f6", "d2d3", 9)];
-    assert!(with(&two, line, 20), "two good moves later");
-    assert!(with(&two, line, 3));
-    assert!(!with(&two, line, 2), "too late");
-    assert!(!with(&only, line, 20), "no choice later");
+    assert!(with(&two, &one, 20, 40), "two good moves later");
+    assert!(with(&two, &one, 3, 3));
+    assert!(!with(&two, &one, 2, 40), "too late");
+    assert!(!with(&two, &one, 20, 2), "beyond the book's last move");
+    assert!(!with(&only, &one, 20, 40), "no choice later");
+    assert!(!with(&two, &both, 20, 40), "both were played");
 }
 
 #[test]

@@ -140,25 +140,30 @@ impl GameMachine {
         if !may || books.is_empty() {
             return None;
         }
-        let plan = self.root_plan(game, &game.position().legal_moves());
         let chooser = BookChooser {
             books: &books,
             rules,
             experience: Some(&*self.experience).filter(|_| self.settings.experience.enabled),
             seed: self.seed,
         };
-        let avoided = [refused, &plan.avoided()].concat();
+        let choose = |game: &Game, avoided: &[Move]| {
+            let plan = self.root_plan(game, &game.position().legal_moves());
+            chooser.choose(game, &[avoided, &plan.avoided()].concat())
+        };
         let Some(earlier) = self.earlier_games() else {
-            return chooser.choose(game, &avoided);
+            return choose(game, refused);
         };
-        let varied = [&avoided[..], &earlier.repeating(game)].concat();
-        let plies = self.settings.variety.plies as usize;
+        let vary = |game: &Game, refused: &[Move]| {
+            choose(game, &[refused, &earlier.repeating(game)].concat())
+        };
         // A single good move is played again where a later book move can differ.
-        let repeated = || {
-            let can_wait = earlier.can_be_left_later(game, plies, |later| chooser.known(later));
-            can_wait.then(|| chooser.choose(game, &avoided)).flatten()
+        let repeat = || {
+            let plies = self.settings.variety.plies.min(rules.max_ply) as usize;
+            let can_differ = |later: &Game| vary(later, &[]).is_some();
+            let can_wait = earlier.can_be_left_later(game, plies, can_differ);
+            can_wait.then(|| choose(game, refused)).flatten()
         };
-        chooser.choose(game, &varied).or_else(repeated)
+        vary(game, refused).or_else(repeat)
     }
 
     /// How to search `game`, a position of the bot, among the moves `left`.

@@ -54,26 +54,27 @@ impl EarlierGames {
         repeating
     }
 
-    /// Whether the books can leave each game that this one repeats so far by a later move of ours before
-    /// this ply. A search cannot be relied on: where the game is nearly won it has no second good move.
+    /// Whether each game that this one repeats so far can be left by a later move of ours, before this
+    /// ply, where `can_differ` says so: in a position in which the books know another good move. A search
+    /// cannot be relied on: where the game is nearly won it has no second good move.
     pub(super) fn can_be_left_later(
         &self,
         game: &Game,
         plies: usize,
-        book: impl Fn(&Game) -> Vec<Move>,
+        can_differ: impl Fn(&Game) -> bool,
     ) -> bool {
-        let can_be_left = |line: &&Vec<Move>| {
+        let can_be_left = |line: &Vec<Move>| {
             let mut later = game.clone();
-            let ours = (game.ply()..line.len().min(plies)).skip(2).step_by(2);
-            ours.into_iter().any(|ply| {
+            let mut ours = (game.ply()..line.len().min(plies)).skip(2).step_by(2);
+            ours.any(|ply| {
                 for mv in &line[later.ply()..ply] {
                     later.push(*mv);
                 }
-                book(&later).iter().any(|mv| *mv != line[ply])
+                can_differ(&later)
             })
         };
         let mut repeated = self.lines.iter().filter(|it| it.starts_with(game.moves()));
-        repeated.all(|line| can_be_left(&line))
+        repeated.all(can_be_left)
     }
 
     /// How many lines a search of the current position should rank.
@@ -353,15 +354,6 @@ impl BookChooser<'_> {
             by_tables: false,
             ended: StopReason::Book,
         })
-    }
-
-    /// The moves worth playing of the first book that has one.
-    pub(super) fn known(&self, game: &Game) -> Vec<Move> {
-        let is_fit = |it: &BookMove| it.weight >= self.rules.min_weight;
-        let lists = self.books.playable(game);
-        let mut fit = lists.map(|moves| moves.into_iter().filter(is_fit).map(|it| it.mv).collect());
-        fit.find(|moves: &Vec<Move>| !moves.is_empty())
-            .unwrap_or_default()
     }
 
     fn pick(
