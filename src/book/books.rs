@@ -172,6 +172,7 @@ impl SharedBooks {
         self.books.lock().clone()
     }
 
+    /// Replaces the books; games in progress go on with these.
     pub fn set(&self, books: Books) {
         *self.books.lock() = books;
     }

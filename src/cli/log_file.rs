@@ -1,6 +1,6 @@
 //! The file of `[log] file`: a new one each day (UTC), of which a few are kept.
 //!
-//! A disk that fails costs lines of this file, never the log on stderr; neither does a day of too many lines.
+//! A disk that fails, or a day of too many lines, costs lines of this file, never the log on stderr.
 
 use std::error::Error as _;
 use std::fs;
@@ -89,7 +89,7 @@ struct ReportingWriter<W> {
     failing: bool,
     /// Days since the epoch.
     day: u64,
-    /// Bytes of that day's file; all there are once a line was left out.
+    /// Bytes of that day's file; `u64::MAX` once a line was left out.
     written: u64,
 }
 
@@ -120,7 +120,10 @@ impl<W: Write> Write for ReportingWriter<W> {
         let written = if self.admits(bytes.len(), today()) {
             self.inner.write(bytes)
         } else {
-            let full = format!("the file of the day has {} MB", MOST_A_DAY >> 20);
+            let full = format!(
+                "{} MB are the most of a day, the next begins at midnight UTC",
+                MOST_A_DAY >> 20
+            );
             Err(io::Error::new(ErrorKind::QuotaExceeded, full))
         };
         // Before the line that reports it comes back here.
@@ -155,7 +158,10 @@ mod tests {
         assert!(file.admits(60, day + 1));
         let mut full = ReportingWriter::new(Vec::<u8>::new(), MOST_A_DAY);
         let error = full.write(b"one more").unwrap_err();
-        assert_eq!(error.to_string(), "the file of the day has 256 MB");
+        assert_eq!(
+            error.to_string(),
+            "256 MB are the most of a day, the next begins at midnight UTC"
+        );
         assert!(full.inner.is_empty());
     }
 }
