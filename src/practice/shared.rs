@@ -205,6 +205,7 @@ impl SharedServer {
                     moment: Some(moment),
                     ..
                 } => self.inject_due(inner, id, *moment),
+                OutgoingEvent::TakenBack { id } => self.log.taken_back(id, now),
                 OutgoingEvent::GameOver { id } => self.file_report(inner, id, now),
                 _ => {}
             }

@@ -138,6 +138,8 @@ impl Streams {
                 let over = self.games.iter().filter(|(key, _)| key.game == id);
                 over.for_each(|(_, outbox)| outbox.close());
             }
+            // The shorter list tells them.
+            OutgoingEvent::TakenBack { .. } => {}
             OutgoingEvent::Changed { id } => self.notify_watchers(&id),
             OutgoingEvent::ChallengeDone { id, done } => {
                 if let Some(outbox) = self.challenges.remove(&id) {

@@ -55,8 +55,8 @@ pub(crate) struct CallRecord<'a> {
     pub(crate) endpoint: Endpoint,
     /// The game it belongs to.
     pub(crate) game: Option<&'a str>,
-    /// The move it makes.
-    pub(crate) uci: Option<&'a str>,
+    /// The move it makes, or the command in the game, as in `takeback/yes`.
+    pub(crate) command: Option<&'a str>,
 }
 
 impl CallRecord<'_> {
@@ -166,7 +166,7 @@ impl TrafficLog {
         let CallRecord {
             endpoint,
             game,
-            uci,
+            command,
             ..
         } = call;
         let mut inner = self.inner.lock();
@@ -174,6 +174,9 @@ impl TrafficLog {
         *inner.traffic.calls.entry(endpoint.name()).or_default() += 1;
         if let Some(trace) = game.and_then(|game| inner.games.get_mut(game)) {
             trace.calls += 1;
+        }
+        if let (Endpoint::Game, Some(game), Some(command)) = (endpoint, game, command) {
+            inner.record(game, now, format!("the client asks for {command}"));
         }
         if endpoint == Endpoint::Events {
             inner.openings.push_back(now);
@@ -191,7 +194,7 @@ impl TrafficLog {
         inner.came.insert(kind.clone(), now);
         let waits = inner.limited.get(&kind).cloned();
         if let Some((limited, what)) = waits
-            && what.as_deref() == uci
+            && what.as_deref() == command
             && (game.is_some() || now - limited >= UNDER_WAY)
         {
             inner.limited.remove(&kind);
@@ -211,7 +214,7 @@ impl TrafficLog {
         let CallRecord {
             endpoint,
             game,
-            uci,
+            command,
             ..
         } = call;
         let mut inner = self.inner.lock();
@@ -222,7 +225,9 @@ impl TrafficLog {
             let came = inner.came.get(&kind).copied();
             let sent = came.filter(|&came| now - came >= self.spacing);
             let sent = sent.unwrap_or(now);
-            inner.limited.insert(kind, (sent, uci.map(str::to_owned)));
+            inner
+                .limited
+                .insert(kind, (sent, command.map(str::to_owned)));
         }
         if let Some(game) = game
             && (status != 200 || endpoint == Endpoint::Move)
@@ -253,6 +258,15 @@ impl TrafficLog {
                     refused: false,
                 });
             }
+        }
+    }
+
+    /// A takeback was granted: the turn that follows is another, even after the same moves.
+    pub(crate) fn taken_back(&self, game: &str, now: Millis) {
+        let mut inner = self.inner.lock();
+        inner.record(game, now, "a takeback".to_owned());
+        if let Some(trace) = inner.games.get_mut(game) {
+            trace.sent = None;
         }
     }
 
@@ -360,7 +374,7 @@ mod tests {
             who: Some("bot"),
             endpoint,
             game,
-            uci: None,
+            command: None,
         }
     }
 
@@ -440,6 +454,8 @@ mod tests {
         log.move_sent("g", "", "d2d4", Millis(2));
         log.move_sent("g", "d2d4 e7e5", "a2a3", Millis(3));
         log.move_sent("g", "d2d4 e7e5", "a2a4", Millis(4));
+        log.taken_back("g", Millis(5));
+        log.move_sent("g", "d2d4 e7e5", "h2h4", Millis(6));
         assert_eq!(log.close("g").second_thoughts, 1);
     }
 

@@ -1,7 +1,7 @@
 //! Resigning and takebacks.
 
 use megaton::bot::Settings;
-use megaton::bot::game::{CallOutcome, GameRequest, Persist, ResumeState};
+use megaton::bot::game::{CallOutcome, GameRequest, Persist, RequestId, ResumeState};
 use megaton::engine::{Score, SearchResult, StopReason};
 use megaton::lichess::{GameState, OpponentGone, Side};
 
@@ -345,16 +345,52 @@ fn a_move_on_its_way_is_not_taken_back() {
     let ours = line(5).rsplit(' ').next().unwrap().to_owned();
     posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
     let actions = harness.state_with(proposal(&line(4)));
-    assert_eq!(asks(&actions), [GameRequest::DeclineTakeback]);
+    assert_eq!(asks(&actions), [], "our move answers");
     assert_eq!(posts(&actions), 0);
+    let after_theirs = harness.state_with(proposal(&line(6)));
+    assert_eq!(asks(&after_theirs), [GameRequest::AcceptTakeback]);
 }
 
+/// The bot proposes nothing, so its flag means that a "yes" came after their proposal had ended.
 #[test]
-fn our_own_flag_is_no_proposal_to_the_bot() {
+fn a_proposal_in_our_name_is_withdrawn_once() {
     let (mut harness, _) = Harness::at(Side::White, "g1f3 f7f6");
     let mut ours = state("g1f3 f7f6");
     ours.takeback.white = true;
-    assert_eq!(asks(&harness.state_with(ours)), []);
+    let withdrawal = [GameRequest::DeclineTakeback];
+    assert_eq!(asks(&harness.state_with(ours.clone())), withdrawal);
+    assert_eq!(asks(&harness.state_with(ours.clone())), []);
+    harness.state(&line(2));
+    assert_eq!(asks(&harness.state_with(ours)), withdrawal);
+}
+
+/// A game in which the search of our move has begun and a "yes" is on its way.
+fn granting() -> (Harness, RequestId, String) {
+    let mut harness = Harness::with(Side::White, settings());
+    harness.casual = true;
+    let request_id = active_search(&harness.open(&line(4))).unwrap().request_id;
+    let yes = [GameRequest::AcceptTakeback];
+    assert_eq!(asks(&harness.state_with(proposal(&line(4)))), yes);
+    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    (harness, request_id, ours)
+}
+
+#[test]
+fn a_move_found_while_a_grant_is_on_its_way_waits_for_its_effect() {
+    let (mut harness, request_id, ours) = granting();
+    let found = harness.think_with(request_id, &ours, Score::Cp(0));
+    assert_eq!(posts(&found), 0);
+    // The proposer's turn again: the move is dropped.
+    assert_eq!(posts(&harness.state(&line(3))), 0);
+    assert_eq!(posts(&harness.wait(ms(5_000))), 0);
+}
+
+#[test]
+fn a_grant_without_effect_delays_our_move_for_a_moment_only() {
+    let (mut harness, request_id, ours) = granting();
+    harness.think_with(request_id, &ours, Score::Cp(0));
+    let actions = harness.wait(ms(1_500));
+    assert_eq!(posted(&actions).unwrap().uci, ours);
 }
 
 #[test]

@@ -42,7 +42,8 @@ pub(super) enum Stage {
         fallback: Instant,
         late: bool,
     },
-    /// The move is chosen and held back until `until`, for a human pace.
+    /// The move is chosen and held back until `until`: for a human pace, or while a takeback is
+    /// granted.
     HeldBack {
         until: Instant,
         found: Box<SearchResult>,

@@ -801,7 +801,7 @@ impl GameMachine {
         self.policies
             .handle_change(update.change, self.move_list.ply());
         self.watch_presence(update.change);
-        self.takeback_flag();
+        self.takeback_flags();
         self.draw_flag(update);
         self.watch_first_move(update);
         self.watch_progress(update);

@@ -17,7 +17,8 @@ use crate::bot::game::time_budget::{human_pace, search_budget};
 use crate::engine::{Ranked, SearchResult};
 use crate::rules::{Move, Outcome, Position, RepetitionRule};
 
-/// The part of the clock that waiting for the server to end a drawn game may cost.
+/// The part of the clock that waiting for the server to end a drawn game or to take a move back may
+/// cost.
 const SETTLE_PART: u32 = 10;
 
 impl GameMachine {
@@ -88,12 +89,14 @@ impl GameMachine {
     }
 
     fn hold(&mut self) {
+        let until = self.affordable(self.timing.settle);
+        self.stage(Stage::AwaitingDraw { until });
+    }
+
+    /// The end of a wait for the server, as far as the clock allows it.
+    fn affordable(&self, wait: Duration) -> Instant {
         let left = self.reading().and_then(|reading| reading.left_at(self.now));
-        let settle = self.timing.settle;
-        let wait = left.map_or(settle, |left| settle.min(left / SETTLE_PART));
-        self.stage(Stage::AwaitingDraw {
-            until: self.now + wait,
-        });
+        self.now + left.map_or(wait, |left| wait.min(left / SETTLE_PART))
     }
 
     fn stage(&mut self, stage: Stage) {
@@ -199,8 +202,13 @@ impl GameMachine {
         }
     }
 
-    /// Until when to hold a chosen move back, if the operator wants a human pace.
+    /// Until when to hold a chosen move back: for the effect of a granted takeback, since a "yes"
+    /// that comes after our move proposes a takeback of ours; for a human pace if the operator wants
+    /// it.
     fn held_back_until(&self) -> Option<Instant> {
+        if self.grants_now() {
+            return Some(self.affordable(self.timing.post_limit));
+        }
         let rules = &self.settings.clock;
         let human = !self.setup.as_ref()?.opponent_is_bot;
         if !rules.human_pace || !human {

@@ -40,7 +40,7 @@ pub(in crate::practice) async fn inject_faults(
     let call = asked.by(caller.as_ref());
     let game = call.game;
     shared.log.called(call, shared.now());
-    if let (Some(game), Some(uci)) = (game, call.uci) {
+    if let (Endpoint::Move, Some(game), Some(uci)) = (call.endpoint, game, call.command) {
         shared.on_move(game, uci);
     }
     let fault = shared.faults.take(call.endpoint, game);
@@ -112,24 +112,26 @@ fn write(reply: &FaultReply) -> Response {
     (status, [(header::CONTENT_TYPE, kind)], Body::from(body)).into_response()
 }
 
-/// The endpoint of a request, its game and its move.
+/// The endpoint of a request, its game, and its move or command.
 struct RequestTarget {
     endpoint: Endpoint,
     game: Option<String>,
-    uci: Option<String>,
+    command: Option<String>,
 }
 
 impl RequestTarget {
     fn of(method: &Method, path: &str) -> Option<Self> {
         let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-        let (endpoint, game, uci) = match (method.as_str(), parts.as_slice()) {
+        let (endpoint, game, command) = match (method.as_str(), parts.as_slice()) {
             ("GET", ["api", "stream", "event"]) => (Endpoint::Events, None, None),
             ("GET", ["api", "bot", "game", "stream", id]) => (Endpoint::GameStream, Some(id), None),
             ("POST", ["api", "bot", "game", id, "move", uci]) => {
                 (Endpoint::Move, Some(id), Some((*uci).to_owned()))
             }
             (_, ["api", "bot", "game", id, "chat"]) => (Endpoint::Chat, Some(id), None),
-            ("POST", ["api", "bot", "game", id, ..]) => (Endpoint::Game, Some(id), None),
+            ("POST", ["api", "bot", "game", id, command @ ..]) => {
+                (Endpoint::Game, Some(id), Some(command.join("/")))
+            }
             ("POST", ["api", "challenge", _, "accept"]) => (Endpoint::Accept, None, None),
             ("POST", ["api", "challenge", _, "decline" | "cancel"]) => {
                 (Endpoint::Decline, None, None)
@@ -148,7 +150,7 @@ impl RequestTarget {
         Some(Self {
             endpoint,
             game: game.map(|id| (*id).to_owned()),
-            uci,
+            command,
         })
     }
 
@@ -157,7 +159,7 @@ impl RequestTarget {
             who: caller.map(|caller| caller.user.as_str()),
             endpoint: self.endpoint,
             game: self.game.as_deref(),
-            uci: self.uci.as_deref(),
+            command: self.command.as_deref(),
         }
     }
 }

@@ -52,6 +52,8 @@ pub(crate) enum GameChange {
     State(GameState),
     /// A remark of the server in the players' room.
     Remark(&'static str),
+    /// A takeback was carried out.
+    TakenBack,
     /// One side is notified of the other's absence.
     Gone { to: Color, claim_in: Option<u64> },
     /// The last line has been sent.
@@ -554,6 +556,7 @@ impl ServerGame {
         self.clock.take_back(self.turn(), self.plies(), now);
         self.turn_since = now;
         self.changes.push(GameChange::Remark("Takeback accepted"));
+        self.changes.push(GameChange::TakenBack);
         self.send_state(now);
     }
 }

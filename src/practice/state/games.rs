@@ -178,6 +178,9 @@ impl ServerState {
         match change {
             GameChange::State(state) => self.send_line(id, None, &GameLine::GameState(state)),
             GameChange::Remark(text) => self.remark(id, text),
+            GameChange::TakenBack => self
+                .outbox
+                .push(OutgoingEvent::TakenBack { id: id.to_owned() }),
             GameChange::Gone { to, claim_in } => {
                 let line = GameLine::OpponentGone {
                     gone: claim_in.is_some(),

@@ -38,6 +38,10 @@ pub(crate) enum OutgoingEvent {
         /// The client's phase of the game, if the line carries the game's state.
         moment: Option<GameProgress>,
     },
+    /// A takeback was carried out in this game.
+    TakenBack {
+        id: String,
+    },
     /// The streams of this game have had their last line.
     GameOver {
         id: String,

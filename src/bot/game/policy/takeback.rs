@@ -1,8 +1,9 @@
 //! Takebacks: granted up to the operator's limit in casual games, otherwise declined explicitly.
 //!
-//! Granting changes nothing here: the shorter list stops the search. The bot grants nothing while
-//! its own move is on the way, since that move ends the proposal, and a late "yes" would propose a
-//! takeback of ours.
+//! Granting changes nothing here: the shorter list stops the search. A move ends every proposal, and
+//! a "yes" without a proposal is one of ours. So nothing is answered while our own move is on the
+//! way, a move that is found meanwhile waits for the effect of a "yes", and a proposal in our name is
+//! withdrawn.
 
 use std::time::Instant;
 
@@ -12,8 +13,10 @@ use crate::bot::game::machine::GameMachine;
 
 #[derive(Debug)]
 pub(super) struct TakebackPolicy {
-    /// Their flag in the last state.
+    /// Their flag in the last state, unless our move is ending the proposal.
     flag: bool,
+    /// Our flag in the last state.
+    in_our_name: bool,
     granting: Option<Retry>,
     /// Number granted in this game.
     granted: u32,
@@ -23,6 +26,7 @@ impl TakebackPolicy {
     pub(in crate::bot::game) fn new(granted: u32) -> Self {
         Self {
             flag: false,
+            in_our_name: false,
             granting: None,
             granted,
         }
@@ -34,16 +38,23 @@ impl TakebackPolicy {
 }
 
 impl GameMachine {
-    /// Handles their flag in the state just read; it counts when it appears.
-    pub(in crate::bot::game) fn takeback_flag(&mut self) {
+    /// Handles the flags in the state just read; each counts when it appears.
+    pub(in crate::bot::game) fn takeback_flags(&mut self) {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
-        let flag = last_state.state.proposes_takeback(setup.us.other());
-        let appeared = flag && !self.policies.takebacks.flag;
-        self.policies.takebacks.flag = flag;
+        let in_our_name = last_state.state.proposes_takeback(setup.us);
+        let flag = last_state.state.proposes_takeback(setup.us.other()) && self.sent().is_none();
+        let takebacks = &mut self.policies.takebacks;
+        let appeared = flag && !takebacks.flag;
+        let to_withdraw = in_our_name && !takebacks.in_our_name;
+        (takebacks.flag, takebacks.in_our_name) = (flag, in_our_name);
         if !flag {
-            self.policies.takebacks.granting = None;
+            takebacks.granting = None;
+        }
+        if to_withdraw {
+            self.out
+                .push(GameEffect::Request(GameRequest::DeclineTakeback));
         }
         if !appeared {
             return;
@@ -73,10 +84,7 @@ impl GameMachine {
         } else {
             rules.humans
         };
-        !setup.rated
-            && !setup.arena
-            && self.sent().is_none()
-            && self.policies.takebacks.granted < most
+        !setup.rated && !setup.arena && self.policies.takebacks.granted < most
     }
 
     /// Whether a granted takeback has yet to take effect.
