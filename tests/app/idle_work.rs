@@ -24,6 +24,8 @@ use megaton::practice::ServerHandle;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tracing::Dispatch;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use super::control::{BOT, Opponent, server, until};
 
@@ -180,15 +182,27 @@ impl Write for Log {
     }
 }
 
+/// Captures the log of a thread while it lives. Of a log line that is reached for the first time,
+/// tracing remembers whether it is of interest. With one subscriber alone it asks the thread that
+/// reached it, which may be another test's and have none; with two it asks both.
+struct Capture {
+    _this_thread: DefaultGuard,
+    _other: Dispatch,
+}
+
 impl Log {
     /// Of this thread, until what comes back is dropped.
-    fn of_this_thread(&self) -> tracing::subscriber::DefaultGuard {
+    fn of_this_thread(&self) -> Capture {
+        let other = Dispatch::new(NoSubscriber::default());
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
             .with_writer(move || log.clone())
             .finish();
-        tracing::subscriber::set_default(subscriber)
+        Capture {
+            _this_thread: tracing::subscriber::set_default(subscriber),
+            _other: other,
+        }
     }
 
     fn line_with(&self, text: &str) -> Option<String> {

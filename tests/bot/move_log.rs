@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tracing::subscriber::DefaultGuard;
+use tracing::Dispatch;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
 use crate::running_bot::{Bot, GUARD, all_over, patient};
 use crate::test_server::{MoveFault, Server};
@@ -43,16 +44,28 @@ impl Write for Log {
     }
 }
 
+/// Captures the log of a thread while it lives. Of a log line that is reached for the first time,
+/// tracing remembers whether it is of interest. With one subscriber alone it asks the thread that
+/// reached it, which may be another test's and have none; with two it asks both.
+struct Capture {
+    _this_thread: DefaultGuard,
+    _other: Dispatch,
+}
+
 impl Log {
     /// Captures this thread's log until the guard is dropped.
-    fn of_this_thread(&self) -> DefaultGuard {
+    fn of_this_thread(&self) -> Capture {
+        let other = Dispatch::new(NoSubscriber::default());
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
             .without_time()
             .with_writer(move || log.clone())
             .finish();
-        tracing::subscriber::set_default(subscriber)
+        Capture {
+            _this_thread: tracing::subscriber::set_default(subscriber),
+            _other: other,
+        }
     }
 
     /// The warnings about a game.
@@ -83,7 +96,7 @@ async fn every_answer_to_a_move_is_one_line_of_the_log_with_its_game_and_status(
         let fault = MoveFault::Instead(status, text);
         // A 401 may be due to the bot's name, and is retried without it.
         let times = if game == "token" { 2 } else { 1 };
-        // A log line that another test was the first to reach, just while the subscriber was set, is
+        // A log line that another test reached first, just while the subscriber was set, would be
         // remembered as of interest to no one.
         tracing::callsite::rebuild_interest_cache();
         {

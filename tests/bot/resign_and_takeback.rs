@@ -394,6 +394,23 @@ fn a_grant_without_effect_delays_our_move_for_a_moment_only() {
 }
 
 #[test]
+fn a_move_held_back_for_a_human_pace_waits_for_a_grant_too() {
+    let mut settings = settings();
+    settings.clock.human_pace = true;
+    let mut harness = Harness::with(Side::White, settings);
+    harness.casual = true;
+    let request_id = active_search(&harness.open(&line(4))).unwrap().request_id;
+    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    let found = harness.think_with(request_id, &ours, Score::Cp(0));
+    assert_eq!(posts(&found), 0);
+    let paced = harness.machine.next_timeout().unwrap();
+    harness.now = paced - ms(1);
+    harness.state_with(proposal(&line(4)));
+    assert_eq!(posts(&harness.wait(ms(1_000))), 0);
+    assert_eq!(posts(&harness.wait(ms(1_000))), 1);
+}
+
+#[test]
 fn a_lost_grant_is_repeated_while_they_ask() {
     let mut harness = casual(settings(), ResumeState::default(), false);
     harness.state_with(proposal(&line(4)));

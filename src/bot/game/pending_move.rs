@@ -207,7 +207,7 @@ impl GameMachine {
     /// it.
     fn held_back_until(&self) -> Option<Instant> {
         if self.grants_now() {
-            return Some(self.affordable(self.timing.post_limit));
+            return Some(self.takeback_shown_by());
         }
         let rules = &self.settings.clock;
         let human = !self.setup.as_ref()?.opponent_is_bot;
@@ -216,6 +216,21 @@ impl GameMachine {
         }
         let until = human_pace(&self.reading()?, &self.latency, rules, self.ply(), self.now)?;
         (until > self.now).then_some(until)
+    }
+
+    /// Until when a granted takeback should show.
+    fn takeback_shown_by(&self) -> Instant {
+        self.affordable(self.timing.post_limit)
+    }
+
+    /// Holds a move that is already held back until a takeback granted now should show.
+    pub(super) fn hold_for_takeback(&mut self) {
+        let shown = self.takeback_shown_by();
+        if let Some(Stage::HeldBack { until, .. }) =
+            self.pending.as_mut().map(|pending| &mut pending.stage)
+        {
+            *until = shown.max(*until);
+        }
     }
 
     pub(super) fn best_so_far(&mut self, request_id: RequestId, best: Option<Move>) {

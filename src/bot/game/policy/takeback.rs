@@ -72,6 +72,7 @@ impl GameMachine {
             .push(GameEffect::Request(GameRequest::AcceptTakeback));
         self.out
             .push(GameEffect::Persist(Persist::TakebackGranted { so_far }));
+        self.hold_for_takeback();
     }
 
     fn grants_takeback(&self) -> bool {
