@@ -66,6 +66,8 @@ pub(super) struct EventLoop {
     pub(super) accepted_at: Option<Instant>,
     /// Until when to look for a moment to hand over to another program.
     pub(super) upgrade_until: Option<Instant>,
+    /// Whether the process plays for other accounts too.
+    pub(super) shares_process: bool,
 }
 
 impl EventLoop {
@@ -122,6 +124,7 @@ impl EventLoop {
             occupancy,
             accepted_at: None,
             upgrade_until: None,
+            shares_process: false,
         };
         let lists = event_loop.known_lists();
         event_loop.handle_event(&AccountEvent::Lists(lists));

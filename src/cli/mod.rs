@@ -6,9 +6,11 @@
 //!
 //! * `args`: the command line; `setup`: options of several commands; `prompt`: questions
 //! * `failure`: exit statuses; `logging`, `runtime`, `malloc`: the process
-//! * `account`, `summary`: token, account and config; `services`: what runs beside the bot
+//! * `account`, `summary`: token, account and config; `account_bot`: the bot of an account; `services`: what
+//!   runs beside it; `shared_process`: several accounts in one process
 
 mod account;
+mod account_bot;
 mod args;
 mod commands;
 mod failure;
@@ -21,6 +23,7 @@ mod prompt;
 mod runtime;
 mod services;
 mod setup;
+mod shared_process;
 mod summary;
 
 pub(crate) use args::start;

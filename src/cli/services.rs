@@ -12,12 +12,13 @@ use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::lichess::Client;
 use megaton::panel::{
-    Alerter, Alerts, Delivery, Health, Http, HttpSources, MetricSources, Metrics, Panel, Reload,
-    Reloader, Secrets, SelfTest, StatusPoller, StatusWatch, attend,
+    Alerter, Alerts, Attended, Delivery, Health, Http, HttpSources, MetricSources, Metrics, Panel,
+    Reload, Reloader, Secrets, SelfTest, StatusPoller, StatusWatch,
 };
 use tokio::signal::unix::Signal;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
 
@@ -125,6 +126,15 @@ impl Services {
         Ok((services, Notifier { alerter, task }))
     }
 
+    /// What the service manager hears of, until the bot has ended.
+    pub(super) fn attended(&self, ended: CancellationToken) -> Attended {
+        Attended {
+            health: self.sources.health.clone(),
+            watch: self.sources.watch.clone(),
+            ended,
+        }
+    }
+
     /// Runs for ever. Each service is a task of its own, so a failure ends neither another one nor the
     /// bot.
     pub(super) async fn run(self, hangups: Signal) {
@@ -144,7 +154,6 @@ impl Services {
         tasks.spawn(self.metrics.run(self.event_bus.subscribe()));
         tasks.spawn(self.selftest.run(self.pool, watch.clone()));
         tasks.spawn(reload_at(hangups, sources.reload.clone()));
-        tasks.spawn(attend(sources.health.clone(), watch));
         tasks.spawn(serve_socket(config, sources.clone()));
         if let Some(http) = http {
             tasks.spawn(http.serve(sources));

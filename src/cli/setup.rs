@@ -18,7 +18,10 @@ use super::failure::{Failure, OrFailure as _};
 /// The config that is read by default, if it exists.
 const USUAL_CONFIG: &str = "config.toml";
 
-#[derive(Debug, Args)]
+/// A config and its file, if it has one.
+pub(super) type LoadedConfig = (Config, Option<PathBuf>);
+
+#[derive(Debug, Default, Args)]
 pub(super) struct ConfigArgs {
     /// Config file [default: config.toml if present, else built-in defaults]
     #[arg(short, long, value_name = "FILE")]
@@ -26,6 +29,10 @@ pub(super) struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    pub(super) fn of(file: PathBuf) -> Self {
+        Self { config: Some(file) }
+    }
+
     fn path(&self) -> Option<PathBuf> {
         let usual = Path::new(USUAL_CONFIG);
         let usual = || usual.exists().then(|| usual.to_owned());
@@ -33,7 +40,7 @@ impl ConfigArgs {
     }
 
     /// The config and its file; without a file the defaults.
-    pub(super) fn load(&self) -> Result<(Config, Option<PathBuf>), Failure> {
+    pub(super) fn load(&self) -> Result<LoadedConfig, Failure> {
         let Some(path) = self.path() else {
             return Ok((Config::default(), None));
         };

@@ -39,4 +39,4 @@ pub use secrets::Secrets;
 pub use server::{Panel, PanelError};
 pub use status_poller::{LastStatus, StatusPoller, StatusWatch};
 pub use successor::installed_program;
-pub use systemd::attend;
+pub use systemd::{Attended, attend};

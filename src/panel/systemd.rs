@@ -1,11 +1,13 @@
 //! Notifications to the service manager: readiness, status, shutdown and watchdog.
 //!
-//! The watchdog is notified only while the bot answers and the engine passes its self-test. An
+//! The watchdog is notified only while every bot answers and the engine passes its self-test. An
 //! unreachable server is no reason for a restart. Without a service manager this does nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use sd_notify::NotifyState;
+use tokio_util::sync::CancellationToken;
 
 use super::health::{Health, HealthReport};
 use super::status_poller::StatusWatch;
@@ -18,20 +20,31 @@ const EXTENSION: u32 = 40_000_000;
 /// Pause before the notifications restart after a panic.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// Notifies the service manager for ever, first that the bot is ready.
-pub async fn attend(health: Health, watch: StatusWatch) {
+/// A bot of which the service manager hears until it has ended.
+#[derive(Clone, Debug)]
+pub struct Attended {
+    pub health: Health,
+    pub watch: StatusWatch,
+    pub ended: CancellationToken,
+}
+
+/// Notifies the service manager of the process's bots for ever, first that they are ready.
+pub async fn attend(bots: Vec<Attended>) {
+    let Some(first) = bots.first() else { return };
     if std::env::var_os("NOTIFY_SOCKET").is_none() {
-        return std::future::pending().await;
+        return;
     }
-    // Without notifications the watchdog would end the bot.
-    let notifications = || notify_always(&health, &watch);
-    watch
+    // Without notifications the watchdog would end the process.
+    first
+        .watch
         .control()
-        .keep_running("systemd notifications", RESTART_PAUSE, notifications)
+        .keep_running("systemd notifications", RESTART_PAUSE, || {
+            notify_always(&bots)
+        })
         .await;
 }
 
-async fn notify_always(health: &Health, watch: &StatusWatch) {
+async fn notify_always(bots: &[Attended]) {
     let watchdog = sd_notify::watchdog_enabled();
     let pause = pause(watchdog);
     notify(vec![NotifyState::Ready.to_string()]).await;
@@ -40,10 +53,17 @@ async fn notify_always(health: &Health, watch: &StatusWatch) {
         ..Notified::default()
     };
     loop {
-        notify(notified.next(watch.status().as_deref(), &health.report())).await;
+        let playing = bots.iter().filter(|bot| !bot.ended.is_cancelled());
+        let states: Vec<BotState> = playing
+            .map(|bot| (bot.watch.status(), bot.health.report()))
+            .collect();
+        notify(notified.next(&states)).await;
         tokio::time::sleep(pause).await;
     }
 }
+
+/// The status of a bot, if it answers, and its health.
+type BotState = (Option<Arc<Status>>, HealthReport);
 
 /// What the service manager knows already.
 #[derive(Debug, Default)]
@@ -56,29 +76,38 @@ struct Notified {
 }
 
 impl Notified {
-    /// The next notifications.
-    fn next(&mut self, status: Option<&Status>, report: &HealthReport) -> Vec<String> {
+    /// The next notifications, about the bots that have not ended.
+    fn next(&mut self, bots: &[BotState]) -> Vec<String> {
         let mut messages = Vec::new();
-        if let Some(status) = status {
-            let line = line(status);
+        let known: Vec<&Status> = bots
+            .iter()
+            .filter_map(|(status, _)| status.as_deref())
+            .collect();
+        if !known.is_empty() {
+            let lines: Vec<String> = known.iter().map(|status| line(status)).collect();
+            let line = lines.join(" | ");
             if line != self.line {
                 messages.push(NotifyState::Status(&line).to_string());
                 self.line = line;
             }
-            if status.state == BotPhase::Draining {
+            if known
+                .iter()
+                .all(|status| status.state == BotPhase::Draining)
+            {
                 if !std::mem::replace(&mut self.stopping, true) {
                     messages.push(NotifyState::Stopping.to_string());
                 }
                 messages.push(NotifyState::ExtendTimeoutUsec(EXTENSION).to_string());
             }
         }
-        if report.alive {
+        if bots.iter().all(|(_, report)| report.alive) {
             self.starving = false;
             if self.has_watchdog {
                 messages.push(NotifyState::Watchdog.to_string());
             }
         } else if !std::mem::replace(&mut self.starving, true) {
-            let wrong = report.checks.iter().filter(|check| !check.ok);
+            let checks = bots.iter().flat_map(|(_, report)| &report.checks);
+            let wrong = checks.filter(|check| !check.ok);
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
             tracing::error!(reasons = wrong.join("; "), "watchdog not notified");
         }
@@ -179,7 +208,8 @@ mod tests {
             ..Notified::default()
         };
         let mut is_fed = |health: &Health| {
-            let words = said.next(Some(&Status::default()), &health.report());
+            let states = [(Some(Arc::default()), health.report())];
+            let words = said.next(&states);
             words.iter().any(|word| word == "WATCHDOG=1")
         };
         assert!(is_fed(&well));

@@ -193,6 +193,11 @@ impl Opponent {
 
     /// The same with so many seconds on each clock, and two for each move.
     pub(super) async fn begin_at(&self, limit: u64) -> GameId {
+        self.begin_with(BOT, limit).await
+    }
+
+    /// The same with this bot.
+    pub(super) async fn begin_with(&self, bot: &str, limit: u64) -> GameId {
         let options = ChallengeOptions {
             color: ColorChoice::White,
             time_control: TimeControl::Clock {
@@ -201,7 +206,7 @@ impl Opponent {
             },
             ..ChallengeOptions::default()
         };
-        let made = self.0.create_challenge(&UserId::new(BOT), &options).await;
+        let made = self.0.create_challenge(&UserId::new(bot), &options).await;
         let game = made.expect("a challenge").id.as_game();
         until("the game begins", async || self.to_move(&game).await).await;
         game

@@ -37,6 +37,7 @@ mod rust_words;
 mod secrets;
 mod series;
 mod server;
+mod several_accounts;
 mod shutdown;
 mod size;
 mod soak;

@@ -364,14 +364,20 @@ fn a_proposal_in_our_name_is_withdrawn_once() {
     assert_eq!(asks(&harness.state_with(ours)), withdrawal);
 }
 
+fn end_of(moves: &str) -> String {
+    moves.rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
 /// A game in which the search of our move has begun and a "yes" is on its way.
 fn granting() -> (Harness, RequestId, String) {
     let mut harness = Harness::with(Side::White, settings());
     harness.casual = true;
-    let request_id = active_search(&harness.open(&line(4))).unwrap().request_id;
+    let request_id = active_search(&harness.open(&line(4)))
+        .expect("our turn")
+        .request_id;
     let yes = [GameRequest::AcceptTakeback];
     assert_eq!(asks(&harness.state_with(proposal(&line(4)))), yes);
-    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
+    let ours = end_of(&line(5));
     (harness, request_id, ours)
 }
 
@@ -400,11 +406,10 @@ fn a_move_held_back_for_a_human_pace_waits_for_a_grant_too() {
     let mut harness = Harness::with(Side::White, settings);
     harness.casual = true;
     let request_id = active_search(&harness.open(&line(4))).unwrap().request_id;
-    let ours = line(5).rsplit(' ').next().unwrap().to_owned();
-    let found = harness.think_with(request_id, &ours, Score::Cp(0));
+    let found = harness.think_with(request_id, &end_of(&line(5)), Score::Cp(0));
     assert_eq!(posts(&found), 0);
     let paced = harness.machine.next_timeout().unwrap();
-    harness.now = paced - ms(1);
+    harness.wait((paced - harness.now).saturating_sub(ms(1)));
     harness.state_with(proposal(&line(4)));
     assert_eq!(posts(&harness.wait(ms(1_000))), 0);
     assert_eq!(posts(&harness.wait(ms(1_000))), 1);

@@ -138,6 +138,11 @@ impl EventLoop {
         if self.account_state.is_draining() {
             return Reply::refused("shutting down: start the new program afterwards");
         }
+        if self.shares_process {
+            return Reply::refused(
+                "the process plays for several accounts: drain it (SIGTERM) and start the new program",
+            );
+        }
         self.upgrade_until = Some(Instant::now() + within);
         Reply::done(self.restart_obstacle().map_or_else(
             || "handing over".to_owned(),

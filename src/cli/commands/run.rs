@@ -1,26 +1,23 @@
 //! `megaton run`: plays on Lichess until it is stopped.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::panic::resume_unwind;
+use std::path::PathBuf;
 use std::process::Command;
 
-use megaton::archive::FILE_NAME;
-use megaton::bot::{
-    self, ArchiveRules, Archiver, BotError, BotOptions, BotState, BotTiming, EventBus, EventLog,
-    ListSources, Shutdown, StateRules,
-};
+use megaton::bot::Shutdown;
 use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
-use megaton::panel::{CrashReports, RecentLines, installed_program};
-use megaton::store::Store;
+use megaton::panel::{CrashReports, RecentLines, attend, installed_program};
 use megaton::tablebase::{BuiltIn, tablebases};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 
+use crate::cli::account_bot::{AccountBot, StartedBot};
 use crate::cli::failure::Failure;
-use crate::cli::services::Services;
-use crate::cli::setup::{ConfigArgs, LogArgs, create_privately, evaluator, tables};
-use crate::cli::{account, logging, malloc, runtime, summary};
+use crate::cli::setup::{ConfigArgs, LoadedConfig, LogArgs, create_privately, evaluator, tables};
+use crate::cli::{logging, malloc, runtime, shared_process};
 
 /// Play on Lichess until stopped
 ///
@@ -31,16 +28,35 @@ use crate::cli::{account, logging, malloc, runtime, summary};
 /// The first Ctrl-C (or SIGTERM) accepts no new games and exits after the last one, or when
 /// [shutdown] drain has passed; the second exits at once. SIGHUP rereads the config. Give `megaton
 /// status` and the other control commands the same config to reach the running bot.
+///
+/// Several accounts share one process, its search threads and its hash: name the config of each. Their
+/// [engine] and [log] are the same; each has its own token file, data folder and page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton run
   megaton run --config /etc/megaton/config.toml --log-format json
+  megaton run --config blitz.toml --config classical.toml
   LICHESS_BOT_TOKEN=… megaton run --log-level debug")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    config: ConfigArgs,
+    /// Config file [default: config.toml if present, else built-in defaults]; given several times, a
+    /// process plays for several accounts
+    #[arg(short, long = "config", value_name = "FILE")]
+    configs: Vec<PathBuf>,
     #[command(flatten)]
     log: LogArgs,
+}
+
+impl Args {
+    /// The config of each account, at least one.
+    fn load(&self) -> Result<Vec<LoadedConfig>, Failure> {
+        if self.configs.is_empty() {
+            return Ok(vec![ConfigArgs::default().load()?]);
+        }
+        let files = self.configs.iter();
+        files
+            .map(|file| ConfigArgs::of(file.clone()).load())
+            .collect()
+    }
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
@@ -71,99 +87,46 @@ fn hand_over(program: Option<PathBuf>) -> Failure {
 fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     malloc::limit_arenas();
     create_privately();
-    let (config, path) = args.config.load()?;
-    let log = logging::start(&args.log.over(&config.log))?;
-    let (_crash_reports, crashes) = report_crashes(&config, log.recent_lines()).unzip();
-    for warning in config.exposed_secrets() {
-        tracing::warn!("{warning}");
-    }
-    let client = account::client(&config)?;
-    let pool = pool(&config)?;
-    let state = open_state(&config)?;
-    let proxy = client.proxy();
-    tracing::info!(
-        version = env!("CARGO_PKG_VERSION"),
-        config = %path.as_deref().unwrap_or(Path::new("defaults")).display(),
-        server = config.lichess.url,
-        proxy = proxy.as_deref().unwrap_or("none"),
-        engine = summary::engine(&config.engine, pool.evaluator()),
-        accepts = summary::accepts(&config.challenge).join("; "),
-        "megaton starts"
-    );
+    let configs = args.load()?;
+    shared_process::check(&configs)?;
+    let first = &configs[0].0;
+    let log = logging::start(&args.log.over(&first.log))?;
+    let (_crash_reports, mut crashes) = report_crashes(first, log.recent_lines()).unzip();
+    let pool = pool(first)?;
+    let several = configs.len() > 1;
+    let bots = configs
+        .into_iter()
+        .map(|(config, path)| AccountBot::new(config, path, &pool));
+    let bots: Vec<AccountBot> = bots.collect::<Result<_, _>>()?;
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
-        let event_bus = EventBus::default();
-        let event_log = event_bus.event_log().clone();
-        let archiver = start_archiver(&config, &event_log, &pool, &state).await;
-        if archiver.is_some() && config.archive.wire {
-            let event_log = event_log.clone();
-            client.listen_to_wire(move |line| event_log.note_wire(line));
+        let mut started = Vec::new();
+        for bot in bots {
+            let shutdown = Shutdown {
+                drain: shutdown.drain.child_token(),
+                now: shutdown.now.child_token(),
+                upgrade: shutdown.upgrade.clone(),
+                shared: several,
+            };
+            started.push(bot.start(shutdown, crashes.take()).await?);
         }
-        event_log.note(
-            "start",
-            concat!("megaton ", env!("CARGO_PKG_VERSION")),
-            None,
-        );
-        let options = BotOptions {
-            exclusive: true,
-            client,
-            pool,
-            settings: config.clone(),
-            timing: BotTiming::default(),
-            event_bus,
-            state: state.clone(),
-            lists: ListSources {
-                data: config.data.home(&config.lichess),
-            },
-        };
-        let news = News {
-            days: archiver.as_ref().map(Archiver::days),
-            crashes,
-        };
-        let upgrade = shutdown.upgrade.clone();
-        let outcome = Box::pin(play(options, shutdown, &config, path, news)).await;
-        state.settle().await;
-        event_log.note("stop", "it ends", None);
-        if let Some(archiver) = archiver {
-            archiver.finish().await;
+        tokio::spawn(attend(started.iter().map(StartedBot::attended).collect()));
+        let games: Vec<_> = started
+            .into_iter()
+            .map(|bot| {
+                let span = if several { bot.span() } else { Span::none() };
+                tokio::spawn(bot.play().instrument(span))
+            })
+            .collect();
+        // The trouble of one account is none of the others'.
+        let mut outcome = Ok(());
+        for ended in futures::future::join_all(games).await {
+            let ended = ended.unwrap_or_else(|panic| resume_unwind(panic.into_panic()));
+            outcome = outcome.and(ended);
         }
-        let outcome = outcome?.map_err(|error| cannot_play(&error, &config.lichess.url));
-        outcome.map(|()| upgrade)
+        outcome.map(|()| shutdown.upgrade)
     })
-}
-
-/// What the operator hears of besides the bot's own events.
-struct News {
-    /// The summary of each day once it is over.
-    days: Option<watch::Receiver<Option<String>>>,
-    /// The report of each panic.
-    crashes: Option<mpsc::Receiver<PathBuf>>,
-}
-
-/// Plays, with the services beside the bot.
-async fn play(
-    options: BotOptions,
-    shutdown: Shutdown,
-    config: &Config,
-    path: Option<PathBuf>,
-    news: News,
-) -> Result<Result<(), BotError>, Failure> {
-    let (control, commands) = bot::channel();
-    let hangups = runtime::hangups()?;
-    let (services, notifier) = Services::new(&options, control, config, path)?;
-    if let Some(days) = news.days {
-        notifier.report_days(days);
-    }
-    if let Some(crashes) = news.crashes {
-        notifier.report_crashes(crashes, options.event_bus.event_log().clone());
-    }
-    let outcome = tokio::select! {
-        outcome = bot::run_commanded(options, shutdown, commands) => outcome,
-        () = services.run(hangups) => unreachable!("services run for ever"),
-    };
-    notifier.finish(outcome.as_ref().err()).await;
-    Ok(outcome)
 }
 
 /// Reports panics in the data folder, if there is one; the receiver gets the path of each report.
@@ -179,33 +142,6 @@ fn report_crashes(
     started.ok()
 }
 
-/// Opens the state of earlier runs and locks the data folder.
-fn open_state(config: &Config) -> Result<BotState, Failure> {
-    let (store, kept) = match config.data.home(&config.lichess) {
-        Some(home) => Store::open(&home).map_err(Failure::of_setup)?,
-        None => Store::nowhere(),
-    };
-    let rules = StateRules::from(config);
-    Ok(BotState::new(store, kept, rules))
-}
-
-/// Starts the archiver, if the config wants an archive.
-async fn start_archiver(
-    config: &Config,
-    event_log: &EventLog,
-    pool: &Pool,
-    state: &BotState,
-) -> Option<Archiver> {
-    let home = config.data.home(&config.lichess);
-    let home = home.filter(|_| config.archive.keep)?;
-    let rules = ArchiveRules::from(&config.archive);
-    let archiver = Archiver::start(&home.join(FILE_NAME), event_log, pool, state, &rules).await;
-    if let Err(error) = &archiver {
-        tracing::error!(%error, "nothing is archived: cannot start the thread");
-    }
-    archiver.ok()
-}
-
 /// The search threads and the hash that the config asks for.
 pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
     let options = EngineOptions {
@@ -216,15 +152,4 @@ pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
         ..EngineOptions::default()
     };
     Ok(Pool::in_background(&options))
-}
-
-fn cannot_play(error: &BotError, url: &str) -> Failure {
-    let remedy = match error {
-        BotError::Unauthorized(_) | BotError::Forbidden(_) => {
-            format!("; create a new token at {url}/account/oauth/token")
-        }
-        BotError::NotABot(_) => "; use `megaton upgrade-account`".to_owned(),
-        BotError::Closed(_) | BotError::Taken { .. } => String::new(),
-    };
-    Failure::setup(format!("{error}{remedy}"))
 }
