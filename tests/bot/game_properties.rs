@@ -465,7 +465,7 @@ impl Storm {
     }
 
     fn think(&mut self, pick: usize, sound: bool, score: i32) {
-        let Some(request_id) = self.active_search else {
+        let Some(request_id) = self.active_search.take() else {
             return;
         };
         let legal = self.harness.machine.game().position().legal_moves();
