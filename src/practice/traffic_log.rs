@@ -60,6 +60,11 @@ pub(crate) struct CallRecord<'a> {
 }
 
 impl CallRecord<'_> {
+    /// The move it makes.
+    fn uci(&self) -> Option<&str> {
+        self.command.filter(|_| self.endpoint == Endpoint::Move)
+    }
+
     fn kind(&self) -> LimitKey {
         LimitKey {
             who: self.who.map(str::to_owned),
@@ -194,7 +199,7 @@ impl TrafficLog {
         inner.came.insert(kind.clone(), now);
         let waits = inner.limited.get(&kind).cloned();
         if let Some((limited, what)) = waits
-            && what.as_deref() == command
+            && what.as_deref() == call.uci()
             && (game.is_some() || now - limited >= UNDER_WAY)
         {
             inner.limited.remove(&kind);
@@ -211,12 +216,7 @@ impl TrafficLog {
 
     /// A call was answered.
     pub(crate) fn answered(&self, call: CallRecord<'_>, status: u16, now: Millis) {
-        let CallRecord {
-            endpoint,
-            game,
-            command,
-            ..
-        } = call;
+        let CallRecord { endpoint, game, .. } = call;
         let mut inner = self.inner.lock();
         if status == 429 {
             inner.traffic.limited += 1;
@@ -227,7 +227,7 @@ impl TrafficLog {
             let sent = sent.unwrap_or(now);
             inner
                 .limited
-                .insert(kind, (sent, command.map(str::to_owned)));
+                .insert(kind, (sent, call.uci().map(str::to_owned)));
         }
         if let Some(game) = game
             && (status != 200 || endpoint == Endpoint::Move)
