@@ -1,11 +1,10 @@
 //! Archive work between games: daily summaries, pruning, reviews of games that were not won. The
 //! whole bot on the practice server, with a simulated date.
 
-use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use megaton::archive::{
@@ -24,9 +23,8 @@ use megaton::practice::ServerHandle;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use tracing::Dispatch;
-use tracing::subscriber::{DefaultGuard, NoSubscriber};
 
+use super::captured_log::CapturedLog;
 use super::control::{BOT, Opponent, server, until};
 
 const DAY: u64 = 24 * 3600 * 1000;
@@ -169,50 +167,6 @@ async fn calendar_looked_at() {
 }
 
 /// What the log says.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no panic here").write(line)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Captures the log of a thread while it lives. Of a log line that is reached for the first time,
-/// tracing remembers whether it is of interest. With one subscriber alone it asks the thread that
-/// reached it, which may be another test's and have none; with two it asks both.
-struct Capture {
-    _this_thread: DefaultGuard,
-    _other: Dispatch,
-}
-
-impl Log {
-    /// Of this thread, until what comes back is dropped.
-    fn of_this_thread(&self) -> Capture {
-        let other = Dispatch::new(NoSubscriber::default());
-        let log = self.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_writer(move || log.clone())
-            .finish();
-        Capture {
-            _this_thread: tracing::subscriber::set_default(subscriber),
-            _other: other,
-        }
-    }
-
-    fn line_with(&self, text: &str) -> Option<String> {
-        let said = self.0.lock().expect("no panic here").clone();
-        let said = String::from_utf8(said).expect("text");
-        let line = said.lines().find(|line| line.contains(text));
-        line.map(str::to_owned)
-    }
-}
-
 /// A webhook that takes what comes, and has the days told to it.
 async fn webhook(bot: &Bot) -> TcpListener {
     let hook = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -255,7 +209,7 @@ fn archive_in(folder: &tempfile::TempDir) -> PathBuf {
 // One thread: its log is that of everyone here.
 #[tokio::test]
 async fn at_midnight_the_day_is_summarized_and_old_games_are_pruned_while_idle() {
-    let log = Log::default();
+    let log = CapturedLog::default();
     let _log = log.of_this_thread();
     let folder = tempfile::tempdir().expect("a folder");
     let archive = archive_in(&folder);
@@ -317,7 +271,8 @@ async fn at_midnight_the_day_is_summarized_and_old_games_are_pruned_while_idle()
     until("the day is summed up", async || days.borrow().is_some()).await;
     let summary = days.borrow().clone().expect("as it just was");
     assert!(summary.contains(" +1 =0 -0"), "{summary}");
-    let line = log.line_with("the day is over").expect("a line");
+    let line = log.lines(|line| line.contains("the day is over"));
+    let line = line.first().expect("a line");
     assert!(line.contains(&summary), "{line}");
     let noted = bot.event_log().events(99);
     let noted = noted.iter().filter(|event| event.kind == "summary");
@@ -344,7 +299,8 @@ async fn at_midnight_the_day_is_summarized_and_old_games_are_pruned_while_idle()
         assert!(game(&archive, played.as_str()).is_some());
     }
     until("it is said", async || {
-        log.line_with("old data deleted from the archive").is_some()
+        !log.lines(|line| line.contains("old data deleted from the archive"))
+            .is_empty()
     })
     .await;
     bot.stop().await;

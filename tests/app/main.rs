@@ -5,6 +5,8 @@ mod alerts;
 mod archive_after_kill;
 mod arenas_and_teams;
 mod books;
+#[path = "../bot/captured_log.rs"]
+mod captured_log;
 mod certificate_authority;
 mod circles;
 mod concurrent_writers;

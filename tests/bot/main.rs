@@ -7,6 +7,7 @@ mod account_properties;
 mod arenas;
 mod backfill;
 mod book;
+mod captured_log;
 mod challenge_hops;
 mod challenges;
 mod chat;

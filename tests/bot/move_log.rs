@@ -1,13 +1,9 @@
 //! The log of the server's answers to our moves: each once, at the right level, with its game and
 //! status; and none of them costs the game.
 
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tracing::Dispatch;
-use tracing::subscriber::{DefaultGuard, NoSubscriber};
-
+use crate::captured_log::CapturedLog;
 use crate::running_bot::{Bot, GUARD, all_over, patient};
 use crate::test_server::{MoveFault, Server};
 use crate::whole_bot::HTML;
@@ -31,61 +27,19 @@ const ANSWERS: [(&str, u16, &str); 13] = [
     ("name", 401, "No such token"),
 ];
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no panic here").write(line)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Captures the log of a thread while it lives. Of a log line that is reached for the first time,
-/// tracing remembers whether it is of interest. With one subscriber alone it asks the thread that
-/// reached it, which may be another test's and have none; with two it asks both.
-struct Capture {
-    _this_thread: DefaultGuard,
-    _other: Dispatch,
-}
-
-impl Log {
-    /// Captures this thread's log until the guard is dropped.
-    fn of_this_thread(&self) -> Capture {
-        let other = Dispatch::new(NoSubscriber::default());
-        let log = self.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .without_time()
-            .with_writer(move || log.clone())
-            .finish();
-        Capture {
-            _this_thread: tracing::subscriber::set_default(subscriber),
-            _other: other,
-        }
-    }
-
-    /// The warnings about a game.
-    fn warnings(&self, game: &str) -> Vec<String> {
-        let said = self.0.lock().expect("no panic here").clone();
-        let said = String::from_utf8(said).expect("text");
-        let level = |line: &&str| {
-            let line = line.trim_start();
-            line.starts_with("WARN") || line.starts_with("ERROR")
-        };
-        let about = |line: &&str| line.contains(&format!("game{{id={game}}}"));
-        let lines = said.lines().filter(level).filter(about);
-        lines.map(str::to_owned).collect()
-    }
+/// The warnings about a game.
+fn warnings(log: &CapturedLog, game: &str) -> Vec<String> {
+    log.lines(|line| {
+        let level = line.trim_start();
+        let warns = level.starts_with("WARN") || level.starts_with("ERROR");
+        warns && line.contains(&format!("game{{id={game}}}"))
+    })
 }
 
 // A single thread, so that its log covers every task here.
 #[tokio::test]
 async fn every_answer_to_a_move_is_one_line_of_the_log_with_its_game_and_status() {
-    let log = Log::default();
+    let log = CapturedLog::default();
     let _log = log.of_this_thread();
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(100);
@@ -106,7 +60,7 @@ async fn every_answer_to_a_move_is_one_line_of_the_log_with_its_game_and_status(
         }
         all_over(&server).await;
         assert!(server.world().move_faults.is_empty(), "{game}: it was met");
-        let said = log.warnings(game);
+        let said = warnings(&log, game);
         assert_eq!(said.len(), 1, "{game}: {said:?}");
         assert!(said[0].contains(&status.to_string()), "{game}: {said:?}");
     }

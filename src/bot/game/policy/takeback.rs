@@ -1,9 +1,9 @@
 //! Takebacks: granted up to the operator's limit in casual games, otherwise declined explicitly.
 //!
 //! Granting changes nothing here: the shorter list stops the search. A move ends every proposal, and
-//! a "yes" without a proposal is one of ours. So nothing is answered while our own move is on the
-//! way, a move that is found meanwhile waits for the effect of a "yes", and a proposal in our name is
-//! withdrawn.
+//! the server takes a "yes" without a proposal for one of ours. So the bot answers nothing while its
+//! own move is on the way, sends no move while its "yes" is on the way, and withdraws a proposal in
+//! its own name.
 
 use std::time::Instant;
 
@@ -13,10 +13,10 @@ use crate::bot::game::machine::GameMachine;
 
 #[derive(Debug)]
 pub(super) struct TakebackPolicy {
-    /// Their flag in the last state, unless our move is ending the proposal.
-    flag: bool,
-    /// Our flag in the last state.
-    in_our_name: bool,
+    /// Whether they proposed one in the last state, and no move of ours is on the way to end that.
+    theirs: bool,
+    /// Whether we did, as the last state has it.
+    ours: bool,
     granting: Option<Retry>,
     /// Number granted in this game.
     granted: u32,
@@ -25,8 +25,8 @@ pub(super) struct TakebackPolicy {
 impl TakebackPolicy {
     pub(in crate::bot::game) fn new(granted: u32) -> Self {
         Self {
-            flag: false,
-            in_our_name: false,
+            theirs: false,
+            ours: false,
             granting: None,
             granted,
         }
@@ -43,25 +43,21 @@ impl GameMachine {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
-        let in_our_name = last_state.state.proposes_takeback(setup.us);
-        let flag = last_state.state.proposes_takeback(setup.us.other()) && self.sent().is_none();
+        let ours = last_state.state.proposes_takeback(setup.us);
+        let theirs = last_state.state.proposes_takeback(setup.us.other()) && self.sent().is_none();
         let takebacks = &mut self.policies.takebacks;
-        let appeared = flag && !takebacks.flag;
-        let to_withdraw = in_our_name && !takebacks.in_our_name;
-        (takebacks.flag, takebacks.in_our_name) = (flag, in_our_name);
-        if !flag {
+        let (new, withdraws) = (theirs && !takebacks.theirs, ours && !takebacks.ours);
+        (takebacks.theirs, takebacks.ours) = (theirs, ours);
+        if !theirs {
             takebacks.granting = None;
         }
-        if to_withdraw {
+        let grants = new && self.grants_takeback();
+        // The server takes a "no" for the answer to theirs and for the end of ours.
+        if withdraws || new && !grants {
             self.out
                 .push(GameEffect::Request(GameRequest::DeclineTakeback));
         }
-        if !appeared {
-            return;
-        }
-        if !self.grants_takeback() {
-            self.out
-                .push(GameEffect::Request(GameRequest::DeclineTakeback));
+        if !grants {
             return;
         }
         let takebacks = &mut self.policies.takebacks;
