@@ -92,7 +92,7 @@ pub struct Shutdown {
     /// The bot has ended to hand over to the program that is installed now.
     pub upgrade: CancellationToken,
     /// The process plays for other accounts too: no upgrade of this one may end it.
-    pub shared: bool,
+    pub shares_process: bool,
 }
 
 /// Why the bot cannot play at all. Temporary problems are waited out instead.

@@ -20,7 +20,7 @@ use super::api_queue::ApiQueue;
 use super::backfill::replayed;
 use super::background::{Background, raise_guard_alerts, raise_stored_guard_alerts};
 use super::chat::{ChatQueue, ChatTask};
-use super::context::{BotContext, BotError, BotOptions, online_tables};
+use super::context::{BotContext, BotError, BotOptions, Shutdown, online_tables};
 use super::control::CommandReceiver;
 use super::event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::event_stream::{AccountStream, AccountStreamEvent};
@@ -71,7 +71,12 @@ pub(super) struct EventLoop {
 }
 
 impl EventLoop {
-    pub(super) fn new(options: BotOptions, account: &Account, commands: CommandReceiver) -> Self {
+    pub(super) fn new(
+        options: BotOptions,
+        account: &Account,
+        commands: CommandReceiver,
+        shutdown: &Shutdown,
+    ) -> Self {
         let (message_sender, messages) = mpsc::channel(WORDS);
         let (chat_queue, chat_task) = ChatQueue::open(options.client.clone());
         let (occupancy, occupied) = watch::channel(Occupancy::default());
@@ -124,7 +129,7 @@ impl EventLoop {
             occupancy,
             accepted_at: None,
             upgrade_until: None,
-            shares_process: false,
+            shares_process: shutdown.shares_process,
         };
         let lists = event_loop.known_lists();
         event_loop.handle_event(&AccountEvent::Lists(lists));

@@ -99,8 +99,8 @@ async fn serve(
     tracing::info!(account = %identified.username, "playing");
     // A large future: boxed, to keep the caller's small.
     let lists = options.lists.clone();
-    let mut event_loop = Box::new(EventLoop::new(options, &identified, commands));
-    event_loop.shares_process = shutdown.shared;
+    let event_loop = EventLoop::new(options, &identified, commands, &shutdown);
+    let event_loop = Box::new(event_loop);
     let event_loop = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),

@@ -1,6 +1,6 @@
 //! A bot for one account: its client, its state, its archive, and the services beside it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use megaton::archive::FILE_NAME;
 use megaton::bot::{
@@ -18,6 +18,7 @@ use tracing::Span;
 
 use super::failure::Failure;
 use super::services::{Notifier, Services};
+use super::setup::config_name;
 use super::{account, runtime, summary};
 
 /// The bot of one config, before it starts.
@@ -41,7 +42,7 @@ impl AccountBot {
         let proxy = client.proxy();
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            config = %path.as_deref().unwrap_or(Path::new("defaults")).display(),
+            config = %config_name(path.as_deref()),
             server = config.lichess.url,
             proxy = proxy.as_deref().unwrap_or("none"),
             engine = summary::engine(&config.engine, pool.evaluator()),
@@ -57,32 +58,19 @@ impl AccountBot {
         })
     }
 
-    /// Starts the archive and the services; `crashes` gets the report of each panic.
-    pub(super) async fn start(
+    /// Prepares the services; `crashes` brings the path of each report of a panic.
+    pub(super) fn prepare(
         self,
         shutdown: Shutdown,
         crashes: Option<mpsc::Receiver<PathBuf>>,
-    ) -> Result<StartedBot, Failure> {
-        let event_bus = EventBus::default();
-        let event_log = event_bus.event_log().clone();
-        let archiver = start_archiver(&self.config, &event_log, &self.pool, &self.state).await;
-        if archiver.is_some() && self.config.archive.wire {
-            let event_log = event_log.clone();
-            self.client
-                .listen_to_wire(move |line| event_log.note_wire(line));
-        }
-        event_log.note(
-            "start",
-            concat!("megaton ", env!("CARGO_PKG_VERSION")),
-            None,
-        );
+    ) -> Result<PreparedBot, Failure> {
         let options = BotOptions {
             exclusive: true,
             client: self.client,
             pool: self.pool,
             settings: self.config.clone(),
             timing: BotTiming::default(),
-            event_bus,
+            event_bus: EventBus::default(),
             state: self.state,
             lists: ListSources {
                 data: self.config.data.home(&self.config.lichess),
@@ -91,38 +79,33 @@ impl AccountBot {
         let (control, commands) = bot::channel();
         let (services, notifier) =
             Services::new(&options, control, &self.config, self.path.clone())?;
-        if let Some(archiver) = &archiver {
-            notifier.report_days(archiver.days());
-        }
         if let Some(crashes) = crashes {
-            notifier.report_crashes(crashes, event_log);
+            notifier.report_crashes(crashes, options.event_bus.event_log().clone());
         }
-        Ok(StartedBot {
+        Ok(PreparedBot {
             options,
             path: self.path,
             shutdown,
             commands,
             services,
             notifier,
-            archiver,
             ended: CancellationToken::new(),
         })
     }
 }
 
 /// A bot with everything beside it, about to play.
-pub(super) struct StartedBot {
+pub(super) struct PreparedBot {
     options: BotOptions,
     path: Option<PathBuf>,
     shutdown: Shutdown,
     commands: CommandReceiver,
     services: Services,
     notifier: Notifier,
-    archiver: Option<Archiver>,
     ended: CancellationToken,
 }
 
-impl StartedBot {
+impl PreparedBot {
     /// What the service manager hears of.
     pub(super) fn attended(&self) -> Attended {
         self.services.attended(self.ended.clone())
@@ -130,34 +113,50 @@ impl StartedBot {
 
     /// Names the account in the log of a process that plays for several.
     pub(super) fn span(&self) -> Span {
-        let path = self.path.as_deref().unwrap_or(Path::new("defaults"));
-        tracing::info_span!("account", config = %path.display())
+        tracing::info_span!("account", config = %config_name(self.path.as_deref()))
     }
 
     /// Plays to the end, and keeps what is to be kept.
     pub(super) async fn play(self) -> Result<(), Failure> {
-        let (state, url) = (
-            self.options.state.clone(),
-            self.options.settings.lichess.url.clone(),
-        );
-        let event_log = self.options.event_bus.event_log().clone();
-        let shared = self.shutdown.shared;
+        let BotOptions {
+            client,
+            pool,
+            settings: config,
+            state,
+            event_bus,
+            ..
+        } = self.options.clone();
         let hangups = runtime::hangups()?;
+        let event_log = event_bus.event_log();
+        let archiver = start_archiver(&config, event_log, &pool, &state).await;
+        if let Some(archiver) = &archiver {
+            self.notifier.report_days(archiver.days());
+            if config.archive.wire {
+                let event_log = event_log.clone();
+                client.listen_to_wire(move |line| event_log.note_wire(line));
+            }
+        }
+        event_log.note(
+            "start",
+            concat!("megaton ", env!("CARGO_PKG_VERSION")),
+            None,
+        );
+        let shares_process = self.shutdown.shares_process;
         let outcome = tokio::select! {
             outcome = Box::pin(bot::run_commanded(self.options, self.shutdown, self.commands)) => outcome,
             () = self.services.run(hangups) => unreachable!("services run for ever"),
         };
         self.ended.cancel();
-        if let (true, Err(error)) = (shared, &outcome) {
+        if let (true, Err(error)) = (shares_process, &outcome) {
             tracing::error!(%error, "the bot has ended");
         }
         self.notifier.finish(outcome.as_ref().err()).await;
         state.settle().await;
         event_log.note("stop", "it ends", None);
-        if let Some(archiver) = self.archiver {
+        if let Some(archiver) = archiver {
             archiver.finish().await;
         }
-        outcome.map_err(|error| cannot_play(&error, &url))
+        outcome.map_err(|error| cannot_play(&error, &config.lichess.url))
     }
 }
 

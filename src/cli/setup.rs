@@ -28,6 +28,11 @@ pub(super) struct ConfigArgs {
     config: Option<PathBuf>,
 }
 
+/// The name of a config's file for messages.
+pub(super) fn config_name(path: Option<&Path>) -> impl std::fmt::Display {
+    path.unwrap_or(Path::new("defaults")).display()
+}
+
 impl ConfigArgs {
     pub(super) fn of(file: PathBuf) -> Self {
         Self { config: Some(file) }

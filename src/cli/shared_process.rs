@@ -1,13 +1,10 @@
-//! What the configs of several accounts that one process plays for have to agree on, and what each needs
-//! for itself.
-
-use std::path::Path;
+//! One process for several accounts: where their configs have to agree, and what each needs for itself.
 
 use megaton::config::Config;
 use megaton::lichess::TOKEN_VARIABLE;
 
 use super::failure::Failure;
-use super::setup::LoadedConfig;
+use super::setup::{LoadedConfig, config_name};
 
 /// Fails where these configs cannot share a process. A single one always can.
 pub(super) fn check(configs: &[LoadedConfig]) -> Result<(), Failure> {
@@ -19,13 +16,12 @@ pub(super) fn check(configs: &[LoadedConfig]) -> Result<(), Failure> {
         )));
     }
     for (number, (config, path)) in configs.iter().enumerate() {
-        let path = path.as_deref().unwrap_or(Path::new("defaults")).display();
         for (earlier, earlier_path) in &configs[..number] {
-            let other = earlier_path.as_deref().unwrap_or(Path::new("defaults"));
-            if let Some(problem) = conflict(config, earlier) {
+            if let Some(rule) = broken_rule(config, earlier) {
                 return Err(Failure::setup(format!(
-                    "{path}: {problem} {}",
-                    other.display()
+                    "{} and {} cannot share a process: {rule}",
+                    config_name(earlier_path.as_deref()),
+                    config_name(path.as_deref())
                 )));
             }
         }
@@ -33,21 +29,21 @@ pub(super) fn check(configs: &[LoadedConfig]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What keeps two configs from one process; the name of the other's file is to follow.
-fn conflict(config: &Config, other: &Config) -> Option<&'static str> {
+/// The rule for the configs of one process that two of them break, if any.
+fn broken_rule(config: &Config, other: &Config) -> Option<&'static str> {
     let home = |config: &Config| config.data.home(&config.lichess);
     let shares = |mine: Option<_>, theirs| mine.is_some() && mine == theirs;
     let token = &config.lichess.token_file;
     if config.engine != other.engine {
-        Some("[engine] has to be the same in all configs of one process, and differs from that of")
+        Some("[engine] has to be the same in both")
     } else if config.log != other.log {
-        Some("[log] has to be the same in all configs of one process, and differs from that of")
+        Some("[log] has to be the same in both")
     } else if token.is_none() || *token == other.lichess.token_file {
-        Some("[lichess] token_file has to name the token of another account than that of")
+        Some("each needs a [lichess] token_file of its own")
     } else if shares(home(config), home(other)) {
-        Some("[data] folder has to be another one than that of")
+        Some("each needs a [data] folder of its own")
     } else if config.panel.listen.is_some() && config.panel.listen == other.panel.listen {
-        Some("[panel] listen has to be another address, or \"\" for no page, than that of")
+        Some("each needs a [panel] listen of its own, or \"\" for no page")
     } else {
         None
     }
@@ -74,7 +70,7 @@ mod tests {
     fn accounts_share_the_engine_and_the_log_and_nothing_else() {
         let one = config("one", 8650);
         let two = || config("two", 8651);
-        assert_eq!(conflict(&two(), &one), None);
+        assert_eq!(broken_rule(&two(), &one), None);
         let cases: [(&str, Change); 6] = [
             ("[engine]", |config| config.engine.hash += 1),
             ("[log]", |config| {
@@ -94,8 +90,8 @@ mod tests {
         for (key, change) in cases {
             let mut two = two();
             change(&mut two);
-            let problem = conflict(&two, &one).unwrap_or_default();
-            assert!(problem.contains(key), "{key}: {problem}");
+            let rule = broken_rule(&two, &one).unwrap_or_default();
+            assert!(rule.contains(key), "{key}: {rule}");
         }
         // Without a page or data there is nothing to share.
         let bare = |name| {
@@ -103,6 +99,6 @@ mod tests {
             (bare.panel.listen, bare.data.folder) = (None, None);
             bare
         };
-        assert_eq!(conflict(&bare("two"), &bare("one")), None);
+        assert_eq!(broken_rule(&bare("two"), &bare("one")), None);
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct CallRecord<'a> {
 
 impl CallRecord<'_> {
     /// The move it makes.
-    fn uci(&self) -> Option<&str> {
+    pub(crate) fn uci(&self) -> Option<&str> {
         self.command.filter(|_| self.endpoint == Endpoint::Move)
     }
 

@@ -1,7 +1,7 @@
 //! One process that plays for several accounts.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use megaton::practice::ServerHandle;
 use rustix::process::Signal;
@@ -35,7 +35,7 @@ fn start(server: &ServerHandle, second_token: &str) -> Running {
     Running::launch(run, folder, None)
 }
 
-fn second(folder: &TempDir) -> std::path::PathBuf {
+fn second(folder: &TempDir) -> PathBuf {
     folder.path().join("second")
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
-use crate::cli::account_bot::{AccountBot, StartedBot};
+use crate::cli::account_bot::{AccountBot, PreparedBot};
 use crate::cli::failure::Failure;
 use crate::cli::setup::{ConfigArgs, LoadedConfig, LogArgs, create_privately, evaluator, tables};
 use crate::cli::{logging, malloc, runtime, shared_process};
@@ -29,8 +29,9 @@ use crate::cli::{logging, malloc, runtime, shared_process};
 /// [shutdown] drain has passed; the second exits at once. SIGHUP rereads the config. Give `megaton
 /// status` and the other control commands the same config to reach the running bot.
 ///
-/// Several accounts share one process, its search threads and its hash: name the config of each. Their
-/// [engine] and [log] are the same; each has its own token file, data folder and page.
+/// With several configs one process plays for several accounts, which share its search threads and its
+/// hash. [engine] and [log] have to be the same in all of them; each needs its own token file, data folder
+/// and page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton run
@@ -38,8 +39,8 @@ use crate::cli::{logging, malloc, runtime, shared_process};
   megaton run --config blitz.toml --config classical.toml
   LICHESS_BOT_TOKEN=… megaton run --log-level debug")]
 pub(crate) struct Args {
-    /// Config file [default: config.toml if present, else built-in defaults]; given several times, a
-    /// process plays for several accounts
+    /// Config file [default: config.toml if present, else built-in defaults]; one for each account if
+    /// there are several
     #[arg(short, long = "config", value_name = "FILE")]
     configs: Vec<PathBuf>,
     #[command(flatten)]
@@ -101,27 +102,25 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
         tokio::spawn(log.watch());
-        let mut started = Vec::new();
-        for bot in bots {
+        let prepared = bots.into_iter().map(|bot| {
             let shutdown = Shutdown {
                 drain: shutdown.drain.child_token(),
                 now: shutdown.now.child_token(),
                 upgrade: shutdown.upgrade.clone(),
-                shared: several,
+                shares_process: several,
             };
-            started.push(bot.start(shutdown, crashes.take()).await?);
-        }
-        tokio::spawn(attend(started.iter().map(StartedBot::attended).collect()));
-        let games: Vec<_> = started
-            .into_iter()
-            .map(|bot| {
-                let span = if several { bot.span() } else { Span::none() };
-                tokio::spawn(bot.play().instrument(span))
-            })
-            .collect();
+            bot.prepare(shutdown, crashes.take())
+        });
+        let prepared: Vec<PreparedBot> = prepared.collect::<Result<_, _>>()?;
+        tokio::spawn(attend(prepared.iter().map(PreparedBot::attended).collect()));
+        let playing = prepared.into_iter().map(|bot| {
+            let span = if several { bot.span() } else { Span::none() };
+            tokio::spawn(bot.play().instrument(span))
+        });
+        let playing: Vec<_> = playing.collect();
         // The trouble of one account is none of the others'.
         let mut outcome = Ok(());
-        for ended in futures::future::join_all(games).await {
+        for ended in futures::future::join_all(playing).await {
             let ended = ended.unwrap_or_else(|panic| resume_unwind(panic.into_panic()));
             outcome = outcome.and(ended);
         }

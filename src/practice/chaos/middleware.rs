@@ -40,7 +40,7 @@ pub(in crate::practice) async fn inject_faults(
     let call = asked.by(caller.as_ref());
     let game = call.game;
     shared.log.called(call, shared.now());
-    if let (Endpoint::Move, Some(game), Some(uci)) = (call.endpoint, game, call.command) {
+    if let (Some(game), Some(uci)) = (game, call.uci()) {
         shared.on_move(game, uci);
     }
     let fault = shared.faults.take(call.endpoint, game);
