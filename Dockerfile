@@ -19,10 +19,10 @@
 # dates are the same too: `buildah build --timestamp 0`, or with docker buildx
 # `SOURCE_DATE_EPOCH=0 docker buildx build --output type=docker,rewrite-timestamp=true`. So is the
 # image's own digest, but from buildah before 1.41, which writes a random name into the docker format.
-# A tag moves: name the build image by its digest to have it again next year,
-# --build-arg BUILD_IMAGE=docker.io/library/rust@sha256:...
+# A tag moves, so the build image is named by its digest, which counts; the tag is for readers. The digest
+# is that of the list for all processors. Another image: --build-arg BUILD_IMAGE=docker.io/library/rust:1.95-bookworm.
 
-ARG BUILD_IMAGE=docker.io/library/rust:1.95-bookworm
+ARG BUILD_IMAGE=docker.io/library/rust:1.95-bookworm@sha256:6258907abe69656e41cd992e0b705cdcfabcbbe3db374f92ed2d47121282d4a1
 ARG RUNTIME_IMAGE=scratch
 
 FROM ${BUILD_IMAGE} AS build

@@ -338,6 +338,28 @@ fn the_compose_file_matches_the_image_and_its_files() {
     assert!(mounted, "the dashboard lies elsewhere");
 }
 
+/// A tag can be moved to another image, a digest cannot.
+#[test]
+fn images_of_others_are_named_by_their_digest() {
+    let dockerfile = fs::read_to_string(root().join("Dockerfile")).expect("Dockerfile");
+    let bases = dockerfile.lines().filter_map(|line| {
+        let (argument, image) = line.strip_prefix("ARG ")?.split_once('=')?;
+        argument.ends_with("_IMAGE").then_some(image)
+    });
+    let compose = yaml("compose.yaml");
+    let services = compose["services"].as_object().expect("services");
+    let pulled = services.values().filter(|it| it["build"].is_null());
+    let pulled = pulled.map(|it| it["image"].as_str().expect("an image"));
+    let images: Vec<&str> = bases.chain(pulled).collect();
+    assert_eq!(images.len(), 4, "{images:?}");
+    for image in images.into_iter().filter(|image| *image != "scratch") {
+        let (tagged, digest) = image.split_once("@sha256:").unwrap_or((image, ""));
+        assert!(tagged.contains(':'), "{image}: people read the tag");
+        let hex = digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        assert!(digest.len() == 64 && hex, "{image}: no digest");
+    }
+}
+
 #[test]
 fn every_service_is_bounded_and_dumps_no_core() {
     for name in ["megaton.service", "megaton@.service"] {
