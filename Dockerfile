@@ -7,7 +7,11 @@
 # docs/deploy/compose.yaml runs it read-only and watched. With buildah or podman add --format docker:
 # the OCI format has no HEALTHCHECK.
 #
-# It is for processors since about 2013 (x86-64-v3); an older one gets a message that says so. For
+# It is for the kind of processor that builds it: x86-64, or 64-bit ARM. Both in one tag:
+#
+#   docker buildx build --platform linux/amd64,linux/arm64 -t megaton .
+#
+# On x86-64 it is for processors since about 2013 (x86-64-v3); an older one gets a message that says so. For
 # those: --build-arg CPUS=x86-64, which is slower. With both in one image, the larger for it, the
 # program finds out by itself: --build-arg CPUS="x86-64 x86-64-v3".
 #
@@ -26,18 +30,20 @@ ARG BUILD_IMAGE=docker.io/library/rust:1.95-bookworm@sha256:6258907abe69656e41cd
 ARG RUNTIME_IMAGE=scratch
 
 FROM ${BUILD_IMAGE} AS build
-ARG TARGET=x86_64-unknown-linux-gnu
-# What processors it is for. Of two the first is what starts, and hands over to the second, the fast
-# one, at once where the processor is good enough.
-ARG CPUS=x86-64-v3
+# What processors it is for: by default x86-64-v3, on ARM all. Of two the first is what starts, and hands
+# over to the second, the fast one, at once where the processor is good enough.
+ARG CPUS=
 WORKDIR /build
 # Static: the C library goes into the program; with a target named, the compiler's own plug-ins
 # stay dynamic.
-RUN for cpu in $CPUS; do printf '[target.%s]\nrustflags = ["-C", "target-feature=+crt-static", "-C", "target-cpu=%s"]\n' \
+RUN machine=$(uname -m) && TARGET="$machine-unknown-linux-gnu" \
+    && if [ "$machine" = x86_64 ]; then : "${CPUS:=x86-64-v3}"; else : "${CPUS:=generic}"; fi \
+    && printf 'TARGET=%s CPUS="%s"\n' "$TARGET" "$CPUS" > chosen \
+    && for cpu in $CPUS; do printf '[target.%s]\nrustflags = ["-C", "target-feature=+crt-static", "-C", "target-cpu=%s"]\n' \
     "$TARGET" "$cpu" > "$cpu.toml"; done
 # The dependencies alone: this layer lasts as long as Cargo.lock does.
 COPY Cargo.toml Cargo.lock ./
-RUN mkdir -p src benches && touch src/lib.rs && echo 'fn main() {}' > src/main.rs \
+RUN . ./chosen && mkdir -p src benches && touch src/lib.rs && echo 'fn main() {}' > src/main.rs \
     && sed -n '/^\[\[bench\]\]/,/^$/s/^name = "\(.*\)"/\1/p' Cargo.toml \
     | while read -r bench; do echo 'fn main() {}' > "benches/$bench.rs"; done \
     && for cpu in $CPUS; do cargo --config "$cpu.toml" build --release --locked \
@@ -47,7 +53,7 @@ COPY assets assets
 # A version of LLVM whose llvm-profdata reads the profiles of the build image's compiler.
 ARG PGO=
 ARG LLVM=llvm-19
-RUN touch src/lib.rs src/main.rs; for cpu in $CPUS; do [ -n "$PGO" ] || break; \
+RUN . ./chosen; touch src/lib.rs src/main.rs; for cpu in $CPUS; do [ -n "$PGO" ] || break; \
     { command -v "llvm-profdata-${LLVM#llvm-}" >/dev/null \
     || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$LLVM"; }; } \
     && cargo --config "$cpu.toml" --config "target.$TARGET.rustflags=['-C', 'profile-generate=/build/$cpu.profile']" \
@@ -57,7 +63,7 @@ RUN touch src/lib.rs src/main.rs; for cpu in $CPUS; do [ -n "$PGO" ] || break; \
     && printf '[target.%s]\nrustflags = ["-C", "target-feature=+crt-static", "-C", "target-cpu=%s", "-C", "profile-use=/build/%s.profdata"]\n' \
     "$TARGET" "$cpu" "$cpu" > "$cpu.toml" \
     || echo "no profile of $cpu: built without"; rm -rf "target/profile-$cpu"; done
-RUN name=megaton && for cpu in $CPUS; do cargo --config "$cpu.toml" build --release --locked \
+RUN . ./chosen && name=megaton && for cpu in $CPUS; do cargo --config "$cpu.toml" build --release --locked \
     --target "$TARGET" --target-dir "target/$cpu" \
     && install -Ds "target/$cpu/$TARGET/release/megaton" "/out/usr/local/bin/$name" || exit 1; \
     name=megaton-fast; done \
