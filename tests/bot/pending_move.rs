@@ -145,6 +145,23 @@ fn an_opening_from_before_the_ok_proves_nothing() {
     assert_eq!(posts(&harness.open_with(full, before)), 0);
 }
 
+/// The stream was lost and is being opened when the answer comes: that opening was asked for too early,
+/// and the request for another one was left to it.
+#[test]
+fn an_opening_from_before_a_refusal_asks_for_another_one() {
+    for answer in [refused("Not your turn"), CallOutcome::Gone] {
+        let (mut harness, post) = Harness::posted(Side::White, LINE, "e2e3");
+        let before = harness.now;
+        harness.now += ms(50);
+        harness.answer(post.request_id, answer);
+        let full = crate::harness::full(Side::White, state(LINE));
+        let actions = harness.open_with(full, before);
+        assert!(reopens(&actions));
+        assert_eq!(posts(&actions), 0);
+        assert_eq!(posted(&harness.open(LINE)).unwrap().uci, "e2e3");
+    }
+}
+
 #[test]
 fn after_a_refusal_another_move_needs_a_fresh_opening() {
     let (mut harness, post) = Harness::posted(Side::White, LINE, "e2e3");

@@ -482,6 +482,8 @@ impl GameMachine {
                 }
                 self.send_frozen();
             }
+            // Asked for too early to tell, and a stream that was being opened was not asked for again.
+            Stage::Reopening { .. } => self.out.push(GameEffect::Reopen),
             Stage::Confirming { since, .. } if opened >= since => {
                 pending.go_without_draw();
                 self.report_unshown();
