@@ -108,6 +108,18 @@ fn a_correspondence_game_takes_no_slot_and_is_visited_on_the_bots_turn_only() {
 }
 
 #[test]
+fn a_game_that_turns_out_to_have_no_clock_keeps_no_slot_and_is_visited_again() {
+    let mut fixture = Fixture::new();
+    let announced = || game("s1", player("snail"));
+    assert_eq!(fixture.started(announced()), ["s1"]);
+    assert_eq!(fixture.account.taken(), 1);
+    // Its first line told the task that there is no clock, and it is the opponent's turn.
+    assert_eq!(fixture.correspondence("s1"), [""; 0]);
+    assert_eq!(fixture.account.taken(), 0);
+    assert_eq!(fixture.listed(vec![announced()]), ["s1"]);
+}
+
+#[test]
 fn one_list_every_few_minutes_covers_all_of_them() {
     let mut fixture = Fixture::new();
     for n in 0..20 {

@@ -221,6 +221,23 @@ fn a_game_that_begins_before_the_answer_with_its_id_takes_one_slot() {
 }
 
 #[test]
+fn challenges_that_cross_become_two_games_in_either_order() {
+    for order in [["o1", "c1"], ["c1", "o1"]] {
+        let mut fixture = fixture(2, 0).settled();
+        assert!(fixture.hold("nuke"));
+        fixture.held("o1");
+        let crossing = challenge("c1", bot("nuke"));
+        assert_eq!(fixture.challenged(crossing), accept("c1"));
+        fixture.answered("c1", AcceptOutcome::Done);
+        for id in order {
+            assert_eq!(fixture.started(game(id, bot("nuke"))), play(id));
+        }
+        let account = &fixture.account;
+        assert_eq!((account.taken(), account.has_outgoing()), (2, false));
+    }
+}
+
+#[test]
 fn a_forgotten_challenge_of_the_bot_loses_its_slot() {
     let mut fixture = fixture(1, 0);
     assert!(fixture.hold("nuke"));

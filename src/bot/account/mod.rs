@@ -338,6 +338,8 @@ impl AccountState {
             AccountEvent::LeftCorrespondence(game) => {
                 self.tasks.remove(game);
                 self.correspondence.waits(game);
+                // If its announcement did not say that it has no clock, the next list brings it back.
+                self.games.remove(game);
             }
             AccountEvent::Stalled { game, stalled } => self.games.set_stalled(game, *stalled),
             AccountEvent::Tick => self.tick(),

@@ -62,7 +62,12 @@ impl AccountState {
         if self.correspondence.contains(&game.id) {
             return self.correspondence.update(game, self.now);
         }
-        let asked = if let Some(accepted) = self.accepted.take(game) {
+        // Two challenges that crossed become two games of the same opponent.
+        let ours = self
+            .outgoing()
+            .is_some_and(|id| id.as_str() == game.id.as_str());
+        let accepted = if ours { None } else { self.accepted.take(game) };
+        let asked = if let Some(accepted) = accepted {
             // A game with another id takes the slot over; a rematch's takes over the quota entry as
             // well.
             if accepted.id != game.id.as_challenge() {
