@@ -125,7 +125,8 @@ impl AccountStream {
     /// The next event. Cancellation safe.
     pub(super) async fn next(&mut self) -> AccountStreamEvent {
         loop {
-            let disturbed = self.stream.live().filter(|_| self.short_lives > 0);
+            let unsure = self.short_lives > 0 || self.alerts.is_on(AlertKind::Stolen);
+            let disturbed = self.stream.live().filter(|_| unsure);
             let calm_at = disturbed
                 .map(|it| it.opened_at() + self.client.timing().healthy_life * STABLE_LIVES);
             let change = tokio::select! {

@@ -153,6 +153,25 @@ async fn a_repeatedly_ending_stream_is_an_alert_until_it_stays_open() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_alert_about_a_second_program_ends_though_the_connection_broke_meanwhile() {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    for fault in [
+        Fault::EndAfter(0),
+        Fault::EndAfter(0),
+        Fault::EndAfter(0),
+        Fault::BreakAfter(0),
+    ] {
+        server.faults().add(Endpoint::Events, fault);
+    }
+    let mut bot = Running::start(&server, &token);
+    bot.wait_for(|event| is_alarm(event, AlertKind::Stolen))
+        .await;
+    bot.wait_for(|event| is_over(event, AlertKind::Stolen))
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_restarts_in_steps_is_no_second_program() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");
