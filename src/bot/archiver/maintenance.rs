@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::{ArchiveRules, DAY, STILL_RUNNING, epoch, millis};
 use crate::archive::{ArchiveError, Database, Millis, Prune, PrunePlace, Writer, dates};
@@ -12,6 +13,8 @@ use crate::config;
 
 /// Maximum days summarized in turn after a long gap.
 const MAX_DAYS: u64 = 7;
+/// So far a clock may run ahead between two looks.
+const LEAP: Duration = Duration::from_secs(3600);
 /// Pause between two steps, which leaves the disk to others.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -47,7 +50,8 @@ pub(super) async fn run(
         today: day_of(now()),
         caught_up: false,
     };
-    let mut prune_at = now() + millis(rules.upkeep.settle);
+    let settled = Instant::now() + rules.upkeep.settle;
+    let mut schedule = PruneSchedule::new(settled, now());
     let pruner = Pruner {
         writer,
         rules: rules.settings.clone(),
@@ -60,12 +64,38 @@ pub(super) async fn run(
         if summary.is_some() {
             day_sender.send_replace(summary);
         }
-        // Preferably while no game runs; at the latest a day later.
         let quiet = event_log.running().is_empty();
-        if now >= prune_at && (quiet || now >= prune_at + millis(DAY)) {
+        if schedule.is_due(Instant::now(), now, quiet) {
             pruner.sweep(now).await;
-            prune_at = now + millis(DAY);
         }
+    }
+}
+
+/// When old data is deleted: once a day. A clock that leaps ahead makes all data old, and it may be wrong:
+/// nothing is deleted for the day after, in which it can be corrected.
+struct PruneSchedule {
+    due: Instant,
+    /// When the clock was read last, and what it said.
+    last: (Instant, Millis),
+}
+
+impl PruneSchedule {
+    fn new(due: Instant, now: Millis) -> Self {
+        Self {
+            due,
+            last: (Instant::now(), now),
+        }
+    }
+
+    /// Whether to delete now: preferably while no game runs, at the latest a day later.
+    fn is_due(&mut self, at: Instant, now: Millis, quiet: bool) -> bool {
+        let (before, then) = std::mem::replace(&mut self.last, (at, now));
+        let leapt = now > then + millis(at - before + LEAP);
+        let due = !leapt && at >= self.due && (quiet || at >= self.due + DAY);
+        if due || leapt {
+            self.due = at + DAY;
+        }
+        due
     }
 }
 
@@ -102,8 +132,11 @@ impl SummaryDays {
             self.caught_up = true;
             return Ok(summary);
         }
-        // A corrected clock may leap over years.
+        // A corrected clock may leap over years, and back.
         self.today = self.today.max(now.saturating_sub(MAX_DAYS));
+        if self.today > now + 1 {
+            self.today = now;
+        }
         if now <= self.today {
             return Ok(None);
         }
@@ -336,6 +369,30 @@ mod tests {
             leapt += 1;
         }
         assert_eq!(leapt, MAX_DAYS);
+        // Nor does one that is corrected silence them.
+        assert_eq!(days.next(7).await, None);
+        assert_eq!(days.next(8).await.as_deref(), Some("1970-01-08: no games"));
+    }
+
+    #[test]
+    fn a_clock_that_leaps_ahead_deletes_nothing_for_a_day() {
+        let (start, minute) = (Instant::now(), Duration::from_secs(60));
+        let mut schedule = PruneSchedule::new(start, 0);
+        let mut due =
+            |after: Duration, clock: Duration| schedule.is_due(start + after, millis(clock), true);
+        assert!(due(minute, minute));
+        assert!(!due(minute * 2, minute * 2), "once a day");
+        let ahead = DAY * 400;
+        assert!(!due(DAY + minute, ahead));
+        assert!(!due(DAY + minute * 2, ahead + minute));
+        // It was wrong, and is corrected in time.
+        let right = DAY * 2 - minute * 5;
+        assert!(!due(right, right));
+        assert!(due(DAY * 2 + minute, DAY * 2 + minute));
+        // It was right: a day later nothing is young any more.
+        assert!(!due(DAY * 2 + minute * 2, ahead));
+        assert!(due(DAY * 3 + minute * 2, ahead + DAY));
+        assert!(!schedule.is_due(start + DAY * 5 - minute, millis(ahead + DAY * 3), false));
     }
 
     #[tokio::test]
