@@ -448,6 +448,21 @@ fn contradictory_matchmaking_chat_and_draw_settings_are_reported() {
 }
 
 #[test]
+fn an_address_in_place_of_its_file_is_refused_and_never_repeated() {
+    for (key, secret) in [
+        ("webhook_file", "https://hooks.example.org/T0/Sesame"),
+        ("webhook_file", "1234567:AAHSesame"),
+        ("heartbeat_file", "https://ping.example.org/Sesame"),
+    ] {
+        let said = complaint(&format!("[alerts]\n{key} = \"{secret}\""));
+        let names = format!("[alerts] {key}");
+        assert!(said.starts_with("2: ") && said.contains(&names), "{said}");
+        assert!(said.contains("the path of a file"), "{said}");
+        assert!(!said.contains("Sesame"), "{said}");
+    }
+}
+
+#[test]
 fn a_token_in_the_config_is_refused_and_never_repeated() {
     let secret = "lip_Sesame0pen";
     for text in [

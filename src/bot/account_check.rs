@@ -43,7 +43,7 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     match &report.token {
         Ok(Some(info)) => found.extend(of_token(info, now)),
         Ok(None) => {
-            let text = "token revoked or expired: create a new one, put it into its file and run `megaton reload`";
+            let text = "token revoked or expired: create a new one, put it into its file and run `megaton reload` (a systemd credential: restart the service)";
             found.push((AlertKind::Token, Some(text.to_owned())));
         }
         Err(error) if error.is_unauthorized() => found.push(refused(error)),
@@ -108,7 +108,7 @@ fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
         days => format!("{days} days"),
     };
     Some(format!(
-        "the token expires within {within}: create a new one, put it into its file and run `megaton reload`"
+        "the token expires within {within}: create a new one, put it into its file and run `megaton reload` (a systemd credential: restart the service)"
     ))
 }
 

@@ -239,7 +239,11 @@ pub(super) use linux::InstanceLock;
 mod linux {
     use std::io::ErrorKind;
     use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+    use std::os::unix::net::{SocketAddr, UnixListener};
+
+    use rustix::net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+    };
 
     use crate::lichess::UserId;
 
@@ -268,14 +272,17 @@ mod linux {
             };
             match UnixListener::bind_addr(&address) {
                 Ok(name) => Ok(Self { _name: Some(name) }),
-                Err(error) if error.kind() == ErrorKind::AddrInUse => Err(holder(&address)),
+                Err(error) if error.kind() == ErrorKind::AddrInUse => Err(holder(name)),
                 Err(error) => unseen(error),
             }
         }
     }
 
-    fn holder(address: &SocketAddr) -> Option<i32> {
-        let stream = UnixStream::connect_addr(address).ok()?;
+    /// Never waits: who holds the name need not accept.
+    fn holder(name: &[u8]) -> Option<i32> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let stream = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+        connect(&stream, &SocketAddrUnix::new_abstract_name(name).ok()?).ok()?;
         let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
         Some(peer.pid.as_raw_nonzero().get())
     }
@@ -315,6 +322,33 @@ mod tests {
         let long = "x".repeat(500);
         let _long = InstanceLock::take(&long, &me).unwrap();
         assert!(InstanceLock::take(&long, &me).is_err());
+    }
+
+    #[test]
+    fn a_holder_that_accepts_nobody_delays_nothing() {
+        use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+        let socket = || {
+            let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+            rustix::net::socket_with(family, kind, SocketFlags::NONBLOCK, None).unwrap()
+        };
+        let name = SocketAddrUnix::new_abstract_name(b"megaton deaf-bot there").unwrap();
+        let deaf = socket();
+        rustix::net::bind(&deaf, &name).unwrap();
+        rustix::net::listen(&deaf, 0).unwrap();
+        let mut waiting = Vec::new();
+        loop {
+            waiting.push(socket());
+            if rustix::net::connect(&waiting[waiting.len() - 1], &name).is_err() {
+                break;
+            }
+        }
+        let (done, taken) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let deaf = UserId::new("deaf-bot");
+            done.send(InstanceLock::take("there", &deaf).unwrap_err())
+        });
+        let taken = taken.recv_timeout(std::time::Duration::from_secs(60));
+        assert_eq!(taken, Ok(None));
     }
 }
 

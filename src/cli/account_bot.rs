@@ -12,7 +12,7 @@ use megaton::engine::Pool;
 use megaton::lichess::Client;
 use megaton::panel::Attended;
 use megaton::store::Store;
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
@@ -62,7 +62,7 @@ impl AccountBot {
     pub(super) fn prepare(
         self,
         shutdown: Shutdown,
-        crashes: Option<mpsc::Receiver<PathBuf>>,
+        crashes: Option<broadcast::Receiver<PathBuf>>,
     ) -> Result<PreparedBot, Failure> {
         let options = BotOptions {
             exclusive: true,

@@ -16,7 +16,7 @@ use megaton::panel::{
     Reload, Reloader, Secrets, SelfTest, StatusPoller, StatusWatch,
 };
 use tokio::signal::unix::Signal;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +54,11 @@ impl Notifier {
     }
 
     /// Says where each report of a panic is.
-    pub(super) fn report_crashes(&self, reports: mpsc::Receiver<PathBuf>, event_log: EventLog) {
+    pub(super) fn report_crashes(
+        &self,
+        reports: broadcast::Receiver<PathBuf>,
+        event_log: EventLog,
+    ) {
         tokio::spawn(self.alerter.clone().report_crashes(reports, event_log));
     }
 

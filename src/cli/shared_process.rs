@@ -32,6 +32,7 @@ pub(super) fn check(configs: &[LoadedConfig]) -> Result<(), Failure> {
 /// The rule for the configs of one process that two of them break, if any.
 fn broken_rule(config: &Config, other: &Config) -> Option<&'static str> {
     let home = |config: &Config| config.data.home(&config.lichess);
+    let socket = |config: &Config| config.data.socket_path(&config.lichess);
     let shares = |mine: Option<_>, theirs| mine.is_some() && mine == theirs;
     let token = &config.lichess.token_file;
     if config.engine != other.engine {
@@ -42,6 +43,8 @@ fn broken_rule(config: &Config, other: &Config) -> Option<&'static str> {
         Some("each needs a [lichess] token_file of its own")
     } else if shares(home(config), home(other)) {
         Some("each needs a [data] folder of its own")
+    } else if shares(socket(config), socket(other)) {
+        Some("each needs a [data] socket of its own, or the usual name within its folder")
     } else if config.panel.listen.is_some() && config.panel.listen == other.panel.listen {
         Some("each needs a [panel] listen of its own, or \"\" for no page")
     } else {
@@ -93,6 +96,13 @@ mod tests {
             let rule = broken_rule(&two, &one).unwrap_or_default();
             assert!(rule.contains(key), "{key}: {rule}");
         }
+        let at = |name, port| {
+            let mut config = config(name, port);
+            config.data.socket = Some("/run/megaton.sock".into());
+            config
+        };
+        let rule = broken_rule(&at("two", 8651), &at("one", 8650));
+        assert!(rule.is_some_and(|rule| rule.contains("[data] socket")));
         // Without a page or data there is nothing to share.
         let bare = |name| {
             let mut bare = config(name, 8650);

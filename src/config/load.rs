@@ -21,6 +21,9 @@ use crate::engine::CLASSICAL;
 /// Prefixes of personal and application tokens of Lichess.
 const TOKEN_PREFIXES: [&str; 2] = ["lip_", "lio_"];
 
+/// Keys of `[alerts]` that name a file with a secret address.
+const ADDRESS_FILES: [&str; 2] = ["webhook_file", "heartbeat_file"];
+
 /// A name in the text.
 type Name<'t> = Spanned<Cow<'t, str>>;
 /// A value in the text.
@@ -213,7 +216,17 @@ impl Source<'_> {
         }
     }
 
+    /// Refuses a secret in place of a file that holds it, without repeating it.
     fn check_for_token(&self, name: &Name<'_>, value: &Value<'_>) -> Result<(), Fault> {
+        let address = value.get_ref().as_str().is_some_and(|it| it.contains(':'));
+        if ADDRESS_FILES.contains(&name.get_ref().as_ref()) && address {
+            let what = "takes the path of a file that holds the address, not the address itself";
+            return Err(self.fault(
+                value.span().start,
+                format!("[alerts] {}", name.get_ref()),
+                what,
+            ));
+        }
         let named = ["token", "api_token", "lichess_bot_token"]
             .iter()
             .any(|word| name.get_ref().eq_ignore_ascii_case(word));

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 use time::OffsetDateTime;
 use time::macros::format_description;
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 
 /// Reports kept in a folder.
 const MOST_KEPT: usize = 20;
@@ -113,15 +113,16 @@ pub struct CrashReports(SyncSender<ReportRequest>);
 
 impl CrashReports {
     /// From now on every panic of this process is reported in `folder`, which need not exist yet, after
-    /// whatever has been done about panics so far. The receiver gets the path of each report.
+    /// whatever has been done about panics so far. The receiver, and whoever subscribes anew with it, gets the
+    /// path of each report.
     /// # Errors
     /// When the thread cannot be started.
     pub fn start(
         folder: PathBuf,
         recent: RecentLines,
-    ) -> io::Result<(Self, mpsc::Receiver<PathBuf>)> {
+    ) -> io::Result<(Self, broadcast::Receiver<PathBuf>)> {
         let (sender, requests) = sync_channel(MOST_WAITING);
-        let (written, paths) = mpsc::channel(MOST_WAITING);
+        let (written, paths) = broadcast::channel(MOST_WAITING);
         let busy = Arc::new(AtomicBool::new(false));
         let writer = ReportWriter {
             folder,
@@ -187,7 +188,7 @@ struct ReportWriter {
     folder: PathBuf,
     recent: RecentLines,
     busy: Arc<AtomicBool>,
-    written: mpsc::Sender<PathBuf>,
+    written: broadcast::Sender<PathBuf>,
 }
 
 impl ReportWriter {
@@ -207,7 +208,7 @@ impl ReportWriter {
             match written {
                 Ok(path) => {
                     tracing::error!(path = %path.display(), "crash report written");
-                    let _ = self.written.try_send(path);
+                    let _ = self.written.send(path);
                 }
                 Err(error) => tracing::error!(%error, "cannot write a crash report"),
             }
@@ -295,7 +296,7 @@ mod tests {
             folder: folder.to_owned(),
             recent: RecentLines::default(),
             busy: Arc::default(),
-            written: mpsc::channel(1).0,
+            written: broadcast::channel(1).0,
         }
     }
 

@@ -12,6 +12,9 @@ use crate::bot::{AlertKind, Command, ControlHandle, Reply};
 use crate::config::Config;
 use crate::lichess::{Client, Error, PLAY_SCOPE, Token, TokenError, UserId};
 
+/// Where systemd puts copies of credentials when a service starts, and never again.
+const COPIES: &str = "/run/credentials";
+
 /// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -33,6 +36,8 @@ struct Found {
     origin: String,
     password: Result<Option<SecretString>, KeyError>,
     delivery: Result<Delivery, AddressError>,
+    /// Whether a secret is a copy that only a restart renews.
+    is_copy: bool,
 }
 
 impl Found {
@@ -44,8 +49,18 @@ impl Found {
             origin: Token::origin(file),
             password: password.transpose(),
             delivery: Delivery::read(&config.alerts),
+            is_copy: has_copy(config),
         }
     }
+}
+
+fn has_copy(config: &Config) -> bool {
+    let (alerts, page) = (&config.alerts, &config.panel.token_file);
+    let token = &config.lichess.token_file;
+    [token, page, &alerts.webhook_file, &alerts.heartbeat_file]
+        .into_iter()
+        .flatten()
+        .any(|file| file.starts_with(COPIES))
 }
 
 impl Secrets {
@@ -83,6 +98,11 @@ impl Secrets {
                 Ok(true) => lines.push(format!("{what}: renewed")),
                 Err(why) => failures.push(format!("{what} unchanged: {why}")),
             }
+        }
+        if found.is_copy {
+            lines.push(format!(
+                "secrets in {COPIES} are copies: after a change restart the service"
+            ));
         }
         self.alert(&failures).await;
         lines.extend(failures);
@@ -143,5 +163,19 @@ impl Secrets {
             Ok(Reply::Status(status)) => status.account,
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_of_systemd_are_told_from_files() {
+        let mut config = Config::default();
+        config.lichess.token_file = Some("/etc/megaton/token".into());
+        assert!(!has_copy(&config));
+        config.alerts.webhook_file = Some("/run/credentials/megaton.service/hook".into());
+        assert!(has_copy(&config));
     }
 }

@@ -11,7 +11,7 @@ use megaton::panel::{
 };
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::broadcast;
 
 use crate::running_bot::{Bot, all_over};
 use crate::test_server::{MoveFault, Server};
@@ -21,10 +21,13 @@ const GUARD: Duration = Duration::from_secs(60);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_panic_in_the_bot_leaves_one_report_and_message_and_disturbs_no_game() {
     let hook = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let other = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let folder = tempfile::tempdir().expect("a folder");
     let recent = RecentLines::default();
     let started = CrashReports::start(folder.path().join("data"), recent);
     let (reports, written) = started.expect("a thread");
+    // Each account of the process has a webhook.
+    report_to(&other, written.resubscribe());
     report_to(&hook, written);
     let server = Server::start().await;
     let limited = MoveFault::Instead(429, "Too many requests. Try again later.");
@@ -40,6 +43,8 @@ async fn a_panic_in_the_bot_leaves_one_report_and_message_and_disturbs_no_game()
     bot.stop().await;
     let message = tokio::time::timeout(GUARD, message(&hook)).await;
     let message = message.expect("in time");
+    let again = tokio::time::timeout(GUARD, self::message(&other)).await;
+    assert!(again.expect("in time").contains("a part panicked"));
     drop(reports);
     let written = crash_reports(&folder.path().join("data"));
     let mut named = written
@@ -59,7 +64,7 @@ async fn a_panic_in_the_bot_leaves_one_report_and_message_and_disturbs_no_game()
 }
 
 /// Sends a message about each report to a webhook, as `megaton run` does.
-fn report_to(hook: &TcpListener, written: mpsc::Receiver<PathBuf>) {
+fn report_to(hook: &TcpListener, written: broadcast::Receiver<PathBuf>) {
     let address = hook.local_addr().expect("an address");
     let address = Address::parse(&format!("http://{address}/hook"), "the test");
     let delivery = Delivery {

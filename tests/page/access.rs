@@ -417,6 +417,33 @@ async fn a_proxy_that_hides_itself_opens_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_that_cannot_be_read_opens_nothing() {
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        for trust_local in [false, true] {
+            let panel = Panel {
+                trust_local,
+                token_file: Some(folder.path().join("missing")),
+                ..local()
+            };
+            let house = World::open_with(&panel).await;
+            for (path, status) in [
+                ("/api/games", if trust_local { 200 } else { 401 }),
+                ("/api/events", if trust_local { 200 } else { 401 }),
+                ("/healthz", 200),
+            ] {
+                let answer = ask(&house, &format!("GET {path}"), &[], "").await;
+                assert_eq!(answer.status, status, "{path}: {answer:?}");
+            }
+            let pause = ask(&house, "POST /api/control", &[], r#"{"do":"pause"}"#).await;
+            assert_eq!(pause.status, 401, "{pause:?}");
+            house.close().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_answer_with_data_is_stored_by_a_browser() {
     bounded(async {
         let house = World::open().await;

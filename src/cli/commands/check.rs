@@ -175,7 +175,9 @@ fn page(panel: &Panel) -> String {
         None => format!("http://{address}, read-only: [panel] token_file names no password"),
         Some(Ok(())) => format!("http://{address}, full control with the password"),
         Some(Err(error)) => {
-            format!("WARNING: http://{address}, read-only: [panel] token_file: {error}")
+            format!(
+                "WARNING: http://{address}, closed without its password: [panel] token_file: {error}"
+            )
         }
     }
 }

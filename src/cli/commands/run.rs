@@ -10,7 +10,7 @@ use megaton::config::Config;
 use megaton::engine::{EngineOptions, Pool};
 use megaton::panel::{CrashReports, RecentLines, attend, installed_program};
 use megaton::tablebase::{BuiltIn, tablebases};
-use tokio::sync::mpsc;
+use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
@@ -92,7 +92,7 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     shared_process::check(&configs)?;
     let first = &configs[0].0;
     let log = logging::start(&args.log.over(&first.log))?;
-    let (_crash_reports, mut crashes) = report_crashes(first, log.recent_lines()).unzip();
+    let (_crash_reports, crashes) = report_crashes(first, log.recent_lines()).unzip();
     let pool = pool(first)?;
     let several = configs.len() > 1;
     let bots = configs
@@ -109,7 +109,7 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
                 upgrade: shutdown.upgrade.clone(),
                 shares_process: several,
             };
-            bot.prepare(shutdown, crashes.take())
+            bot.prepare(shutdown, crashes.as_ref().map(Receiver::resubscribe))
         });
         let prepared: Vec<PreparedBot> = prepared.collect::<Result<_, _>>()?;
         tokio::spawn(attend(prepared.iter().map(PreparedBot::attended).collect()));
@@ -132,7 +132,7 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
 fn report_crashes(
     config: &Config,
     recent: RecentLines,
-) -> Option<(CrashReports, mpsc::Receiver<PathBuf>)> {
+) -> Option<(CrashReports, Receiver<PathBuf>)> {
     let home = config.data.home(&config.lichess)?;
     let started = CrashReports::start(home, recent);
     if let Err(error) = &started {

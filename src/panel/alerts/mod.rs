@@ -111,8 +111,17 @@ impl Alerter {
     }
 
     /// Says where each report of a panic is, here and among the events, until their source is gone.
-    pub async fn report_crashes(self, mut reports: mpsc::Receiver<PathBuf>, event_log: EventLog) {
-        while let Some(path) = reports.recv().await {
+    pub async fn report_crashes(
+        self,
+        mut reports: broadcast::Receiver<PathBuf>,
+        event_log: EventLog,
+    ) {
+        loop {
+            let path = match reports.recv().await {
+                Ok(path) => path,
+                Err(broadcast::error::RecvError::Lagged(_)) => continue,
+                Err(broadcast::error::RecvError::Closed) => return,
+            };
             let text = format!("a part panicked, see {}", path.display());
             event_log.note("crash", text.as_str(), None);
             self.send("crash", text);

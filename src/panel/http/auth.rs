@@ -112,6 +112,8 @@ async fn admit(
 ) -> Response {
     let (status, text) = match access {
         Ok(access) => {
+            let turn = access.is_spectator().then(|| site.visits.acquire());
+            let _turn = futures::future::OptionFuture::from(turn).await;
             request.extensions_mut().insert(access);
             return next.run(request).await;
         }
@@ -236,7 +238,89 @@ fn text_of<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::routing::get;
+    use axum::{Extension, Router};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::sync::{Semaphore, mpsc};
+
+    use super::super::app_state::HttpSources;
+    use super::super::listener::{self, Timeouts};
+    use super::super::session::Sessions;
     use super::*;
+    use crate::bot::{EventLog, channel};
+    use crate::config::{Config, Panel};
+    use crate::panel::{Health, Reloader, SelfTest, StatusWatch};
+
+    const PASSWORD: &str = "open-sesame-open-sesame";
+
+    fn site(config: Panel) -> Site {
+        let control = channel().0;
+        let watch = StatusWatch::new(control.clone()).0;
+        let sources = HttpSources {
+            reload: Reloader::new(None, Config::default(), control.clone()).1,
+            event_log: EventLog::default(),
+            archive: None,
+            health: Health::new(watch.clone(), SelfTest::default(), None),
+            watch,
+            metrics: None,
+            server: String::new(),
+            control,
+        };
+        let address = ([127, 0, 0, 1], 8650).into();
+        let sessions = Arc::new(Sessions::of(Some(PASSWORD.into())));
+        AppState::new(address, config, sessions, Timeouts::default(), sources)
+    }
+
+    #[tokio::test]
+    async fn a_crowd_of_spectators_takes_turns_and_the_operator_does_not_wait() {
+        let site = site(Panel {
+            trust_local: false,
+            spectators: true,
+            ..Panel::default()
+        });
+        let (entered, mut entries) = mpsc::unbounded_channel();
+        let (inside, doors) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let (most, open) = (Arc::clone(&inside), Arc::clone(&doors));
+        let answer = async move |Extension(access): Extension<Access>| {
+            let at_once = 1 + inside.fetch_add(1, Ordering::SeqCst);
+            let _ = entered.send((access.is_spectator(), at_once));
+            let _ = doors.acquire().await;
+            inside.fetch_sub(1, Ordering::SeqCst);
+        };
+        let guard = axum::middleware::from_fn_with_state(Arc::clone(&site), require_spectator);
+        let router = Router::new().route("/", get(answer)).layer(guard);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let timeouts = Timeouts::default();
+        tokio::spawn(listener::serve(listener, router, timeouts));
+        let ask = |header: String| async move {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            let request = format!("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{header}\r\n");
+            client.write_all(request.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.unwrap();
+            answer
+        };
+        let mut crowd: Vec<_> = (0..6).map(|_| tokio::spawn(ask(String::new()))).collect();
+        for at_once in [1, 2] {
+            assert_eq!(entries.recv().await, Some((true, at_once)));
+        }
+        let bearer = format!("authorization: Bearer {PASSWORD}\r\n");
+        crowd.push(tokio::spawn(ask(bearer)));
+        assert_eq!(entries.recv().await, Some((false, 3)), "the operator");
+        open.close();
+        for answer in crowd {
+            assert!(answer.await.unwrap().starts_with("HTTP/1.1 200 OK"));
+        }
+        while let Ok(entry) = entries.try_recv() {
+            assert!(entry.1 <= 3, "{entry:?}");
+        }
+        assert_eq!(most.load(Ordering::SeqCst), 0);
+    }
 
     #[test]
     fn a_session_is_found_among_cookies() {

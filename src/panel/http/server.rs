@@ -12,7 +12,7 @@ use super::app_state::{AppState, HttpSources};
 use super::listener::{self, Timeouts};
 use super::live_updates::LiveUpdates;
 use super::routes;
-use super::session::{KeyError, Password, Sessions, read_password};
+use super::session::{KeyError, Password, Sessions, random_word, read_password};
 use crate::config::Panel;
 
 /// Pause before the live updates restart after a panic.
@@ -42,8 +42,8 @@ pub struct Http {
 }
 
 impl Http {
-    /// Opens the port, within a runtime; `None` if the config wants no page. With an unusable password
-    /// the page takes no commands, as long as only this machine can reach it.
+    /// Opens the port, within a runtime; `None` if the config wants no page. If its password cannot be read,
+    /// a page that only this machine can reach is closed until a reload finds one, and no other opens.
     ///
     /// # Errors
     /// When there can be no page.
@@ -55,8 +55,9 @@ impl Http {
             None => None,
             Some(Ok(password)) => Some(password),
             Some(Err(error)) if address.ip().is_loopback() => {
-                tracing::warn!("commands on the page are disabled: {error}");
-                None
+                tracing::warn!("the page is closed until a reload finds its password: {error}");
+                // That nobody knows: without any, this machine may read everything.
+                Some(random_word().ok_or(error)?.into())
             }
             Some(Err(error)) => return Err(error.into()),
         };

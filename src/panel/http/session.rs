@@ -243,8 +243,8 @@ impl Sessions {
     }
 }
 
-/// 64 random hexadecimal digits.
-fn random_word() -> Option<String> {
+/// 64 random hexadecimal digits; `None` if the system has no random numbers.
+pub(super) fn random_word() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
     Some(bytes.iter().fold(String::new(), |mut word, byte| {
