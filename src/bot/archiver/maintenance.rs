@@ -386,13 +386,17 @@ mod tests {
         assert!(!due(DAY + minute, ahead));
         assert!(!due(DAY + minute * 2, ahead + minute));
         // It was wrong, and is corrected in time.
-        let right = DAY * 2 - minute * 5;
+        let right = DAY + minute * 1435;
         assert!(!due(right, right));
         assert!(due(DAY * 2 + minute, DAY * 2 + minute));
         // It was right: a day later nothing is young any more.
         assert!(!due(DAY * 2 + minute * 2, ahead));
         assert!(due(DAY * 3 + minute * 2, ahead + DAY));
-        assert!(!schedule.is_due(start + DAY * 5 - minute, millis(ahead + DAY * 3), false));
+        assert!(!schedule.is_due(
+            start + DAY * 4 + minute * 1439,
+            millis(ahead + DAY * 3),
+            false
+        ));
     }
 
     #[tokio::test]
