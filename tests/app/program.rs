@@ -138,7 +138,7 @@ fn a_wrong_config_ends_every_command_with_one_clear_line() {
 fn check_looks_at_every_file_that_the_config_names() {
     let ran = check_config("[panel]\ntoken_file = \"no.txt\"\n");
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
-    let warning = "WARNING: http://127.0.0.1:8650, read-only: [panel] token_file: cannot read";
+    let warning = "WARNING: http://127.0.0.1:8650, closed without its password: [panel] token_file: cannot read";
     assert!(ran.stdout.contains(warning), "{}", ran.stdout);
     for (text, key) in [
         ("[engine]\neval_file = \"no.net\"\n", "[engine] eval_file: "),

@@ -25,6 +25,8 @@ pub struct MaintenanceRules {
     pub settle: Duration,
     /// How often to check for a finished day or old data.
     pub look: Duration,
+    /// How long to keep old data after the clock leapt ahead.
+    pub doubt: Duration,
 }
 
 impl Default for MaintenanceRules {
@@ -32,6 +34,7 @@ impl Default for MaintenanceRules {
         Self {
             settle: Duration::from_secs(600),
             look: Duration::from_secs(60),
+            doubt: DAY,
         }
     }
 }
@@ -51,7 +54,7 @@ pub(super) async fn run(
         caught_up: false,
     };
     let settled = Instant::now() + rules.upkeep.settle;
-    let mut schedule = PruneSchedule::new(settled, now());
+    let mut schedule = PruneSchedule::new(settled, now(), rules.upkeep.doubt);
     let pruner = Pruner {
         writer,
         rules: rules.settings.clone(),
@@ -72,17 +75,20 @@ pub(super) async fn run(
 }
 
 /// When old data is deleted: once a day. A clock that leaps ahead makes all data old, and it may be wrong:
-/// nothing is deleted for the day after, in which it can be corrected.
+/// nothing is deleted for some time, in which it can be corrected.
 struct PruneSchedule {
     due: Instant,
+    /// The time after a leap.
+    doubt: Duration,
     /// When the clock was read last, and what it said.
     last: (Instant, Millis),
 }
 
 impl PruneSchedule {
-    fn new(due: Instant, now: Millis) -> Self {
+    fn new(due: Instant, now: Millis, doubt: Duration) -> Self {
         Self {
             due,
+            doubt,
             last: (Instant::now(), now),
         }
     }
@@ -91,8 +97,11 @@ impl PruneSchedule {
     fn is_due(&mut self, at: Instant, now: Millis, quiet: bool) -> bool {
         let (before, then) = std::mem::replace(&mut self.last, (at, now));
         let leapt = now > then + millis(at - before + LEAP);
-        let due = !leapt && at >= self.due && (quiet || at >= self.due + DAY);
-        if due || leapt {
+        if leapt {
+            self.due = at + self.doubt;
+        }
+        let due = at >= self.due && (quiet || at >= self.due + DAY);
+        if due {
             self.due = at + DAY;
         }
         due
@@ -377,7 +386,7 @@ mod tests {
     #[test]
     fn a_clock_that_leaps_ahead_deletes_nothing_for_a_day() {
         let (start, minute) = (Instant::now(), Duration::from_secs(60));
-        let mut schedule = PruneSchedule::new(start, 0);
+        let mut schedule = PruneSchedule::new(start, 0, DAY);
         let mut due =
             |after: Duration, clock: Duration| schedule.is_due(start + after, millis(clock), true);
         assert!(due(minute, minute));
