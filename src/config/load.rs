@@ -176,7 +176,7 @@ impl Source<'_> {
     fn check_tables(&self, section: Option<&Section>, table: &DeTable<'_>) -> Result<(), Fault> {
         let path = section.map_or("", |section| section.path);
         for (name, value) in table {
-            self.check_for_token(name, value)?;
+            self.check_for_secret(name, value)?;
             let typed = name.get_ref().as_ref();
             if let Some(key) = section.and_then(|section| section.key(typed)) {
                 self.check_value(section.map(Section::title), key, value)?;
@@ -217,7 +217,7 @@ impl Source<'_> {
     }
 
     /// Refuses a secret in place of a file that holds it, without repeating it.
-    fn check_for_token(&self, name: &Name<'_>, value: &Value<'_>) -> Result<(), Fault> {
+    fn check_for_secret(&self, name: &Name<'_>, value: &Value<'_>) -> Result<(), Fault> {
         let address = value.get_ref().as_str().is_some_and(|it| it.contains(':'));
         if ADDRESS_FILES.contains(&name.get_ref().as_ref()) && address {
             let what = "takes the path of a file that holds the address, not the address itself";

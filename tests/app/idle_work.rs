@@ -238,7 +238,7 @@ async fn at_midnight_the_day_is_summarized_and_old_games_are_pruned_while_idle()
         upkeep: MaintenanceRules {
             settle: Duration::from_secs(3600),
             look: Duration::from_millis(20),
-            doubt: Duration::from_millis(1),
+            after_leap: Duration::from_millis(1),
         },
         clock: calendar,
         ..ArchiveRules::from(&Archive {

@@ -13,8 +13,9 @@ use crate::config;
 
 /// Maximum days summarized in turn after a long gap.
 const MAX_DAYS: u64 = 7;
-/// So far a clock may run ahead between two looks.
-const LEAP: Duration = Duration::from_secs(3600);
+/// A clock that runs ahead by more than this between two looks has leapt. A machine that slept for a night
+/// has not: otherwise one that does every night would never delete anything.
+const LEAP: Duration = Duration::from_secs(12 * 3600);
 /// Pause between two steps, which leaves the disk to others.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -26,7 +27,7 @@ pub struct MaintenanceRules {
     /// How often to check for a finished day or old data.
     pub look: Duration,
     /// How long to keep old data after the clock leapt ahead.
-    pub doubt: Duration,
+    pub after_leap: Duration,
 }
 
 impl Default for MaintenanceRules {
@@ -34,7 +35,7 @@ impl Default for MaintenanceRules {
         Self {
             settle: Duration::from_secs(600),
             look: Duration::from_secs(60),
-            doubt: DAY,
+            after_leap: DAY,
         }
     }
 }
@@ -54,7 +55,7 @@ pub(super) async fn run(
         caught_up: false,
     };
     let settled = Instant::now() + rules.upkeep.settle;
-    let mut schedule = PruneSchedule::new(settled, now(), rules.upkeep.doubt);
+    let mut schedule = PruneSchedule::new(settled, now(), rules.upkeep.after_leap);
     let pruner = Pruner {
         writer,
         rules: rules.settings.clone(),
@@ -78,17 +79,16 @@ pub(super) async fn run(
 /// nothing is deleted for some time, in which it can be corrected.
 struct PruneSchedule {
     due: Instant,
-    /// The time after a leap.
-    doubt: Duration,
+    after_leap: Duration,
     /// When the clock was read last, and what it said.
     last: (Instant, Millis),
 }
 
 impl PruneSchedule {
-    fn new(due: Instant, now: Millis, doubt: Duration) -> Self {
+    fn new(due: Instant, now: Millis, after_leap: Duration) -> Self {
         Self {
             due,
-            doubt,
+            after_leap,
             last: (Instant::now(), now),
         }
     }
@@ -98,7 +98,7 @@ impl PruneSchedule {
         let (before, then) = std::mem::replace(&mut self.last, (at, now));
         let leapt = now > then + millis(at - before + LEAP);
         if leapt {
-            self.due = at + self.doubt;
+            self.due = at + self.after_leap;
         }
         let due = at >= self.due && (quiet || at >= self.due + DAY);
         if due {
@@ -391,6 +391,8 @@ mod tests {
             |after: Duration, clock: Duration| schedule.is_due(start + after, millis(clock), true);
         assert!(due(minute, minute));
         assert!(!due(minute * 2, minute * 2), "once a day");
+        let awake = minute * 3;
+        assert!(!due(awake, minute * 600), "a night");
         let ahead = DAY * 400;
         assert!(!due(DAY + minute, ahead));
         assert!(!due(DAY + minute * 2, ahead + minute));

@@ -19,7 +19,7 @@ use crate::panel::status_poller::StatusWatch;
 /// Pages of spectators that may follow them; they take no room of the operator's.
 const MOST_SPECTATORS: usize = 60;
 /// Requests of spectators that are answered at the same time; the others wait for their turn.
-const MOST_VISITS: usize = 2;
+const MOST_SPECTATOR_REQUESTS: usize = 2;
 /// Pages that may follow the live updates at the same time.
 const MOST_STREAMS: usize = 100;
 
@@ -50,8 +50,9 @@ pub(super) struct AppState {
     /// Room for further streams of live updates.
     pub(super) streams: Arc<Semaphore>,
     pub(super) spectators: Arc<Semaphore>,
-    /// Turns of spectators: however many ask at once, moves and the operator do not wait for them.
-    pub(super) visits: Semaphore,
+    /// Room for further requests of spectators: however many come at once, moves and the operator do not
+    /// wait for them.
+    pub(super) spectator_requests: Semaphore,
 }
 
 /// The state as the routes get it.
@@ -74,7 +75,7 @@ impl AppState {
             sources,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
             spectators: Arc::new(Semaphore::new(MOST_SPECTATORS)),
-            visits: Semaphore::new(MOST_VISITS),
+            spectator_requests: Semaphore::new(MOST_SPECTATOR_REQUESTS),
         })
     }
 }
