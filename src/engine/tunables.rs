@@ -226,6 +226,7 @@ impl SearchParams {
 
     /// Makes them the values of this thread's searches.
     #[inline]
+    #[cfg_attr(not(feature = "tune"), expect(clippy::unused_self))]
     pub(super) fn install(&self) {
         #[cfg(feature = "tune")]
         VALUES.with(|values| {
