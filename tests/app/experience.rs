@@ -110,8 +110,9 @@ fn most_wins(won: &BTreeMap<String, usize>) -> usize {
     won.values().max().copied().unwrap_or_default()
 }
 
-/// Plays casual games against the regular, the bot started anew after half of them, until a line won
-/// more than twice; how often each line won.
+/// Plays casual games against the regular until a line won more than twice; how often each line won.
+/// The bot is started anew for each game: with an empty hash table it answers the same moves alike, and
+/// what it learned comes from its data folder.
 async fn wins(experience: bool, games: usize, data: &Path) -> BTreeMap<String, usize> {
     let server = Server::start(Options {
         timing: Timing::scaled(FACTOR),
@@ -129,7 +130,10 @@ async fn wins(experience: bool, games: usize, data: &Path) -> BTreeMap<String, u
         engine: SingleThread::new(&options),
         won: BTreeMap::new(),
     };
-    for half in [games / 2, games - games / 2] {
+    for _ in 0..games {
+        if most_wins(&regular.won) > 2 {
+            break;
+        }
         let mut settings = Settings {
             engine: config::Engine {
                 nodes: NonZeroU64::new(WEAK),
@@ -155,13 +159,8 @@ async fn wins(experience: bool, games: usize, data: &Path) -> BTreeMap<String, u
         let shutdown = Shutdown::default();
         let running = tokio::spawn(bot::run(options, shutdown.clone()));
         until("the bot is online", async || server.is_online(BOT)).await;
-        for _ in 0..half {
-            if most_wins(&regular.won) > 2 {
-                break;
-            }
-            let played = tokio::time::timeout(GUARD, regular.play()).await;
-            played.expect("a game comes to its end");
-        }
+        let played = tokio::time::timeout(GUARD, regular.play()).await;
+        played.expect("a game comes to its end");
         shutdown.drain.cancel();
         running.await.expect("no panic").expect("it can play");
         state.settle().await;

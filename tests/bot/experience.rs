@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use megaton::bot::Settings;
-use megaton::bot::game::{GameEffect, GameInput, RequestId};
+use megaton::bot::game::{GameEffect, GameInput, Notification, RequestId};
 use megaton::engine::{Limits, Ranked, Score, SearchResult, StopReason};
 use megaton::experience::{Experience, LineMistake, LineResult, PlayedLine};
 use megaton::lichess::Side;
@@ -127,6 +127,34 @@ fn a_lost_move_does_not_force_a_worse_one() {
         result("b1c3", Score::Cp(-700), &it.machine)
     });
     assert_eq!((played.as_str(), note), ("g1f3", None));
+}
+
+/// Else the next loss blames the same move, and never the one that led to it.
+#[test]
+fn a_lost_move_played_for_want_of_a_better_one_is_recorded_with_what_it_is_known_to_be_worth() {
+    let position = Harness::new(Side::White).machine;
+    let start = megaton::rules::Game::default();
+    let known = start.position().legal_moves();
+    let known = known.iter().filter(|mv| {
+        let named = ["b1c3", "g1f3"].map(|name| uci(&position, name));
+        !named.contains(mv)
+    });
+    let lines: Vec<PlayedLine> = known
+        .map(|mv| lost(&mv.to_string(), "x", &mv.to_string(), Some(-700)))
+        .chain([lost("best", "x", "g1f3", Some(-300))])
+        .collect();
+    let mut harness = harness(&lines, |_| ());
+    let (played, _) = first_move(&mut harness, |it| {
+        ranked(it, &[("g1f3", 40), ("b1c3", -900)])
+    });
+    assert_eq!(played, "g1f3");
+    let actions = harness.state("g1f3");
+    let moved = actions.iter().find_map(|action| match action {
+        GameEffect::Notify(Notification::Moved(moved)) => moved.result.clone(),
+        _ => None,
+    });
+    let recorded = moved.expect("the move was searched");
+    assert_eq!(recorded.score, Score::Cp(-300));
 }
 
 #[test]

@@ -63,7 +63,7 @@ async fn a_drain_with_two_seconds_left_on_our_clock_loses_no_game_on_time() {
     // A game of two seconds a side; our clock's rules are those of Lichess.
     let options = Options {
         timing: Timing {
-            clock_speed: 14,
+            clock_speed: 15,
             ..Timing::scaled(SPEED)
         },
         ..Options::default()
@@ -87,7 +87,7 @@ async fn a_drain_with_two_seconds_left_on_our_clock_loses_no_game_on_time() {
         &server,
         bot,
         short,
-        |event| matches!(event, Event::Moved { name, left, .. } if name == BOT && *left <= 2000),
+        |event| matches!(event, Event::Moved { name, ply: 4.., left, .. } if name == BOT && *left <= 2000),
     )
     .await;
     assert!(!report.games.is_empty());

@@ -251,13 +251,12 @@ impl RootPlan {
             return result;
         };
         let loss = i32::try_from(rules.loss).unwrap_or(i32::MAX);
-        let worth = |score: Score, mv: Move| match self.doubt(Some(mv)) {
-            Some(Advice {
-                value: Some(value), ..
-            }) => score.centipawns().min(*value),
-            Some(doubt) => score.centipawns().saturating_sub(doubt.penalty.min(loss)),
-            None => score.centipawns(),
+        let known = |score: Score, mv| match self.doubt(Some(mv)).and_then(|it| it.value) {
+            Some(value) if value < score.centipawns() => Score::Cp(value),
+            _ => score,
         };
+        let penalty = |mv| self.doubt(Some(mv)).map_or(0, |it| it.penalty.min(loss));
+        let worth = |score, mv| known(score, mv).centipawns().saturating_sub(penalty(mv));
         let best = worth(result.score, doubt.mv);
         let others = result.ranking.iter().filter(|ranked| {
             ranked.mv != doubt.mv && left.contains(&ranked.mv) && !ranked.score.is_loss()
@@ -266,9 +265,11 @@ impl RootPlan {
             .map(|ranked| (worth(ranked.score, ranked.mv), *ranked))
             .filter(|(worth, _)| *worth >= best)
             .reduce(|one, other| if other.0 > one.0 { other } else { one });
-        match other {
-            Some((_, Ranked { mv, score })) => replaced(result, mv, score),
-            None => result,
+        let (mv, score) = other.map_or((doubt.mv, result.score), |(_, it)| (it.mv, it.score));
+        // The known value goes to the record: the next loss then blames the move that led here.
+        match known(score, mv) {
+            score if (mv, score) == (doubt.mv, result.score) => result,
+            score => replaced(result, mv, score),
         }
     }
 
