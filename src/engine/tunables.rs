@@ -79,13 +79,13 @@ tunables! {
     /// Maximum depth for reverse futility pruning, in plies.
     rfp_depth = 7, 3 to 20, step 2, "untuned";
     /// Its margin per ply, in cp: twice the value used in chess, as others found for atomic.
-    rfp_margin = 110, 40 to 250, step 14, "untuned";
+    rfp_margin = 95, 40 to 250, step 14, "SPSA of 2026-11-26";
     /// Minimum reduction of a null move, in plies.
     null_base = 3, 1 to 6, step 1, "untuned";
     /// Plies of depth per further ply of reduction.
     null_depth_divisor = 3, 2 to 8, step 1, "untuned";
     /// Centipawns above beta per further ply of reduction.
-    null_eval_divisor = 200, 60 to 500, step 30, "untuned";
+    null_eval_divisor = 270, 60 to 500, step 30, "SPSA of 2026-11-26";
     /// Maximum reduction for the evaluation.
     null_eval_most = 3, 1 to 6, step 1, "untuned";
     /// From this depth on a null move cutoff is verified by a search.
@@ -93,9 +93,9 @@ tunables! {
     /// Minimum depth for a singular extension, in plies.
     singular_depth = 7, 4 to 127, step 1, "untuned";
     /// How far the other moves must stay below the stored value, in 1/16 cp per ply.
-    singular_margin = 32, 4 to 128, step 4, "untuned";
+    singular_margin = 33, 4 to 128, step 4, "SPSA of 2026-11-26";
     /// If they stay this much further below, in cp, the extension off the principal variation is two plies.
-    singular_double = 40, 0 to 500, step 6, "untuned";
+    singular_double = 46, 0 to 500, step 6, "SPSA of 2026-11-26";
     /// Plies by which a table move above beta that is not alone is searched less deeply.
     singular_negative = 2, 0 to 4, step 1, "untuned";
     /// Minimum depth for internal iterative reduction without a hash move.
@@ -103,57 +103,57 @@ tunables! {
     /// Maximum depth for late move pruning of quiet moves.
     lmp_depth = 8, 3 to 20, step 2, "untuned";
     /// Quiet moves that are always tried.
-    lmp_base = 5, 1 to 20, step 1, "untuned";
+    lmp_base = 4, 1 to 20, step 1, "SPSA of 2026-11-26";
     /// Maximum depth for pruning by blast exchange.
     see_prune_depth = 8, 3 to 20, step 2, "untuned";
     /// Allowed loss of a capture per ply, in cp.
-    see_capture_margin = 90, 20 to 250, step 12, "untuned";
+    see_capture_margin = 93, 20 to 250, step 12, "SPSA of 2026-11-26";
     /// Allowed loss of a quiet move per ply, in cp.
-    see_quiet_margin = 50, 10 to 150, step 8, "untuned";
+    see_quiet_margin = 54, 10 to 150, step 8, "SPSA of 2026-11-26";
     /// Maximum depth for pruning quiet moves by history.
     history_prune_depth = 4, 1 to 12, step 1, "untuned";
     /// Moves below this history per ply are pruned.
-    history_prune_margin = -3000, -9000 to -500, step 400, "untuned";
+    history_prune_margin = -2077, -9000 to -500, step 400, "SPSA of 2026-11-26";
     /// Reduction of quiet moves before depth and move count, in 1/1024 ply.
-    lmr_quiet_base = 819, -512 to 2048, step 120, "untuned";
+    lmr_quiet_base = 853, -512 to 2048, step 120, "SPSA of 2026-11-26";
     /// Divisor of ln(depth) * ln(move) for quiet moves, in 1/1024.
-    lmr_quiet_divisor = 2458, 1024 to 6144, step 220, "untuned";
+    lmr_quiet_divisor = 2051, 1024 to 6144, step 220, "SPSA of 2026-11-26";
     /// Reduction of captures before depth and move count, in 1/1024 ply.
-    lmr_noisy_base = 205, -1024 to 2048, step 120, "untuned";
+    lmr_noisy_base = 106, -1024 to 2048, step 120, "SPSA of 2026-11-26";
     /// Divisor of ln(depth) * ln(move) for captures, in 1/1024.
-    lmr_noisy_divisor = 3482, 1024 to 8192, step 340, "untuned";
+    lmr_noisy_divisor = 3656, 1024 to 8192, step 340, "SPSA of 2026-11-26";
     /// Moves searched without reduction.
-    lmr_moves = 2, 1 to 6, step 1, "untuned";
+    lmr_moves = 1, 1 to 6, step 1, "SPSA of 2026-11-26";
     /// More at expected cut nodes, in 1/1024 ply, like all that follow.
-    lmr_cut_node = 1024, 0 to 4096, step 200, "untuned";
+    lmr_cut_node = 902, 0 to 4096, step 200, "SPSA of 2026-11-26";
     /// Less at nodes of the principal variation.
-    lmr_pv = 768, 0 to 3072, step 160, "untuned";
+    lmr_pv = 716, 0 to 3072, step 160, "SPSA of 2026-11-26";
     /// More where the evaluation is not improving.
-    lmr_not_improving = 600, 0 to 2048, step 140, "untuned";
+    lmr_not_improving = 673, 0 to 2048, step 140, "SPSA of 2026-11-26";
     /// Less for moves that give check.
-    lmr_check = 1024, 0 to 3072, step 180, "untuned";
+    lmr_check = 1552, 0 to 3072, step 180, "SPSA of 2026-11-26";
     /// Less for answers to a check or to a threatened explosion.
-    lmr_pressed = 1024, 0 to 3072, step 180, "untuned";
+    lmr_pressed = 781, 0 to 3072, step 180, "SPSA of 2026-11-26";
     /// Less for moves that create an explosion threat.
-    lmr_creates_threat = 1024, 0 to 3072, step 180, "untuned";
+    lmr_creates_threat = 1193, 0 to 3072, step 180, "SPSA of 2026-11-26";
     /// Less for the killer.
-    lmr_killer = 1024, 0 to 3072, step 180, "untuned";
+    lmr_killer = 1009, 0 to 3072, step 180, "SPSA of 2026-11-26";
     /// History that changes a reduction by one ply.
-    lmr_history_divisor = 9000, 3000 to 30000, step 1000, "untuned";
+    lmr_history_divisor = 8632, 3000 to 30000, step 1000, "SPSA of 2026-11-26";
     /// A capture in quiescence must raise the evaluation to within this margin of alpha, in cp.
-    qs_margin = 160, 30 to 500, step 20, "untuned";
+    qs_margin = 134, 30 to 500, step 20, "SPSA of 2026-11-26";
     /// Maximum captures tried at one node of quiescence when not in check.
     qs_captures = 6, 2 to 30, step 1, "untuned";
     /// History bonus per ply of depth.
-    bonus_slope = 180, 60 to 500, step 20, "untuned";
+    bonus_slope = 215, 60 to 500, step 20, "SPSA of 2026-11-26";
     /// Taken off the history bonus.
     bonus_offset = 80, -200 to 400, step 30, "untuned";
     /// The greatest history bonus.
-    bonus_most = 1800, 600 to 4000, step 150, "untuned";
+    bonus_most = 1831, 600 to 4000, step 150, "SPSA of 2026-11-26";
     /// Units of the sum over all corrections per centipawn.
-    correction_divisor = 24, 8 to 80, step 3, "untuned";
+    correction_divisor = 24, 8 to 80, step 3, "SPSA of 2026-11-26";
     /// A capture is good if its blast balance is at least this, in cp.
-    good_capture = -20, -150 to 100, step 15, "untuned";
+    good_capture = 11, -150 to 100, step 15, "SPSA of 2026-11-26";
     /// Weight of a blast balance against capture history, history units per cp.
     blast_weight = 16, 2 to 64, step 3, "untuned";
     /// Ordering bonus of a quiet move that creates an explosion threat.
