@@ -8,7 +8,7 @@ use megaton::bot::game::{GameEffect, GameInput, Notification, RequestId};
 use megaton::engine::{Limits, Ranked, Score, SearchResult, StopReason};
 use megaton::experience::{Experience, LineMistake, LineResult, PlayedLine};
 use megaton::lichess::Side;
-use megaton::rules::Color;
+use megaton::rules::{Color, Game};
 use proptest::prelude::*;
 
 use super::harness::{Harness, active_search, posted, result, uci};
@@ -132,15 +132,11 @@ fn a_lost_move_does_not_force_a_worse_one() {
 /// Else the next loss blames the same move, and never the one that led to it.
 #[test]
 fn a_lost_move_played_for_want_of_a_better_one_is_recorded_with_what_it_is_known_to_be_worth() {
-    let position = Harness::new(Side::White).machine;
-    let start = megaton::rules::Game::default();
-    let known = start.position().legal_moves();
-    let known = known.iter().filter(|mv| {
-        let named = ["b1c3", "g1f3"].map(|name| uci(&position, name));
-        !named.contains(mv)
-    });
-    let lines: Vec<PlayedLine> = known
-        .map(|mv| lost(&mv.to_string(), "x", &mv.to_string(), Some(-700)))
+    let moves = Game::new().position().legal_moves();
+    let names = moves.iter().map(ToString::to_string);
+    let lines: Vec<PlayedLine> = names
+        .filter(|name| !["b1c3", "g1f3"].contains(&name.as_str()))
+        .map(|name| lost(&name, "x", &name, Some(-700)))
         .chain([lost("best", "x", "g1f3", Some(-300))])
         .collect();
     let mut harness = harness(&lines, |_| ());

@@ -83,12 +83,10 @@ async fn a_drain_with_two_seconds_left_on_our_clock_loses_no_game_on_time() {
         },
         ..schedule(60, 3)
     };
-    let report = drained_at(
-        &server,
-        bot,
-        short,
-        |event| matches!(event, Event::Moved { name, ply: 4.., left, .. } if name == BOT && *left <= 2000),
-    )
+    let report = drained_at(&server, bot, short, |event| {
+        matches!(event, Event::Moved { name, ply: 4.., left, .. }
+                if name == BOT && *left <= 2000)
+    })
     .await;
     assert!(!report.games.is_empty());
     for game in report.games.iter().chain(&server.take_reports()) {
