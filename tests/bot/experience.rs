@@ -132,8 +132,8 @@ fn a_lost_move_does_not_force_a_worse_one() {
 /// Else the next loss blames the same move, and never the one that led to it.
 #[test]
 fn a_lost_move_played_for_want_of_a_better_one_is_recorded_with_what_it_is_known_to_be_worth() {
-    let moves = Game::new().position().legal_moves();
-    let names = moves.iter().map(ToString::to_string);
+    let legal = Game::new().position().legal_moves();
+    let names = legal.iter().map(ToString::to_string);
     let lines: Vec<PlayedLine> = names
         .filter(|name| !["b1c3", "g1f3"].contains(&name.as_str()))
         .map(|name| lost(&name, "x", &name, Some(-700)))
@@ -145,11 +145,11 @@ fn a_lost_move_played_for_want_of_a_better_one_is_recorded_with_what_it_is_known
     });
     assert_eq!(played, "g1f3");
     let actions = harness.state("g1f3");
-    let moved = actions.iter().find_map(|action| match action {
+    let recorded = actions.iter().find_map(|action| match action {
         GameEffect::Notify(Notification::Moved(moved)) => moved.result.clone(),
         _ => None,
     });
-    let recorded = moved.expect("the move was searched");
+    let recorded = recorded.expect("the move was searched");
     assert_eq!(recorded.score, Score::Cp(-300));
 }
 
