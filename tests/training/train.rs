@@ -3,6 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::path::Path;
 
 use crate::megaton;
 
@@ -60,8 +61,9 @@ fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
 
     let checkpoint = at("net0.net.checkpoint");
     let (warm_net, wider) = (at("net1.net"), at("wider.net"));
-    let from = |out, hidden: &str| {
-        let common: [&dyn AsRef<OsStr>; 9] = [
+    let from = |checkpoint: &Path, out: &Path, hidden: &str| {
+        let hidden = format!("--hidden={hidden}");
+        megaton(&[
             &"train",
             &samples,
             &"--from",
@@ -70,22 +72,18 @@ fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
             &"--epochs=1",
             &"--threads=2",
             &"--out",
-            out,
-        ];
-        let mut arguments = common.to_vec();
-        let hidden = format!("--hidden={hidden}");
-        arguments.push(&hidden);
-        megaton(&arguments)
+            &out,
+            &hidden,
+        ])
     };
-    let warm = from(&warm_net, "32");
-    assert!(warm.is_fine && warm_net.exists(), "{}", warm.stderr);
-    let refused = from(&wider, "64");
-    assert!(!refused.is_fine, "a wider net has other weights");
-    assert!(
-        refused.stderr.contains("hidden 32, not 64"),
-        "{}",
-        refused.stderr
-    );
+    for (net, hidden) in [(&warm_net, "32"), (&wider, "64")] {
+        let warm = from(&checkpoint, net, hidden);
+        assert!(warm.is_fine && net.exists(), "{}", warm.stderr);
+    }
+    let refused = from(&at("wider.net.checkpoint"), &at("narrower.net"), "32");
+    assert!(!refused.is_fine, "a narrower net has other weights");
+    let reason = "a net of 64 hidden units, more than --hidden 32";
+    assert!(refused.stderr.contains(reason), "{}", refused.stderr);
 
     fine(&[&"openings", &"--count=4", &"--seed=1", &"--out", &openings]);
     let ours = format!("self:evalfile={}", at("net0.net").display());

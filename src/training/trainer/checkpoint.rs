@@ -16,7 +16,7 @@ use super::dataset::LoadedFile;
 use super::error::TrainError;
 use super::hyperparameters::Hyperparameters;
 use super::loss_curve::EpochSummary;
-use super::params::{Params, floats, floats_mut};
+use super::params::{Params, SimdLane, copy_rows, floats, floats_mut};
 use crate::engine::nnue::Layout;
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
@@ -134,9 +134,39 @@ impl Checkpoint {
         self
     }
 
+    /// The same training with more hidden units, random ones whose outputs start at 0: the net's values
+    /// are the same. The optimiser has not seen them yet.
+    pub(super) fn widened(mut self, hidden: usize, seed: u64) -> Result<Checkpoint, TrainError> {
+        self.head.hyperparameters.hidden = hidden;
+        let shape = self.head.hyperparameters.shape()?;
+        let mut adam = Adam::new(shape);
+        let (old, new) = (self.model.lanes(), adam.mean.lanes());
+        copy_rows(&self.adam.shared_mean, old, &mut adam.shared_mean, new);
+        copy_rows(&self.adam.shared_square, old, &mut adam.shared_square, new);
+        let mut fresh = Params::random(shape, seed);
+        fresh.output_weights.fill(SimdLane::ZERO);
+        Ok(Checkpoint {
+            model: self.model.within(fresh),
+            adam: Adam {
+                mean: self.adam.mean.within(adam.mean),
+                square: self.adam.square.within(adam.square),
+                steps: self.adam.steps,
+                ..adam
+            },
+            head: self.head,
+        })
+    }
+
     /// Checks that a training with another schedule and other data may start from this checkpoint; the
     /// error says why not.
     pub(super) fn fits_shape(&self, wanted: &Hyperparameters) -> Result<(), String> {
+        let hidden = self.head.hyperparameters.hidden;
+        if wanted.hidden < hidden {
+            return Err(format!(
+                "a net of {hidden} hidden units, more than --hidden {}",
+                wanted.hidden
+            ));
+        }
         let of_this_shape = Hyperparameters {
             layout: wanted.layout,
             hidden: wanted.hidden,

@@ -132,6 +132,17 @@ impl Params {
         params
     }
 
+    /// `fresh`, which has more hidden units, with these numbers in the first ones.
+    pub(super) fn within(&self, mut fresh: Params) -> Params {
+        let (old, new) = (self.lanes(), fresh.lanes());
+        let kinds = fresh.kinds_mut().into_iter().zip(self.kinds());
+        for (fresh, kind) in kinds.take(3) {
+            copy_rows(kind, old, fresh, new);
+        }
+        fresh.output_biases.clone_from(&self.output_biases);
+        fresh
+    }
+
     /// The lanes of one side's hidden units.
     #[inline]
     pub(super) fn lanes(&self) -> usize {
@@ -161,6 +172,12 @@ impl Params {
             kind.fill(SimdLane::ZERO);
         }
     }
+}
+
+/// Copies rows of `old` lanes to the beginnings of rows of `new` lanes.
+pub(super) fn copy_rows(from: &[SimdLane], old: usize, to: &mut [SimdLane], new: usize) {
+    let rows = to.chunks_exact_mut(new).zip(from.chunks_exact(old));
+    rows.for_each(|(to, from)| to[..old].copy_from_slice(from));
 }
 
 /// All numbers of these lanes.

@@ -74,12 +74,14 @@ impl Trainer {
     }
 
     /// A warm start: weights and optimiser of the checkpoint of another training of the same shape,
-    /// with a schedule and data of its own. A net that sees attacks may start from one that does not.
+    /// with a schedule and data of its own. A net that sees attacks may start from one that does not,
+    /// and a wider one from a narrower.
     pub fn warm_start(
         hyperparameters: &Hyperparameters,
         threads: usize,
         path: &Path,
     ) -> Result<Trainer, TrainError> {
+        let trainer = Trainer::new(hyperparameters, threads)?;
         let mut checkpoint = Checkpoint::read(path)?;
         let layouts = [
             checkpoint.head.hyperparameters.layout,
@@ -87,6 +89,10 @@ impl Trainer {
         ];
         if layouts == [Layout::Plain, Layout::Attacked].map(Layout::number) {
             checkpoint = checkpoint.with_attacks();
+        }
+        if checkpoint.head.hyperparameters.hidden < hyperparameters.hidden {
+            let seed = mixed(hyperparameters.seed, 0);
+            checkpoint = checkpoint.widened(hyperparameters.hidden, seed)?;
         }
         let fits = checkpoint.fits_shape(hyperparameters);
         fits.map_err(|fault| TrainError::Checkpoint {
@@ -97,7 +103,7 @@ impl Trainer {
             model: checkpoint.model,
             first_step: checkpoint.adam.steps,
             adam: checkpoint.adam,
-            ..Trainer::new(hyperparameters, threads)?
+            ..trainer
         })
     }
 

@@ -289,17 +289,69 @@ fn a_warm_start_continues_the_weights_with_a_schedule_and_data_of_its_own() {
         "a resumed warm start is the same"
     );
 
-    let wider = Hyperparameters {
-        hidden: 64,
+    let other = Hyperparameters {
+        buckets: 3,
         ..later
     };
-    let refusal = Trainer::warm_start(&wider, 2, &checkpoint)
+    let refusal = Trainer::warm_start(&other, 2, &checkpoint)
         .unwrap_err()
         .to_string();
     assert!(
-        refusal.contains("another shape: hidden 32, not 64"),
+        refusal.contains("another shape: buckets 2, not 3"),
         "{refusal}"
     );
+}
+
+#[test]
+fn a_wider_net_starts_with_the_values_of_a_narrower_and_learns() {
+    let folder = tempfile::tempdir().unwrap();
+    let dataset = material_stock(6, 3000);
+    for layout in Layout::ALL {
+        let narrow = Hyperparameters {
+            layout: layout.number(),
+            epochs: 2,
+            ..hyperparameters()
+        };
+        let wide = Hyperparameters {
+            hidden: 96,
+            ..narrow.clone()
+        };
+        let net = folder.path().join("some.net");
+        let checkpoint = checkpoint_path(&net);
+        let mut first = Trainer::new(&narrow, 2).unwrap();
+        first.run(&dataset, &net, |_| {}).unwrap();
+        let mut second = Trainer::warm_start(&wide, 2, &checkpoint).unwrap();
+        let networks = [&first, &second].map(|trainer| trainer.network(&dataset).unwrap());
+        for position in positions(12, 300) {
+            let [before, after] = [&mut first, &mut second].map(|net| judged(net, &position));
+            assert!((before - after).abs() < 1e-3, "{before} {after}");
+            let [before, after] = networks.each_ref().map(|net| net.evaluate(&position));
+            assert_eq!(before, after);
+        }
+
+        let begun = second.model.clone();
+        let summary = second.epoch(&dataset, &mut |_| {}).unwrap();
+        assert!(summary.train_loss < 1.1 * first.curve.last().unwrap().train_loss);
+        for unit in [1, 2] {
+            assert_ne!(
+                second.model.feature_biases[unit],
+                begun.feature_biases[unit]
+            );
+            assert_ne!(
+                second.model.output_weights[unit],
+                begun.output_weights[unit]
+            );
+        }
+
+        second.curve.push(summary);
+        second.keep(&dataset, &net).unwrap();
+        let refusal = Trainer::warm_start(&narrow, 2, &checkpoint).unwrap_err();
+        let refusal = refusal.to_string();
+        assert!(
+            refusal.contains("a net of 96 hidden units, more than --hidden 32"),
+            "{refusal}"
+        );
+    }
 }
 
 #[test]
