@@ -29,6 +29,11 @@ const LAYOUTS: &[Choice<Layout>] = &[
         "Inputs of their own for attacked pieces",
         Layout::Attacked,
     ),
+    (
+        "king-ring",
+        "Inputs of their own for pieces beside the own king and beside the enemy king",
+        Layout::KingRing,
+    ),
 ];
 
 const BUCKETS_BY: &[Choice<BucketBy>] = &[

@@ -1,7 +1,7 @@
 //! Incremental accumulators of the positions in a search.
 //!
-//! One per ply. Each records the pieces it was computed for, and which of them are attacked where
-//! the net sees that, so any of them is a valid start for
+//! One per ply. Each records the pieces it was computed for, and which of them are marked, as attacked
+//! or beside a king, where the net sees that, so any of them is a valid start for
 //! any position: the pieces that differ are added and subtracted, whatever moves lie between (a
 //! step, castling, a blast, a null move, or several plies without an evaluation). Nothing is
 //! computed before a value is requested, and nothing is undone. When a king has changed its bucket
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 use super::Network;
-use super::features::{View, number};
+use super::features::{Marks, View, number};
 use super::lines::{FeatureDelta, Line};
 use crate::rules::{Bitboard, Color, Position, Role};
 
@@ -37,15 +37,15 @@ type PieceList = ArrayVec<u16, MOST_PIECES>;
 #[derive(Clone, Copy)]
 struct SeenBoard {
     position: Position,
-    /// The attacked pieces; none where the net does not see attacks.
-    attacked: Bitboard,
+    /// Those of pieces only.
+    marks: Marks,
 }
 
 impl SeenBoard {
     fn empty() -> SeenBoard {
         SeenBoard {
             position: Position::empty(),
-            attacked: Bitboard::EMPTY,
+            marks: Marks::NONE,
         }
     }
 
@@ -55,7 +55,8 @@ impl SeenBoard {
         let (one, two) = (&self.position, &other.position);
         let white = one.by_color(Color::White) ^ two.by_color(Color::White);
         let roles = Role::ALL.map(|role| one.by_role(role) ^ two.by_role(role));
-        let start = white | (self.attacked ^ other.attacked);
+        let ([first, second], [third, fourth]) = (self.marks.0, other.marks.0);
+        let start = white | (first ^ third) | (second ^ fourth);
         roles.into_iter().fold(start, |all, set| all | set)
     }
 
@@ -65,8 +66,8 @@ impl SeenBoard {
         pieces.clear();
         for square in squares & self.position.occupied() {
             if let Some(piece) = self.position.piece_at(square) {
-                let is_attacked = self.attacked.contains(square);
-                pieces.push(number(piece.color, piece.role, square, is_attacked));
+                let marks = self.marks.at(square);
+                pieces.push(number(piece.color, piece.role, square, marks));
             }
         }
     }
@@ -141,15 +142,13 @@ impl Accumulators {
     /// If `ply` is out of range.
     pub fn evaluate(&mut self, position: &Position, attacked: Bitboard, ply: usize) -> Option<i32> {
         let layout = self.network.shape.layout;
-        let white = layout.view_of(position, Color::White)?;
-        let black = layout.view_of(position, Color::Black)?;
+        let kings = [position.king(Color::White)?, position.king(Color::Black)?];
+        let white = layout.view(Color::White, kings[0], kings[1]);
+        let black = layout.view(Color::Black, kings[1], kings[0]);
+        let marks = layout.marks(kings, || attacked).0;
         let board = SeenBoard {
             position: *position,
-            attacked: if layout.sees_attacks() {
-                attacked
-            } else {
-                Bitboard::EMPTY
-            },
+            marks: Marks(marks.map(|squares| squares & position.occupied())),
         };
         self.bring(&board, [white, black], ply);
         let lines = self.network.lines();

@@ -1,8 +1,8 @@
 //! The inputs that a position turns on: the only index function, shared by trainer and engine.
 //!
 //! Each side sees the board from its own view: own pieces first, own back rank at the bottom, own
-//! king on files a to d. A layout may split the inputs into buckets by the own king's square, or by
-//! whether a piece is attacked.
+//! king on files a to d. A layout may split the inputs into buckets by the own king's square, or into
+//! planes by whether a piece is attacked, or beside a king.
 
 use crate::rules::{Bitboard, Color, Position, Role, Square, king_attacks};
 
@@ -15,8 +15,10 @@ const UPSIDE_DOWN: u16 = 56;
 const MIRRORED: u16 = 7;
 /// The inputs of one side's pieces.
 const HALF: u16 = INPUTS as u16 / 2;
+/// Where the plane of a piece begins in its [`number`].
+const PLANE_SHIFT: u32 = 10;
 
-/// How the inputs are split by the own king's square. The numbers are those of the file.
+/// How the inputs are split. The numbers are those of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     Plain = 0,
@@ -26,11 +28,19 @@ pub enum Layout {
     /// An attacked piece has another input than one that is safe. Nothing defends a piece in atomic
     /// chess, so this is all that matters of a capture; kings do not capture.
     Attacked = 2,
+    /// A piece beside the own king has another input, and one beside the enemy king, or beside both, a
+    /// third. No king is beside itself.
+    KingRing = 3,
 }
 
 impl Layout {
     /// Every layout there is.
-    pub const ALL: [Layout; 3] = [Layout::Plain, Layout::Kings, Layout::Attacked];
+    pub const ALL: [Layout; 4] = [
+        Layout::Plain,
+        Layout::Kings,
+        Layout::Attacked,
+        Layout::KingRing,
+    ];
 
     /// The layout with a number of the file format.
     pub fn from_number(number: u32) -> Option<Layout> {
@@ -47,22 +57,17 @@ impl Layout {
     /// Number of king buckets.
     pub const fn king_buckets(self) -> usize {
         match self {
-            Layout::Plain | Layout::Attacked => 1,
             Layout::Kings => 4,
+            _ => 1,
         }
-    }
-
-    /// Whether attacked pieces have inputs of their own.
-    pub const fn sees_attacks(self) -> bool {
-        matches!(self, Layout::Attacked)
     }
 
     /// Inputs of one side's view of which a position turns on one a piece.
     pub const fn inputs_of_bucket(self) -> usize {
-        if self.sees_attacks() {
-            2 * INPUTS
-        } else {
-            INPUTS
+        match self {
+            Layout::Plain | Layout::Kings => INPUTS,
+            Layout::Attacked => 2 * INPUTS,
+            Layout::KingRing => 3 * INPUTS,
         }
     }
 
@@ -76,32 +81,60 @@ impl Layout {
     pub fn view(self, side: Color, own_king: Square, enemy_king: Square) -> View {
         let is_mirrored = own_king.file() >= 4;
         let bucket = match self {
-            Layout::Plain | Layout::Attacked => 0,
             Layout::Kings => king_bucket(side, own_king, enemy_king),
+            _ => 0,
+        };
+        let planes = match (self, side) {
+            (Layout::Plain | Layout::Kings, _) => [bucket; 4],
+            (Layout::Attacked, _) => [0, 1, 0, 0],
+            (Layout::KingRing, Color::White) => [0, 1, 2, 2],
+            (Layout::KingRing, Color::Black) => [0, 2, 1, 2],
         };
         let upside_down = if side == Color::Black { UPSIDE_DOWN } else { 0 };
         let mirrored = if is_mirrored { MIRRORED } else { 0 };
         View {
             side,
-            start: (bucket * INPUTS) as u16,
+            planes: planes.map(|plane| (plane * INPUTS) as u16),
             flip: upside_down ^ mirrored,
         }
     }
 
-    /// The attacked pieces as far as the layout sees them.
+    /// What moves a piece to another plane, from the squares of White's king and of Black's and from the
+    /// attacked pieces.
     #[inline]
-    pub fn attacked(self, position: &Position) -> Bitboard {
-        if self.sees_attacks() {
-            attacked_pieces(position)
-        } else {
-            Bitboard::EMPTY
-        }
+    pub fn marks(self, kings: [Square; 2], attacked: impl FnOnce() -> Bitboard) -> Marks {
+        Marks(match self {
+            Layout::Plain | Layout::Kings => [Bitboard::EMPTY; 2],
+            Layout::Attacked => [attacked(), Bitboard::EMPTY],
+            Layout::KingRing => kings.map(king_attacks),
+        })
+    }
+
+    /// The marks of a position; `None` once a king is gone.
+    pub fn marks_of(self, position: &Position) -> Option<Marks> {
+        let kings = [position.king(Color::White)?, position.king(Color::Black)?];
+        Some(self.marks(kings, || attacked_pieces(position)))
     }
 
     /// The view of a side; `None` once a king is gone.
     #[inline]
     pub fn view_of(self, position: &Position, side: Color) -> Option<View> {
         Some(self.view(side, position.king(side)?, position.king(!side)?))
+    }
+}
+
+/// Two sets of squares: their pieces have inputs of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Marks(pub(super) [Bitboard; 2]);
+
+impl Marks {
+    pub(super) const NONE: Marks = Marks([Bitboard::EMPTY; 2]);
+
+    /// Whether a square is in the first set, plus twice whether it is in the second.
+    #[inline]
+    pub fn at(self, square: Square) -> usize {
+        let [first, second] = self.0;
+        usize::from(first.contains(square)) + 2 * usize::from(second.contains(square))
     }
 }
 
@@ -129,8 +162,8 @@ fn king_bucket(side: Color, own_king: Square, enemy_king: Square) -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     side: Color,
-    /// The first input of the king bucket.
-    start: u16,
+    /// For each combination of marks, the first input of its plane.
+    planes: [u16; 4],
     flip: u16,
 }
 
@@ -149,49 +182,43 @@ impl View {
     /// A number for tables, below [`View::count`].
     #[inline]
     pub(super) const fn index(self) -> usize {
-        2 * (self.start as usize / INPUTS) + (self.flip & 1) as usize
+        2 * (self.planes[0] as usize / INPUTS) + (self.flip & 1) as usize
     }
 
-    /// The input that a piece on a square turns on, below [`Layout::inputs`]. `is_attacked` is for
-    /// layouts that see attacks, else false.
+    /// The input that a piece on a square turns on, below [`Layout::inputs`], with these
+    /// [marks](Marks::at).
     #[inline]
-    pub fn feature(self, color: Color, role: Role, square: Square, is_attacked: bool) -> usize {
-        usize::from(self.input(number(color, role, square, is_attacked)))
+    pub fn feature(self, color: Color, role: Role, square: Square, marks: usize) -> usize {
+        usize::from(self.input(number(color, role, square, marks)))
     }
 
     /// The input of the piece with this [`number`].
     #[inline]
     pub(super) fn input(self, number: u16) -> u16 {
-        let plane = if number < INPUTS as u16 {
-            0
-        } else {
-            INPUTS as u16
-        };
-        let piece = number - plane;
+        let plane = self.planes[usize::from(number >> PLANE_SHIFT) & 3];
+        let piece = number & ((1 << PLANE_SHIFT) - 1);
         let piece = match self.side {
             Color::White => piece,
             Color::Black if piece < HALF => piece + HALF,
             Color::Black => piece - HALF,
         };
-        self.start + plane + (piece ^ self.flip)
+        plane + (piece ^ self.flip)
     }
 
-    /// Every input that a position turns on, with these pieces attacked: none where the layout does
-    /// not see attacks.
-    pub fn features(self, position: &Position, attacked: Bitboard) -> impl Iterator<Item = usize> {
+    /// Every input that a position turns on, with these marks.
+    pub fn features(self, position: &Position, marks: Marks) -> impl Iterator<Item = usize> {
         position.occupied().into_iter().filter_map(move |square| {
             let piece = position.piece_at(square)?;
-            let is_attacked = attacked.contains(square);
-            Some(self.feature(piece.color, piece.role, square, is_attacked))
+            Some(self.feature(piece.color, piece.role, square, marks.at(square)))
         })
     }
 }
 
-/// A piece on a square as a number: its input for White with the king on the a-file.
+/// A piece on a square as a number: its marks, and its input for White with the king on the a-file.
 #[inline]
-pub(super) const fn number(color: Color, role: Role, square: Square, is_attacked: bool) -> u16 {
-    let plane = INPUTS * is_attacked as usize;
-    (plane + color.index() * INPUTS / 2 + role.index() * 64 + square.index()) as u16
+pub(super) const fn number(color: Color, role: Role, square: Square, marks: usize) -> u16 {
+    let piece = color.index() * INPUTS / 2 + role.index() * 64 + square.index();
+    (marks << PLANE_SHIFT | piece) as u16
 }
 
 /// What chooses the output bucket of a position. The numbers are those of the file.
@@ -248,26 +275,20 @@ mod tests {
     #[test]
     fn an_input_is_side_then_kind_then_square() {
         let plain = Layout::Plain.view(Color::White, Square::D1, Square::E8);
+        assert_eq!(plain.feature(Color::White, Role::Pawn, Square::A2, 0), 8);
         assert_eq!(
-            plain.feature(Color::White, Role::Pawn, Square::A2, false),
-            8
-        );
-        assert_eq!(
-            plain.feature(Color::Black, Role::Queen, Square::D8, false),
+            plain.feature(Color::Black, Role::Queen, Square::D8, 0),
             384 + 4 * 64 + 59
         );
         let mirrored = Layout::Plain.view(Color::White, Square::E1, Square::E8);
         assert_eq!(
-            mirrored.feature(Color::White, Role::Pawn, Square::A2, false),
+            mirrored.feature(Color::White, Role::Pawn, Square::A2, 0),
             15
         );
         let black = Layout::Plain.view(Color::Black, Square::E8, Square::E1);
+        assert_eq!(black.feature(Color::Black, Role::Pawn, Square::A7, 0), 15);
         assert_eq!(
-            black.feature(Color::Black, Role::Pawn, Square::A7, false),
-            15
-        );
-        assert_eq!(
-            black.feature(Color::White, Role::King, Square::E1, false),
+            black.feature(Color::White, Role::King, Square::E1, 0),
             384 + 5 * 64 + 59
         );
     }
@@ -275,13 +296,31 @@ mod tests {
     #[test]
     fn an_attacked_piece_has_an_input_of_its_own() {
         let position = Position::from_fen("4k3/3p4/8/8/8/2N5/8/R2QK3 w - - 0 1").unwrap();
-        let attacked = Layout::Attacked.attacked(&position);
-        assert_eq!(attacked, Bitboard::from(Square::D7));
-        assert!(Layout::Plain.attacked(&position).is_empty());
-        let view = Layout::Attacked.view_of(&position, Color::White).unwrap();
-        let inputs: Vec<usize> = view.features(&position, attacked).collect();
-        let marked = inputs.iter().filter(|&&input| input >= INPUTS).count();
-        assert_eq!((inputs.len(), marked), (6, 1));
+        let marks = Layout::Attacked.marks_of(&position).unwrap();
+        assert_eq!(marks.0, [Bitboard::from(Square::D7), Bitboard::EMPTY]);
+        assert_eq!(Layout::Plain.marks_of(&position), Some(Marks::NONE));
+        assert_eq!(planes(Layout::Attacked, &position, Color::White), [5, 1, 0]);
+    }
+
+    #[test]
+    fn a_piece_beside_a_king_has_an_input_of_its_own() {
+        let apart = Position::from_fen("4k3/3p4/8/8/8/2N5/5P2/R2QK3 w - - 0 1").unwrap();
+        assert_eq!(planes(Layout::KingRing, &apart, Color::White), [4, 2, 1]);
+        assert_eq!(planes(Layout::KingRing, &apart, Color::Black), [4, 1, 2]);
+        // The kings touch, both are beside the pawn, and the knight is beside Black's.
+        let close = Position::from_fen("8/8/8/8/2n5/1kP5/2K5/7R w - - 0 1").unwrap();
+        assert_eq!(planes(Layout::KingRing, &close, Color::White), [1, 1, 3]);
+        assert_eq!(planes(Layout::KingRing, &close, Color::Black), [1, 2, 2]);
+    }
+
+    /// How many inputs of each plane are on.
+    fn planes(layout: Layout, position: &Position, side: Color) -> [usize; 3] {
+        let view = layout.view_of(position, side).unwrap();
+        let mut counts = [0; 3];
+        for input in view.features(position, layout.marks_of(position).unwrap()) {
+            counts[input / INPUTS] += 1;
+        }
+        counts
     }
 
     #[test]
@@ -293,8 +332,8 @@ mod tests {
             for side in Color::ALL {
                 let seen = |position: &Position, side| {
                     let view = layout.view_of(position, side).unwrap();
-                    let mut seen: Vec<usize> =
-                        view.features(position, layout.attacked(position)).collect();
+                    let marks = layout.marks_of(position).unwrap();
+                    let mut seen: Vec<usize> = view.features(position, marks).collect();
                     seen.sort_unstable();
                     seen
                 };
@@ -328,7 +367,7 @@ mod tests {
                     .into_iter()
                     .flat_map(|role| Square::all().map(move |square| (role, square)))
                 {
-                    let input = view.feature(color, role, square, false);
+                    let input = view.feature(color, role, square, 0);
                     assert!(!std::mem::replace(&mut seen[input], true));
                 }
             }

@@ -29,7 +29,7 @@ impl Network {
     fn hidden(&self, position: &Position, side: Color) -> Option<Vec<i16>> {
         let view = self.shape.layout.view_of(position, side)?;
         let mut units: Vec<i16> = numbers(self.biases()).collect();
-        for input in view.features(position, self.shape.layout.attacked(position)) {
+        for input in view.features(position, self.shape.layout.marks_of(position)?) {
             for (unit, weight) in units.iter_mut().zip(numbers(self.row(input))) {
                 *unit = unit.wrapping_add(weight);
             }

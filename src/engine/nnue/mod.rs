@@ -14,6 +14,6 @@ mod noise;
 mod simd;
 
 pub use accumulator::Accumulators;
-pub use features::{BucketBy, Layout, View};
+pub use features::{BucketBy, Layout, Marks, View};
 pub use network::{MOST_BUCKETS, MOST_HIDDEN, NetError, Network, Parts, QA, QB, SCALE, Shape};
 pub use simd::Simd;

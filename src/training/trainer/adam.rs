@@ -1,6 +1,6 @@
 //! `AdamW`: the optimiser step for a batch's gradient, with weight decay and bounds.
 //!
-//! Where a layout splits the inputs, by the king's place or by attacks, an input makes two steps: its
+//! Where a layout splits the inputs, by the king's place, by attacks or by what is beside a king, an input makes two steps: its
 //! own, and that of all its twins together. So an input with few samples starts from the
 //! others, without duplicated parameters.
 

@@ -122,14 +122,15 @@ impl Checkpoint {
         Ok(Checkpoint { head, model, adam })
     }
 
-    /// The same training where attacked pieces have inputs of their own, which start as those of any
-    /// piece: the net's values are the same.
-    pub(super) fn with_attacks(mut self) -> Checkpoint {
-        self.head.hyperparameters.layout = Layout::Attacked.number();
+    /// The training of a plain net with a layout that splits the inputs, whose parts start alike: the
+    /// net's values are the same.
+    pub(super) fn split(mut self, layout: Layout) -> Checkpoint {
+        self.head.hyperparameters.layout = layout.number();
         self.adam.shared_mean = self.adam.mean.feature_weights.clone();
         self.adam.shared_square = self.adam.square.feature_weights.clone();
         for params in [&mut self.model, &mut self.adam.mean, &mut self.adam.square] {
-            params.feature_weights.extend_from_within(..);
+            let parts = layout.inputs() / Layout::Plain.inputs();
+            params.feature_weights = params.feature_weights.repeat(parts);
         }
         self
     }

@@ -57,15 +57,13 @@ impl Example {
         if let [Some(mine), Some(theirs)] = kings {
             let ours = shape.layout.view(Color::White, mine, theirs);
             let others = shape.layout.view(Color::Black, theirs, mine);
-            let attacked = if shape.layout.sees_attacks() {
-                attacked_pieces(sample)
-            } else {
-                Bitboard::EMPTY
-            };
+            let marks = shape
+                .layout
+                .marks([mine, theirs], || attacked_pieces(sample));
             for piece in sample.pieces() {
-                let (color, is_attacked) = (side(piece), attacked.contains(piece.square));
-                views[0].push(ours.feature(color, piece.role, piece.square, is_attacked));
-                views[1].push(others.feature(color, piece.role, piece.square, is_attacked));
+                let (color, marks) = (side(piece), marks.at(piece.square));
+                views[0].push(ours.feature(color, piece.role, piece.square, marks));
+                views[1].push(others.feature(color, piece.role, piece.square, marks));
             }
         }
         let pawns = sample

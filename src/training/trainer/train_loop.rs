@@ -74,8 +74,8 @@ impl Trainer {
     }
 
     /// A warm start: weights and optimiser of the checkpoint of another training of the same shape,
-    /// with a schedule and data of its own. A net that sees attacks may start from one that does not,
-    /// and a wider one from a narrower.
+    /// with a schedule and data of its own. A net of any layout may start from a plain one, and a wider
+    /// one from a narrower.
     pub fn warm_start(
         hyperparameters: &Hyperparameters,
         threads: usize,
@@ -83,12 +83,9 @@ impl Trainer {
     ) -> Result<Trainer, TrainError> {
         let trainer = Trainer::new(hyperparameters, threads)?;
         let mut checkpoint = Checkpoint::read(path)?;
-        let layouts = [
-            checkpoint.head.hyperparameters.layout,
-            hyperparameters.layout,
-        ];
-        if layouts == [Layout::Plain, Layout::Attacked].map(Layout::number) {
-            checkpoint = checkpoint.with_attacks();
+        let (plain, layout) = (Layout::Plain.number(), trainer.shape.layout);
+        if checkpoint.head.hyperparameters.layout == plain && layout != Layout::Plain {
+            checkpoint = checkpoint.split(layout);
         }
         if checkpoint.head.hyperparameters.hidden < hyperparameters.hidden {
             let seed = mixed(hyperparameters.seed, 0);

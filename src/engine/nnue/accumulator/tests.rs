@@ -83,7 +83,7 @@ fn castling_promotion_en_passant_and_blasts_are_each_one_step() {
         let mut difference = Difference::default();
         let [before, after] = [&position, &child].map(|&position| SeenBoard {
             position,
-            attacked: Bitboard::EMPTY,
+            marks: Marks::NONE,
         });
         difference.set(&after, &before, after.changed(&before));
         let counted = [difference.more.len(), difference.fewer.len()];

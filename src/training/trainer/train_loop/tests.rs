@@ -303,17 +303,19 @@ fn a_warm_start_continues_the_weights_with_a_schedule_and_data_of_its_own() {
 }
 
 #[test]
-fn a_wider_net_starts_with_the_values_of_a_narrower_and_learns() {
+fn a_wider_net_starts_with_the_values_of_a_narrower_or_plain_one_and_learns() {
     let folder = tempfile::tempdir().unwrap();
     let dataset = material_stock(6, 3000);
-    for layout in Layout::ALL {
+    let layouts = Layout::ALL.map(|layout| [(Layout::Plain, layout), (layout, layout)]);
+    for (before, after) in layouts.into_iter().flatten() {
         let narrow = Hyperparameters {
-            layout: layout.number(),
+            layout: before.number(),
             epochs: 2,
             ..hyperparameters()
         };
         let wide = Hyperparameters {
             hidden: 96,
+            layout: after.number(),
             ..narrow.clone()
         };
         let net = folder.path().join("some.net");

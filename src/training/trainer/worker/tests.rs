@@ -55,6 +55,13 @@ fn input(layout: Layout, position: &Position, side: Color, at: crate::rules::Squ
         let kings = position.by_role(Role::King);
         bucket = usize::from(attackers.intersects(position.by_color(!piece.color) - kings));
     }
+    if layout == Layout::KingRing {
+        let is_beside = |color| king_attacks(position.king(color).unwrap()).contains(at);
+        bucket = match [side, !side].map(is_beside) {
+            [_, true] => 2,
+            [own, false] => usize::from(own),
+        };
+    }
     let enemy = if piece.color == side { 0 } else { 384 };
     bucket * 768 + enemy + piece.role.index() * 64 + square
 }
