@@ -33,7 +33,7 @@ fn say_what_is_missing() {
 fn bench_is_the_same_on_every_kind_of_processor() {
     say_what_is_missing();
     let plain = net(Layout::Plain, 64);
-    for net in [Evaluator::default(), plain, net(Layout::Kings, 32)] {
+    for net in [Evaluator::default(), plain, net(Layout::KingRing, 32)] {
         let nodes = |simd| bench(&net.with_simd(simd), Some(6)).nodes;
         let plain = nodes(Simd::Plain);
         assert_ne!(plain, bench(&Evaluator::classical(), Some(6)).nodes);

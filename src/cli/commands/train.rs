@@ -20,11 +20,6 @@ use crate::cli::setup::{Choice, cores, one_of};
 const LAYOUTS: &[Choice<Layout>] = &[
     ("plain", "One bucket", Layout::Plain),
     (
-        "kings",
-        "Four buckets: corner of the back rank, its middle, off it, beside the enemy king",
-        Layout::Kings,
-    ),
-    (
         "attacked",
         "Inputs of their own for attacked pieces",
         Layout::Attacked,

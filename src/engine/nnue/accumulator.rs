@@ -4,8 +4,8 @@
 //! or beside a king, where the net sees that, so any of them is a valid start for
 //! any position: the pieces that differ are added and subtracted, whatever moves lie between (a
 //! step, castling, a blast, a null move, or several plies without an evaluation). Nothing is
-//! computed before a value is requested, and nothing is undone. When a king has changed its bucket
-//! or mirroring, a cache with one entry per view is the start.
+//! computed before a value is requested, and nothing is undone. When a king has crossed the middle of
+//! the board, so that its view is mirrored, a cache with one entry per view is the start.
 
 use std::fmt;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ pub struct Accumulators {
 impl Accumulators {
     /// Room for plies below `plies`.
     pub fn new(network: &Arc<Network>, plies: usize) -> Accumulators {
-        let views = 2 * View::count(network.shape().layout);
+        let views = 2 * View::COUNT;
         let place = PlyState {
             board: SeenBoard::empty(),
             views: [NONE; 2],
@@ -143,8 +143,8 @@ impl Accumulators {
     pub fn evaluate(&mut self, position: &Position, attacked: Bitboard, ply: usize) -> Option<i32> {
         let layout = self.network.shape.layout;
         let kings = [position.king(Color::White)?, position.king(Color::Black)?];
-        let white = layout.view(Color::White, kings[0], kings[1]);
-        let black = layout.view(Color::Black, kings[1], kings[0]);
+        let white = layout.view(Color::White, kings[0]);
+        let black = layout.view(Color::Black, kings[1]);
         let marks = layout.marks(kings, || attacked).0;
         let board = SeenBoard {
             position: *position,
@@ -237,7 +237,7 @@ impl Accumulators {
     #[cold]
     fn refresh(&mut self, board: &SeenBoard, view: View, ply: usize) {
         let (lines, side) = (self.network.lines(), view.side().index());
-        let slot = side * View::count(self.network.shape.layout) + view.index();
+        let slot = side * View::COUNT + view.index();
         let (mut difference, mut inputs) = (Difference::default(), Difference::default());
         let from = &self.cache[slot];
         difference.set(board, from, board.changed(from));

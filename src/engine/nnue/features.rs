@@ -1,12 +1,12 @@
 //! The inputs that a position turns on: the only index function, shared by trainer and engine.
 //!
 //! Each side sees the board from its own view: own pieces first, own back rank at the bottom, own
-//! king on files a to d. A layout may split the inputs into buckets by the own king's square, or into
-//! planes by whether a piece is attacked, or beside a king.
+//! king on files a to d. A layout may split the inputs into planes by whether a piece is attacked, or
+//! beside a king.
 
 use crate::rules::{Bitboard, Color, Position, Role, Square, king_attacks};
 
-/// The inputs of one king bucket: two sides, six kinds of pieces, 64 squares.
+/// The inputs of one plane: two sides, six kinds of pieces, 64 squares.
 pub const INPUTS: usize = 768;
 
 /// Flips a square vertically.
@@ -22,9 +22,6 @@ const PLANE_SHIFT: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     Plain = 0,
-    /// Four buckets: corner of the back rank (a or b after mirroring), its middle (c or d), off the
-    /// back rank, and beside the enemy king wherever that is.
-    Kings = 1,
     /// An attacked piece has another input than one that is safe. Nothing defends a piece in atomic
     /// chess, so this is all that matters of a capture; kings do not capture.
     Attacked = 2,
@@ -35,12 +32,7 @@ pub enum Layout {
 
 impl Layout {
     /// Every layout there is.
-    pub const ALL: [Layout; 4] = [
-        Layout::Plain,
-        Layout::Kings,
-        Layout::Attacked,
-        Layout::KingRing,
-    ];
+    pub const ALL: [Layout; 3] = [Layout::Plain, Layout::Attacked, Layout::KingRing];
 
     /// The layout with a number of the file format.
     pub fn from_number(number: u32) -> Option<Layout> {
@@ -54,38 +46,21 @@ impl Layout {
         self as u32
     }
 
-    /// Number of king buckets.
-    pub const fn king_buckets(self) -> usize {
+    /// Number of inputs of one side's view, of which a position turns on one a piece.
+    pub const fn inputs(self) -> usize {
         match self {
-            Layout::Kings => 4,
-            _ => 1,
-        }
-    }
-
-    /// Inputs of one side's view of which a position turns on one a piece.
-    pub const fn inputs_of_bucket(self) -> usize {
-        match self {
-            Layout::Plain | Layout::Kings => INPUTS,
+            Layout::Plain => INPUTS,
             Layout::Attacked => 2 * INPUTS,
             Layout::KingRing => 3 * INPUTS,
         }
     }
 
-    /// Number of inputs of one side's view.
-    pub const fn inputs(self) -> usize {
-        self.inputs_of_bucket() * self.king_buckets()
-    }
-
-    /// The view of a side, from the squares of its own king and of the enemy's.
+    /// The view of a side, from the square of its king.
     #[inline]
-    pub fn view(self, side: Color, own_king: Square, enemy_king: Square) -> View {
+    pub fn view(self, side: Color, own_king: Square) -> View {
         let is_mirrored = own_king.file() >= 4;
-        let bucket = match self {
-            Layout::Kings => king_bucket(side, own_king, enemy_king),
-            _ => 0,
-        };
         let planes = match (self, side) {
-            (Layout::Plain | Layout::Kings, _) => [bucket; 4],
+            (Layout::Plain, _) => [0; 4],
             (Layout::Attacked, _) => [0, 1, 0, 0],
             (Layout::KingRing, Color::White) => [0, 1, 2, 2],
             (Layout::KingRing, Color::Black) => [0, 2, 1, 2],
@@ -104,7 +79,7 @@ impl Layout {
     #[inline]
     pub fn marks(self, kings: [Square; 2], attacked: impl FnOnce() -> Bitboard) -> Marks {
         Marks(match self {
-            Layout::Plain | Layout::Kings => [Bitboard::EMPTY; 2],
+            Layout::Plain => [Bitboard::EMPTY; 2],
             Layout::Attacked => [attacked(), Bitboard::EMPTY],
             Layout::KingRing => kings.map(king_attacks),
         })
@@ -119,7 +94,7 @@ impl Layout {
     /// The view of a side; `None` once a king is gone.
     #[inline]
     pub fn view_of(self, position: &Position, side: Color) -> Option<View> {
-        Some(self.view(side, position.king(side)?, position.king(!side)?))
+        Some(self.view(side, position.king(side)?))
     }
 }
 
@@ -148,17 +123,7 @@ pub fn attacked_pieces(position: &Position) -> Bitboard {
         .fold(Bitboard::EMPTY, |all, attacked| all | attacked)
 }
 
-fn king_bucket(side: Color, own_king: Square, enemy_king: Square) -> usize {
-    if king_attacks(own_king).contains(enemy_king) {
-        3
-    } else if own_king.rank() != side.back_rank() {
-        2
-    } else {
-        usize::from((2..6).contains(&own_king.file()))
-    }
-}
-
-/// How one side sees the board: from its own end, in a bucket, mirrored or not.
+/// How one side sees the board: from its own end, mirrored or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
     side: Color,
@@ -169,9 +134,7 @@ pub struct View {
 
 impl View {
     /// How many different views one side can have.
-    pub(super) const fn count(layout: Layout) -> usize {
-        2 * layout.king_buckets()
-    }
+    pub(super) const COUNT: usize = 2;
 
     /// The side of the view.
     #[inline]
@@ -179,10 +142,10 @@ impl View {
         self.side
     }
 
-    /// A number for tables, below [`View::count`].
+    /// A number for tables, below [`View::COUNT`].
     #[inline]
     pub(super) const fn index(self) -> usize {
-        2 * (self.planes[0] as usize / INPUTS) + (self.flip & 1) as usize
+        (self.flip & 1) as usize
     }
 
     /// The input that a piece on a square turns on, below [`Layout::inputs`], with these
@@ -266,26 +229,20 @@ impl BucketBy {
 mod tests {
     use super::*;
 
-    fn bucket(fen: &str, side: Color) -> usize {
-        let position = Position::from_fen(fen).unwrap();
-        let view = Layout::Kings.view_of(&position, side).unwrap();
-        view.index() / 2
-    }
-
     #[test]
     fn an_input_is_side_then_kind_then_square() {
-        let plain = Layout::Plain.view(Color::White, Square::D1, Square::E8);
+        let plain = Layout::Plain.view(Color::White, Square::D1);
         assert_eq!(plain.feature(Color::White, Role::Pawn, Square::A2, 0), 8);
         assert_eq!(
             plain.feature(Color::Black, Role::Queen, Square::D8, 0),
             384 + 4 * 64 + 59
         );
-        let mirrored = Layout::Plain.view(Color::White, Square::E1, Square::E8);
+        let mirrored = Layout::Plain.view(Color::White, Square::E1);
         assert_eq!(
             mirrored.feature(Color::White, Role::Pawn, Square::A2, 0),
             15
         );
-        let black = Layout::Plain.view(Color::Black, Square::E8, Square::E1);
+        let black = Layout::Plain.view(Color::Black, Square::E8);
         assert_eq!(black.feature(Color::Black, Role::Pawn, Square::A7, 0), 15);
         assert_eq!(
             black.feature(Color::White, Role::King, Square::E1, 0),
@@ -343,24 +300,9 @@ mod tests {
     }
 
     #[test]
-    fn a_king_is_in_the_corner_in_the_middle_off_the_rank_or_in_touch() {
-        let rows = [
-            ("4k3/8/8/8/8/8/8/1K6 w - - 0 1", 0, 1),
-            ("6k1/8/8/8/8/8/8/7K w - - 0 1", 0, 0),
-            ("2k5/8/8/8/8/8/8/5K2 w - - 0 1", 1, 1),
-            ("8/2k5/8/8/8/5K2/8/8 w - - 0 1", 2, 2),
-            ("8/8/8/8/8/8/1k6/K7 w - - 0 1", 3, 3),
-        ];
-        for (fen, white, black) in rows {
-            assert_eq!(bucket(fen, Color::White), white, "{fen}");
-            assert_eq!(bucket(fen, Color::Black), black, "{fen}");
-        }
-    }
-
-    #[test]
     fn every_input_belongs_to_one_piece() {
         for layout in Layout::ALL {
-            let view = layout.view(Color::Black, Square::G5, Square::G6);
+            let view = layout.view(Color::Black, Square::G5);
             let mut seen = vec![false; layout.inputs()];
             for color in Color::ALL {
                 for (role, square) in Role::ALL
@@ -372,7 +314,7 @@ mod tests {
                 }
             }
             assert_eq!(seen.iter().filter(|&&on| on).count(), INPUTS);
-            assert!(view.index() < View::count(layout));
+            assert!(view.index() < View::COUNT);
         }
     }
 

@@ -449,7 +449,7 @@ fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {
 /// No board may drive a hidden unit out of 16 bits: not even its bias plus its largest weights, one
 /// for every possible piece.
 fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
-    let inputs = shape.layout.inputs_of_bucket();
+    let inputs = shape.layout.inputs();
     let mut column = vec![0; inputs];
     for bucket in parts.feature_weights.chunks_exact(inputs * shape.hidden) {
         for (unit, &bias) in parts.feature_biases.iter().enumerate() {

@@ -215,7 +215,7 @@ mod tests {
     fn checkpoint() -> Checkpoint {
         let hyperparameters = Hyperparameters {
             hidden: 32,
-            layout: Layout::Kings.number(),
+            layout: Layout::KingRing.number(),
             ..Hyperparameters::default()
         };
         let shape = hyperparameters.shape().unwrap();

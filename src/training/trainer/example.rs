@@ -55,8 +55,8 @@ impl Example {
         }
         let mut views = [Inputs::new(), Inputs::new()];
         if let [Some(mine), Some(theirs)] = kings {
-            let ours = shape.layout.view(Color::White, mine, theirs);
-            let others = shape.layout.view(Color::Black, theirs, mine);
+            let ours = shape.layout.view(Color::White, mine);
+            let others = shape.layout.view(Color::Black, theirs);
             let marks = shape
                 .layout
                 .marks([mine, theirs], || attacked_pieces(sample));

@@ -11,7 +11,7 @@ use crate::engine::nnue::{BucketBy, Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Sh
 /// net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hyperparameters {
-    /// How the inputs are split by the king's place: the number of an [`Layout`].
+    /// How the inputs are split into planes: the number of a [`Layout`].
     pub layout: u32,
     /// The hidden units per perspective.
     pub hidden: usize,

@@ -105,7 +105,7 @@ impl Params {
     }
 
     /// The initial parameters of a training. All output buckets start equal, and
-    /// so do all king buckets.
+    /// so do all planes of the inputs.
     pub(super) fn random(shape: Shape, seed: u64) -> Params {
         let mut params = Params::zeros(shape);
         let mut chance = fastrand::Rng::with_seed(seed);

@@ -28,42 +28,28 @@ fn labelled(count: usize) -> Vec<Labelled> {
 /// The index of an input by the definition of the format.
 fn input(layout: Layout, position: &Position, side: Color, at: crate::rules::Square) -> usize {
     let king = position.king(side).unwrap();
-    let (mut square, mut bucket) = (at.index(), 0);
+    let (mut square, mut plane) = (at.index(), 0);
     if side == Color::Black {
         square = at.flip_rank().index();
     }
     if king.file() >= 4 {
         square = square / 8 * 8 + 7 - square % 8;
     }
-    if layout == Layout::Kings {
-        let own_rank = if side == Color::White {
-            king.rank()
-        } else {
-            7 - king.rank()
-        };
-        bucket = if king_attacks(king).contains(position.king(!side).unwrap()) {
-            3
-        } else if own_rank > 0 {
-            2
-        } else {
-            usize::from((2..6).contains(&king.file()))
-        };
-    }
     let piece = position.piece_at(at).unwrap();
     if layout == Layout::Attacked {
         let attackers = position.attackers_to(at, position.occupied());
         let kings = position.by_role(Role::King);
-        bucket = usize::from(attackers.intersects(position.by_color(!piece.color) - kings));
+        plane = usize::from(attackers.intersects(position.by_color(!piece.color) - kings));
     }
     if layout == Layout::KingRing {
         let is_beside = |color| king_attacks(position.king(color).unwrap()).contains(at);
-        bucket = match [side, !side].map(is_beside) {
+        plane = match [side, !side].map(is_beside) {
             [_, true] => 2,
             [own, false] => usize::from(own),
         };
     }
     let enemy = if piece.color == side { 0 } else { 384 };
-    bucket * 768 + enemy + piece.role.index() * 64 + square
+    plane * 768 + enemy + piece.role.index() * 64 + square
 }
 
 /// The mean loss, in doubles.
