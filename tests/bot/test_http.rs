@@ -74,8 +74,9 @@ async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Asked> 
 }
 
 async fn stream(mut socket: TcpStream, mut pieces: mpsc::UnboundedReceiver<Piece>) {
+    // The connection ends with the stream: said, or the client may send its next request on it.
     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\n\
-                transfer-encoding: chunked\r\n\r\n";
+                connection: close\r\ntransfer-encoding: chunked\r\n\r\n";
     if socket.write_all(head.as_bytes()).await.is_err() {
         return;
     }
