@@ -37,7 +37,7 @@ type PieceList = ArrayVec<u16, MOST_PIECES>;
 #[derive(Clone, Copy)]
 struct SeenBoard {
     position: Position,
-    /// Those of pieces only.
+    /// The marks of its pieces; none of empty squares.
     marks: Marks,
 }
 

@@ -18,7 +18,7 @@ const HALF: u16 = INPUTS as u16 / 2;
 /// Where the plane of a piece begins in its [`number`].
 const PLANE_SHIFT: u32 = 10;
 
-/// How the inputs are split. The numbers are those of the file.
+/// How the inputs are split. The numbers are those of the file; 1 was a layout that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Layout {
     Plain = 0,
@@ -99,7 +99,7 @@ impl Layout {
 }
 
 /// Two sets of squares: their pieces have inputs of their own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marks(pub(super) [Bitboard; 2]);
 
 impl Marks {

@@ -451,24 +451,22 @@ fn check_output_weights(weights: &[i16]) -> Result<(), NetError> {
 fn check_accumulators(shape: Shape, parts: &Parts) -> Result<(), NetError> {
     let inputs = shape.layout.inputs();
     let mut column = vec![0; inputs];
-    for bucket in parts.feature_weights.chunks_exact(inputs * shape.hidden) {
-        for (unit, &bias) in parts.feature_biases.iter().enumerate() {
-            let weights = bucket.iter().skip(unit).step_by(shape.hidden);
-            for (slot, &weight) in column.iter_mut().zip(weights) {
-                *slot = i32::from(weight);
-            }
-            column.select_nth_unstable(MOST_PIECES);
-            let least: i32 = column[..MOST_PIECES]
-                .iter()
-                .map(|&weight| weight.min(0))
-                .sum();
-            column.select_nth_unstable(inputs - MOST_PIECES);
-            let most = &column[inputs - MOST_PIECES..];
-            let most: i32 = most.iter().map(|&weight| weight.max(0)).sum();
-            for reach in [i32::from(bias) + least, i32::from(bias) + most] {
-                if i16::try_from(reach).is_err() {
-                    return Err(NetError::Accumulator { unit, reach });
-                }
+    for (unit, &bias) in parts.feature_biases.iter().enumerate() {
+        let weights = parts.feature_weights.iter().skip(unit);
+        for (slot, &weight) in column.iter_mut().zip(weights.step_by(shape.hidden)) {
+            *slot = i32::from(weight);
+        }
+        column.select_nth_unstable(MOST_PIECES);
+        let least: i32 = column[..MOST_PIECES]
+            .iter()
+            .map(|&weight| weight.min(0))
+            .sum();
+        column.select_nth_unstable(inputs - MOST_PIECES);
+        let most = &column[inputs - MOST_PIECES..];
+        let most: i32 = most.iter().map(|&weight| weight.max(0)).sum();
+        for reach in [i32::from(bias) + least, i32::from(bias) + most] {
+            if i16::try_from(reach).is_err() {
+                return Err(NetError::Accumulator { unit, reach });
             }
         }
     }

@@ -110,12 +110,12 @@ impl Params {
         let mut params = Params::zeros(shape);
         let mut chance = fastrand::Rng::with_seed(seed);
         let mut draw = |spread: f32| spread * (2.0 * chance.f32() - 1.0);
-        let bucket = Layout::Plain.inputs() * params.lanes();
-        let (first, others) = params.feature_weights.split_at_mut(bucket);
+        let plane = Layout::Plain.inputs() * params.lanes();
+        let (first, others) = params.feature_weights.split_at_mut(plane);
         for number in floats_mut(first) {
             *number = draw(FEATURE_SPREAD);
         }
-        for other in others.chunks_exact_mut(bucket) {
+        for other in others.chunks_exact_mut(plane) {
             other.copy_from_slice(first);
         }
         for number in floats_mut(&mut params.feature_biases) {
