@@ -19,7 +19,7 @@ use megaton::lichess::{
 use megaton::practice::{self, Endpoint, Event, Fault, ServerHandle};
 use megaton::store::{FinishedGame, GameResult, Store, Timestamp};
 use tempfile::TempDir;
-use tokio::sync::broadcast;
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::task::JoinHandle;
 
 const BOT: &str = "Megaton";
@@ -188,10 +188,14 @@ impl Ground {
 }
 
 impl Bot {
-    /// Like a kill: no orderly end.
-    async fn kill(self) {
+    /// Like a kill: no orderly end. Returns once nothing of the bot runs any more: the task of a
+    /// game outlives the bot's own by a moment, in which it may still see the game's end.
+    async fn kill(mut self) {
         self.task.abort();
         let _ = self.task.await;
+        let gone = async { while !matches!(self.told.recv().await, Err(RecvError::Closed)) {} };
+        let gone = tokio::time::timeout(PATIENCE, gone).await;
+        assert!(gone.is_ok(), "a part of the killed bot still runs");
     }
 
     /// Ends the bot in good order.
