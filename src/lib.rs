@@ -25,4 +25,5 @@ pub mod http_common;
 pub mod lichess;
 pub mod sqlite;
 
+pub mod files;
 pub mod rules;

@@ -395,7 +395,7 @@ fn contradictory_matchmaking_chat_and_draw_settings_are_reported() {
         ),
         (
             "[arena]\nauto = true\nteams = [\"the bombers\"]".to_owned(),
-            "3: [arena] teams: \"the bombers\" is no team",
+            "3: [arena] teams: \"the bombers\" is not a team",
         ),
         (
             profile("days = 4"),

@@ -35,7 +35,7 @@ pub enum BookError {
         "{0} bytes are not a whole number of Polyglot entries of 16: the file is cut or no book"
     )]
     Cut(usize),
-    #[error("entry {0} has a smaller key than the one before: this is no Polyglot book")]
+    #[error("entry {0} has a smaller key than the one before: this is not a Polyglot book")]
     Order(usize),
     #[error("no position of it is near the start position: its keys are wrong or of another game")]
     Keys,

@@ -18,7 +18,7 @@ use super::state::BotState;
 use super::status::EventStreamStatus;
 use super::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{
-    Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, PollFallback, Timing,
+    Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, ProbeSchedule, Timing,
 };
 use crate::store::Timestamp;
 
@@ -202,7 +202,7 @@ impl AccountStream {
         self.recovery = self.probing(&loss, lived, now);
         let probing = self.recovery.is_some();
         if probing {
-            wait = self.reopening.while_knocking(wait, chance);
+            wait = self.reopening.while_probing(wait, chance);
         }
         if lived >= self.client.timing().healthy_life {
             self.down_since = None;
@@ -240,7 +240,7 @@ impl AccountStream {
         lived: Duration,
         now: Instant,
     ) -> Option<BoxFuture<'static, ()>> {
-        if !PollFallback::helps(loss, lived) {
+        if !ProbeSchedule::helps(loss, lived) {
             self.outage = None;
             return None;
         }
@@ -252,10 +252,10 @@ impl AccountStream {
             return None;
         }
         let client = self.client.clone();
-        let knocking = PollFallback::new(client.timing(), outage.since);
+        let schedule = ProbeSchedule::new(client.timing(), outage.since);
         Some(Box::pin(async move {
             loop {
-                let wait = knocking.wait(Instant::now(), fastrand::f64());
+                let wait = schedule.wait(Instant::now(), fastrand::f64());
                 tokio::time::sleep(wait).await;
                 // A server that answers 429 is up.
                 if client.ping().await || client.pause(EndpointClass::Warm).is_some() {
@@ -298,7 +298,7 @@ fn kept_openings(state: &BotState) -> Vec<Duration> {
 /// When to poll next, if the stream is down since `down_since`.
 fn next_poll(timing: &Timing, down_since: Option<Instant>) -> Instant {
     let now = Instant::now();
-    now + PollFallback::by_hand(timing, down_since.unwrap_or(now)).wait(now, fastrand::f64())
+    now + ProbeSchedule::for_polls(timing, down_since.unwrap_or(now)).wait(now, fastrand::f64())
 }
 
 async fn done(future: &mut Option<BoxFuture<'static, ()>>) {

@@ -113,7 +113,7 @@ fn filter(log: &Log) -> Result<EnvFilter, Failure> {
         let Ok(text) = env::var(name) else { continue };
         return EnvFilter::builder()
             .parse(&text)
-            .or_setup(format!("the variable {name} is no log filter"));
+            .or_setup(format!("the variable {name} is not a log filter"));
     }
     Ok(EnvFilter::new(log.level.to_string()))
 }

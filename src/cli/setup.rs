@@ -125,7 +125,7 @@ impl BotArgs {
 pub(super) struct ArchiveArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Archive file to read, such as a backup, instead of the config's
+    /// Archive file to use, such as a backup, instead of the config's
     #[arg(long, value_name = "FILE")]
     archive: Option<PathBuf>,
 }

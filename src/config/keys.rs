@@ -164,7 +164,7 @@ fn fault_in_team(text: &str) -> Option<String> {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let is_id = (1..=100).contains(&text.len()) && text.chars().all(word);
     (!is_id).then(|| {
-        format!("\"{text}\" is no team: write the last part of its URL, such as \"lichess-bots\"")
+        format!("\"{text}\" is not a team: write the end of its URL, such as \"lichess-bots\"")
     })
 }
 

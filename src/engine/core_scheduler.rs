@@ -314,9 +314,9 @@ mod tests {
             .map(|millis| {
                 let (permits, sender) = (Arc::clone(&permits), sender.clone());
                 thread::spawn(move || {
-                    let mut turn = CorePermit::new(permits);
+                    let mut permit = CorePermit::new(permits);
                     let need = due(now + Duration::from_millis(millis));
-                    assert!(turn.take(&need, None, NEVER));
+                    assert!(permit.take(&need, None, NEVER));
                     sender.send(millis).unwrap();
                 })
             })
@@ -393,13 +393,13 @@ mod tests {
                 let (permits, sender, hit) =
                     (Arc::clone(&permits), sender.clone(), Arc::clone(&hit));
                 thread::spawn(move || {
-                    let mut turn = CorePermit::new(permits);
+                    let mut permit = CorePermit::new(permits);
                     let need = || {
                         let idle = !(is_hit && hit.load(Ordering::Acquire));
                         let due = if idle { late } else { now };
                         CorePriority { due, idle }
                     };
-                    assert!(turn.take(&need, None, NEVER));
+                    assert!(permit.take(&need, None, NEVER));
                     sender.send(is_hit).unwrap();
                 })
             })

@@ -46,17 +46,17 @@ type StateFactory<S> = Box<dyn Fn() -> S + Send + Sync>;
 
 /// The helpers of a pool. Their threads start with the first request and end when this is dropped.
 pub(super) struct HelperThreads<S> {
-    board: Arc<HelperBoard<S>>,
+    requests: Arc<HelpRequests<S>>,
     threads: usize,
     in_background: bool,
     started: Once,
 }
 
 /// Shared by the helpers.
-struct HelperBoard<S> {
+struct HelpRequests<S> {
     permits: Arc<CorePermits>,
     new_state: StateFactory<S>,
-    postings: Mutex<Vec<Arc<HelpRequest<S>>>>,
+    posted: Mutex<Vec<Arc<HelpRequest<S>>>>,
     is_closed: AtomicBool,
 }
 
@@ -65,7 +65,7 @@ struct HelpRequest<S> {
     search: Arc<SearchShared>,
     in_background: bool,
     work: HelperWork<S>,
-    /// Number of helpers on it; changed only under the board's lock.
+    /// Number of helpers on it; changed only under the lock of the requests.
     helpers: AtomicUsize,
     /// Set once nothing is left to do.
     is_done: AtomicBool,
@@ -87,14 +87,14 @@ impl<S: HelperState> HelperThreads<S> {
         in_background: bool,
         new_state: StateFactory<S>,
     ) -> Self {
-        let board = HelperBoard {
+        let requests = HelpRequests {
             permits,
             new_state,
-            postings: Mutex::new(Vec::new()),
+            posted: Mutex::new(Vec::new()),
             is_closed: AtomicBool::new(false),
         };
         HelperThreads {
-            board: Arc::new(board),
+            requests: Arc::new(requests),
             threads,
             in_background,
             started: Once::new(),
@@ -116,17 +116,17 @@ impl<S: HelperState> HelperThreads<S> {
             helpers: AtomicUsize::new(0),
             is_done: AtomicBool::new(false),
         });
-        self.board.lock().push(Arc::clone(&request));
-        self.board.permits.call_spare();
+        self.requests.lock().push(Arc::clone(&request));
+        self.requests.permits.call_spare();
         PostedRequest {
-            board: Arc::clone(&self.board),
+            requests: Arc::clone(&self.requests),
             request,
         }
     }
 
     fn start(&self) {
         for number in 0..self.threads {
-            let (board, in_background) = (Arc::clone(&self.board), self.in_background);
+            let (requests, in_background) = (Arc::clone(&self.requests), self.in_background);
             let started = thread::Builder::new()
                 .name("helper".to_owned())
                 .stack_size(params::STACK_BYTES)
@@ -134,7 +134,7 @@ impl<S: HelperState> HelperThreads<S> {
                     if in_background {
                         give_way();
                     }
-                    help(&board, number);
+                    help(&requests, number);
                 });
             if started.is_err() {
                 // The system allows no more threads: continue with fewer.
@@ -146,21 +146,21 @@ impl<S: HelperState> HelperThreads<S> {
 
 impl<S> Drop for HelperThreads<S> {
     fn drop(&mut self) {
-        self.board.is_closed.store(true, Ordering::Release);
-        self.board.permits.call_spare();
+        self.requests.is_closed.store(true, Ordering::Release);
+        self.requests.permits.call_spare();
     }
 }
 
 /// A posted request; dropping it withdraws it.
 pub(super) struct PostedRequest<S> {
-    board: Arc<HelperBoard<S>>,
+    requests: Arc<HelpRequests<S>>,
     request: Arc<HelpRequest<S>>,
 }
 
 impl<S> Drop for PostedRequest<S> {
     fn drop(&mut self) {
-        let mut postings = self.board.lock();
-        postings.retain(|request| !Arc::ptr_eq(request, &self.request));
+        let mut posted = self.requests.lock();
+        posted.retain(|request| !Arc::ptr_eq(request, &self.request));
     }
 }
 
@@ -177,9 +177,9 @@ impl<S> HelpRequest<S> {
     }
 }
 
-impl<S> HelperBoard<S> {
+impl<S> HelpRequests<S> {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<HelpRequest<S>>>> {
-        self.postings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.posted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_closed(&self) -> bool {
@@ -188,14 +188,14 @@ impl<S> HelperBoard<S> {
 
     /// Joins the request with the best claim.
     fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun<S>> {
-        let postings = self.lock();
-        let open = postings
+        let posted = self.lock();
+        let open = posted
             .iter()
             .filter(|request| !request.is_done.load(Ordering::Relaxed));
         let request = Arc::clone(open.min_by_key(|request| request.claim())?);
         request.helpers.fetch_add(1, Ordering::Relaxed);
         Some(HelperRun {
-            board: Arc::clone(self),
+            requests: Arc::clone(self),
             request,
             number,
             looked: Cell::new(Instant::now()),
@@ -205,7 +205,7 @@ impl<S> HelperBoard<S> {
 
 /// A helper's run on one request.
 pub(super) struct HelperRun<S> {
-    board: Arc<HelperBoard<S>>,
+    requests: Arc<HelpRequests<S>>,
     request: Arc<HelpRequest<S>>,
     number: usize,
     /// When it last compared the other requests.
@@ -221,7 +221,7 @@ impl<S> HelperRun<S> {
     /// Whether the helper should leave: a search waits for a core, or another request has the
     /// better claim.
     pub(super) fn is_over(&self, now: Instant) -> bool {
-        if self.board.permits.is_contended() {
+        if self.requests.permits.is_contended() {
             return true;
         }
         if now.saturating_duration_since(self.looked.get()) < params::TIME_SLICE {
@@ -229,7 +229,7 @@ impl<S> HelperRun<S> {
         }
         self.looked.set(now);
         let (is_idle, helpers) = self.request.claim();
-        self.board.lock().iter().any(|other| {
+        self.requests.lock().iter().any(|other| {
             let (other_idle, other_helpers) = other.claim();
             !other.is_done.load(Ordering::Relaxed)
                 && (other_idle, other_helpers + 1) < (is_idle, helpers)
@@ -239,17 +239,17 @@ impl<S> HelperRun<S> {
 
 impl<S> Drop for HelperRun<S> {
     fn drop(&mut self) {
-        let _postings = self.board.lock();
+        let _posted = self.requests.lock();
         self.request.helpers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// The main loop of a helper. Its histories stay from game to game; wrong ones are soon
 /// overwritten.
-fn help<S: HelperState>(board: &Arc<HelperBoard<S>>, number: usize) {
-    let mut state = (board.new_state)();
-    let pick = || board.pick(number);
-    while let Some(run) = state.take_spare(&pick, &|| board.is_closed()) {
+fn help<S: HelperState>(requests: &Arc<HelpRequests<S>>, number: usize) {
+    let mut state = (requests.new_state)();
+    let pick = || requests.pick(number);
+    while let Some(run) = state.take_spare(&pick, &|| requests.is_closed()) {
         let request = Arc::clone(&run.request);
         let work = || (request.work)(&mut state, run);
         match catch_unwind(AssertUnwindSafe(work)) {
@@ -258,7 +258,7 @@ fn help<S: HelperState>(board: &Arc<HelperBoard<S>>, number: usize) {
             Err(_) => {
                 // It would fail again: this search continues without helpers.
                 request.is_done.store(true, Ordering::Relaxed);
-                state = (board.new_state)();
+                state = (requests.new_state)();
             }
         }
         state.release();
@@ -279,14 +279,14 @@ mod tests {
     /// Hang guard of the tests.
     const GUARD: Duration = Duration::from_secs(20);
 
-    fn helpers(cores: usize, hands: usize) -> (Arc<CorePermits>, HelperThreads<Searcher>) {
+    fn helpers(cores: usize, threads: usize) -> (Arc<CorePermits>, HelperThreads<Searcher>) {
         let permits = Arc::new(CorePermits::new(cores));
-        let of_hands = Arc::clone(&permits);
-        let hire = move || {
+        let of_helpers = Arc::clone(&permits);
+        let new_state = move || {
             let table = Arc::new(TranspositionTable::new(1));
-            Searcher::new(table, Arc::clone(&of_hands), &Evaluator::classical())
+            Searcher::new(table, Arc::clone(&of_helpers), &Evaluator::classical())
         };
-        let helpers = HelperThreads::new(Arc::clone(&permits), hands, false, Box::new(hire));
+        let helpers = HelperThreads::new(Arc::clone(&permits), threads, false, Box::new(new_state));
         (permits, helpers)
     }
 
@@ -330,13 +330,16 @@ mod tests {
         assert_eq!(tries.load(Ordering::SeqCst), 1, "not tried again");
         drop((failing, request));
         after.stop();
-        let mut turn = CorePermit::new(permits);
+        let mut permit = CorePermit::new(permits);
         let now = Instant::now();
         let need = || CorePriority {
             due: now,
             idle: false,
         };
-        assert!(turn.take(&need, None, &|| false), "the core is given back");
+        assert!(
+            permit.take(&need, None, &|| false),
+            "the core is given back"
+        );
     }
 
     #[test]
@@ -346,16 +349,16 @@ mod tests {
         let helped = search(false);
         let request = helpers.post(Arc::clone(&helped), false, patient("helped", &sender));
         assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
-        let mut turn = CorePermit::new(permits);
+        let mut permit = CorePermit::new(permits);
         let now = Instant::now();
         let need = || CorePriority {
             due: now,
             idle: false,
         };
         let late = || now.elapsed() > GUARD;
-        assert!(turn.take(&need, Some(now + GUARD), &late));
+        assert!(permit.take(&need, Some(now + GUARD), &late));
         assert!(begun.try_recv().is_err(), "no helper without a core");
-        turn.release();
+        permit.release();
         assert_eq!(begun.recv_timeout(GUARD), Ok("helped"));
         drop(request);
         helped.stop();

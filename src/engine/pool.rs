@@ -82,24 +82,20 @@ impl Pool {
     fn build(options: &EngineOptions, in_background: bool) -> Pool {
         let table = Arc::new(TranspositionTable::new(options.hash_mb));
         let permits = Arc::new(CorePermits::new(options.threads));
-        let hands = options.threads.clamp(1, params::MOST_THREADS) - 1;
-        let helpers = (hands > 0).then(|| {
+        let threads = options.threads.clamp(1, params::MOST_THREADS) - 1;
+        let helpers = (threads > 0).then(|| {
             let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
-            let (gate_of_crew, tables) = (Arc::clone(&permits), options.tables.clone());
+            let (helper_permits, tables) = (Arc::clone(&permits), options.tables.clone());
             let params = options.params.clone();
-            let hire = move || {
-                let (table, permits) = (Arc::clone(&table), Arc::clone(&gate_of_crew));
+            let new_state = Box::new(move || {
+                let (table, permits) = (Arc::clone(&table), Arc::clone(&helper_permits));
                 Searcher::new(table, permits, &evaluator)
                     .with_tables(tables.clone())
                     .with_params(&params)
-            };
+            });
             let permits = Arc::clone(&permits);
-            Arc::new(HelperThreads::new(
-                permits,
-                hands,
-                in_background,
-                Box::new(hire),
-            ))
+            let helpers = HelperThreads::new(permits, threads, in_background, new_state);
+            Arc::new(helpers)
         });
         Pool(Arc::new(Shared {
             table,

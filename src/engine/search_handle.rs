@@ -9,6 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
+use futures::channel::oneshot;
+
 use super::search_result::SearchResult;
 use crate::rules::Move;
 
@@ -49,6 +51,15 @@ impl Search {
         self.0.on_done(callback);
     }
 
+    /// The answer without blocking a thread, in place of a callback. It is [`Err`] if the search thread is
+    /// gone.
+    pub fn answer(&self) -> oneshot::Receiver<SearchResult> {
+        let (sender, answer) = oneshot::channel();
+        // Without a receiver nobody wants the answer any more.
+        self.on_done(Box::new(|result| drop(sender.send(result))));
+        answer
+    }
+
     /// Waits for the answer. Blocks: never call it in an asynchronous task.
     pub fn wait(&self) -> SearchResult {
         self.0.wait()
@@ -83,7 +94,7 @@ enum SearchState {
 
 impl fmt::Debug for SearchShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct("Flight");
+        let mut out = f.debug_struct("SearchShared");
         out.field("best", &self.best())
             .field("stopped", &self.is_stopped())
             .finish_non_exhaustive()

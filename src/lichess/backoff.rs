@@ -61,7 +61,7 @@ impl GameBackoff {
         } else {
             0
         };
-        if lived < self.timing.healthy_life && self.silences.excuse(disconnect, lived) {
+        if lived < self.timing.healthy_life && self.silences.reopen_at_once(disconnect, lived) {
             return Duration::ZERO;
         }
         self.after_life(lived)
@@ -170,10 +170,10 @@ impl EventBackoff {
             self.attempts = 0;
             self.silences = SilenceCount::default();
             Duration::ZERO
-        } else if self.silences.excuse(disconnect, lived) {
+        } else if self.silences.reopen_at_once(disconnect, lived) {
             Duration::ZERO
         } else {
-            let (before, growth) = if PollFallback::helps(disconnect, lived) {
+            let (before, growth) = if ProbeSchedule::helps(disconnect, lived) {
                 (PATIENT_AFTER, PATIENT_GROWTH)
             } else {
                 (0, GROWTH)
@@ -196,7 +196,7 @@ impl EventBackoff {
 
     /// The `wait` for the next opening while small calls poll the server: while they fail, an opening
     /// would fail too. It is bounded, because only those calls may be failing.
-    pub fn while_knocking(&self, wait: Duration, chance: f64) -> Duration {
+    pub fn while_probing(&self, wait: Duration, chance: f64) -> Duration {
         wait.max(jittered(self.timing.event_backoff_max, chance))
     }
 
@@ -219,7 +219,7 @@ struct SilenceCount(u32);
 
 impl SilenceCount {
     /// Counts a `disconnect` after a short life. Returns whether to reopen at once.
-    fn excuse(&mut self, disconnect: &Disconnect, lived: Duration) -> bool {
+    fn reopen_at_once(&mut self, disconnect: &Disconnect, lived: Duration) -> bool {
         let was_open = !lived.is_zero();
         if was_open && matches!(disconnect, Disconnect::Silent(_)) {
             self.0 = self.0.saturating_add(1);
@@ -236,14 +236,14 @@ impl SilenceCount {
 /// When to poll the server while the event stream is down. A server that is out of order gets a small
 /// call that spends no opening; one that works is asked for what the stream would report.
 #[derive(Clone, Copy, Debug)]
-pub struct PollFallback {
+pub struct ProbeSchedule {
     first: Duration,
     longest: Duration,
     steady: Duration,
     since: Instant,
 }
 
-impl PollFallback {
+impl ProbeSchedule {
     /// For an outage that began at `since`.
     pub fn new(timing: &Timing, since: Instant) -> Self {
         Self {
@@ -256,7 +256,7 @@ impl PollFallback {
 
     /// For what the stream, down since `since`, would report: every second at first, soon less often,
     /// because each poll makes several calls.
-    pub fn by_hand(timing: &Timing, since: Instant) -> Self {
+    pub fn for_polls(timing: &Timing, since: Instant) -> Self {
         Self {
             steady: Duration::ZERO,
             ..Self::new(timing, since)

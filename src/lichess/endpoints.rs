@@ -327,13 +327,6 @@ impl Client {
         self.ask(call).await
     }
 
-    /// One challenge, for some time also after its end.
-    pub async fn show_challenge(&self, challenge: &ChallengeId) -> Result<Challenge, Error> {
-        let parts = ["api", "challenge", challenge.as_str(), "show"];
-        let shown = self.ask(self.get(EndpointClass::Lookup, &parts)).await;
-        shown.map(|CreatedChallenge { challenge }| challenge)
-    }
-
     /// Accepts a human's challenge.
     pub async fn accept(&self, challenge: &ChallengeId) -> Result<(), Error> {
         self.answer(EndpointClass::Answer, challenge, "accept", &[])

@@ -67,9 +67,6 @@ pub struct ExplorerReply {
     pub draws: u64,
     pub black: u64,
     pub moves: Vec<ExplorerMove>,
-    /// Players that the server counts first; only for games of one player.
-    #[serde(default, rename = "queuePosition")]
-    pub queue_position: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

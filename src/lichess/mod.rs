@@ -49,7 +49,7 @@ mod warn_once;
 mod wire_log;
 
 pub use arena::{Arena, Arenas, EntryConditions, Team};
-pub use backoff::{EventBackoff, GameBackoff, PollFallback};
+pub use backoff::{EventBackoff, GameBackoff, ProbeSchedule};
 pub use call_stats::{CallResult, CallStats};
 pub use challenge::{Challenge, ChallengeOptions, ChallengeUpdate, Challenges, TimeControl};
 pub use client::{Client, ClientOptions, SetupError};

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::candidates::{CandidateSet, ExploredPosition};
+use crate::files::write_whole;
 
 /// The first line.
 const HEADER: &str = r#"{"file":"megaton explorer","version":1}"#;
@@ -41,7 +42,7 @@ impl CandidateFile {
         if !text.is_empty() && lines.next() != Some(HEADER) {
             tracing::error!(
                 path = %path.display(),
-                "is no file of explored positions of this version: it stays as it is, and the \
+                "is not a file of explored positions of this version: it stays as it is, and the \
                  explorer keeps its positions in memory"
             );
             return closed;
@@ -102,11 +103,7 @@ fn rewrite(path: &Path, set: &CandidateSet) -> io::Result<File> {
         text.push_str(&serde_json::to_string(position)?);
         text.push('\n');
     }
-    let temporary = path.with_extension("new");
-    let mut file = File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
+    write_whole(path, |file| file.write_all(text.as_bytes()))?;
     OpenOptions::new().append(true).open(path)
 }
 

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
 
 use super::breaker::{CircuitBreaker, Pace};
 use super::cache::AgedCache;
@@ -245,12 +244,7 @@ impl<H: ExplorerHost> ExplorerTask<H> {
             ..Limits::default()
         };
         let search = engine.think(&Game::from_position(*position), limits);
-        let (sender, answer) = oneshot::channel();
-        search.on_done(Box::new(move |result| {
-            // No receiver any more: a game began.
-            let _ = sender.send(result);
-        }));
-        let result = answer.await.ok()?;
+        let result = search.answer().await.ok()?;
         (result.ended != StopReason::Failed).then_some(result)
     }
 }

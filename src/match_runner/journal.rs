@@ -53,7 +53,7 @@ impl<L: JournalLine> Journal<L> {
             return Ok((journal, Vec::new()));
         };
         let kept: Heading = serde_json::from_str(first)
-            .map_err(|_| complain(1, format!("this is no journal of a {}", L::WHOLE)))?;
+            .map_err(|_| complain(1, format!("this is not a journal of a {}", L::WHOLE)))?;
         compare(&kept, heading, L::WHOLE).map_err(|what| complain(1, what))?;
         let kept = lines
             .map(|(index, line)| {
@@ -146,6 +146,6 @@ mod tests {
         assert!(error.contains("line 2: no game"), "{error}");
         fs::write(&path, "Dear diary\n").unwrap();
         let error = open(&path, &heading(1)).unwrap_err().to_string();
-        assert!(error.contains("no journal"), "{error}");
+        assert!(error.contains("not a journal"), "{error}");
     }
 }

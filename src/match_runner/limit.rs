@@ -38,7 +38,7 @@ impl MoveLimit {
         match (seconds(base), seconds(increment)) {
             (Some(base), Some(increment)) if !base.is_zero() => Ok(Self::Clock { base, increment }),
             _ => Err(format!(
-                "{text:?} is no time control; write seconds+increment, such as 2+0.02 or 10+0.1"
+                "{text:?} is not a time control; write seconds+increment, such as 2+0.02 or 10+0.1"
             )),
         }
     }
@@ -48,7 +48,7 @@ impl MoveLimit {
         seconds(text)
             .filter(|time| !time.is_zero())
             .map(Self::Movetime)
-            .ok_or_else(|| format!("{text:?} is no time; write seconds, such as 0.1"))
+            .ok_or_else(|| format!("{text:?} is not a time; write seconds, such as 0.1"))
     }
 }
 

@@ -71,11 +71,11 @@ pub fn generate(
     if text.is_empty() {
         file.append(&heading(options))?;
     }
-    on_progress(kept.minted);
-    if kept.minted.openings >= options.count {
-        return Ok(kept.minted);
+    on_progress(kept.progress);
+    if kept.progress.openings >= options.count {
+        return Ok(kept.progress);
     }
-    let next = AtomicU64::new(kept.minted.candidates);
+    let next = AtomicU64::new(kept.progress.candidates);
     let is_full = AtomicBool::new(false);
     thread::scope(|scope| {
         let (sender, judged) = channel();
@@ -100,19 +100,19 @@ pub fn generate(
         let mut waiting = BTreeMap::new();
         let outcome = judged.iter().try_for_each(|(number, level)| {
             waiting.insert(number, level);
-            while let Some(level) = waiting.remove(&kept.minted.candidates) {
-                if kept.minted.openings < options.count {
+            while let Some(level) = waiting.remove(&kept.progress.candidates) {
+                if kept.progress.openings < options.count {
                     kept.take(options, level, &mut file)?;
-                    on_progress(kept.minted);
+                    on_progress(kept.progress);
                 }
-                is_full.fetch_or(kept.minted.openings >= options.count, Ordering::Relaxed);
+                is_full.fetch_or(kept.progress.openings >= options.count, Ordering::Relaxed);
             }
             Ok(())
         });
         is_full.store(true, Ordering::Relaxed);
         outcome
     })?;
-    Ok(kept.minted)
+    Ok(kept.progress)
 }
 
 /// The first line of a file of openings, which identifies its run.
@@ -128,14 +128,14 @@ fn heading(options: &GeneratorOptions) -> String {
 
 /// The openings generated so far.
 struct FoundOpenings {
-    minted: GeneratorProgress,
+    progress: GeneratorProgress,
     keys: HashSet<u64>,
 }
 
 impl FoundOpenings {
     fn read(options: &GeneratorOptions, text: &str) -> Result<Self, MatchError> {
         let mut kept = Self {
-            minted: GeneratorProgress::default(),
+            progress: GeneratorProgress::default(),
             keys: HashSet::new(),
         };
         let mut lines = text.lines();
@@ -160,8 +160,8 @@ impl FoundOpenings {
             let (key, number) =
                 read().ok_or_else(|| complain(format!("has no opening in line {}", index + 2)))?;
             kept.keys.insert(key);
-            kept.minted.openings += 1;
-            kept.minted.candidates = number + 1;
+            kept.progress.openings += 1;
+            kept.progress.candidates = number + 1;
         }
         Ok(kept)
     }
@@ -173,15 +173,15 @@ impl FoundOpenings {
         level: Option<BalancedOpening>,
         file: &mut AppendFile,
     ) -> Result<(), MatchError> {
-        let number = self.minted.candidates;
-        self.minted.candidates += 1;
+        let number = self.progress.candidates;
+        self.progress.candidates += 1;
         let Some(level) = level else {
             return Ok(());
         };
         let position = level.game.position();
         if self.keys.insert(position.key()) {
             file.append(&line(options.seed, number, &level))?;
-            self.minted.openings += 1;
+            self.progress.openings += 1;
         }
         Ok(())
     }

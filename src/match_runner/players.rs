@@ -47,15 +47,15 @@ impl PlayerFactory {
 
 /// One player of one worker.
 pub(super) struct PlayerSlot {
-    blueprint: PlayerFactory,
+    factory: PlayerFactory,
     player: Option<Box<dyn Player>>,
     has_played: bool,
 }
 
 impl PlayerSlot {
-    pub(super) fn new(blueprint: PlayerFactory) -> Self {
+    pub(super) fn new(factory: PlayerFactory) -> Self {
         Self {
-            blueprint,
+            factory,
             player: None,
             has_played: false,
         }
@@ -73,15 +73,15 @@ impl PlayerSlot {
     }
 
     fn start(&self, attempts: usize) -> Result<Box<dyn Player>, MatchError> {
-        let mut made = self.blueprint.make();
+        let mut made = self.factory.make();
         for _ in 1..attempts {
             if made.is_ok() {
                 break;
             }
-            made = self.blueprint.make();
+            made = self.factory.make();
         }
         made.map_err(|reason| MatchError::Player {
-            name: self.blueprint.spec.to_string(),
+            name: self.factory.spec.to_string(),
             reason,
         })
     }

@@ -72,7 +72,7 @@ impl Match {
         let refuse = |text: String| Err(MatchError::Setup(text));
         let openings = self.openings.len();
         if self.pairs == 0 || self.concurrency == 0 {
-            return refuse("a match needs at least one pair and one board".to_owned());
+            return refuse("a match needs at least one pair and one worker".to_owned());
         }
         if self.allowance.is_fixed() && self.pairs > openings {
             return refuse(format!(
@@ -204,7 +204,7 @@ struct WorkerShared<'a> {
     contest: &'a Match,
     terms: GameTerms,
     order: Vec<usize>,
-    blueprints: [PlayerFactory; 2],
+    factories: [PlayerFactory; 2],
     games: Vec<(usize, MatchSide)>,
     stalls: StallDetector,
     next: AtomicUsize,
@@ -220,8 +220,8 @@ pub fn play(
 ) -> Result<MatchReport, MatchError> {
     contest.check()?;
     let [a, b] = &contest.players;
-    let blueprint = |spec| PlayerFactory::new(spec, contest.watchdog);
-    let blueprints = [blueprint(a)?, blueprint(b)?];
+    let factory = |spec| PlayerFactory::new(spec, contest.watchdog);
+    let factories = [factory(a)?, factory(b)?];
     let mut scores = ScoreBook::new(contest);
     let mut journal = None;
     if let Some(path) = &contest.journal {
@@ -236,7 +236,7 @@ pub fn play(
         contest,
         terms: contest.terms(),
         order: contest.order(),
-        blueprints,
+        factories,
         games: scores.missing(),
         stalls: StallDetector::of_this_machine(),
         next: AtomicUsize::new(0),
@@ -250,11 +250,11 @@ pub fn play(
                 }
             }
             let (sender, news) = channel();
-            let boards = contest.concurrency.min(shared.games.len());
-            let started = (0..boards).try_for_each(|_| {
+            let workers = contest.concurrency.min(shared.games.len());
+            let started = (0..workers).try_for_each(|_| {
                 let (sender, shared) = (sender.clone(), &shared);
                 let builder = thread::Builder::new()
-                    .name("board".to_owned())
+                    .name("worker".to_owned())
                     .stack_size(STACK_BYTES);
                 builder
                     .spawn_scoped(scope, move || work(shared, &sender))
@@ -262,7 +262,7 @@ pub fn play(
             });
             drop(sender);
             let played = started
-                .map_err(|error| MatchError::Setup(format!("no thread for a board: {error}")))
+                .map_err(|error| MatchError::Setup(format!("no thread for a worker: {error}")))
                 .and_then(|()| collect(&news, &mut scores, journal.as_mut(), &mut on_progress));
             shared.called_off.store(true, Ordering::Relaxed);
             played
@@ -301,13 +301,13 @@ fn collect(
 
 /// The loop of a worker: plays games until none is left or the match is cancelled.
 fn work(shared: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
-    let mut seats = shared.blueprints.clone().map(PlayerSlot::new);
+    let mut slots = shared.factories.clone().map(PlayerSlot::new);
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
         let Some(&(pair, white)) = shared.games.get(index) else {
             return;
         };
-        let played = game(shared, &mut seats, pair, white).transpose();
+        let played = game(shared, &mut slots, pair, white).transpose();
         let Some(played) = played else {
             return;
         };
@@ -321,13 +321,13 @@ fn work(shared: &WorkerShared<'_>, news: &Sender<WorkerEvent>) {
 /// One game of a pair; none if the match is cancelled.
 fn game(
     shared: &WorkerShared<'_>,
-    seats: &mut [PlayerSlot; 2],
+    slots: &mut [PlayerSlot; 2],
     pair: usize,
     white: MatchSide,
 ) -> Result<Option<GameRecord>, MatchError> {
     let opening = shared.order[pair % shared.order.len()];
     let start = shared.contest.openings[opening].position;
-    let [a, b] = seats;
+    let [a, b] = slots;
     let (first, second) = (a.fill()?, b.fill()?);
     let mut players = match white {
         MatchSide::A => ByColor {
@@ -355,7 +355,7 @@ fn game(
         .is_some_and(super::PlayerFault::is_fatal);
     let record = record(played, pair, white);
     if let Some(side) = record.forfeited_by().filter(|_| is_broken) {
-        seats[side as usize].clear();
+        slots[side as usize].clear();
     }
     Ok(Some(record))
 }

@@ -33,9 +33,9 @@ pub(super) enum PlayerKind {
 /// Why words specify no player.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    #[error("{0:?} is no player; write self, self:option=value,… or cmd:PROGRAM ARGUMENTS")]
+    #[error("{0:?} is not a player; write self, self:option=value,… or cmd:PROGRAM ARGUMENTS")]
     Form(String),
-    #[error("{0:?} is no option; write name=value")]
+    #[error("{0:?} is not an option; write name=value")]
     Option(String),
     #[error("a quotation mark is not closed in {0:?}")]
     Quote(String),

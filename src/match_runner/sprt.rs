@@ -89,7 +89,7 @@ impl FromStr for Sprt {
         bounds
             .and_then(|(elo0, elo1)| Self::new(elo0, elo1))
             .ok_or_else(|| {
-                format!("{text:?} is no pair of bounds; write elo0,elo1 with the smaller first, such as 0,10 or -10,0")
+                format!("{text:?} is not a pair of bounds; write elo0,elo1 with the smaller first, such as 0,10 or -10,0")
             })
     }
 }

@@ -94,7 +94,7 @@ impl Tuning {
             return refuse("only self can be tuned");
         }
         if self.openings.is_empty() || self.options.steps == 0 || self.concurrency == 0 {
-            return refuse("a tuning needs at least one opening, one step and one board");
+            return refuse("a tuning needs at least one opening, one step and one worker");
         }
         if !(self.options.gain > 0.0 && self.options.gain <= 1.0) {
             return refuse("the gain is a number above 0 and at most 1; 0.002 is usual");
@@ -256,17 +256,17 @@ fn run<F: FnMut(&Spsa) + Send>(
     thread::scope(|scope| {
         let started = (0..workers).map(|_| {
             let builder = thread::Builder::new()
-                .name("board".to_owned())
+                .name("worker".to_owned())
                 .stack_size(STACK_BYTES);
             let started = builder.spawn_scoped(scope, work);
             started
-                .map_err(|error| MatchError::Setup(format!("no thread for a board: {error}")))
+                .map_err(|error| MatchError::Setup(format!("no thread for a worker: {error}")))
                 .inspect_err(end)
         });
         let started: Vec<_> = started.collect();
-        started.into_iter().try_for_each(|board| {
-            let failed = |_| Err(MatchError::Setup("a board failed".to_owned()));
-            board?.join().unwrap_or_else(failed)
+        started.into_iter().try_for_each(|worker| {
+            let failed = |_| Err(MatchError::Setup("a worker failed".to_owned()));
+            worker?.join().unwrap_or_else(failed)
         })
     })?;
     let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);

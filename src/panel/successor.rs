@@ -80,7 +80,7 @@ fn run(command: &mut Command) -> Result<String, String> {
     let mut text = String::new();
     if let Some(output) = child.stdout.take() {
         let read = output.take(MOST_READ).read_to_string(&mut text);
-        read.map_err(|error| format!("says no text ({error})"))?;
+        read.map_err(|error| format!("prints invalid UTF-8 ({error})"))?;
     }
     Ok(text)
 }

@@ -21,7 +21,7 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub(super) struct Acceptor {
     pub(super) listener: TcpListener,
-    pub(super) gate: Arc<ConnectionLimit>,
+    pub(super) gate: Arc<ConnectionGate>,
 }
 
 impl Listener for Acceptor {
@@ -55,12 +55,12 @@ impl Listener for Acceptor {
 
 /// Whether the server accepts connections, and the open ones.
 #[derive(Debug)]
-pub(super) struct ConnectionLimit {
+pub(super) struct ConnectionGate {
     inside: Mutex<Vec<Weak<CutSignal>>>,
     closed: watch::Sender<bool>,
 }
 
-impl Default for ConnectionLimit {
+impl Default for ConnectionGate {
     fn default() -> Self {
         Self {
             inside: Mutex::default(),
@@ -69,7 +69,7 @@ impl Default for ConnectionLimit {
     }
 }
 
-impl ConnectionLimit {
+impl ConnectionGate {
     fn enter(&self) -> ConnectionKiller {
         let killer = ConnectionKiller::default();
         let mut inside = self.inside.lock();

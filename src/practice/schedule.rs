@@ -115,12 +115,12 @@ impl ServerHandle {
                 0 => name,
                 _ => format!("{name}-{}", lane + 1),
             };
-            let invitation = SparringBotSpec {
+            let spec = SparringBotSpec {
                 kind,
                 pace: schedule.pace,
                 ..SparringBotSpec::new(&name, partner)
             };
-            self.shared.add_sparring_bot(&invitation);
+            self.shared.add_sparring_bot(&spec);
             let color = if number.is_multiple_of(2) {
                 ColorWish::Black
             } else {

@@ -204,11 +204,11 @@ impl ServerHandle {
     /// Opens an account for a sparring bot, which then accepts what it can play; returns its name.
     /// An existing one stays.
     pub fn add_sparring_bot(&self, partner: Partner, pace: Duration) -> &'static str {
-        let invitation = SparringBotSpec {
+        let spec = SparringBotSpec {
             pace,
             ..SparringBotSpec::new(partner.name(), partner)
         };
-        self.shared.add_sparring_bot(&invitation);
+        self.shared.add_sparring_bot(&spec);
         partner.name()
     }
 

@@ -19,7 +19,7 @@ use crate::rules::Color;
 use super::api_error::ApiError;
 use super::attribution::{EndContext, attribution};
 use super::chaos::{Faults, GamePhase, Injection, MID_SEARCH_DELAY, ScheduledInjection};
-use super::connection::ConnectionLimit;
+use super::connection::ConnectionGate;
 use super::event::Event;
 use super::outbox::Outbox;
 use super::report::GameReport;
@@ -39,7 +39,7 @@ pub(crate) struct SharedServer {
     pub(crate) timing: Timing,
     pub(crate) faults: Faults,
     pub(crate) log: TrafficLog,
-    pub(super) gate: Arc<ConnectionLimit>,
+    pub(super) gate: Arc<ConnectionGate>,
     /// Cancelled when the server ends.
     pub(super) stop: CancellationToken,
     injection_sender: UnboundedSender<ScheduledInjection>,
@@ -294,7 +294,9 @@ impl SharedServer {
         let around = EndContext {
             behavior,
             refused_throughout: self.log.refused_throughout(since, now),
-            stalled: self.log.longest_stall_over(game.longest_absence(side), now),
+            stalled: self
+                .log
+                .stalled_longer_than(game.longest_absence(side), now),
         };
         let attribution = attribution(game, side, &trace, around);
         let report = GameReport::of(game, side, attribution, &trace);

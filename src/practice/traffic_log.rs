@@ -337,7 +337,7 @@ impl TrafficLog {
 
     /// Whether the machine stalled for longer than `margin`, less than `margin` ago: a client has
     /// not had that much time since to make up for it.
-    pub(crate) fn longest_stall_over(&self, margin: Duration, now: Millis) -> bool {
+    pub(crate) fn stalled_longer_than(&self, margin: Duration, now: Millis) -> bool {
         let counts = |&(until, span): &(Millis, Duration)| span > margin && now - until < margin;
         let inner = self.inner.lock();
         // Other tasks may wake from the stall before the detector does.
@@ -464,12 +464,12 @@ mod tests {
         let log = log();
         let margin = Duration::from_millis(160);
         log.heartbeat(Duration::from_millis(150), Millis(1_020), Millis(1_000));
-        assert!(!log.longest_stall_over(margin, Millis(1_001)), "too short");
-        assert!(log.longest_stall_over(margin, Millis(1_181)), "it lasts");
+        assert!(!log.stalled_longer_than(margin, Millis(1_001)), "too short");
+        assert!(log.stalled_longer_than(margin, Millis(1_181)), "it lasts");
         log.heartbeat(Duration::from_millis(300), Millis(2_020), Millis(2_000));
-        assert!(log.longest_stall_over(margin, Millis(2_100)));
+        assert!(log.stalled_longer_than(margin, Millis(2_100)));
         assert!(
-            !log.longest_stall_over(margin, Millis(2_160)),
+            !log.stalled_longer_than(margin, Millis(2_160)),
             "time enough since"
         );
     }

@@ -223,12 +223,12 @@ impl Position {
         if kings > 1 {
             return refuse(
                 FenField::Board,
-                format!("{color} has {kings} kings; one is right"),
+                format!("{color} has {kings} kings; at most one is allowed"),
             );
         }
         if officers > 15 {
             let reason = format!(
-                "{color} has {officers} pieces beside king and pawns; at most 15 are right"
+                "{color} has {officers} pieces beside king and pawns; at most 15 are allowed"
             );
             return refuse(FenField::Board, reason);
         }
@@ -241,7 +241,7 @@ impl Position {
         ] {
             let found = count(role);
             if found > most {
-                let reason = format!("{color} has {found} {name}; at most {most} are right");
+                let reason = format!("{color} has {found} {name}; at most {most} are allowed");
                 return refuse(FenField::Board, reason);
             }
         }
@@ -334,7 +334,7 @@ fn read_board(field: &str) -> Parsed<Position> {
         if file != 8 {
             let how = if file > 8 { "more" } else { "fewer" };
             let reason = format!(
-                "rank {} has {how} than 8 squares; exactly 8 are right",
+                "rank {} has {how} than 8 squares; exactly 8 are required",
                 rank + 1
             );
             return refuse(FenField::Board, reason);

@@ -16,7 +16,7 @@ pub enum RepetitionRule {
 
 /// A text that is not a line of legal moves.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("half-move {} is no good: {error}", ply + 1)]
+#[error("half-move {} is illegal: {error}", ply + 1)]
 pub struct GameError {
     /// Number of half-moves read before the error.
     pub ply: usize,
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!((error.ply, error.token.as_str()), (2, "e1e3"));
         assert_eq!(
             error.to_string(),
-            "half-move 3 is no good: e1e3 is not legal here"
+            "half-move 3 is illegal: e1e3 is not legal here"
         );
     }
 }

@@ -7,7 +7,7 @@ use super::attacks::{bishop_rays, rook_rays};
 use super::zobrist::{castling_key, code_key, ep_key, side_key};
 use super::{
     Bitboard, CastlingRights, Color, Piece, Role, Square, between, bishop_attacks, king_attacks,
-    knight_attacks, pawn_attacks, role_attacks, rook_attacks,
+    knight_attacks, pawn_attacks, rook_attacks,
 };
 
 /// The code of an empty square on the mailbox board.
@@ -213,19 +213,6 @@ impl Position {
             Color::White => west << 7 | east << 9,
             Color::Black => west >> 9 | east >> 7,
         }
-    }
-
-    /// The squares attacked by a side's pieces of a kind when `occupied` is occupied.
-    #[inline]
-    pub fn attacks_by_role(&self, color: Color, role: Role, occupied: Bitboard) -> Bitboard {
-        if role == Role::Pawn {
-            return self.pawn_attacks_by(color);
-        }
-        self.by_piece(color, role)
-            .into_iter()
-            .fold(Bitboard::EMPTY, |set, from| {
-                set | role_attacks(role, color, from, occupied)
-            })
     }
 
     /// The squares a side attacks or defends: attacks of all its pieces but the king.

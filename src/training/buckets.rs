@@ -7,7 +7,6 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::atomic_file::beside;
 use super::folder::lock;
 use super::sample::Sample;
 use super::shard::{ShardError, failed};
@@ -58,7 +57,7 @@ pub(super) struct BucketFolder {
 impl BucketFolder {
     /// Removes what a killed run for this output file has left.
     pub(super) fn remove(out: &Path) -> Result<(), ShardError> {
-        if beside(out, FOLDER).exists() {
+        if out.with_added_extension(FOLDER).exists() {
             drop(BucketFolder::new(out)?);
         }
         Ok(())
@@ -66,7 +65,7 @@ impl BucketFolder {
 
     /// Makes the folder for an output file, or empties that of a killed run.
     pub(super) fn new(out: &Path) -> Result<BucketFolder, ShardError> {
-        let path = beside(out, FOLDER);
+        let path = out.with_added_extension(FOLDER);
         fs::create_dir_all(&path).map_err(failed(&path, "cannot be made"))?;
         let folder = BucketFolder {
             _lock: lock(&path)?,

@@ -9,8 +9,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use super::atomic_file::write_whole;
 use super::shard::{ShardError, failed, other, shards_in};
+use crate::files::write_whole;
 
 /// What all games of a folder have in common: a file with one line.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,6 @@
 //! `folder` holds the files of one process and one evaluator, `generate` runs many workers; `shuffle` turns games into `sample`s of
 //! one position each, from which `trainer` makes a net. The bot's games use none of this.
 
-mod atomic_file;
 mod beginnings;
 mod buckets;
 mod filter;

@@ -8,10 +8,10 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::atomic_file::write_whole;
 use super::folder::{hand_on, lock};
 use super::record::GameRecord;
 use super::shard::{ShardError, ShardReader, failed, is_packed, other};
+use crate::files::write_whole;
 
 /// What a run has packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -295,7 +295,7 @@ impl Columns {
         for (&length, &result) in lengths.iter().zip(&self.results) {
             let plies = usize::from(u16::from_le_bytes(length));
             let Some(result_for_white) = GameResult::from_byte(result & !HAS_START) else {
-                return damaged(format!("the result {result} is none"));
+                return damaged(format!("invalid result {result}"));
             };
             let start = match result & HAS_START {
                 0 => None,
@@ -358,7 +358,7 @@ fn unpack_plies(
     let mut before = 0;
     for number in 1..=count {
         let Some(mv) = moves.next().and_then(|place| move_at(&position, place)) else {
-            return damaged(format!("move {number} of a game is none of the legal ones"));
+            return damaged(format!("move {number} of a game is not legal"));
         };
         let Some(score) = scores.next(&mut before) else {
             return damaged("a score is missing");

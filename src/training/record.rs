@@ -80,7 +80,7 @@ pub(super) enum RecordError {
     Checksum,
     #[error("its length is wrong")]
     Length,
-    #[error("its result is {0}, which is none of 0, 1 and 2")]
+    #[error("its result is {0}, which is not 0, 1 or 2")]
     Result(u8),
     #[error(
         "its flags are {0}, and only 0 and 1 are known: another version wrote it, or it is damaged"

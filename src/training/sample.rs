@@ -165,7 +165,7 @@ impl Sample {
         } else if kings(true) != 1 || kings(false) != 1 {
             Some("a board without one king a side")
         } else if self.result() > 2 {
-            Some("a result that is none of 0, 1 and 2")
+            Some("a result that is not 0, 1 or 2")
         } else {
             None
         }
@@ -196,7 +196,7 @@ pub(super) fn write_sample(out: &mut impl Write, sample: &Sample) -> io::Result<
 ///
 /// # Errors
 ///
-/// When the file cannot be read, is no file of samples, or has an invalid one; with the place.
+/// When the file cannot be read, is not a file of samples, or has an invalid one; with the place.
 pub fn read_samples(path: &Path) -> Result<Vec<Sample>, SampleError> {
     let wrong = |what: String| SampleError {
         path: path.to_owned(),
@@ -205,10 +205,10 @@ pub fn read_samples(path: &Path) -> Result<Vec<Sample>, SampleError> {
     let file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut head = [0; HEAD];
-    let no_head = |_| wrong("is no file of samples: it is too short".to_owned());
+    let no_head = |_| wrong("is not a file of samples: it is too short".to_owned());
     file.read_exact(&mut head).map_err(no_head)?;
     if !head.starts_with(MAGIC) {
-        let what = "is no file of samples (`megaton data shuffle` makes one): it does not begin with MEGASAM1";
+        let what = "is not a file of samples (`megaton data shuffle` makes one): it does not begin with MEGASAM1";
         return Err(wrong(what.to_owned()));
     }
     let mut count = [0; 8];

@@ -12,9 +12,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::atomic_file::write_whole;
 use super::packed::{Packer, Unpacker};
 use super::record::{GameRecord, RecordError};
+use crate::files::write_whole;
 
 /// The first bytes of a shard.
 const MAGIC: &[u8; 8] = b"MEGADAT1";
@@ -107,7 +107,7 @@ impl ShardHeader {
             Form::Packed
         } else {
             return Err(
-                "is no file of games (`megaton datagen` makes them): it does not begin with MEGADAT1 or MEGAPAK1",
+                "is not a file of games (`megaton datagen` makes them): it does not begin with MEGADAT1 or MEGAPAK1",
             );
         };
         let head: Option<&[u8; HEAD]> = bytes.first_chunk();

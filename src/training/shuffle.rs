@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fastrand::Rng;
 
-use super::atomic_file::write_whole;
 use super::buckets::{BucketFolder, ENTRY, Entry};
 use super::filter::Filter;
 use super::sample::{Sample, write_head, write_sample};
 use super::selfplay::mixed;
 use super::shard::{ShardError, ShardReader, failed, other};
+use crate::files::write_whole;
 
 /// Out of this many games …
 const VALIDATION_OF: u64 = 100;

@@ -187,7 +187,7 @@ impl fmt::Display for Stats {
         )?;
         writeln!(
             f,
-            "usable       {} ({:.1}% of the judged), {} of them were there before",
+            "usable       {} ({:.1}% of the scored positions), {} of them are duplicates",
             self.usable,
             percent(self.usable, self.judged),
             self.duplicates

@@ -82,9 +82,19 @@ fn a_book_with_a_fault_is_named_and_a_wrong_line_too() {
     assert!(error.contains("missing.graph"), "{error}");
     let error = refused(folder, &["show", "built-in", "Nf3", "Nf3"]);
     assert!(
-        error.contains("\"Nf3\" is no legal move after 1 half-moves"),
+        error.contains("\"Nf3\" is not a legal move after 1 half-moves"),
         "{error}"
     );
+}
+
+#[test]
+fn an_export_that_fails_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("taken").join("inside")).unwrap();
+    let ran = book(folder.path(), &["export", "built-in", "taken"]);
+    assert_eq!(ran.status, Some(1), "{}", ran.stdout);
+    assert!(ran.stderr.contains("taken"), "{}", ran.stderr);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
-const MOST_LINES: [(&str, usize); 20] = [
+const MOST_LINES: [(&str, usize); 21] = [
     ("archive", 4020),
     ("book", 1096),
     ("bot", 17_470),
@@ -16,6 +16,7 @@ const MOST_LINES: [(&str, usize); 20] = [
     ("config", 2231),
     ("engine", 6550),
     ("experience", 562),
+    ("files", 60),
     ("http_common", 118),
     ("lichess", 5109),
     ("lookup", 1020),

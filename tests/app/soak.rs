@@ -9,7 +9,7 @@ fn two_hundred_games_under_every_fault_are_not_lost_by_bot_faults() {
     assert_eq!(ran.status, Some(0), "{}{}", ran.stdout, ran.stderr);
     for said in [
         "200 of 200 games: ",
-        "lost through us: 0",
+        "lost by the bot's fault: 0",
         "excused by a machine that stood still: ",
         "faults that struck: ",
     ] {

@@ -253,11 +253,12 @@ fn a_human_who_asks_for_time_gets_as_long_again_once() {
 #[test]
 fn a_game_that_can_be_neither_begun_nor_aborted_frees_its_slot() {
     let (mut harness, _) = Harness::at(Side::Black, "");
-    let mut asked = 0;
+    let (mut asked, mut is_stalled) = (0, false);
     for _ in 0..20 {
         let actions = harness.wait(ms(61_000));
         asked += asks(&actions).len();
-        if stalled(&actions) {
+        is_stalled = stalled(&actions);
+        if is_stalled {
             break;
         }
         if !asks(&actions).is_empty() {
@@ -265,13 +266,14 @@ fn a_game_that_can_be_neither_begun_nor_aborted_frees_its_slot() {
                 GameRequest::Abort,
                 refused("This game can no longer be aborted"),
             );
-            if stalled(&actions) {
+            is_stalled = stalled(&actions);
+            if is_stalled {
                 break;
             }
             harness.open("");
         }
     }
-    assert!(harness.machine.is_stalled() && asked < 10, "{asked}");
+    assert!(is_stalled && asked < 10, "{asked}");
     assert_eq!(asks(&harness.wait(ms(3_600_000))), []);
     // The game continues once they move at last.
     let actions = harness.state("g1f3");
@@ -280,7 +282,7 @@ fn a_game_that_can_be_neither_begun_nor_aborted_frees_its_slot() {
             .iter()
             .any(|action| matches!(action, GameEffect::Notify(Notification::Moving)))
     );
-    assert!(active_search(&actions).is_some() && !harness.machine.is_stalled());
+    assert!(active_search(&actions).is_some());
 }
 
 fn stalled(actions: &[GameEffect]) -> bool {

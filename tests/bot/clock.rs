@@ -125,7 +125,6 @@ fn a_known_latency_leaves_more_time_to_think() {
     };
     let quick = Latency {
         learned: ms(60),
-        median: ms(40),
         worst: ms(90),
         moves: 100,
     };
@@ -488,7 +487,6 @@ fn no_latency_is_too_great_to_move() {
     let mut harness = Harness::new(Side::White);
     harness.machine.set_latency(Latency {
         learned: Duration::MAX / 4,
-        median: Duration::ZERO,
         worst: Duration::MAX / 4,
         moves: usize::MAX,
     });

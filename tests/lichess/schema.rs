@@ -190,5 +190,5 @@ async fn the_examples_of_the_look_up_services_are_understood() {
         .explore_player(&player, Side::White, fen)
         .await
         .unwrap();
-    assert!(!reply.moves.is_empty() && reply.queue_position.is_some());
+    assert!(!reply.moves.is_empty());
 }

@@ -192,7 +192,7 @@ async fn an_absent_server_may_be_probed_for_ever() {
         let Disconnect::Unopened(error) = disconnect else {
             panic!("{disconnect:?}");
         };
-        assert!(error.is_unreached(), "knock {ping}: {error}");
+        assert!(error.is_unreached(), "ping {ping}: {error}");
     }
 }
 

@@ -100,5 +100,8 @@ fn the_journal_of_another_match_is_refused_by_name() {
     fs::write(hall.path("journal"), "no journal\n").unwrap();
     let ran = play(&hall, "journal");
     assert_eq!(ran.status, Some(2));
-    assert!(ran.stderr.contains("line 1: this is no journal"), "{ran:?}");
+    assert!(
+        ran.stderr.contains("line 1: this is not a journal"),
+        "{ran:?}"
+    );
 }

@@ -94,7 +94,7 @@ impl Description {
             "gameState" => "GameStateEvent",
             "chatLine" => "ChatLineEvent",
             "opponentGone" => "OpponentGoneEvent",
-            other => panic!("{other} is no event"),
+            other => panic!("{other} is not an event"),
         };
         self.check(name, event);
     }

@@ -194,7 +194,7 @@ fn samples_match_the_statistics_and_are_reproducible() {
     assert_eq!(once, shuffle("again.samples", "--seed=4").0);
     let stats = megaton(&[&"data", &"stats", &folder.path()]).stdout;
     let usable = format!("usable       {} (", all.len());
-    let before = format!("{} of them were there before", all.len() - once.len());
+    let before = format!("{} of them are duplicates", all.len() - once.len());
     assert!(
         stats.contains(&usable) && stats.contains(&before),
         "{stats}"

@@ -353,7 +353,7 @@ impl AccountState {
     fn create(&mut self, request: Box<ChallengeRequest>) {
         let kind = match request.target {
             ChallengeTarget::Bot => OpponentKind::Bot,
-            ChallengeTarget::Human | ChallengeTarget::Follower => OpponentKind::Human,
+            ChallengeTarget::Human => OpponentKind::Human,
         };
         if self.hold(&request.to, kind, self.now) {
             let key = self.state.hold_challenge(request.target, &request.to);

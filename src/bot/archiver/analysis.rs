@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::{millis, now};
@@ -18,7 +17,7 @@ use crate::archive::{
 use crate::bot::event_log::EventLog;
 use crate::bot::state::BotState;
 use crate::bot::supervisor::catch_panic;
-use crate::engine::{Engine, Limits, Pool, Search, SearchResult, StopReason};
+use crate::engine::{Engine, Limits, Pool, SearchResult, StopReason};
 use crate::experience::{FALL, HOLDS, drop_of};
 use crate::lichess::Side;
 use crate::rules::Game;
@@ -58,7 +57,7 @@ impl Default for AnalysisRules {
 
 /// Whether games run beside a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pace {
+enum ReviewMode {
     /// None: a review ends when one begins.
     Quiet,
     /// Some, and there was no idle time for long.
@@ -83,9 +82,9 @@ pub(super) async fn review(
         state,
     };
     loop {
-        let pace = reviewer.analyzer.wait_for_quiet().await;
+        let mode = reviewer.analyzer.wait_for_quiet().await;
         let since = now().saturating_sub(millis(RECENT));
-        match reviewer.one(since, pace).await {
+        match reviewer.one(since, mode).await {
             Ok(true) => {}
             Ok(false) => tokio::time::sleep(rules.again).await,
             Err(error) => {
@@ -103,7 +102,7 @@ pub async fn review_game(game: &GameRecord, pool: &Pool, rules: &AnalysisRules) 
         pool: pool.clone(),
         rules: rules.clone(),
     };
-    analyzer.analyse(game, Pace::Quiet).await
+    analyzer.analyse(game, ReviewMode::Quiet).await
 }
 
 /// Learns from the archive as long as it is open: from the latest games when the bot starts, then from
@@ -156,7 +155,7 @@ struct GameAnalyzer {
 
 impl Reviewer {
     /// Reviews one game; false if there is none left.
-    async fn one(&self, since: Millis, pace: Pace) -> Result<bool, ArchiveError> {
+    async fn one(&self, since: Millis, mode: ReviewMode) -> Result<bool, ArchiveError> {
         let event_log = &self.analyzer.event_log;
         if event_log.write_errors().borrow().is_some() {
             // The result could not be stored.
@@ -167,7 +166,7 @@ impl Reviewer {
             return Ok(false);
         };
         // A game that cannot be reviewed must not block the others.
-        let outcome = catch_panic(self.analyzer.analyse(&game, pace)).await;
+        let outcome = catch_panic(self.analyzer.analyse(&game, mode)).await;
         let mut review = outcome.unwrap_or_else(|reason| {
             tracing::error!(game = game.id, reason, "game review failed");
             let mut review = blank(&game);
@@ -195,23 +194,23 @@ impl Reviewer {
 }
 
 impl GameAnalyzer {
-    async fn analyse(&self, game: &GameRecord, mut pace: Pace) -> ReviewRecord {
+    async fn analyse(&self, game: &GameRecord, mut mode: ReviewMode) -> ReviewRecord {
         let mut review = blank(game);
-        let Some(mut inquiry) = BlunderSearch::new(game) else {
+        let Some(mut blunder_search) = BlunderSearch::new(game) else {
             return review;
         };
         let mut engine = None;
         let mut dropped = 0;
-        while let Some(position) = inquiry.next() {
+        while let Some(position) = blunder_search.next() {
             let lease = engine.get_or_insert_with(|| self.pool.lease());
-            match self.search(lease, &position, pace).await {
-                PositionAnalysis::Found(result) => inquiry.answer(&result),
+            match self.search(lease, &position, mode).await {
+                PositionAnalysis::Found(result) => blunder_search.answer(&result),
                 PositionAnalysis::Interrupted => {
                     engine = None;
-                    pace = self.wait_for_quiet().await;
+                    mode = self.wait_for_quiet().await;
                 }
                 // The games need all cores: that says nothing about this one.
-                PositionAnalysis::Silent if pace == Pace::Busy => {
+                PositionAnalysis::Silent if mode == ReviewMode::Busy => {
                     engine = None;
                     tokio::time::sleep(self.rules.again).await;
                 }
@@ -225,14 +224,14 @@ impl GameAnalyzer {
                 }
             }
         }
-        review.positions = inquiry.searched();
+        review.positions = blunder_search.searched();
         if !review.given_up {
-            review.mistake = inquiry.mistake();
+            review.mistake = blunder_search.mistake();
         }
         review
     }
 
-    async fn search(&self, engine: &Engine, game: &Game, pace: Pace) -> PositionAnalysis {
+    async fn search(&self, engine: &Engine, game: &Game, mode: ReviewMode) -> PositionAnalysis {
         let limits = Limits {
             movetime: Some(self.rules.time),
             background: true,
@@ -241,8 +240,12 @@ impl GameAnalyzer {
         let search = engine.think(game, limits);
         let patience = self.rules.time.saturating_mul(self.rules.patience);
         tokio::select! {
-            result = timeout(patience, answer(&search)) => PositionAnalysis::of(result.ok().flatten()),
-            () = self.wait_for_games(), if pace == Pace::Quiet => PositionAnalysis::Interrupted,
+            result = timeout(patience, search.answer()) => {
+                PositionAnalysis::of(result.ok().and_then(Result::ok))
+            }
+            () = self.wait_for_games(), if mode == ReviewMode::Quiet => {
+                PositionAnalysis::Interrupted
+            }
         }
     }
 
@@ -251,11 +254,11 @@ impl GameAnalyzer {
     }
 
     /// Waits until no game has run for a while, or for as long as a busy bot does.
-    async fn wait_for_quiet(&self) -> Pace {
+    async fn wait_for_quiet(&self) -> ReviewMode {
         let quiet = wait_for_quiet(&self.event_log, self.rules.idle);
         match timeout(self.rules.busy, quiet).await {
-            Ok(()) => Pace::Quiet,
-            Err(_) => Pace::Busy,
+            Ok(()) => ReviewMode::Quiet,
+            Err(_) => ReviewMode::Busy,
         }
     }
 }
@@ -318,16 +321,6 @@ impl PositionAnalysis {
             None => Self::Silent,
         }
     }
-}
-
-/// The answer of a search, without blocking a thread for it.
-async fn answer(search: &Search) -> Option<SearchResult> {
-    let (sender, answer) = oneshot::channel();
-    search.on_done(Box::new(move |result| {
-        // No receiver any more: a game began.
-        let _ = sender.send(result);
-    }));
-    answer.await.ok()
 }
 
 // Which move cost a game: what to search next, and what the answers mean. Pure.
@@ -522,14 +515,14 @@ mod blunder_search_tests {
 
     /// Scores White's positions by ply; searches until done and returns the searched plies.
     fn inquire(record: &GameRecord, value: impl Fn(usize) -> i32) -> (Vec<usize>, Option<Mistake>) {
-        let mut inquiry = BlunderSearch::new(record).unwrap();
+        let mut blunder_search = BlunderSearch::new(record).unwrap();
         let mut asked = Vec::new();
-        while let Some(game) = inquiry.next() {
+        while let Some(game) = blunder_search.next() {
             let ply = game.ply();
             asked.push(ply);
             let white = value(ply);
             let best = game.position().legal_moves().first().copied();
-            inquiry.answer(&SearchResult {
+            blunder_search.answer(&SearchResult {
                 best,
                 ponder: None,
                 score: Score::Cp(if ply.is_multiple_of(2) { white } else { -white }),
@@ -543,7 +536,7 @@ mod blunder_search_tests {
                 ended: StopReason::Time,
             });
         }
-        (asked, inquiry.mistake())
+        (asked, blunder_search.mistake())
     }
 
     #[test]

@@ -38,8 +38,6 @@ const SCRAMBLE: Duration = Duration::from_secs(3);
 pub struct Latency {
     /// The cost that nearly all moves stay below.
     pub learned: Duration,
-    /// The cost that half of the moves stay below.
-    pub median: Duration,
     /// The cost of the worst moves.
     pub worst: Duration,
     /// Number of moves measured.
@@ -51,7 +49,6 @@ impl Default for Latency {
     fn default() -> Self {
         Self {
             learned: PRIOR,
-            median: PRIOR,
             worst: PRIOR,
             moves: 0,
         }
@@ -132,7 +129,6 @@ impl OverheadEstimator {
         let weight = PRIOR_WEIGHT + sorted.len() as u32;
         self.latency = Latency {
             learned: usual + PRIOR.saturating_sub(usual) * PRIOR_WEIGHT / weight,
-            median: percentile(&sorted, 50),
             worst: percentile(&sorted, WORST),
             moves: sorted.len(),
         };

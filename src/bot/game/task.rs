@@ -7,9 +7,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::channel::oneshot;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 
 use crate::bot::background::raise_guard_alerts;
 use crate::bot::context::BotContext;
@@ -359,15 +360,10 @@ impl GameTask {
     }
 
     fn await_search(&mut self, request_id: RequestId, search: Search) {
-        let (sender, answer) = oneshot::channel();
-        search.on_done(Box::new(move |result| {
-            // The receiver is gone if the game went on without this search.
-            let _ = sender.send(result);
-        }));
         self.active_search = Some(ActiveSearch {
             request_id,
+            answer: search.answer(),
             search,
-            answer,
             table_lookup: None,
         });
     }

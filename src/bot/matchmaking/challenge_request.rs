@@ -73,14 +73,14 @@ const MAX_SERIES: u32 = 1000;
 pub enum ManualChallengeError {
     #[error("that is the bot's own account")]
     Ourselves,
-    #[error("{0:?} is no account name: 2 to 30 letters, digits, _ and -")]
+    #[error("{0:?} is not an account name: 2 to 30 letters, digits, _ and -")]
     NoName(String),
     /// The config has no such profile.
     #[error("no profile is called {0:?}: there are {1}")]
     UnknownProfile(String, String),
     /// Lichess does not offer that clock.
     #[error(
-        "{0:?} is no clock for a bot on Lichess: write minutes+seconds, such as 3+2, or days per \
+        "{0:?} is not a clock for a bot on Lichess: write minutes+seconds, such as 3+2, or days per \
          move, one of 1d, 2d, 3d, 5d, 7d, 10d and 14d"
     )]
     BadClock(String),
@@ -323,7 +323,7 @@ mod manual_challenge_tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("\"nuke engine\" is no account name"),
+            error.contains("\"nuke engine\" is not an account name"),
             "{error}"
         );
     }
@@ -334,7 +334,10 @@ mod manual_challenge_tests {
         for bad in [
             "3", "3+", "3+61", "181+0", "0+0", "0.25+0", "0.7+1", "1e9+1",
         ] {
-            assert!(manual(Some(bad)).unwrap_err().contains("no clock"), "{bad}");
+            assert!(
+                manual(Some(bad)).unwrap_err().contains("not a clock"),
+                "{bad}"
+            );
         }
     }
 

@@ -20,6 +20,7 @@ use tokio::time::{timeout, timeout_at};
 use super::{ListContents, PlayerLists, label, read_names};
 use crate::bot::settings::{BotTiming, Settings};
 use crate::config::Entry;
+use crate::files::write_whole;
 use crate::lichess::{FetchError, FetchedPage, HttpFetcher, UserId};
 
 /// The most that is read of a file.
@@ -444,12 +445,8 @@ impl ListCache {
             return Ok(());
         };
         fs::create_dir_all(folder)?;
-        let draft = place.with_extension("new");
-        let mut file = fs::File::create(&draft)?;
-        file.write_all(serde_json::to_string(copy)?.as_bytes())?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(draft, place)
+        let text = serde_json::to_string(copy)?;
+        write_whole(&place, |file| file.write_all(text.as_bytes()))
     }
 
     fn place(&self, url: &str) -> Option<PathBuf> {

@@ -259,7 +259,7 @@ impl Quota {
     ) -> Option<Timestamp> {
         let mut spent: Vec<(Timestamp, u32)> = self.credits_in(window, now).collect();
         let mut sum: u32 = spent.iter().map(|(_, credits)| credits).sum();
-        if price == 0 || sum + price <= most {
+        if sum + price <= most {
             return None;
         }
         for (at, credits) in spent.drain(..) {
@@ -312,21 +312,18 @@ impl Quota {
         })
     }
 
-    /// Spends the credits of a challenge about to be made; none if it is free.
+    /// Spends the credits of a challenge about to be made.
     pub fn spend_credits(
         &mut self,
         target: ChallengeTarget,
         opponent: Option<UserId>,
         now: Timestamp,
-    ) -> Option<Change> {
-        let credits = target.credits();
-        (credits > 0).then(|| {
-            self.put(QuotaUse {
-                key: self.unused_key(now),
-                at: now,
-                what: QuotaUseKind::Credits(credits),
-                opponent,
-            })
+    ) -> Change {
+        self.put(QuotaUse {
+            key: self.unused_key(now),
+            at: now,
+            what: QuotaUseKind::Credits(target.credits()),
+            opponent,
         })
     }
 
@@ -430,11 +427,6 @@ impl Quota {
             kept: games.saturating_sub(incoming + outgoing + room),
             credits: self.most_credits(now),
             credits_spent: self.credits_in(DAY, now).map(|(_, credits)| credits).sum(),
-            closed_until: self
-                .games
-                .closed
-                .filter(|span| span.holds(now))
-                .map(|span| span.until),
             forecast: self.forecast(now),
         }
     }
@@ -597,8 +589,6 @@ pub enum ChallengeTarget {
     /// A bot costs 1 credit.
     Bot,
     Human,
-    /// A follower of the bot: free.
-    Follower,
 }
 
 impl ChallengeTarget {
@@ -606,7 +596,6 @@ impl ChallengeTarget {
         match self {
             Self::Bot => 1,
             Self::Human => 5,
-            Self::Follower => 0,
         }
     }
 }
@@ -627,8 +616,6 @@ pub struct Budget {
     pub credits: u32,
     /// Of these, spent in the last 24 hours.
     pub credits_spent: u32,
-    /// No bot games before this, according to the server.
-    pub closed_until: Option<Timestamp>,
     pub forecast: Forecast,
 }
 

@@ -688,7 +688,7 @@ impl BotState {
             let opponent = Some(opponent.clone());
             inner.named += 1;
             let key = format!("challenge {} {}", now.as_millis(), inner.named);
-            changes.extend(inner.quota.spend_credits(target, opponent.clone(), now));
+            changes.push(inner.quota.spend_credits(target, opponent.clone(), now));
             if target == ChallengeTarget::Bot {
                 let hold = inner.quota.hold_game(&key, Origin::Outgoing, opponent, now);
                 changes.push(hold);

@@ -1,6 +1,7 @@
 //! `megaton book`: grows opening books and shows what they know.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,7 @@ use anyhow::anyhow;
 use megaton::archive::{ArchiveReader, Filter, Order};
 use megaton::book::{BookFile, Candidate, Expansion, Graph, open_book};
 use megaton::engine::Evaluator;
+use megaton::files::write_whole;
 use megaton::match_runner::{GrowOptions, GrowProgress, grow, import, read_graph};
 use megaton::rules::{Game, Position};
 use tokio::task::spawn_blocking;
@@ -264,8 +266,12 @@ fn game<S: AsRef<str>>(moves: impl IntoIterator<Item = S>) -> Result<Game, Strin
         let mv = position
             .parse_uci(text)
             .or_else(|_| position.parse_san(text));
-        let mv =
-            mv.map_err(|_| format!("{text:?} is no legal move after {} half-moves", game.ply()))?;
+        let mv = mv.map_err(|_| {
+            format!(
+                "{text:?} is not a legal move after {} half-moves",
+                game.ply()
+            )
+        })?;
         game.push(mv);
     }
     Ok(game)
@@ -301,8 +307,7 @@ fn export(args: &Export) -> Result<(), Failure> {
     } else {
         book.bytes()
     };
-    let partial = args.out.with_added_extension("partial");
-    let written = fs::write(&partial, &bytes).and_then(|()| fs::rename(&partial, &args.out));
+    let written = write_whole(&args.out, |file| file.write_all(&bytes));
     written.or_failed(args.out.display())?;
     output::print(format!("{} bytes", bytes.len()))
 }

@@ -31,7 +31,7 @@ const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
 pub(crate) enum ControlCommand {
     Status(Status),
     Healthcheck(Healthcheck),
-    /// Pause: accept no new challenges; games in progress continue
+    /// Pause: start no new games; games in progress continue
     ///
     /// Remembered across restarts until `megaton resume`; `megaton status` says since when.
     #[command(after_help = "Examples:
@@ -41,7 +41,7 @@ pub(crate) enum ControlCommand {
         #[command(flatten)]
         bot: BotArgs,
     },
-    /// Resume accepting challenges
+    /// Resume starting new games
     #[command(after_help = "Examples:
   megaton resume")]
     Resume {
@@ -65,10 +65,10 @@ pub(crate) enum ControlCommand {
     },
     /// Replace the running bot by the program that is installed now
     ///
-    /// Install the new program first, under the same path. The bot goes on playing and hands over at the
-    /// first moment at which it is to move in no game and every clock has 20 seconds left; the new program
-    /// resumes the games, as the same process. Says what it waits for. Without such a moment within
-    /// --within nothing happens.
+    /// Install the new program first, under the same path. The bot goes on playing and hands over as
+    /// soon as it is the opponent's turn in every game and each of the bot's clocks has at least 20 seconds
+    /// left; the new program resumes the games, as the same process. Says what it waits for. If no such
+    /// moment comes within --within seconds, nothing changes.
     #[command(after_help = "Examples:
   install -m 755 megaton /usr/local/bin/megaton && megaton upgrade
   megaton upgrade --within 3600 --config /etc/megaton/config.toml")]
@@ -150,7 +150,7 @@ pub(crate) enum ControlCommand {
   megaton abort q7ZxVt2B
   megaton abort q7ZxVt2B --yes")]
     Abort {
-        /// Game id: the eight letters in its URL
+        /// Game id: the eight characters in its URL
         #[arg(value_name = "GAME")]
         game: String,
         /// Do not ask for confirmation
@@ -166,7 +166,7 @@ pub(crate) enum ControlCommand {
   megaton resign q7ZxVt2B
   megaton resign q7ZxVt2B --yes")]
     Resign {
-        /// Game id: the eight letters in its URL
+        /// Game id: the eight characters in its URL
         #[arg(value_name = "GAME")]
         game: String,
         /// Do not ask for confirmation
@@ -228,7 +228,7 @@ pub(crate) enum ControlCommand {
   megaton say q7ZxVt2B \"Good luck!\"
   megaton say q7ZxVt2B \"The bot restarts after this game\" --spectators")]
     Say {
-        /// Game id: the eight letters in its URL
+        /// Game id: the eight characters in its URL
         #[arg(value_name = "GAME")]
         game: String,
         /// Message, at most 140 characters
@@ -254,7 +254,7 @@ pub(crate) enum ControlCommand {
     },
 }
 
-/// Show a running bot's status: games, slots, streams, budget, alerts
+/// Show a running bot's status: games, slots, streams, quota, alerts
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   megaton status
@@ -267,7 +267,7 @@ pub(crate) struct Status {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Repeat every SECONDS until Ctrl-C or until the bot ends
+    /// Repeat every SECONDS (2 if none are given) until Ctrl-C or until the bot ends
     #[arg(short, long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "2",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watch: Option<u64>,
@@ -299,7 +299,7 @@ pub(crate) struct Healthcheck {
 
 #[derive(Debug, Args)]
 pub(crate) struct Join {
-    /// Arena id: the eight letters in its URL
+    /// Arena id: the eight characters in its URL
     #[arg(value_name = "ARENA")]
     arena: String,
     #[command(flatten)]
@@ -317,7 +317,7 @@ pub(crate) enum Tournament {
     Join(Join),
     /// Leave the arena, or cancel a planned join
     Leave {
-        /// Arena id: the eight letters in its URL
+        /// Arena id: the eight characters in its URL
         #[arg(value_name = "ARENA")]
         arena: String,
         #[command(flatten)]

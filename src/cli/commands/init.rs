@@ -368,7 +368,7 @@ mod tests {
         for (content, problem) in [("", "it is empty"), ("two words", "a token is one word")] {
             fs::write(&file, content).unwrap();
             let Err(Failure::Setup(error)) = existing_token(folder.path()) else {
-                panic!("{content:?} is no token");
+                panic!("{content:?} is not a token");
             };
             let said = error.to_string();
             assert!(said.contains(problem), "{said}");

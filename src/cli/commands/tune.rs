@@ -30,8 +30,8 @@ const NAMED: usize = 4;
 /// colours against the opposite change, and follows the winner. The result is the mean over the last
 /// quarter of the steps; a `megaton match` against the untuned values, with more nodes than the
 /// tuning, shows what it is worth. Interrupt it at any time, even with kill -9: the same command
-/// resumes from the journal. Ctrl-C finishes the games in progress. With one board and fixed nodes the
-/// same command gives the same values.
+/// resumes from the journal. Ctrl-C finishes the games in progress. With one game at a time and fixed
+/// nodes the same command gives the same values.
 ///
 /// `setoption` under `megaton uci` and `self:` in matches know the parameters by the same names.
 #[derive(Debug, clap::Args)]

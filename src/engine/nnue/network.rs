@@ -130,7 +130,7 @@ pub enum NetError {
         fault: Box<NetError>,
     },
     /// The magic bytes are wrong.
-    #[error("this is no net: it does not begin with MEGANET and a version")]
+    #[error("this is not a net: it does not begin with MEGANET and a version")]
     Magic,
     /// Another version of the format.
     #[error("a net of version {:?}; this program reads version {:?}", char::from(*.0), char::from(VERSION))]

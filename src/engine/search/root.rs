@@ -67,7 +67,7 @@ impl Searcher {
         self.begin(&task.root, &task.keys, &task.limits, search_shared);
         self.table.new_search();
         let result = think(self, task);
-        self.turn.release();
+        self.core.release();
         self.role = ThreadRole::Answering;
         result
     }
@@ -100,7 +100,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     };
     let mut ended = root.at_once();
     if ended.is_none() {
-        root.searcher.take_turn();
+        root.searcher.take_core();
         let most = limits
             .depth
             .map_or(MOST_DEPTH, |depth| depth.clamp(1, 127) as i32);
@@ -109,7 +109,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
         drop(help);
         root.adopt_vote(most);
     }
-    root.searcher.turn.release();
+    root.searcher.core.release();
     let held_back = root.hold_back(limits.infinite);
     root.answer(held_back.or(ended).unwrap_or(StopReason::Depth))
 }

@@ -86,7 +86,7 @@ impl Frame {
 /// A thread's search state. The histories outlive single searches.
 pub(in crate::engine) struct Searcher {
     pub(super) table: Arc<TranspositionTable>,
-    pub(super) turn: CorePermit,
+    pub(super) core: CorePermit,
     pub(super) evaluator: ThreadEvaluator,
     pub(super) histories: Histories,
     pub(super) corrections: Corrections,
@@ -123,7 +123,7 @@ impl Searcher {
     ) -> Searcher {
         Searcher {
             table,
-            turn: CorePermit::new(permits),
+            core: CorePermit::new(permits),
             evaluator: ThreadEvaluator::new(evaluator),
             histories: Histories::new(),
             corrections: Corrections::new(),
@@ -341,11 +341,11 @@ impl HelperState for Searcher {
         pick: &dyn Fn() -> Option<HelperRun<Self>>,
         is_closed: &dyn Fn() -> bool,
     ) -> Option<HelperRun<Self>> {
-        self.turn.take_spare(pick, is_closed)
+        self.core.take_spare(pick, is_closed)
     }
 
     fn release(&mut self) {
-        self.turn.release();
+        self.core.release();
     }
 }
 
@@ -398,7 +398,7 @@ impl Searcher {
     }
 
     /// Waits for a core before the first node.
-    pub(super) fn take_turn(&mut self) {
+    pub(super) fn take_core(&mut self) {
         let control = &self.control;
         let begun = Instant::now();
         let need = || control.need(Instant::now());
@@ -416,7 +416,7 @@ impl Searcher {
                 control.is_over()
             }
         };
-        let taken = self.turn.take(&need, until, &gives_up);
+        let taken = self.core.take(&need, until, &gives_up);
         let now = Instant::now();
         self.control.waited += now.saturating_duration_since(begun);
         if !taken {
@@ -438,21 +438,21 @@ impl Searcher {
         } else {
             self.control.verdict(now)
         };
-        if self.control.halted.is_none() && self.is_turn_over(now) {
-            self.turn.release();
+        if self.control.halted.is_none() && self.is_slice_over(now) {
+            self.core.release();
             if matches!(self.role, ThreadRole::Helping(_)) {
                 self.control.halted = Some(StopReason::Stopped);
             } else {
-                self.take_turn();
+                self.take_core();
             }
         }
     }
 
-    fn is_turn_over(&self, now: Instant) -> bool {
+    fn is_slice_over(&self, now: Instant) -> bool {
         if let ThreadRole::Helping(part) = &self.role {
             return part.is_over(now);
         }
         let idle = self.control.is_idle();
-        self.turn.is_over(now, params::TIME_SLICE, idle)
+        self.core.is_over(now, params::TIME_SLICE, idle)
     }
 }

@@ -149,7 +149,7 @@ fn a_reachable_server_that_is_out_of_order_is_probed() {
         (unopened(false, None), 0, false),
         (Disconnect::Ended, 0, false),
     ] {
-        let helps = PollFallback::helps(&disconnect, secs(lived));
+        let helps = ProbeSchedule::helps(&disconnect, secs(lived));
         assert_eq!(helps, expected, "{disconnect:?} after {lived} s");
     }
 }
@@ -166,11 +166,11 @@ fn a_long_outage_spends_few_openings_and_leaves_room_for_the_one_that_counts() {
         // It may have reached the server, so it counts.
         assert!(reopening.openings(now) >= opening.min(13), "{opening}");
         assert!(reopening.has_room(now), "{opening}");
-        now += reopening.while_knocking(wait, 0.5);
+        now += reopening.while_probing(wait, 0.5);
     }
     assert!(now - start >= secs(3600));
-    assert_eq!(reopening.while_knocking(secs(1), 0.0), secs(30));
-    assert_eq!(reopening.while_knocking(secs(300), 1.0), secs(300));
+    assert_eq!(reopening.while_probing(secs(1), 0.0), secs(30));
+    assert_eq!(reopening.while_probing(secs(300), 1.0), secs(300));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn an_unreachable_server_is_retried_soon_and_for_ever() {
 #[test]
 fn a_server_out_of_order_is_probed_every_one_to_ten_seconds() {
     let since = Instant::now();
-    let knocking = PollFallback::new(&Timing::default(), since);
+    let schedule = ProbeSchedule::new(&Timing::default(), since);
     for (after, least, wait) in [
         (0, 500, 1000),
         (1, 1000, 1000),
@@ -263,8 +263,8 @@ fn a_server_out_of_order_is_probed_every_one_to_ten_seconds() {
         (3600, 5000, 10_000),
     ] {
         let now = since + secs(after);
-        assert_eq!(knocking.wait(now, 1.0), ms(wait), "after {after} s");
-        assert_eq!(knocking.wait(now, 0.0), ms(least), "after {after} s");
+        assert_eq!(schedule.wait(now, 1.0), ms(wait), "after {after} s");
+        assert_eq!(schedule.wait(now, 0.0), ms(least), "after {after} s");
     }
 }
 
@@ -273,11 +273,11 @@ fn no_probe_is_delayed_by_the_rate_limiter() {
     let timing = Timing::default();
     for chance in [0.0, 0.5, 1.0] {
         let since = Instant::now();
-        let knocking = PollFallback::new(&timing, since);
+        let schedule = ProbeSchedule::new(&timing, since);
         let mut scheduler = Scheduler::new(&timing);
         let mut now = since;
         while now < since + secs(600) {
-            now += knocking.wait(now, chance);
+            now += schedule.wait(now, chance);
             let turn = scheduler.ask(EndpointClass::Warm, 1, now);
             assert_eq!(turn, Decision::Go, "after {:?}", now - since);
         }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::oneshot;
 
 use crate::engine::{Limits, Pool, SearchResult, StopReason};
 use crate::panel::status_poller::StatusWatch;
@@ -129,12 +128,7 @@ async fn test(pool: &Pool) -> SelfTestResult {
     };
     let begun = Instant::now();
     let search = engine.think(&game, limits);
-    let (done, answer) = oneshot::channel();
-    search.on_done(Box::new(move |result| {
-        // The receiver may have given up.
-        let _ = done.send(result);
-    }));
-    match tokio::time::timeout(PATIENCE, answer).await {
+    match tokio::time::timeout(PATIENCE, search.answer()).await {
         Ok(Ok(result)) => evaluate(&result, begun.elapsed()),
         Ok(Err(_)) => SelfTestResult::Failed("the search ended without an answer".to_owned()),
         Err(_) => SelfTestResult::Failed(format!("no answer in {} s", PATIENCE.as_secs())),

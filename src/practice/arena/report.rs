@@ -55,11 +55,11 @@ impl ServerHandle {
     /// Opens an account for a sparring bot and lets it play in an arena to its end. Each name is
     /// another sparring bot, which plays one game at a time.
     pub fn enter(&self, arena: &str, name: &str, partner: Partner, pace: Duration) {
-        let invitation = SparringBotSpec {
+        let spec = SparringBotSpec {
             pace,
             ..SparringBotSpec::new(name, partner)
         };
-        self.shared.add_sparring_bot(&invitation);
+        self.shared.add_sparring_bot(&spec);
         self.shared.with(|state, now| {
             let user = name.to_lowercase();
             if let Err(error) = state.enter_server_bot(&user, arena, now) {

@@ -159,7 +159,7 @@ impl ScriptEntry {
     fn span(&self, usual: f64, speed: u32) -> Result<Duration, String> {
         let seconds = self.seconds.unwrap_or(usual);
         let span = Duration::try_from_secs_f64(seconds)
-            .map_err(|_| format!("seconds = {seconds} is no length of time"))?;
+            .map_err(|_| format!("seconds = {seconds} is not a length of time"))?;
         Ok(span / speed)
     }
 
@@ -301,7 +301,7 @@ mod tests {
         let text = "[[fault]]\nkind = \"answer\"\nstatus = 42\n";
         assert!(complaint(text).contains("200 to 599"));
         let text = "[[fault]]\nkind = \"late\"\nseconds = -1.0\n";
-        assert!(complaint(text).contains("no length of time"));
+        assert!(complaint(text).contains("not a length of time"));
         assert!(complaint("fault = 3").starts_with("line 1: "));
     }
 

@@ -79,7 +79,7 @@ kinds! {
     Swap "swap" USUAL "two lines come in the wrong order" |dice| dice.stream_fault(StreamFault::Swap);
     Skip "skip" USUAL "the line that shows the client's own move is missing" Dice::skip;
     Noise "noise" USUAL "unknown fields and unknown types of lines" |dice| { let lines = dice.random.usize(1..8); dice.stream_fault(StreamFault::Noise(lines)) };
-    Say "say" USUAL "a line that is no JSON, or a page of HTML, or of an unknown kind" Dice::say;
+    Say "say" USUAL "a line that is not JSON, or a page of HTML, or of an unknown kind" Dice::say;
     Overlong "overlong" RARE "a line of more than a megabyte" |dice| dice.stream_fault(StreamFault::Overlong);
     Restart "restart" RARE "every socket drops, nobody is let in for a while, clocks get time" Dice::restart;
     Revoke "revoke" RARE "the token is not known for a while" Dice::revoke;

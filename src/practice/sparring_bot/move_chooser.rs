@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
-
 use crate::engine::{Engine, EngineOptions, Level, Limits, Pool, Search, SearchResult};
 use crate::rules::{Color, Game, Move, Position, Role};
 
@@ -67,12 +65,7 @@ impl MoveChooser {
 
 /// The answer of a search, without blocking a thread for it. Dropping the future stops the search.
 pub(in crate::practice) async fn answer(search: Search) -> Option<SearchResult> {
-    let (sender, answer) = oneshot::channel();
-    search.on_done(Box::new(move |result| {
-        // A dropped receiver needs no answer.
-        let _ = sender.send(result);
-    }));
-    answer.await.ok()
+    search.answer().await.ok()
 }
 
 /// The move with the best balance afterwards, a king being worth everything; random among equals.

@@ -52,23 +52,23 @@ impl SparringBotSpec {
 impl SharedServer {
     /// Opens an account for a sparring bot, which then accepts what it can play. An existing one
     /// stays as it is.
-    pub(in crate::practice) fn add_sparring_bot(self: &Arc<Self>, invitation: &SparringBotSpec) {
+    pub(in crate::practice) fn add_sparring_bot(self: &Arc<Self>, spec: &SparringBotSpec) {
         let newcomer = self.with(|state, now| {
-            let user = state.open_account(&invitation.name, invitation.kind, now)?;
+            let user = state.open_account(&spec.name, spec.kind, now)?;
             let account = state.account_mut(&user)?;
             if std::mem::replace(&mut account.task, true) {
                 return None;
             }
-            account.rating = invitation.partner.rating();
-            account.takebacks = matches!(invitation.partner, Partner::Level(_));
+            account.rating = spec.partner.rating();
+            account.takebacks = matches!(spec.partner, Partner::Level(_));
             Some(user)
         });
         if let Some(user) = newcomer {
             let task = SparringTask {
                 shared: Arc::clone(self),
                 user,
-                partner: invitation.partner,
-                pace: invitation.pace,
+                partner: spec.partner,
+                pace: spec.pace,
             };
             let stop = self.stop.clone();
             tokio::spawn(async move {

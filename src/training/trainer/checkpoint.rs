@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::atomic_file::{beside, write_whole};
 use super::adam::Adam;
 use super::dataset::LoadedFile;
 use super::error::TrainError;
@@ -18,6 +17,7 @@ use super::hyperparameters::Hyperparameters;
 use super::loss_curve::EpochSummary;
 use super::params::{Params, SimdLane, copy_rows, floats, floats_mut};
 use crate::engine::nnue::Layout;
+use crate::files::write_whole;
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
 /// Magic and length of the head.
@@ -46,7 +46,7 @@ pub(super) struct Checkpoint {
 
 /// The path of a net's checkpoint.
 pub fn checkpoint_path(net: &Path) -> PathBuf {
-    beside(net, "checkpoint")
+    net.with_added_extension("checkpoint")
 }
 
 impl Checkpoint {
@@ -82,7 +82,7 @@ impl Checkpoint {
 
     fn parse(bytes: &[u8]) -> Result<Checkpoint, String> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
-            return Err("this is no checkpoint: it does not begin with MEGATRN1".to_owned());
+            return Err("this is not a checkpoint: it does not begin with MEGATRN1".to_owned());
         };
         let damaged = || "damaged: the hash does not fit".to_owned();
         let (_, stated) = bytes.split_last_chunk::<HASH>().ok_or_else(damaged)?;

@@ -7,7 +7,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::super::atomic_file::{beside, write_whole};
 use super::adam::Adam;
 use super::checkpoint::{Checkpoint, Head, checkpoint_path};
 use super::dataset::{Dataset, mixed};
@@ -21,6 +20,7 @@ use super::schedule;
 use super::threads::side_by_side;
 use super::worker::Worker;
 use crate::engine::nnue::{Layout, Network, Shape};
+use crate::files::write_whole;
 
 /// The progress of a training.
 #[derive(Clone, Copy, Debug)]
@@ -257,7 +257,7 @@ impl Trainer {
 
 /// The path of a net's loss curve.
 pub fn curve_path(net: &Path) -> PathBuf {
-    beside(net, "csv")
+    net.with_added_extension("csv")
 }
 
 /// The batch size, close to the requested one, that makes all steps of an epoch equal.

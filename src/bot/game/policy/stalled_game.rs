@@ -27,11 +27,6 @@ impl StalledGame {
 }
 
 impl GameMachine {
-    /// Whether the game is stalled.
-    pub fn is_stalled(&self) -> bool {
-        self.policies.stalled.reported
-    }
-
     /// A state was read: from now on one side's clock runs.
     pub(in crate::bot::game) fn watch_progress(&mut self, update: StateUpdate) {
         let moved = update.change != MoveListChange::Same;

@@ -28,7 +28,6 @@ fn bare(left: u64, at: Instant) -> ClockState {
 fn known(cost: u64) -> Latency {
     Latency {
         learned: ms(cost),
-        median: ms(cost / 2),
         worst: ms(cost + 40),
         moves: 100,
     }

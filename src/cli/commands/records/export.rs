@@ -1,10 +1,10 @@
 //! `megaton export`: games as PGN.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use megaton::archive::{Filter, GameRecord, Order, PgnOptions, pgn_reviewed};
+use megaton::files::AtomicFile;
 
 use super::filters::GameFilterArgs;
 use super::id_of;
@@ -47,28 +47,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         write(args, &mut out)?;
         return Ok(out.flush()?);
     };
-    let partial = path.with_added_extension("partial");
-    let written = write_file(args, &partial, path);
-    if written.is_err() {
-        // An incomplete file is of no use.
-        let _ = fs::remove_file(&partial);
-    }
-    let (games, path) = (written?, path.display());
-    prompt::write(&format!("{games} games written to {path}\n"))
-}
-
-/// Writes the games to `partial` and moves it to `path` once it is complete.
-fn write_file(args: &Args, partial: &Path, path: &Path) -> Result<u64, Failure> {
-    let file = fs::File::create(partial).or_failed(path.display())?;
-    let mut out = io::BufWriter::new(file);
+    let mut out = AtomicFile::create(path).or_failed(path.display())?;
     let games = write(args, &mut out)?;
-    let finished = out
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)
-        .and_then(|file| file.sync_all())
-        .and_then(|()| fs::rename(partial, path));
-    finished.or_failed(path.display())?;
-    Ok(games)
+    out.commit().or_failed(path.display())?;
+    prompt::write(&format!("{games} games written to {}\n", path.display()))
 }
 
 /// Writes the games and returns how many there are.

@@ -73,7 +73,7 @@ impl SoakReport {
         let mut wrong = Vec::new();
         let lost = self.lost_by_bot_faults().len();
         if lost > 0 {
-            wrong.push(format!("{lost} games lost through us"));
+            wrong.push(format!("{lost} games lost by the bot's fault"));
         }
         if self.never_begun() > 0 {
             wrong.push(format!("{} games never began", self.never_begun()));
@@ -163,7 +163,11 @@ impl SoakReport {
         {
             *by.entry(game.attribution.to_string()).or_default() += 1;
         }
-        writeln!(out, "lost through us: {}", self.lost_by_bot_faults().len())?;
+        writeln!(
+            out,
+            "lost by the bot's fault: {}",
+            self.lost_by_bot_faults().len()
+        )?;
         for (attribution, count) in by {
             writeln!(out, "  {count:>6}  {attribution}")?;
         }
