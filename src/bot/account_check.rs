@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime};
 use futures::future::BoxFuture;
 
 use super::alerts::Alerts;
+use super::bot_event::AlertKind;
 use super::context::BotError;
-use super::events::AlertKind;
 use crate::lichess::{Account, Client, Error, PLAY_SCOPE, TokenInfo};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -235,7 +235,8 @@ impl AccountCheck {
         if let Some(finding) = self.barred(Instant::now()) {
             self.publish(finding);
         }
-        let unsure = self.alerts.stop() || report.token.as_ref().is_err_and(Error::is_transient);
+        let unsure =
+            self.alerts.forbids_games() || report.token.as_ref().is_err_and(Error::is_transient);
         let wait = if unsure {
             self.pause
         } else {
@@ -258,7 +259,7 @@ impl AccountCheck {
             None => {}
         }
         let (scope, times) = self.client.forbidden()?;
-        if times < MAX_FORBIDDEN || self.alerts.stop() {
+        if times < MAX_FORBIDDEN || self.alerts.forbids_games() {
             return None;
         }
         self.barred_until = Some(now + self.minute * BARRED);

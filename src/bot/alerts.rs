@@ -10,8 +10,8 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::bot_event::{AlertKind, BotEvent};
 use super::event_bus::EventBus;
-use super::events::{AlertKind, BotEvent};
 use super::status::AlertStatus;
 
 /// The active alerts. Clones share them.
@@ -76,7 +76,7 @@ impl Alerts {
     }
 
     /// Whether an active alert forbids new games.
-    pub fn stop(&self) -> bool {
+    pub fn forbids_games(&self) -> bool {
         self.on.lock().keys().any(|kind| kind.stops())
     }
 
@@ -113,11 +113,11 @@ mod tests {
         let alerts = Alerts::new(event_bus);
         assert!(alerts.raise(AlertKind::Token, "revoked"));
         assert!(!alerts.raise(AlertKind::Token, "revoked, in other words"));
-        assert!(alerts.stop());
+        assert!(alerts.forbids_games());
         assert_eq!(alerts.lines()[0].text, "revoked");
         assert!(alerts.clear(AlertKind::Token));
         assert!(!alerts.clear(AlertKind::Token));
-        assert!(!alerts.stop() && alerts.lines().is_empty());
+        assert!(!alerts.forbids_games() && alerts.lines().is_empty());
         let mut received = Vec::new();
         while let Ok(event) = news.try_recv() {
             received.push(matches!(event, BotEvent::AlertRaised { .. }));
@@ -131,6 +131,6 @@ mod tests {
         assert!(alerts.raise(AlertKind::TokenEnds, "in 30 days"));
         assert!(!alerts.raise(AlertKind::TokenEnds, "in 30 days"));
         assert!(alerts.raise(AlertKind::TokenEnds, "in 7 days"));
-        assert!(!alerts.stop(), "a warning stops nothing");
+        assert!(!alerts.forbids_games(), "a warning stops nothing");
     }
 }

@@ -11,10 +11,10 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 
 use super::account::OpponentKind;
+use super::account_event::{AccountEffect, AccountEvent, Decline, NotCreated};
+use super::bot_event::BotEvent;
 use super::context::BotContext;
-use super::event::{AccountEffect, AccountEvent, Decline, NotCreated};
 use super::event_bus::EventBus;
-use super::events::BotEvent;
 use super::matchmaking::ChallengeRequest;
 use super::sleep_until;
 use super::state::{BotState, QuotaCall};

@@ -3,6 +3,8 @@
 //! written, and rated pauses of the rating guard, including those of an earlier run.
 //!
 //! They decide nothing and never make a game wait. A part that panics restarts by itself.
+//!
+//! Beside them, [`log_rate_limits`] logs the 429s of all API calls.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,9 +16,9 @@ use tokio::task::JoinSet;
 
 use super::alerts::Alerts;
 use super::archiver::{wait_for_games, wait_for_quiet};
+use super::bot_event::AlertKind;
 use super::context::BotContext;
 use super::event_log::EventLog;
-use super::events::AlertKind;
 use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;
@@ -254,17 +256,17 @@ pub(super) fn load_books(context: &BotContext) {
 // Logs the first at once. While they continue it sums them and logs ever more rarely, so that a
 // storm of 429s cannot push other events out of the log. No call waits for it.
 
-/// Event kind in the event log.
-const KIND: &str = "limited";
+/// The kind of a rate limit in the event log.
+const RATE_LIMIT_KIND: &str = "limited";
 /// In a long storm, log once per this many of the first pauses.
 const SELDOM: u32 = 4;
 
 /// Runs as long as the bot: logs at once, then not before `pause` has passed.
-pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Duration) {
+pub(super) async fn log_rate_limits(client: &Client, event_log: &EventLog, pause: Duration) {
     loop {
         client.limited().await;
         let mut rest = pause;
-        while write_now(client, event_log) {
+        while log_rate_limits_now(client, event_log) {
             tokio::time::sleep(rest).await;
             rest = (rest * 2).min(pause * SELDOM);
         }
@@ -272,10 +274,10 @@ pub(super) async fn write_down(client: &Client, event_log: &EventLog, pause: Dur
 }
 
 /// Logs all unlogged 429s; false if there are none.
-pub(super) fn write_now(client: &Client, event_log: &EventLog) -> bool {
+pub(super) fn log_rate_limits_now(client: &Client, event_log: &EventLog) -> bool {
     let limited = client.take_limited();
     for it in &limited {
-        event_log.note(KIND, it.to_string(), it.game.as_ref());
+        event_log.note(RATE_LIMIT_KIND, it.to_string(), it.game.as_ref());
     }
     !limited.is_empty()
 }

@@ -8,9 +8,9 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::account_event::AccountEvent;
 use super::alerts::Alerts;
 use super::chat::ChatQueue;
-use super::event::AccountEvent;
 use super::event_bus::EventBus;
 use super::game::EvalCache;
 use super::game::move_overhead::SharedEstimator;

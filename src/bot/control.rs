@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::events::{AlertKind, BotEvent};
+use super::bot_event::{AlertKind, BotEvent};
 use super::settings::Settings;
 use super::status::Status;
 use super::supervisor::restart_and_report;

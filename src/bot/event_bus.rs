@@ -5,8 +5,8 @@
 
 use tokio::sync::broadcast;
 
+use super::bot_event::BotEvent;
 use super::event_log::EventLog;
-use super::events::BotEvent;
 
 /// Events kept for the slowest subscriber.
 const CAPACITY: usize = 1024;

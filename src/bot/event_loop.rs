@@ -15,16 +15,16 @@ use tracing::Instrument;
 
 use super::account::{AccountState, ShutdownStep};
 use super::account_check::{self, AccountCheck};
+use super::account_event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
 use super::backfill::replayed;
 use super::background::{Background, raise_guard_alerts, raise_stored_guard_alerts};
+use super::bot_event::{AlertKind, BotEvent};
 use super::chat::{ChatQueue, ChatTask};
 use super::context::{BotContext, BotError, BotOptions, Shutdown, online_tables};
 use super::control::CommandReceiver;
-use super::event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::event_stream::{AccountStream, AccountStreamEvent};
-use super::events::{AlertKind, BotEvent};
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::play;
 use super::game::{Ending, EvalCache, GameParams, ResumeState};
@@ -38,7 +38,7 @@ use crate::lookup::Explorer;
 /// Maximum lines of the event stream to read in one go before calls go out.
 const BURST: usize = 1024;
 /// Capacity of the channel from the game tasks.
-const WORDS: usize = 64;
+const MESSAGE_CAPACITY: usize = 64;
 /// Between two looks for a moment to hand over.
 const UPGRADE_LOOK: Duration = Duration::from_millis(50);
 
@@ -77,7 +77,7 @@ impl EventLoop {
         commands: CommandReceiver,
         shutdown: &Shutdown,
     ) -> Self {
-        let (message_sender, messages) = mpsc::channel(WORDS);
+        let (message_sender, messages) = mpsc::channel(MESSAGE_CAPACITY);
         let (chat_queue, chat_task) = ChatQueue::open(options.client.clone());
         let (occupancy, occupied) = watch::channel(Occupancy::default());
         let alerts = Alerts::new(options.event_bus.clone());
@@ -161,7 +161,7 @@ impl EventLoop {
 
     /// Runs until `drain` is requested and the last game is over or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
-        self.handle_event(&AccountEvent::Alert(self.context.alerts.stop()));
+        self.handle_event(&AccountEvent::Alert(self.context.alerts.forbids_games()));
         loop {
             let next_timeout = self.account_state.next_timeout();
             let next_look = self.upgrade_until.map(|_| Instant::now() + UPGRADE_LOOK);
@@ -179,7 +179,7 @@ impl EventLoop {
                     self.account_state.lists_are_read();
                     Some(AccountEvent::Lists(self.known_lists()))
                 }
-                () = self.context.alerts.changed() => Some(AccountEvent::Alert(self.context.alerts.stop())),
+                () = self.context.alerts.changed() => Some(AccountEvent::Alert(self.context.alerts.forbids_games())),
                 envelope = self.commands.next() => {
                     self.run_command(envelope);
                     None
@@ -196,7 +196,7 @@ impl EventLoop {
             }
             self.api_queue.start_queued();
             self.publish_occupancy();
-            if self.look_at_upgrade() || self.closed() {
+            if self.look_at_upgrade() || self.should_end() {
                 return Ok(());
             }
         }
@@ -236,7 +236,7 @@ impl EventLoop {
     }
 
     /// Whether the event loop should end.
-    fn closed(&mut self) -> bool {
+    fn should_end(&mut self) -> bool {
         let idle = self.api_queue.is_idle();
         let event_log = self.context.event_bus.event_log();
         let fresh = || event_log.barely_begun();

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use futures::future::BoxFuture;
 
 use super::alerts::Alerts;
+use super::bot_event::AlertKind;
 use super::context::BotContext;
-use super::events::AlertKind;
 use super::sleep_until;
 use super::state::BotState;
 use super::status::EventStreamStatus;

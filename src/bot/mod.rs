@@ -16,34 +16,35 @@
 //! everything that happened, in memory).
 //!
 //! Tasks:
-//! * `run`: start-up and exit; `context`: what the tasks share; `event_loop`: the account's task; `event`: its events and effects;
-//!   `api_queue`: its API calls
+//! * `run`: start-up and exit; `context`: what the tasks share; `event_loop`: the account's task;
+//!   `account_event`: its events and effects; `api_queue`: its API calls
 //! * `event_stream`: the account's event stream, kept open by `supervised_stream`; `account_check`: token and account
 //! * `game::task`: one game's task; `game::stream`: its supervised stream
 //! * `commands`: an operator's commands
-//! * `event_bus`: carries `events` to the log and all subscribers; `alerts`: what needs an operator
+//! * `bot_event`: what the bot publishes; `event_bus`: carries it to the log and all subscribers;
+//!   `alerts`: what needs an operator
 //! * `archiver`: from the event log to the archive; `background`: side tasks of the event loop
 //! * `supervisor`: restarts a task that panicked
 
 mod account;
 mod account_check;
+mod account_event;
 mod alerts;
 mod api_queue;
 mod archiver;
 pub mod arena;
 mod backfill;
 mod background;
+mod bot_event;
 mod challenge_policy;
 pub mod chat;
 mod commands;
 mod context;
 mod control;
-mod event;
 mod event_bus;
 mod event_log;
 mod event_loop;
 mod event_stream;
-mod events;
 pub mod game;
 pub mod matchmaking;
 mod player_lists;
@@ -61,8 +62,12 @@ use std::time::Instant;
 pub use self::game::move_overhead::{ClockKind, ClockState};
 pub use account::{AccountState, OpponentKind};
 pub use account_check::{AccountReport, Finding, findings};
+pub use account_event::{
+    AcceptOutcome, AccountEffect, AccountEvent, Decline, JoinOutcome, NotCreated,
+};
 pub use alerts::Alerts;
 pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules, review_game};
+pub use bot_event::{AlertKind, BotEvent};
 pub use challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
     Violation, evaluate_challenge,
@@ -72,10 +77,8 @@ pub use context::{BotError, BotOptions, Shutdown};
 pub use control::{
     ChallengeSpec, Command, CommandReceiver, ControlHandle, Disconnected, Envelope, Reply, channel,
 };
-pub use event::{AcceptOutcome, AccountEffect, AccountEvent, Decline, JoinOutcome, NotCreated};
 pub use event_bus::EventBus;
 pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
-pub use events::{AlertKind, BotEvent};
 pub use game::move_overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
 pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{

@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::account_check::final_refusal;
 use super::background;
+use super::bot_event::BotEvent;
 use super::commands::MATCHMAKING;
 use super::context::{BotError, BotOptions, Shutdown};
 use super::control::{Command, CommandReceiver, Reply};
 use super::event_bus::EventBus;
 use super::event_loop::EventLoop;
-use super::events::BotEvent;
 use super::player_lists::ListSources;
 use super::settings::Settings;
 use super::state::StateRules;
@@ -52,10 +52,10 @@ pub async fn run_commanded(
     let failures = publish_failures(commands.failures(), options.event_bus.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
-        () = background::write_down(&client, &event_log, pause) => unreachable!("it writes for ever"),
+        () = background::log_rate_limits(&client, &event_log, pause) => unreachable!("it logs for ever"),
         () = failures => unreachable!("it listens for ever"),
     };
-    background::write_now(&client, &event_log);
+    background::log_rate_limits_now(&client, &event_log);
     outcome
 }
 
@@ -353,7 +353,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod lock_tests {
+mod self_test_tests {
     use std::time::Duration;
 
     use super::*;

@@ -5,7 +5,9 @@
 //! 2 a command line, config or account that cannot work; single commands may add others.
 //!
 //! * `args`: the command line; `setup`: options of several commands; `prompt`: questions
-//! * `failure`: exit statuses; `logging`, `runtime`, `malloc`: the process
+//! * `failure`: exit statuses; `logging`, `runtime`, `malloc`: the process; `log_file`: a new file
+//!   each day
+//! * `plain_text`: text from outside without control characters
 //! * `account`, `summary`: token, account and config; `account_bot`: the bot of an account; `services`: what
 //!   runs beside it; `shared_process`: several accounts in one process
 

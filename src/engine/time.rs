@@ -1,5 +1,9 @@
-//! Time management: from limits to a soft end (start no further iteration) and a hard end (answer
-//! now).
+//! Divides a running clock over the moves of a game: from limits to a soft end (start no further
+//! iteration) and a hard end (answer now).
+//!
+//! It knows no game and no server: `src/bot/game/time_budget.rs` caps each search of the bot and
+//! holds back the time for the move's way to the server, which comes here as the overhead of the
+//! clock.
 //!
 //! Pure arithmetic on durations; it reads no clock. The thread that computes a plan must have the
 //! parameters of its search installed.

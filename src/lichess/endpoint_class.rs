@@ -1,7 +1,8 @@
 //! Classes of endpoints that share a limit, and how each class is admitted.
 //!
-//! Every known limit of the server is in this file, each a little below what the server allows. Nothing else
-//! counts calls.
+//! The limits of the server on calls are in this file, each a little below what the server allows.
+//! Two more modules count: `backoff` the openings of the event stream, and `bot::quota` the credits
+//! of challenges and the games of a day.
 
 use std::time::Duration;
 

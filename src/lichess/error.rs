@@ -1,7 +1,8 @@
 //! What a failed call means, in five classes.
 //!
-//! One pure function makes an error from status, headers and body. Code acts on the class; texts are for
-//! humans only, because the server translates them.
+//! One pure function makes an error from status, headers and body. Code acts on the class; texts
+//! are for humans, because the server translates them. `error_body` lists the few places that read
+//! more than the class.
 
 use std::time::Duration;
 

@@ -1,6 +1,14 @@
 //! The body of an error, in any of its shapes.
 //!
-//! No decision depends on it: the status decides. Texts are shortened and made safe for a log.
+//! Texts are shortened and made safe for a log. The status of the response decides what an error
+//! means, with few exceptions that read the body:
+//! * [`ErrorBody::is_about_bots`], the daily limit of games against bots: `client` pauses no calls
+//!   for it, `bot::account_event` passes it on, `bot::state` counts it
+//! * the wait of a limit (`error`), and whether the limit has a name (`client`)
+//! * [`ErrorBody::is_page`]: `error` takes most web pages for a passing fault, and `bot::run` and
+//!   `bot::account_check` take none for a refusal of the token
+//! * the message: `bot::game::delivery_policy` looks for "not your turn", and `bot::state` for the
+//!   number of games played today
 
 use std::time::Duration;
 
@@ -14,7 +22,7 @@ pub(super) const MAX_WAIT: Duration = Duration::from_secs(48 * 3600);
 /// The body of an error, as far as it is readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorBody {
-    /// The message, shortened; for humans only.
+    /// The message, shortened; for humans, but for the exceptions at the head of this file.
     pub message: String,
     /// Errors of single form fields.
     pub fields: Vec<FieldError>,

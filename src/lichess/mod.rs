@@ -3,15 +3,22 @@
 //! It makes no decisions, knows no chess and stores nothing; reacting to an event or an error is the
 //! caller's job.
 //!
+//! The way of a 429: `error` classifies it and reads its wait; `client` (`settle`) reports it to
+//! the `scheduler`, logs it and returns the wait to the caller; `scheduler` (`limited`) pauses its
+//! class of calls; `rate_limiter` holds later calls of that class back, except those of a game, for
+//! which the game task decides (`EndpointClass::is_enforced`). The bot's daily limit of games
+//! against bots is a 429 too, but pauses no class: `error_body` tells it apart.
+//!
 //! * `endpoints`: one method per call; `client`, `request`, `response`, `connect`
-//! * `rate_limiter`: admits calls and handles 429, by the pure `scheduler`; `endpoint_class`,
-//!   `rate_window`, `pace`: limits and which calls share them; `rate_limit_log`, `call_stats`: refused
-//!   and counted calls
+//! * `rate_limiter`: admits calls, by the pure `scheduler`; `endpoint_class`, `rate_window`,
+//!   `pace`: limits and which calls share them; `rate_limit_log`, `call_stats`: refused and counted
+//!   calls
 //! * `stream`, `line_reader`: live streams; `disconnect`: why one ended; `backoff`: when to reopen it
 //! * `event`, `game_event`, `challenge`, `player`, `arena`, `export`, `enums`, `ids`: wire types, which
 //!   `lenient_json` reads; `warn_once`: logs unknown JSON once
 //! * `lookup`: endgame tables and the opening explorer, on hosts of their own
 //! * `error`, `error_body`: classes of failed calls; `token`, `user_agent`, `timing`; `fetch`: other pages
+//! * `wire_log`: the raw traffic of a game, for whoever records it
 
 mod arena;
 mod backoff;

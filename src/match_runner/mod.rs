@@ -10,6 +10,7 @@
 //! * `tally`, `sprt`, `score`: the statistics; `adjudication`; `opening`, `opening_generator`
 //! * `tuner`, `spsa`: tuning of the search's parameters by games, in a `tune` build
 //! * `journal`, `append_file`, `record`, `pgn`: files that survive a kill; `stall_detector`: machine stalls
+//! * `error`: why a match fails
 
 mod adjudication;
 mod append_file;

@@ -6,10 +6,11 @@
 //! * `protocol`: the messages on the socket
 //! * `server`: the bot's end; `client`: a command's end
 //! * `reload`: rereads the config, and the `secrets`
+//! * `successor`: the program that an upgrade starts
 //! * `http`: the page
 //! * `status_poller`: reads the bot's status once a second for all readers; `health`: what it means;
 //!   `metrics`; `systemd`: notifications and watchdog; `alerts`: webhook messages
-//! * `crash_reports`: a file about each panic
+//! * `crash_reports`: a file about each panic; `fault`: a service that panics, for tests
 
 mod alerts;
 mod client;

@@ -4,10 +4,26 @@
 //! It implements the server's end of the protocol with types of its own, so a client that misreads the
 //! protocol is caught. It listens beyond the machine only if configured to.
 //!
-//! * `server`, `shared`, `streams`, `http`: sockets; `state`: the server as plain data; `game`: the referee
-//! * `chaos`: fault injection and soak tests; `attribution`, `traffic_log`: which side caused a bad end
+//! The server:
+//! * `server`: started with options, controlled by a handle; `shared`: its state behind one lock,
+//!   its timers
+//! * `connection`: sockets that faults can cut; `streams`, `outbox`: open streams and their waiting
+//!   lines
+//! * `http`: the Bot API; `wire`: JSON out; `api_error`: refused requests; `event`: what
+//!   subscribers learn
+//!
+//! Plain data and rules:
+//! * `state`: the server as plain data; `account`: accounts and tokens; `challenge`; `rating`:
+//!   Glicko
+//! * `game`: the referee; `clock`: the chess clock; `game_settings`: the terms of a game; `time`:
+//!   milliseconds
+//!
+//! Opponents and tests of the bot:
+//! * `sparring_bot`: opponents; `page`: play in a browser; `arena`: tournaments
+//! * `schedule`: games against sparring bots; `report`: their result
+//! * `chaos`: fault injection and soak tests; `attribution`, `traffic_log`: which side caused a bad
+//!   end; `stall_detector`: stalls of the machine
 //! * `replay`: the server's side of a recorded game
-//! * `sparring_bot`: opponents; `page`: play in a browser; `arena`: tournaments; `wire`: JSON out
 
 mod account;
 mod api_error;

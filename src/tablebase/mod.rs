@@ -3,7 +3,10 @@
 //!
 //! This module makes no decisions. A missing or broken file costs knowledge, never a game.
 //!
-//! * `layered`: both as one probe; `outcomes`: win, draw or loss of every position of at most four pieces, embedded in the program
+//! * `layered`: both as one probe; `syzygy`: Syzygy files in folders
+//! * `outcomes`: win, draw or loss of every position of at most four pieces, embedded in the
+//!   program
+//! * `material`: the pieces of a table, as a number and as the name of its file
 
 mod layered;
 mod material;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::bot::event::AccountEffect;
+use crate::bot::account_event::AccountEffect;
 use crate::config;
 use crate::lichess::{GameId, GameInfo, Speed, UserId};
 

@@ -1,14 +1,12 @@
 //! Incoming challenges, from the policy's decision to the accepted challenge.
 
 use super::AccountState;
-use super::slots::AcceptedChallenge;
-use super::slots::OpponentKind;
-use super::slots::QueuedChallenge;
+use super::slots::{AcceptedChallenge, OpponentKind, QueuedChallenge};
+use crate::bot::account_event::{AcceptOutcome, AccountEffect, Decline};
 use crate::bot::challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
     evaluate_challenge,
 };
-use crate::bot::event::{AcceptOutcome, AccountEffect, Decline};
 use crate::bot::game::chat::no_show_key;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 

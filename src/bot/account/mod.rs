@@ -27,10 +27,10 @@ use self::slots::{
     AcceptedChallenges, ActiveGames, ChallengeQueue, ExcessGames, OutgoingChallenge, SlotLimits,
     SlotUsage,
 };
+use crate::bot::account_event::{AccountEffect, AccountEvent};
 use crate::bot::arena::{ArenaSchedule, Eligibility};
 use crate::bot::backfill::Backfill;
 use crate::bot::challenge_policy::Availability;
-use crate::bot::event::{AccountEffect, AccountEvent};
 use crate::bot::matchmaking::{Matchmaker, Series};
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::{BotTiming, Settings};

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::AccountState;
 use super::correspondence::CorrespondenceGames;
 use super::slots::{ActiveGames, OpponentKind, OutgoingChallenge};
-use crate::bot::event::{AccountEffect, AccountEvent, NotCreated};
+use crate::bot::account_event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
     ChallengeRequest, Directory, ManualChallengeError, MatchContext, MatchmakingEffect, Series,

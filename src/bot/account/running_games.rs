@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::correspondence::is_correspondence;
 use super::slots::{AcceptedChallenge, ActiveGame, OpponentKind};
 use super::{AccountState, ListCall};
-use crate::bot::event::AccountEffect;
+use crate::bot::account_event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::bot::state::StartedGame;
 use crate::lichess::{GameId, GameInfo, Status};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{Eligibility, admits, suits};
-use crate::bot::event::{AccountEffect, AccountEvent, JoinOutcome};
+use crate::bot::account_event::{AccountEffect, AccountEvent, JoinOutcome};
 use crate::config;
 use crate::lichess::{Arena, Event, GameId, GameInfo, JoinOptions, Side, Status};
 

@@ -8,11 +8,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::event::{AccountEffect, MissedGame};
-use super::state::BotState;
+use super::account_event::{AccountEffect, MissedGame};
+use super::state::{BotState, StartedGame, UnfinishedGame};
 use crate::bot::game::{Ending, OPENING};
 use crate::bot::settings::BotTiming;
-use crate::bot::state::{StartedGame, UnfinishedGame};
 use crate::lichess::{Error, ExportedGame, GameId, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
 use crate::store::{FinishedGame, Timestamp};

@@ -124,7 +124,8 @@ pub enum ChatError {
 }
 
 /// An operator's message, trimmed, if it can be sent.
-/// | # Errors
+///
+/// # Errors
 /// Why it cannot.
 pub(super) fn checked(text: &str) -> Result<&str, ChatError> {
     let text = text.trim();

@@ -41,7 +41,8 @@ impl ChatQueue {
     }
 
     /// Queues an operator's message; the receiver reports its outcome.
-    /// | # Errors
+    ///
+    /// # Errors
     /// When the message is not valid, or the queue is full.
     pub fn say(&self, game: GameId, room: Room, text: &str) -> Result<OutcomeReceiver, ChatError> {
         let (outcome_sender, outcome_receiver) = OutcomeSender::outcome_receiver();

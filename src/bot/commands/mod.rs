@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::bot::account_event::AccountEvent;
 use crate::bot::background::load_books;
 use crate::bot::chat::{OutcomeReceiver, SendOutcome, loggable};
 use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
-use crate::bot::event::AccountEvent;
 use crate::bot::event_log::EventLog;
 use crate::bot::event_loop::EventLoop;
 use crate::bot::player_lists::PlayerLists;
@@ -194,7 +194,7 @@ impl EventLoop {
         }
         self.handle_event(&AccountEvent::Resume);
         self.context.state.set_note(PAUSED, None);
-        if self.context.alerts.stop() {
+        if self.context.alerts.forbids_games() {
             return Reply::done(
                 "resumed, but an alert keeps the bot from accepting games: see `status`",
             );
@@ -287,7 +287,7 @@ impl EventLoop {
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alert may be active that the arena schedule has not seen yet.
-        let joining = (!self.context.alerts.stop())
+        let joining = (!self.context.alerts.forbids_games())
             .then(|| {
                 let now = Instant::now();
                 self.account_state.join_arena(id, entrance.clone(), now)
@@ -346,7 +346,7 @@ impl EventLoop {
     pub(in crate::bot) fn phase(&self) -> BotPhase {
         if self.account_state.is_draining() {
             BotPhase::Draining
-        } else if self.context.alerts.stop() {
+        } else if self.context.alerts.forbids_games() {
             BotPhase::Alarmed
         } else if self.account_state.is_paused() {
             BotPhase::Paused

@@ -27,8 +27,8 @@ use self::state::LogState;
 use crate::archive::{
     ChallengeRecord, ChallengeVerdict, EventRecord, GameRecord, Millis, WireRecord,
 };
-use crate::bot::event::{AcceptOutcome, Decline};
-use crate::bot::events::BotEvent;
+use crate::bot::account_event::{AcceptOutcome, Decline};
+use crate::bot::bot_event::BotEvent;
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::status::GameStatus;
 use crate::lichess::{

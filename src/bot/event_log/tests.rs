@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::archive::{ChallengeVerdict, GameRecord, Origin, Outcome, ScoreRecord, Source};
 use crate::bot::account::OpponentKind;
-use crate::bot::event::Decline;
+use crate::bot::account_event::Decline;
 use crate::bot::game::{Ending, MovePlayed};
 use crate::engine::{Score, SearchResult, StopReason};
 use crate::lichess::{
@@ -320,7 +320,7 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
 
 #[test]
 fn a_challenge_keeps_its_decision_and_names_its_game() {
-    use crate::bot::event::AcceptOutcome;
+    use crate::bot::account_event::AcceptOutcome;
     use crate::lichess::Challenge;
 
     let event_log = EventLog::default();

@@ -1,5 +1,8 @@
-//! A pending move, and what the reply to its call means: confirm, retry or reopen the stream and check.
-//! One pure function, a row per reply.
+//! The move the bot owes, as data, and what the reply to it means: confirm, retry or reopen the stream
+//! and check.
+//!
+//! Pure: [`next_step`] has a row per reply, [`post_limit`] limits the next call. `move_delivery`
+//! acts on both. The text of a refusal decides one row: "not your turn" means a stale state.
 //!
 //! The rule behind every row: while it is unknown whether the move arrived, only the same move may be
 //! sent again. At worst the server refuses it: once played, its origin square is empty.
@@ -8,19 +11,19 @@ use std::time::{Duration, Instant};
 
 use super::event::{CallOutcome, DrawOffer, RequestId};
 use super::move_overhead::{ClockKind, ClockState, SendSample};
+use super::policy::grown;
 use crate::bot::settings::BotTiming;
 use crate::engine::SearchResult;
 use crate::rules::Move;
 
 /// Consecutive calls that may fail before a call gets more time.
 const QUICK_CALLS: u32 = 2;
-/// Limits how often pauses after repeated failures double.
-const MAX_DOUBLINGS: u32 = 5;
 /// How often "not your turn" counts as a stale state before the move itself is doubted.
 const MAX_DOUBTS: u32 = 3;
 /// The words in a refusal that mean a stale state rather than a bad move.
 const STALE_WORDS: &str = "not your turn";
 
+/// The move the bot owes at a ply.
 #[derive(Debug)]
 pub(super) struct PendingMove {
     pub(super) ply: usize,
@@ -62,6 +65,7 @@ pub(super) enum Stage {
     Reopening { since: Instant, wanted: AfterReopen },
 }
 
+/// A chosen move, final from its first sending on.
 #[derive(Clone, Debug)]
 pub(super) struct SentMove {
     pub(super) played: Move,
@@ -247,9 +251,4 @@ fn retry_cap(clock: &ClockState, timing: &BotTiming) -> Duration {
 pub(super) fn post_limit(failures: &FailureHistory, timing: &BotTiming) -> Duration {
     let slow = failures.lost.saturating_sub(QUICK_CALLS - 1);
     grown(timing.post_limit, slow + 1)
-}
-
-/// `base`, doubled for every failure after the first.
-pub(super) fn grown(base: Duration, times: u32) -> Duration {
-    base * 2_u32.pow(times.saturating_sub(1).min(MAX_DOUBLINGS))
 }

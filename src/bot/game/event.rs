@@ -10,9 +10,8 @@ use thiserror::Error;
 use super::move_list::IllegalMove;
 use super::policy::EvalHistory;
 use crate::engine::{Limits, SearchResult};
-use crate::lichess::Error;
 use crate::lichess::{
-    BySide, GameFull, GameId, GameState, OpponentGone, Side, Speed, Status, UserId, Variant,
+    BySide, Error, GameFull, GameId, GameState, OpponentGone, Side, Speed, Status, UserId, Variant,
 };
 use crate::rules::{Move, Position};
 

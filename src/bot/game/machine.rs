@@ -13,12 +13,11 @@ use super::event::{
     LastState, MovePlayed, Notification, RequestId, UnconfirmedMove,
 };
 use super::move_list::{MoveListChange, PlayedMoves};
-use super::move_overhead::{ClockKind, ClockState};
+use super::move_overhead::{ClockKind, ClockState, Latency};
 use super::opening_variety::{BookChooser, EarlierGames, RootPlan};
 use super::policy::{Policies, StateUpdate};
+use super::time_budget::ponder;
 use crate::book::SharedBooks;
-use crate::bot::game::move_overhead::Latency;
-use crate::bot::game::time_budget::ponder;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::engine::{Level, SearchResult};
 use crate::experience::Experience;

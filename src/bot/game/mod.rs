@@ -6,15 +6,17 @@
 //!
 //! The machine:
 //! * `machine`: `GameMachine`, which handles an input; `event`: inputs and effects
-//! * `pending_move`: the move the bot owes, from the start of our turn until the server shows it; retries
-//! * `delivery_policy`: what a reply to a sent move means: confirm, retry or look again
+//! * `pending_move`: chooses the move the bot owes, with or without a search
+//! * `move_delivery`: sends the chosen move until the server shows it; `delivery_policy`: the
+//!   owed move as data, and what a reply means: confirm, retry or look again
 //! * `move_list`: the server's move list and our board
 //! * `policy`: draws, resignation, takebacks, absent opponents, unwanted games
 //! * `opening_variety`: leaves the lines of past games
 //!
 //! Its time:
 //! * `move_overhead`: our clock as the server states it, and what a move costs on the way
-//! * `time_budget`: divides the clock: how long a search may take
+//! * `time_budget`: caps a search, and holds time back for the move's way; `engine::time` divides
+//!   the rest
 //!
 //! Its task:
 //! * `task`: drives the machine and writes to the event log; `stream`: the supervised game stream
@@ -24,6 +26,7 @@ pub(in crate::bot) mod chat;
 mod delivery_policy;
 mod event;
 mod machine;
+mod move_delivery;
 mod move_list;
 pub(in crate::bot) mod move_overhead;
 mod opening_variety;

@@ -67,7 +67,8 @@ impl PlayedMoves {
     }
 
     /// Adopts the list of a state.
-    /// | # Errors
+    ///
+    /// # Errors
     /// When the list cannot be replayed; nothing changes then.
     pub fn update(&mut self, moves: &str) -> Result<MoveListChange, IllegalMove> {
         let moves = moves.trim_ascii();

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::bot::bot_event::BotEvent;
 use crate::bot::event_bus::EventBus;
-use crate::bot::events::BotEvent;
 use crate::bot::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 

@@ -12,11 +12,11 @@ use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 
+use crate::bot::account_event::AccountEvent;
 use crate::bot::background::raise_guard_alerts;
+use crate::bot::bot_event::BotEvent;
 use crate::bot::context::BotContext;
-use crate::bot::event::AccountEvent;
 use crate::bot::event_log::{EventLog, Header, MoveNote, SearchInfoSlot};
-use crate::bot::events::BotEvent;
 use crate::bot::game::chat::GameChat;
 use crate::bot::game::move_overhead::ClockKind;
 use crate::bot::game::stream::{GameStreamEvent, SupervisedGameStream};

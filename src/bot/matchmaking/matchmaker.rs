@@ -13,7 +13,7 @@ use super::challenge_request::{
 };
 use super::cooldown::{AttemptOutcome, Cooldown};
 use super::online_bots::OnlineBots;
-use crate::bot::event::{AccountEvent, NotCreated};
+use crate::bot::account_event::{AccountEvent, NotCreated};
 use crate::bot::quota::{ChallengeTarget, Permit};
 use crate::config::Matchmaking;
 use crate::lichess::{ChallengeId, DeclineReason, GameId, UserId};

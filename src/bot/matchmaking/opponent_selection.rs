@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::keys;
-use super::matchmaker::{AttemptState, GamePair, Matchmaker};
-use super::matchmaker::{MatchContext, MatchmakingEffect};
+use super::matchmaker::{AttemptState, GamePair, MatchContext, Matchmaker, MatchmakingEffect};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::Profile;
 use crate::lichess::{Account, ColorChoice, Presence, UserId};

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::{AttemptOutcome, lesson};
-use super::matchmaker::{AttemptState, GamePair, Matchmaker};
-use super::matchmaker::{MatchContext, MatchmakingEffect};
-use crate::bot::event::NotCreated;
+use super::matchmaker::{AttemptState, GamePair, MatchContext, Matchmaker, MatchmakingEffect};
+use crate::bot::account_event::NotCreated;
 use crate::lichess::{
     Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,
 };

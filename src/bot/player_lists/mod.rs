@@ -154,7 +154,8 @@ pub enum ListParseError {
 
 /// Parses a text with one name per line; `#` starts a comment. A few bad lines are skipped: lists
 /// kept by others are not always clean.
-/// | # Errors
+///
+/// # Errors
 /// When the text is no list at all, such as a web page.
 pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
     let mut names = Vec::new();

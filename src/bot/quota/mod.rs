@@ -793,7 +793,7 @@ fn millis(duration: Duration) -> i64 {
 }
 
 #[cfg(test)]
-mod rules_tests {
+mod forecast_tests {
     use super::*;
 
     const MINUTE: Duration = Duration::from_secs(60);

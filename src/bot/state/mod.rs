@@ -3,11 +3,10 @@
 //! One shared handle. A call waits for the disk only if the caller asks for it; every answer comes from
 //! memory.
 //!
-//! Here: the handle, cooldowns, notes, single games, what the last moves cost, and games whose end is still
-//! to be counted.
+//! Here: the handle, cooldowns, notes, single games, what the last moves cost, games whose end is
+//! still to be counted, and the use of the quota, reserved before the call that spends it.
 //!
 //! * `opponents`: opponents, interactions, results
-//! * `quota_use`: quota use, reserved before the call that spends it
 
 mod opponents;
 #[cfg(test)]
@@ -794,12 +793,8 @@ fn begin(inner: &mut Inner, started: &StartedGame, now: Timestamp, changes: &mut
 
 /// The first number in a text: "You played 100 games against other bots today".
 fn number_in(text: &str) -> Option<u32> {
-    let digits = text.split(|c: char| !c.is_ascii_digit());
-    digits
-        .into_iter()
-        .find(|part| !part.is_empty())?
-        .parse()
-        .ok()
+    let mut digits = text.split(|c: char| !c.is_ascii_digit());
+    digits.find(|part| !part.is_empty())?.parse().ok()
 }
 
 #[cfg(test)]

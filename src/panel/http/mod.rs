@@ -2,14 +2,15 @@
 //!
 //! It subscribes to the bot; the bot never waits for it, and no request slows a game.
 //!
+//! * `server`: opens the page with a config, and serves it
 //! * `listener`: connections and their limits; `auth`: who may ask; `session`: password and sessions
 //! * `app_state`, `responses`: what all routes share; `routes`: the routes
 //! * `health`: probes and metrics
 //! * `assets`: the pages' files; `commands`: the operator's commands
 //! * `live_updates`: builds each update once for all pages; `view_state`: its sections; `sse`: the stream
 //!   to one page
-//! * `archive_access`: reads the archive; `game_queries`: finished games; `replay`: a game replayed; `history`: past challenges and events;
-//!   `dto`: what the pages receive
+//! * `archive_access`: reads the archive; `game_queries`: finished games; `replay`: a game
+//!   replayed; `history`: past challenges and events; `dto`: what the pages receive
 
 mod app_state;
 mod archive_access;

@@ -1,6 +1,6 @@
 //! Arenas of the practice server: players are paired repeatedly until time is up.
 //!
-//! | * `plan`: an arena's settings
+//! * `plan`: an arena's settings
 //! * `eligibility`: who may join
 //! * `tournament`: players, pairings and scores; pure
 //! * `report`: opens arenas and shows their standings to the server's owner

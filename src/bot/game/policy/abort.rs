@@ -7,8 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::common::StateUpdate;
-use crate::bot::game::event::GameRequest;
-use crate::bot::game::event::{CallOutcome, GameEffect, Persist};
+use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::Status;

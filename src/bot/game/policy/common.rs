@@ -1,7 +1,8 @@
 //! Shared by the policies: the state just read, and how a lost request is repeated a few times.
 //!
-//! Only for requests that are safe to repeat. The owner decides whether it still makes sense, and
-//! drops the [`Retry`] once it does not.
+//! [`Retry`] is only for requests that are safe to repeat. The owner decides whether it still makes
+//! sense, and drops the [`Retry`] once it does not. Moves are repeated by `move_delivery`, with
+//! pauses that grow alike.
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ use crate::bot::settings::BotTiming;
 
 /// Maximum number of attempts.
 const MAX_TRIES: u32 = 4;
+/// Limits how often pauses after repeated failures double.
+const MAX_DOUBLINGS: u32 = 5;
 
 /// A state just read, as far as policies need it.
 #[derive(Clone, Copy, Debug)]
@@ -90,4 +93,9 @@ pub(super) fn limited(advised: Option<Duration>, timing: &BotTiming) -> Duration
     advised
         .unwrap_or(timing.limited_retry)
         .clamp(timing.limited_retry, timing.limited_wait)
+}
+
+/// `base`, doubled for every failure after the first.
+pub(in crate::bot::game) fn grown(base: Duration, times: u32) -> Duration {
+    base * 2_u32.pow(times.saturating_sub(1).min(MAX_DOUBLINGS))
 }

@@ -11,8 +11,7 @@
 
 use std::time::Instant;
 
-use super::common::Retry;
-use super::common::StateUpdate;
+use super::common::{Retry, StateUpdate};
 use crate::bot::game::event::{CallOutcome, DrawOffer, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;

@@ -10,7 +10,7 @@
 //! * `opponent_gone`: claiming a win or draw from an absent opponent
 //! * `abort`: opponents who never make their first move
 //! * `stalled_game`: games in which nothing happens any more, and games of another variant
-//! * `common`: the state just read, and retries of lost requests
+//! * `common`: the state just read, retries of lost requests, and growing pauses
 
 mod abort;
 mod common;
@@ -24,7 +24,7 @@ mod takeback;
 use std::time::Instant;
 
 use self::abort::AbortPolicy;
-pub(in crate::bot::game) use self::common::StateUpdate;
+pub(in crate::bot::game) use self::common::{StateUpdate, grown};
 use self::draw::DrawPolicy;
 pub(in crate::bot) use self::eval_history::EvalCache;
 pub use self::eval_history::EvalHistory;

@@ -6,8 +6,7 @@
 
 use std::time::Instant;
 
-use super::common::StateUpdate;
-use crate::bot::game::delivery_policy::grown;
+use super::common::{StateUpdate, grown};
 use crate::bot::game::event::{Anomaly, CallOutcome, GameEffect, GameRequest, Notification};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
