@@ -390,14 +390,19 @@ mod tests {
 }
 
 #[cfg(test)]
-mod clock_tests {
+pub(in crate::bot::game) mod clock_tests {
     use super::*;
 
-    const fn ms(ms: u64) -> Duration {
+    pub(in crate::bot::game) const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
     }
 
-    fn clock_state(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
+    /// A clock with an increment of two seconds.
+    pub(in crate::bot::game) fn clock_state(
+        left: Option<Duration>,
+        kind: ClockKind,
+        at: Instant,
+    ) -> ClockState {
         ClockState {
             left,
             increment: ms(2000),

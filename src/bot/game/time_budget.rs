@@ -262,20 +262,7 @@ mod tests {
     //! clock lasts for a long game. Time is data.
 
     use super::*;
-
-    const fn ms(ms: u64) -> Duration {
-        Duration::from_millis(ms)
-    }
-
-    fn clock(left: Option<Duration>, kind: ClockKind, at: Instant) -> ClockState {
-        ClockState {
-            left,
-            increment: ms(2000),
-            at,
-            kind,
-            expires_in: None,
-        }
-    }
+    use crate::bot::game::move_overhead::clock_tests::{clock_state as clock, ms};
 
     fn bare(left: u64, at: Instant) -> ClockState {
         ClockState {

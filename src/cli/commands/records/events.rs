@@ -25,7 +25,8 @@ const COLUMNS: [Column; 4] = [
 /// command and its reply), `engine`, `search` and `game` (an anomaly in one), `porter` (the event loop
 /// failed), `crash` (a panic, with its report), `archive` (maintenance or game review failed),
 /// `service` (the page, metrics, self-test or reload failed and restarted), `experience` (a move avoided
-/// because it lost an earlier game), `book` (a book that cannot be used), `summary` (the figures of a day), `start` and `stop` (of the program).
+/// because it lost an earlier game), `book` (a book that cannot be used), `summary` (the figures of a
+/// day), `start` and `stop` (of the program).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton events
