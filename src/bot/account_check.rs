@@ -357,6 +357,7 @@ mod tests {
             reason: String::new(),
         };
         let gone = || Error::Gone {
+            status: 404,
             body: Box::default(),
         };
         let good = || token(PLAY_SCOPE, None).token;

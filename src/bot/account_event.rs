@@ -376,6 +376,7 @@ mod tests {
             (refused(403, Box::default()), NotCreated::Forbidden),
             (
                 Error::Gone {
+                    status: 404,
                     body: Box::default(),
                 },
                 said("gone: "),

@@ -121,7 +121,13 @@ mod tests {
                 },
                 "denies access to this token",
             ),
-            (Error::Gone { body: body() }, "is [lichess] url right?"),
+            (
+                Error::Gone {
+                    status: 404,
+                    body: body(),
+                },
+                "is [lichess] url right?",
+            ),
             (
                 Error::Protocol {
                     reason: "cats".to_owned(),

@@ -105,6 +105,7 @@ mod tests {
             ),
             (
                 Error::Gone {
+                    status: 404,
                     body: Box::default(),
                 },
                 "4xx",

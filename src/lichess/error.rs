@@ -39,7 +39,11 @@ pub enum Error {
     },
     /// The resource does not exist, no longer exists, or is not ours.
     #[error("gone: {}", body.message)]
-    Gone { body: Box<ErrorBody> },
+    Gone {
+        /// 404 or 410.
+        status: u16,
+        body: Box<ErrorBody>,
+    },
     /// A response outside the protocol.
     #[error("unexpected answer: {reason}")]
     Protocol { reason: String },
@@ -72,7 +76,10 @@ impl Error {
             },
             500.. | 408 | 425 => Self::transient(status, &parsed()),
             400..=499 if html => Self::transient(status, &parsed()),
-            404 | 410 => Self::Gone { body: parsed() },
+            404 | 410 => Self::Gone {
+                status,
+                body: parsed(),
+            },
             400..=499 => Self::Refused {
                 status,
                 body: parsed(),
@@ -116,8 +123,7 @@ impl Error {
         match self {
             Self::Transient { status, .. } => *status,
             Self::RateLimited { .. } => Some(429),
-            Self::Refused { status, .. } => Some(*status),
-            Self::Gone { .. } => Some(404),
+            Self::Refused { status, .. } | Self::Gone { status, .. } => Some(*status),
             Self::Protocol { .. } => None,
         }
     }
@@ -269,6 +275,9 @@ mod tests {
             (100, json, "", "protocol"),
         ];
         for (status, kind, body, expected) in table {
+            let error = Error::classify(status, &headers(kind), body.as_bytes());
+            let kept = error.status().unwrap_or(status);
+            assert_eq!(kept, status, "{kind} {body}");
             assert_eq!(
                 class(status, kind, body),
                 expected,

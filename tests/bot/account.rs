@@ -7,7 +7,7 @@ use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
 use megaton::lichess::{Compat, Event, GameId, Presence, Status, UserId};
 
 use crate::challenges::{bot, challenge, game, player};
-use crate::fixture::{Fixture, Wanted, accept, later, play};
+use crate::fixture::{Fixture, SECOND, Wanted, accept, later, me, play};
 use crate::harness::ME;
 
 #[test]
@@ -99,8 +99,8 @@ fn no_one_is_challenged_before_the_running_games_are_known() {
 }
 
 /// A bot whose challenge to "near" began a game before the server's answer came.
-fn begun_before_the_answer() -> Fixture {
-    let mut fixture = Fixture::new(2).settled();
+fn begun_before_the_answer(fixture: Fixture) -> Fixture {
+    let mut fixture = fixture.settled();
     let account = &mut fixture.account;
     let asked = account.challenge("near", Some("3+2"), None, None, 1);
     assert!(asked.is_ok());
@@ -126,17 +126,41 @@ fn a_game_that_begins_before_the_answer_takes_one_slot() {
     };
     let lost = || AccountEvent::NotCreated(NotCreated::Lost);
     for answer in [ours("g1"), lost()] {
-        let mut fixture = begun_before_the_answer();
+        let mut fixture = begun_before_the_answer(Fixture::new(2));
         assert_eq!(fixture.apply(&answer), [], "{answer:?}");
         assert_eq!(fixture.account.taken(), 1, "{answer:?}");
         assert!(!fixture.account.has_outgoing(), "{answer:?}");
     }
     // The game was another one: what was created after all is withdrawn.
-    let mut fixture = begun_before_the_answer();
+    let mut fixture = begun_before_the_answer(Fixture::new(2));
     let withdrawn = [Wanted::Cancel("c1".to_owned())];
     assert_eq!(fixture.apply(&ours("c1")), withdrawn);
     fixture.canceled("c1", CallOutcome::Done);
     assert_eq!(fixture.account.taken(), 1);
+}
+
+#[test]
+fn a_challenge_whose_game_has_begun_makes_room_for_no_other() {
+    let fixture = Fixture::with(|settings| {
+        settings.challenge.concurrency = 1;
+        settings.challenge.queue = Duration::ZERO;
+    });
+    let mut fixture = begun_before_the_answer(fixture);
+    assert!(fixture.account.has_outgoing());
+    let declined = fixture.challenged(challenge("h1", player("a")));
+    assert_eq!(declined, later("h1"));
+}
+
+#[test]
+fn the_rating_survives_a_restart_of_the_event_loop() {
+    let mut fixture = Fixture::new(1);
+    let mut finished = game("g1", player("a"));
+    finished.rating = Some(1600);
+    finished.rating_diff = Some(7);
+    fixture.apply(&AccountEvent::Event(Event::GameFinish(Box::new(finished))));
+    assert_eq!(fixture.account.rating(), Some(1607));
+    let restarted = fixture.account.restarted(&me(), SECOND);
+    assert_eq!(restarted.rating(), Some(1607));
 }
 
 #[test]

@@ -133,15 +133,7 @@ impl AccountState {
 
     /// Whether withdrawing the bot's own challenge would free a slot for this kind.
     fn would_displace(&self, kind: OpponentKind) -> bool {
-        let Some(outgoing) = &self.outgoing else {
-            return false;
-        };
-        let mut tally = self.tally();
-        tally.all = tally.all.saturating_sub(1);
-        tally.bots = tally
-            .bots
-            .saturating_sub(usize::from(outgoing.kind.is_bot()));
-        self.plan().room(kind, tally) > 0
+        self.outgoing.is_some() && self.plan().room(kind, self.tally_of_games()) > 0
     }
 
     /// Gives free slots to queued challenges and declines those that waited too long.

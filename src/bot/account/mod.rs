@@ -153,19 +153,23 @@ impl AccountState {
         }
     }
 
-    /// A replacement after a panic of the event loop: game tasks, pause and shutdown go on, all else
-    /// begins anew.
+    /// A replacement after a panic of the event loop: game tasks, the rating, pause and shutdown go on,
+    /// all else begins anew.
     #[must_use]
     pub fn restarted(&self, account: &Account, second: Duration) -> Self {
         let (settings, state) = (Arc::clone(&self.settings), self.state.clone());
-        Self {
+        let mut restarted = Self {
             lists: Arc::clone(&self.lists),
             awaits_lists: self.awaits_lists,
             tasks: self.tasks.clone(),
             shutdown: self.shutdown,
             paused: self.paused,
             ..Self::new(account, settings, self.timing, second, state)
+        };
+        if let Some(rating) = self.rating {
+            restarted.set_rating(rating);
         }
+        restarted
     }
 
     /// From now on challenges wait, both ways, until [`AccountState::lists_are_read`].
@@ -382,10 +386,13 @@ impl AccountState {
     /// Reads the bot's rating from the start of a game and the rating change from its end.
     fn learn_rating(&mut self, game: &GameInfo) {
         if let Some(rating) = game.rating {
-            let rating = rating.saturating_add(game.rating_diff.unwrap_or(0));
-            self.rating = Some(rating);
-            self.arenas.set_rating(rating);
+            self.set_rating(rating.saturating_add(game.rating_diff.unwrap_or(0)));
         }
+    }
+
+    fn set_rating(&mut self, rating: i32) {
+        self.rating = Some(rating);
+        self.arenas.set_rating(rating);
     }
 
     fn tick(&mut self) {
@@ -426,12 +433,18 @@ impl AccountState {
     }
 
     fn tally(&self) -> SlotUsage {
-        let mut tally = SlotUsage::default();
-        self.games.count(&mut tally);
-        self.accepted.count(&mut tally);
+        let mut tally = self.tally_of_games();
         if let Some(outgoing) = &self.outgoing {
             outgoing.count(&mut tally);
         }
+        tally
+    }
+
+    /// The slots of games and accepted challenges, without that of the bot's own challenge.
+    fn tally_of_games(&self) -> SlotUsage {
+        let mut tally = SlotUsage::default();
+        self.games.count(&mut tally);
+        self.accepted.count(&mut tally);
         tally
     }
 

@@ -480,7 +480,7 @@ mod tests {
                     text: "Not your turn".into(),
                 },
             ),
-            (Err(Error::Gone { body }), CallOutcome::Gone),
+            (Err(Error::Gone { status: 404, body }), CallOutcome::Gone),
         ];
         for (outcome, answer) in rows {
             assert_eq!(CallOutcome::from(outcome), answer);
