@@ -43,7 +43,7 @@ pub(super) async fn check(config: Option<PathBuf>) -> Result<(), String> {
 
 fn try_out(program: &Path, config: Option<&Path>) -> Result<(), String> {
     let failed = |why: String| format!("{} {why}", program.display());
-    let version = run(Command::new(program).arg("--version")).map_err(failed)?;
+    let version = run(Command::new(program).arg("--version"), Stdio::piped()).map_err(failed)?;
     if !version.starts_with("megaton ") {
         return Err(failed("is another program".to_owned()));
     }
@@ -53,13 +53,14 @@ fn try_out(program: &Path, config: Option<&Path>) -> Result<(), String> {
         check.arg("--config").arg(config);
     }
     let unfit = |why| failed(format!("{why} at `check --offline`"));
-    run(&mut check).map(drop).map_err(unfit)
+    // It may say more than a pipe holds, and would wait for a reader.
+    run(&mut check, Stdio::null()).map(drop).map_err(unfit)
 }
 
-/// What a program says that ends well and in time.
-fn run(command: &mut Command) -> Result<String, String> {
+/// What a program says that ends well and in time, if `stdout` is a pipe.
+fn run(command: &mut Command, stdout: Stdio) -> Result<String, String> {
     let command = command.stdin(Stdio::null()).stderr(Stdio::null());
-    let started = command.stdout(Stdio::piped()).spawn();
+    let started = command.stdout(stdout).spawn();
     let mut child = started.map_err(|error| format!("cannot be started ({error})"))?;
     let begun = Instant::now();
     let status = loop {
@@ -83,4 +84,36 @@ fn run(command: &mut Command) -> Result<String, String> {
         read.map_err(|error| format!("prints invalid UTF-8 ({error})"))?;
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program of a shell's commands. A shell writes it: while this process has it open, a child of
+    /// another test would too, and it could not be started.
+    fn program(folder: &Path, commands: &str) -> PathBuf {
+        let path = folder.join("megaton");
+        let write = r#"printf '#!/bin/sh\n%s\n' "$2" > "$1" && chmod +x "$1""#;
+        let mut shell = Command::new("sh");
+        shell.args(["-c", write, "sh"]).arg(&path).arg(commands);
+        assert!(shell.status().expect("a shell").success());
+        path
+    }
+
+    #[test]
+    fn a_successor_is_judged_by_what_it_says_and_how_it_ends_however_much_it_says() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let outcome = |commands: &str| try_out(&program(folder.path(), commands), None);
+        let version = r#"[ "$1" = --version ] && echo megaton 1 && exit"#;
+        let flood = "head -c 1000000 /dev/zero";
+        assert_eq!(outcome(&format!("{version}\n{flood}")), Ok(()));
+        let unfit = outcome(&format!("{version}\nexit 3")).expect_err("a failed check");
+        assert!(
+            unfit.ends_with("fails (exit status: 3) at `check --offline`"),
+            "{unfit}"
+        );
+        let other = outcome("echo another").expect_err("another program");
+        assert!(other.ends_with("is another program"), "{other}");
+    }
 }

@@ -136,8 +136,9 @@ impl OutcomeFile {
             start = end;
         }
         for (name, table) in NAMES.iter().zip(&file.tables) {
-            if table.is_none() && !file.faults.iter().any(|fault| fault.starts_with(name)) {
-                file.faults.push(format!("{name}: not in the file"));
+            let fault = format!("{name}: ");
+            if table.is_none() && !file.faults.iter().any(|other| other.starts_with(&fault)) {
+                file.faults.push(fault + "not in the file");
             }
         }
         Ok(file)

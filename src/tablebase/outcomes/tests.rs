@@ -4,6 +4,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use super::file::MAGIC;
 use super::*;
 use crate::tablebase::Syzygy;
 
@@ -176,6 +177,12 @@ fn a_broken_file_is_named_and_answers_what_it_can() {
     assert_eq!(swapped.faults(), ["KPvKP: its checksum is wrong"]);
     assert_eq!((swapped.found(), swapped.wdl(&pawns)), (34, None));
     assert_eq!(swapped.state().faulty, 1);
+
+    // A table is missed even if the name of a damaged one begins with its own.
+    let damaged = NAMES.iter().position(|&name| name == "KQvKQ").unwrap();
+    let directory = [1, damaged as u8, 1, 0, 0, 0, 0, 0, 0, 0];
+    let one = of_bytes([MAGIC.as_slice(), &directory, b"?"].concat()).unwrap();
+    assert_eq!(one.faults().len(), NAMES.len(), "{:?}", one.faults());
 }
 
 /// A reader of Syzygy files may find one ply less, where they hold rounded numbers.
