@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
 
 use super::bot_event::{AlertKind, BotEvent};
 use super::settings::Settings;
@@ -122,20 +122,21 @@ impl Envelope {
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     commands: mpsc::Sender<Envelope>,
-    failures: watch::Sender<Option<BotEvent>>,
+    failures: mpsc::UnboundedSender<BotEvent>,
     via: &'static str,
 }
 
 #[derive(Debug)]
 pub struct CommandReceiver {
     commands: mpsc::Receiver<Envelope>,
-    failures: watch::Receiver<Option<BotEvent>>,
+    failures: mpsc::UnboundedReceiver<BotEvent>,
 }
 
 /// Creates a command channel.
 pub fn channel() -> (ControlHandle, CommandReceiver) {
     let (sender, commands) = mpsc::channel(MAX_WAITING);
-    let (fail, failures) = watch::channel(None);
+    // Few: a service that fails again and again is started again at growing intervals.
+    let (fail, failures) = mpsc::unbounded_channel();
     let control = ControlHandle {
         commands: sender,
         failures: fail,
@@ -188,8 +189,8 @@ impl ControlHandle {
     /// Reports that the engine failed its self-test. Never waits; works before there is a server.
     pub(crate) fn engine_failed(&self, reason: &str) {
         let reason = reason.to_owned();
-        self.failures
-            .send_replace(Some(BotEvent::EngineFailed { reason }));
+        // Nobody listens once the bot has ended.
+        let _ = self.failures.send(BotEvent::EngineFailed { reason });
     }
 
     /// Runs a service beside the bot until it is done; restarts it whenever it panics, and reports that.
@@ -202,7 +203,7 @@ impl ControlHandle {
     ) {
         let report = |reason| {
             let failed = BotEvent::ServiceFailed { service, reason };
-            self.failures.send_replace(Some(failed));
+            let _ = self.failures.send(failed);
         };
         restart_and_report(service, first, begin, report).await;
     }
@@ -222,9 +223,10 @@ impl CommandReceiver {
         }
     }
 
-    /// The last failure of the engine's self-test or of a service beside the bot.
-    pub(crate) fn failures(&self) -> watch::Receiver<Option<BotEvent>> {
-        self.failures.clone()
+    /// The failures of the engine's self-test and of services beside the bot, also earlier ones. They
+    /// can be taken once.
+    pub(crate) fn take_failures(&mut self) -> mpsc::UnboundedReceiver<BotEvent> {
+        std::mem::replace(&mut self.failures, mpsc::unbounded_channel().1)
     }
 }
 

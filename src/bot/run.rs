@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use tokio::sync::watch;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::account_check::final_refusal;
@@ -44,12 +44,12 @@ pub async fn run(options: BotOptions, shutdown: Shutdown) -> Result<(), BotError
 pub async fn run_commanded(
     options: BotOptions,
     shutdown: Shutdown,
-    commands: CommandReceiver,
+    mut commands: CommandReceiver,
 ) -> Result<(), BotError> {
     let client = options.client.clone();
     let event_log = options.event_bus.event_log().clone();
     let pause = options.timing.limited_note;
-    let failures = publish_failures(commands.failures(), options.event_bus.clone());
+    let failures = publish_failures(commands.take_failures(), options.event_bus.clone());
     let outcome = tokio::select! {
         outcome = Box::pin(serve(options, shutdown, commands)) => outcome,
         () = background::log_rate_limits(&client, &event_log, pause) => unreachable!("it logs for ever"),
@@ -60,12 +60,9 @@ pub async fn run_commanded(
 }
 
 /// Publishes the failures of the engine's self-test and of services, as long as the bot runs.
-async fn publish_failures(mut failures: watch::Receiver<Option<BotEvent>>, event_bus: EventBus) {
-    while failures.changed().await.is_ok() {
-        let failure = failures.borrow_and_update().clone();
-        if let Some(failure) = failure {
-            event_bus.publish(failure);
-        }
+async fn publish_failures(mut failures: mpsc::UnboundedReceiver<BotEvent>, event_bus: EventBus) {
+    while let Some(failure) = failures.recv().await {
+        event_bus.publish(failure);
     }
     // No sender is left.
     std::future::pending::<()>().await;
@@ -388,15 +385,21 @@ mod self_test_tests {
         let (control, commands) = channel();
         let mut news = event_bus.subscribe();
         control.engine_failed("it plays a2a3");
+        control.engine_failed("and b2b3");
         let running = tokio::spawn(run_commanded(options, Shutdown::default(), commands));
-        let told = tokio::time::timeout(Duration::from_secs(60), news.recv()).await;
-        let BotEvent::EngineFailed { reason } = told.unwrap().unwrap() else {
-            panic!("other news");
-        };
-        assert_eq!(reason, "it plays a2a3");
-        let noted = event_bus.event_log().events(1);
-        assert_eq!(noted[0].kind, "engine");
-        assert!(noted[0].text.ends_with(&reason), "{noted:?}");
+        for expected in ["it plays a2a3", "and b2b3"] {
+            let told = tokio::time::timeout(Duration::from_secs(60), news.recv()).await;
+            let BotEvent::EngineFailed { reason } = told.unwrap().unwrap() else {
+                panic!("other news");
+            };
+            assert_eq!(reason, expected);
+        }
+        let noted = event_bus.event_log().events(2);
+        assert!(
+            noted.iter().all(|noted| noted.kind == "engine"),
+            "{noted:?}"
+        );
+        assert!(noted[0].text.ends_with("and b2b3"), "{noted:?}");
         running.abort();
     }
 }

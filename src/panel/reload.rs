@@ -211,7 +211,7 @@ mod tests {
         let path = folder.path().join("config.toml");
         fs::write(&path, "").unwrap();
         let (control, mut commands) = channel();
-        let failures = commands.failures();
+        let mut failures = commands.take_failures();
         let current = Config::read(&path).unwrap();
         let (reloader, reload) = Reloader::new(Some(path), current, control);
         let task = tokio::spawn(super::super::fault::once(reloader.run()));
@@ -221,7 +221,7 @@ mod tests {
             commands.next().await.answer(Reply::done("reloaded"));
         });
         assert_eq!(again, Ok("no changes".to_owned()));
-        let failure = failures.borrow().clone();
+        let failure = failures.recv().await;
         assert!(
             matches!(&failure, Some(BotEvent::ServiceFailed { service: "the reloader", reason }) if reason == "an injected fault"),
             "{failure:?}"

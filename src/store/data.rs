@@ -77,9 +77,10 @@ impl Change {
             Self::Game(id, ..) => (6, id.to_string()),
             Self::Guard(row) => (7, row.scope.as_str().to_owned()),
             Self::Note(key, _) => (8, key.clone()),
-            Self::Prune(_) => (9, String::new()),
-            Self::Line(line) => (10, line.game.clone()),
-            Self::DropLine(game) => (10, game.clone()),
+            Self::Line(line) => (9, line.game.clone()),
+            Self::DropLine(game) => (9, game.clone()),
+            // The last: a row that waits may say why another one must stay.
+            Self::Prune(_) => (10, String::new()),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Changes wait in memory, only the latest about each subject; the thread writes all of them in one
 //! transaction. Changes that cannot be written now wait for the next attempt.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::path::Path;
@@ -62,7 +62,8 @@ struct Handle {
 /// Changes that wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    changes: HashMap<Subject, Change>,
+    /// Those about the same kind of thing follow one another, pruning is last.
+    changes: BTreeMap<Subject, Change>,
     dropped: u64,
 }
 

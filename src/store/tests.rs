@@ -522,6 +522,25 @@ impl Backend for Full {
     }
 }
 
+#[test]
+fn a_count_of_the_guard_survives_the_pruning_of_its_batch() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(folder.path()).unwrap();
+    let foes = || (0..30).map(|n| UserId::new(&format!("foe{n}")));
+    let guards = foes().map(|foe| {
+        Change::Guard(GuardRow {
+            scope: GuardScope::Opponent(foe),
+            losses: 2,
+            from: now(),
+            rest: None,
+        })
+    });
+    let opponents = foes().map(|foe| Change::Opponent(OpponentRow::new(foe, now())));
+    store.write_all(guards.chain([Change::Prune(now())]).chain(opponents));
+    drop(store);
+    assert_eq!(open(folder.path()).guards.len(), 30);
+}
+
 #[tokio::test]
 async fn a_full_disk_is_reported_and_queued_writes_follow_once_there_is_room() {
     let folder = tempfile::tempdir().unwrap();

@@ -164,6 +164,19 @@ fn the_rating_survives_a_restart_of_the_event_loop() {
 }
 
 #[test]
+fn an_arena_game_against_a_challenger_leaves_the_challenge_its_slot() {
+    let mut fixture = Fixture::new(2).settled();
+    fixture.challenged(challenge("c1", player("a")));
+    let mut paired = game("g1", player("a"));
+    paired.tournament = Some("arena1".into());
+    assert_eq!(fixture.started(paired), play("g1"));
+    // With the challenge's slot taken over by the arena game, nothing would be left for its own game.
+    fixture.challenged(challenge("c2", player("b")));
+    assert_eq!(fixture.started(game("c1", player("a"))), play("c1"));
+    assert_eq!(open(&fixture), ["c1", "g1"]);
+}
+
+#[test]
 fn a_rematch_may_begin_under_another_id() {
     let mut fixture = Fixture::new(2);
     let mut rematch = challenge("r1", player("a"));
@@ -524,6 +537,15 @@ fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     fixture.wait(2);
     assert_eq!(fixture.answered("c3", AcceptOutcome::Gone), [Wanted::List]);
     assert_eq!(open(&fixture), ["c3"]);
+    // The same, when the next call is refused for a long time.
+    let mut fixture = Fixture::new(2);
+    fixture.challenged(challenge("c4", player("a")));
+    fixture.answered("c4", AcceptOutcome::Lost);
+    fixture.wait(2);
+    let hour = Some(Duration::from_secs(3600));
+    let given_up = fixture.answered("c4", AcceptOutcome::Limited(hour));
+    assert_eq!(given_up, [vec![Wanted::List], later("c4")].concat());
+    assert_eq!(open(&fixture), ["c4"]);
 }
 
 #[test]

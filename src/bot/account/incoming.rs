@@ -166,6 +166,7 @@ impl AccountState {
             takes_slot: takes_slot(challenge),
             expires: self.now + self.timing.accepted,
             tries: 1,
+            unclear: false,
             again: None,
             done: None,
             stale: false,
@@ -199,6 +200,7 @@ impl AccountState {
                 }
             }
             AcceptOutcome::Lost if accepted.tries < MAX_TRIES => {
+                accepted.unclear = true;
                 // Retry at once where possible: a challenger kept waiting leaves.
                 let pause = timing.retry.saturating_mul(1 << accepted.tries.min(8)) / 2;
                 let pause = pause.min(timing.retry_cap);
@@ -216,25 +218,18 @@ impl AccountState {
             }
             AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id),
             AcceptOutcome::Lost => {
-                // Each attempt may have arrived: only the list of running games, or a look-up, can
-                // tell.
-                self.ask_for_list();
-                self.void_accepted(id);
-            }
-            AcceptOutcome::Gone if accepted.tries > 1 => {
-                // An earlier attempt may have arrived and its game be over.
-                self.ask_for_list();
-                self.void_accepted(id);
+                accepted.unclear = true;
+                self.not_accepted(id);
             }
             AcceptOutcome::Refused | AcceptOutcome::Gone => {
-                self.drop_accepted(id);
+                self.not_accepted(id);
             }
         }
     }
 
     /// Declines a challenge that cannot be accepted after all.
     fn give_up(&mut self, id: &ChallengeId) {
-        let Some(accepted) = self.drop_accepted(id) else {
+        let Some(accepted) = self.not_accepted(id) else {
             return;
         };
         let challenger = accepted.opponent.map(|who| who.to_string());
@@ -246,6 +241,17 @@ impl AccountState {
             rule: None,
             why: "Lichess does not allow the game now".to_owned(),
         })));
+    }
+
+    /// Drops a challenge whose accept failed. If an earlier call may have arrived, only the list of
+    /// running games or a look-up can tell whether there was a game.
+    fn not_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
+        if self.accepted.get_mut(id)?.unclear {
+            self.ask_for_list();
+            self.void_accepted(id)
+        } else {
+            self.drop_accepted(id)
+        }
     }
 
     /// Drops an accepted challenge without a game: frees its slot and refunds the quota.

@@ -62,6 +62,10 @@ impl AccountState {
         if self.correspondence.contains(&game.id) {
             return self.correspondence.update(game, self.now);
         }
+        // No challenge led to it, though the opponent may have one that was accepted or is open.
+        if is_arena(game) {
+            return self.play(game, &GameOrigin::unknown(game));
+        }
         // Two challenges that crossed become two games of the same opponent.
         let ours = self
             .outgoing()
@@ -127,13 +131,12 @@ impl AccountState {
     }
 
     /// Whether a game that the bot did not ask for is in excess and can still be aborted: before
-    /// the bot's first move, and not in an arena, where aborting loses the game.
+    /// the bot's first move.
     fn has_no_slot_for(&self, game: &GameInfo) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
-        let can_be_called_off = !game.has_moved && !is_arena(game);
         let takes_slot = !is_correspondence(game);
         self.excess.has_settled(self.now)
-            && can_be_called_off
+            && !game.has_moved
             && takes_slot
             && !self.excess.tried.contains(&game.id)
             && self.plan().room(kind, self.tally()) == 0

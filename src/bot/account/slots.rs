@@ -136,6 +136,8 @@ pub(super) struct AcceptedChallenge {
     pub(super) expires: Instant,
     /// How often the accept was sent.
     pub(super) tries: u32,
+    /// An accept got no answer: it may have arrived.
+    pub(super) unclear: bool,
     /// When to send the accept again.
     pub(super) again: Option<Instant>,
     /// When the server answered "ok".

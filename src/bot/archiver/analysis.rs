@@ -266,7 +266,7 @@ impl GameAnalyzer {
 /// Waits until a game runs.
 pub(in crate::bot) async fn wait_for_games(event_log: &EventLog) {
     let mut changes = event_log.changes();
-    while event_log.running().is_empty() {
+    while event_log.running_count() == 0 {
         if changes.changed().await.is_err() {
             return;
         }
@@ -277,7 +277,7 @@ pub(in crate::bot) async fn wait_for_games(event_log: &EventLog) {
 pub(in crate::bot) async fn wait_for_quiet(event_log: &EventLog, idle: Duration) {
     let mut changes = event_log.changes();
     loop {
-        while !event_log.running().is_empty() {
+        while event_log.running_count() > 0 {
             if changes.changed().await.is_err() {
                 return;
             }

@@ -68,7 +68,7 @@ pub(super) async fn run(
         if summary.is_some() {
             day_sender.send_replace(summary);
         }
-        let quiet = event_log.running().is_empty();
+        let quiet = event_log.running_count() == 0;
         if schedule.is_due(Instant::now(), now, quiet) {
             pruner.sweep(now).await;
         }

@@ -110,9 +110,15 @@ impl ChallengeRequest {
     ) -> Result<Self, ManualChallengeError> {
         let to =
             UserId::typed(user).ok_or_else(|| ManualChallengeError::NoName(user.to_owned()))?;
+        let usual = [Profile::default()];
+        let profiles = if profiles.is_empty() {
+            &usual
+        } else {
+            profiles
+        };
         let profile = match what {
             Some(what) => profile(what, profiles)?,
-            None => profiles.first().cloned().unwrap_or_default(),
+            None => profiles[0].clone(),
         };
         Ok(Self {
             to,
@@ -199,7 +205,7 @@ impl Series {
     }
 }
 
-/// The profile of this name, or the first one with this clock.
+/// The profile of this name, or the first one with this clock; there is at least one.
 fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeError> {
     let named = profiles
         .iter()
@@ -212,7 +218,7 @@ fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeE
         let known = known.join(", ");
         return Err(ManualChallengeError::UnknownProfile(what.to_owned(), known));
     }
-    let first = profiles.first().cloned().unwrap_or_default();
+    let first = profiles[0].clone();
     let profile = if let Some(days) = days(what) {
         Profile { days, ..first }
     } else {
@@ -315,6 +321,15 @@ mod manual_challenge_tests {
         assert_eq!(manual(Some("1+1")), Ok((60, 1)));
         assert_eq!(manual(Some("0.5+0")), Ok((30, 0)));
         assert_eq!(manual(Some("0+2")), Ok((0, 2)));
+    }
+
+    #[test]
+    fn a_series_survives_a_restart_under_any_profiles() {
+        for profiles in [vec![], vec![Profile::default()]] {
+            let request = ChallengeRequest::manual("NukeEngine", None, &profiles).unwrap();
+            let series = Series::new(request, 5).unwrap();
+            assert_eq!(Series::read(&series.note(), &profiles), Some(series));
+        }
     }
 
     #[test]

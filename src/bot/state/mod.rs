@@ -171,7 +171,7 @@ impl BotState {
         let mut inner = self.inner.lock();
         let mut changes = inner.notice(now);
         let outcome = change(&mut inner, now, &mut changes);
-        // Queued under the lock, so that the order on disk is the order here.
+        // Queued under the lock, so that the latest change here is the latest on disk.
         self.keep(changes);
         outcome
     }
@@ -267,7 +267,7 @@ impl BotState {
         let mut experience = self.experience.lock();
         let gone = Arc::make_mut(&mut experience).learn(line);
         let gone = gone.into_iter().map(Change::DropLine);
-        // Queued under the lock, so that the order on disk is the order here.
+        // Queued under the lock, so that the latest change here is the latest on disk.
         self.keep(std::iter::once(kept).chain(gone).collect());
     }
 

@@ -167,14 +167,13 @@ mod tests {
             hash_mb: 1,
             ..EngineOptions::default()
         };
-        let (control, commands) = channel();
-        let mut failures = commands.failures();
+        let (control, mut commands) = channel();
+        let mut failures = commands.take_failures();
         let (watch, _watcher) = StatusWatch::new(control);
         let selftest = SelfTest::default();
         let running = selftest.clone().run(Pool::new(&options), watch);
         let running = tokio::spawn(crate::panel::fault::once(running));
-        failures.changed().await.unwrap();
-        let failure = failures.borrow_and_update().clone();
+        let failure = failures.recv().await;
         assert!(
             matches!(&failure, Some(BotEvent::ServiceFailed { service: "the self-test", reason }) if reason == "an injected fault"),
             "{failure:?}"
@@ -190,15 +189,14 @@ mod tests {
 
     #[test]
     fn only_the_first_of_consecutive_failures_is_reported() {
-        let (control, commands) = channel();
+        let (control, mut commands) = channel();
         let (watch, _watcher) = StatusWatch::new(control);
         let selftest = SelfTest::default();
-        let mut failures = commands.failures();
+        let mut failures = commands.take_failures();
         let mut news_of = |tested: SelfTestResult| {
             selftest.record(tested, true, &watch);
-            let news = failures.has_changed().unwrap();
-            match failures.borrow_and_update().clone() {
-                Some(BotEvent::EngineFailed { reason }) if news => Some(reason),
+            match failures.try_recv() {
+                Ok(BotEvent::EngineFailed { reason }) => Some(reason),
                 _ => None,
             }
         };

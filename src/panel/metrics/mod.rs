@@ -126,8 +126,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_of_the_metrics_is_reported_and_they_count_on() {
-        let (control, commands) = channel();
-        let mut failures = commands.failures();
+        let (control, mut commands) = channel();
+        let mut failures = commands.take_failures();
         let (watch, _watcher) = StatusWatch::new(control);
         let metrics = metrics(watch);
         let event_bus = EventBus::default();
@@ -135,8 +135,7 @@ mod tests {
         let counting = tokio::spawn(crate::panel::fault::once(counting));
         let alerts = Alerts::new(event_bus);
         alerts.raise(AlertKind::Token, "lost with the panic");
-        failures.changed().await.unwrap();
-        let failure = failures.borrow_and_update().clone();
+        let failure = failures.recv().await;
         assert!(
             matches!(&failure, Some(BotEvent::ServiceFailed { service: "the metrics", reason }) if reason == "an injected fault"),
             "{failure:?}"
