@@ -27,7 +27,7 @@ use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
 use crate::archive::{ArchiveReader, FILE_NAME, Filter};
 use crate::book::SharedBooks;
 use crate::lichess::{Client, UserId};
-use crate::lookup::{ExplorerHost, ExplorerRules, ExplorerTask, Pace};
+use crate::lookup::{BreakerSettings, ExplorerHost, ExplorerRules, ExplorerTask};
 use crate::rules::{Move, Position};
 use crate::store::StoreError;
 
@@ -166,7 +166,7 @@ fn explorer_task(context: &BotContext, sources: &ListSources) -> Option<Explorer
             nodes: settings.nodes,
             age: u64::from(settings.days) * 24 * 3600,
         },
-        pace: Pace::default(),
+        pace: BreakerSettings::default(),
         again: EXPLORER_AGAIN,
         host: BotHost {
             event_log: context.event_bus.event_log().clone(),

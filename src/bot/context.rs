@@ -21,7 +21,7 @@ use super::status::Occupancy;
 use crate::book::SharedBooks;
 use crate::engine::{Pool, TablebaseProbe};
 use crate::lichess::{Client, Error as ApiError};
-use crate::lookup::{Explorer, OnlineTables, Pace};
+use crate::lookup::{BreakerSettings, Explorer, OnlineTables};
 use crate::tablebase::OutcomeTables;
 
 /// Shared by the event loop, its background tasks and all game tasks.
@@ -54,7 +54,7 @@ pub(super) fn online_tables(client: &Client, settings: &Settings) -> Option<Onli
     let known = |position: &crate::rules::Position| OutcomeTables::built_in().wdl(position);
     match client.table_server(&settings.url, settings.timeout) {
         Ok(server) => {
-            let pace = Pace::default();
+            let pace = BreakerSettings::default();
             Some(OnlineTables::new(server, settings.min_clock, pace, known))
         }
         Err(error) => {

@@ -79,7 +79,7 @@ pub use control::{
 };
 pub use event_bus::EventBus;
 pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
-pub use game::move_overhead::{Latency, OverheadEstimator, SendSample, SharedEstimator};
+pub use game::move_overhead::{MoveOverhead, OverheadEstimator, SendSample, SharedEstimator};
 pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{
     ListParseError, ListRefresher, ListSources, ListState, PlayerLists, read_names,

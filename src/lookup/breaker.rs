@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::lichess::Error;
 
-/// The waits between requests.
+/// The waits between requests, and when to stop asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct BreakerSettings {
     /// Between two requests.
     pub spacing: Duration,
     /// Consecutive failures that close the service.
@@ -23,7 +23,7 @@ pub struct Pace {
     pub refused: Duration,
 }
 
-impl Default for Pace {
+impl Default for BreakerSettings {
     fn default() -> Self {
         Self {
             spacing: Duration::from_secs(2),
@@ -39,14 +39,14 @@ impl Default for Pace {
 /// Admits requests.
 #[derive(Clone, Debug)]
 pub struct CircuitBreaker {
-    pace: Pace,
+    pace: BreakerSettings,
     /// Consecutive failures.
     failures: u32,
     not_before: Option<Instant>,
 }
 
 impl CircuitBreaker {
-    pub fn new(pace: Pace) -> Self {
+    pub fn new(pace: BreakerSettings) -> Self {
         Self {
             pace,
             failures: 0,
@@ -108,7 +108,10 @@ mod tests {
 
     #[test]
     fn requests_are_spaced() {
-        let (mut breaker, now) = (CircuitBreaker::new(Pace::default()), Instant::now());
+        let (mut breaker, now) = (
+            CircuitBreaker::new(BreakerSettings::default()),
+            Instant::now(),
+        );
         assert!(breaker.admit(now));
         assert!(!breaker.admit(now + SECOND));
         assert_eq!(breaker.wait(now + SECOND), SECOND);
@@ -117,7 +120,10 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_close_the_service_for_longer_and_longer() {
-        let (mut breaker, now) = (CircuitBreaker::new(Pace::default()), Instant::now());
+        let (mut breaker, now) = (
+            CircuitBreaker::new(BreakerSettings::default()),
+            Instant::now(),
+        );
         let failed = |breaker: &mut CircuitBreaker| {
             breaker
                 .failed(&error(502), now)
@@ -139,7 +145,10 @@ mod tests {
 
     #[test]
     fn a_rate_limit_closes_it_at_once_for_a_minute_or_longer_if_asked() {
-        let (mut breaker, now) = (CircuitBreaker::new(Pace::default()), Instant::now());
+        let (mut breaker, now) = (
+            CircuitBreaker::new(BreakerSettings::default()),
+            Instant::now(),
+        );
         assert_eq!(breaker.failed(&error(429), now), Some(SECOND * 60));
         assert_eq!(breaker.wait(now), SECOND * 60);
         let mut headers = HeaderMap::new();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
-use super::breaker::{CircuitBreaker, Pace};
+use super::breaker::{BreakerSettings, CircuitBreaker};
 use super::cache::AgedCache;
 use super::candidate_file::CandidateFile;
 use super::candidates::{
@@ -85,7 +85,7 @@ pub struct ExplorerTask<H> {
     pub server: LookupServer,
     pub pool: Pool,
     pub rules: ExplorerRules,
-    pub pace: Pace,
+    pub pace: BreakerSettings,
     /// The pause when nothing is left to read.
     pub again: Duration,
     pub host: H,

@@ -17,7 +17,7 @@ mod explorer_plan;
 mod online_tables;
 mod table_verdict;
 
-pub use breaker::{CircuitBreaker, Pace};
+pub use breaker::{BreakerSettings, CircuitBreaker};
 pub use cache::AgedCache;
 pub use candidates::{
     CandidateSet, CheckedMoves, ExploredKey, ExploredPosition, PlayedMove, WrongExplorerReply,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::breaker::{CircuitBreaker, Pace};
+use super::breaker::{BreakerSettings, CircuitBreaker};
 use super::cache::AgedCache;
 use super::table_verdict::{TableVerdict, table_verdict};
 use crate::engine::{SearchResult, Wdl};
@@ -60,7 +60,12 @@ pub struct LookupCounts {
 
 impl OnlineTables {
     /// For games without a clock, or with at least `min_clock` on ours.
-    pub fn new(server: LookupServer, min_clock: Duration, pace: Pace, known: KnownResult) -> Self {
+    pub fn new(
+        server: LookupServer,
+        min_clock: Duration,
+        pace: BreakerSettings,
+        known: KnownResult,
+    ) -> Self {
         Self(Arc::new(Inner {
             server,
             min_clock,

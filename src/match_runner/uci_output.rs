@@ -10,7 +10,6 @@ const LONGEST_MATE: i32 = 400;
 /// A line that matters to a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum UciLine {
-    Name(String),
     /// An option of the program.
     Option(String),
     UciOk,
@@ -47,9 +46,6 @@ pub(super) fn read(line: &str) -> UciLine {
         Some("uciok") => UciLine::UciOk,
         Some("readyok") => UciLine::ReadyOk,
         Some("bestmove") => UciLine::BestMove(words.next().unwrap_or_default().to_owned()),
-        Some("id") if words.next() == Some("name") => {
-            UciLine::Name(words.collect::<Vec<_>>().join(" "))
-        }
         Some("option") if words.next() == Some("name") => {
             let name = words.take_while(|&word| word != "type");
             UciLine::Option(name.collect::<Vec<_>>().join(" "))
@@ -94,10 +90,7 @@ mod tests {
 
     #[test]
     fn the_lines_of_a_session_are_understood() {
-        assert_eq!(
-            read("id name Fairy-Stockfish 14"),
-            UciLine::Name("Fairy-Stockfish 14".to_owned())
-        );
+        assert_eq!(read("id name Fairy-Stockfish 14"), UciLine::Other);
         assert_eq!(
             read("option name Use NNUE type check default true"),
             UciLine::Option("Use NNUE".to_owned())

@@ -3,7 +3,7 @@
 //! The file stays behind on purpose and names its last holder; only the lock on it counts.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -72,11 +72,8 @@ fn sign(file: &mut File) -> std::io::Result<()> {
 /// The holder, if the file names it: the process may be about to write its number.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
-    match file.take(32).read_to_string(&mut text) {
-        Ok(_) => text.trim().parse().ok(),
-        Err(error) if error.kind() == ErrorKind::InvalidData => None,
-        Err(_) => None,
-    }
+    file.take(32).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, GameInput, RequestId};
-use megaton::bot::{Latency, Settings};
+use megaton::bot::{MoveOverhead, Settings};
 use megaton::engine::{Limits, Score, SearchResult};
 use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
 
@@ -116,19 +116,19 @@ fn first_moves_teach_nothing() {
 
 #[test]
 fn a_known_latency_leaves_more_time_to_think() {
-    let time = |latency: Latency| {
+    let time = |overhead: MoveOverhead| {
         let mut harness = Harness::new(Side::White);
-        harness.machine.set_latency(latency);
+        harness.machine.set_overhead(overhead);
         let actions = harness.open_with(full(Side::White, with_clock(LINE, 2500)), harness.now);
         let limits = active_search(&actions).expect("our turn").limits;
         limits.clock.expect("the clock decides").overhead
     };
-    let quick = Latency {
+    let quick = MoveOverhead {
         learned: ms(60),
         worst: ms(90),
         moves: 100,
     };
-    assert!(time(quick) < time(Latency::default()) * 3 / 4);
+    assert!(time(quick) < time(MoveOverhead::default()) * 3 / 4);
 }
 
 #[test]
@@ -485,7 +485,7 @@ fn an_only_move_ends_pondering_and_is_sent_at_once() {
 #[test]
 fn no_latency_is_too_great_to_move() {
     let mut harness = Harness::new(Side::White);
-    harness.machine.set_latency(Latency {
+    harness.machine.set_overhead(MoveOverhead {
         learned: Duration::MAX / 4,
         worst: Duration::MAX / 4,
         moves: usize::MAX,

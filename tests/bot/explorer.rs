@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::UserId;
 use megaton::lookup::{
-    EXPLORER_FILE, ExploredKey, ExploredPosition, Explorer, ExplorerHost, ExplorerRules,
-    ExplorerTask, Pace,
+    BreakerSettings, EXPLORER_FILE, ExploredKey, ExploredPosition, Explorer, ExplorerHost,
+    ExplorerRules, ExplorerTask,
 };
 use megaton::practice::{
     AccountKind, BodyShape, Endpoint, Fault, FaultReply, Options, Server as Practice, ServerHandle,
@@ -64,12 +64,12 @@ fn rules() -> ExplorerRules {
 }
 
 /// Faster than any service would like, and closed for long after a failure.
-fn pace() -> Pace {
-    Pace {
+fn pace() -> BreakerSettings {
+    BreakerSettings {
         spacing: Duration::from_millis(1),
         failures: 1,
         pause: GUARD * 10,
-        ..Pace::default()
+        ..BreakerSettings::default()
     }
 }
 

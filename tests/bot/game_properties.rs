@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use megaton::bot::game::{
     CallOutcome, DrawOffer, GameEffect, GameInput, GameRequest, Persist, RequestId,
 };
-use megaton::bot::{Latency, Settings};
+use megaton::bot::{MoveOverhead, Settings};
 use megaton::engine::Score;
 use megaton::lichess::{OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
@@ -430,9 +430,9 @@ impl Storm {
                 let actions = self.harness.wait(ms(*time));
                 self.take(actions);
             }
-            Event::Lag { ms: cost } => self.harness.machine.set_latency(Latency {
+            Event::Lag { ms: cost } => self.harness.machine.set_overhead(MoveOverhead {
                 learned: ms(*cost),
-                ..Latency::default()
+                ..MoveOverhead::default()
             }),
             Event::Gone { seconds } => {
                 let actions = self.harness.gone(*seconds);

@@ -7,7 +7,7 @@ use megaton::archive::Source;
 use megaton::bot::Settings;
 use megaton::engine::{Score, TablebaseProbe, Wdl};
 use megaton::lichess::{TableCategory, TableReply};
-use megaton::lookup::{OnlineTables, Pace, WrongReply, table_verdict};
+use megaton::lookup::{BreakerSettings, OnlineTables, WrongReply, table_verdict};
 use megaton::practice::{
     BodyShape, Endpoint, Fault, FaultReply, Options, Server as Practice, ServerHandle,
 };
@@ -168,7 +168,12 @@ async fn only_positions_that_the_tables_may_know_are_asked_and_never_on_a_short_
     let (practice, server) = (practice().await, Server::start().await);
     let tables = || {
         let lookups = server.client().table_server(practice.url(), GUARD).unwrap();
-        OnlineTables::new(lookups, Duration::from_secs(600), Pace::default(), known)
+        OnlineTables::new(
+            lookups,
+            Duration::from_secs(600),
+            BreakerSettings::default(),
+            known,
+        )
     };
     let asks = |fen: &str, local, left| {
         let position = Position::from_fen(fen).unwrap();

@@ -166,7 +166,7 @@ impl AccountState {
             takes_slot: takes_slot(challenge),
             expires: self.now + self.timing.accepted,
             tries: 1,
-            unclear: false,
+            lost_calls: 0,
             again: None,
             done: None,
             stale: false,
@@ -200,7 +200,7 @@ impl AccountState {
                 }
             }
             AcceptOutcome::Lost if accepted.tries < MAX_TRIES => {
-                accepted.unclear = true;
+                accepted.lost_calls += 1;
                 // Retry at once where possible: a challenger kept waiting leaves.
                 let pause = timing.retry.saturating_mul(1 << accepted.tries.min(8)) / 2;
                 let pause = pause.min(timing.retry_cap);
@@ -218,7 +218,7 @@ impl AccountState {
             }
             AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id),
             AcceptOutcome::Lost => {
-                accepted.unclear = true;
+                accepted.lost_calls += 1;
                 self.not_accepted(id);
             }
             AcceptOutcome::Refused | AcceptOutcome::Gone => {
@@ -246,7 +246,7 @@ impl AccountState {
     /// Drops a challenge whose accept failed. If an earlier call may have arrived, only the list of
     /// running games or a look-up can tell whether there was a game.
     fn not_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        if self.accepted.get_mut(id)?.unclear {
+        if self.accepted.get_mut(id)?.lost_calls > 0 {
             self.ask_for_list();
             self.void_accepted(id)
         } else {

@@ -192,10 +192,6 @@ impl AccountState {
         self.tally().bots
     }
 
-    pub fn running(&self) -> usize {
-        self.games.ids().count()
-    }
-
     /// Correspondence games, whichever side is to move.
     pub fn correspondence(&self) -> usize {
         self.correspondence.len()

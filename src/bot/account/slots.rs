@@ -136,8 +136,8 @@ pub(super) struct AcceptedChallenge {
     pub(super) expires: Instant,
     /// How often the accept was sent.
     pub(super) tries: u32,
-    /// An accept got no answer: it may have arrived.
-    pub(super) unclear: bool,
+    /// How many accepts got no answer: each may have arrived.
+    pub(super) lost_calls: u32,
     /// When to send the accept again.
     pub(super) again: Option<Instant>,
     /// When the server answered "ok".

@@ -42,7 +42,9 @@ pub(super) fn violations(
 
 fn kind(challenger: Option<&Player>, rules: &Visitors, out: &mut Violations) {
     if rules.accept {
-    } else if challenger.is_some_and(Player::is_bot) {
+        return;
+    }
+    if challenger.is_some_and(Player::is_bot) {
         out.add(ChallengeRule::NoBots, NoBot, "[challenge.bots] accept");
     } else {
         let detail = "[challenge.humans] accept";

@@ -357,8 +357,8 @@ impl EventLoop {
 
     pub(in crate::bot) fn status(&self) -> Status {
         let challenge = &self.context.settings.challenge;
-        let latency = self.context.estimator.latency();
-        let learned = u64::try_from(latency.learned.as_millis()).unwrap_or(u64::MAX);
+        let overhead = self.context.estimator.estimate();
+        let learned = u64::try_from(overhead.learned.as_millis()).unwrap_or(u64::MAX);
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             account: Some(self.name.clone()),
@@ -382,7 +382,7 @@ impl EventLoop {
             },
             switches: self.switches(),
             arenas: self.account_state.describe_arenas(),
-            overhead: (latency.moves > 0).then_some(learned),
+            overhead: (overhead.moves > 0).then_some(learned),
             alerts: self.context.alerts.lines(),
             blocked: self.blocked.users().map(ToString::to_string).collect(),
             rating: self.account_state.rating(),

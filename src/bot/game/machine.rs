@@ -13,7 +13,7 @@ use super::event::{
     LastState, MovePlayed, Notification, RequestId, UnconfirmedMove,
 };
 use super::move_list::{MoveListChange, PlayedMoves};
-use super::move_overhead::{ClockKind, ClockState, Latency};
+use super::move_overhead::{ClockKind, ClockState, MoveOverhead};
 use super::opening_variety::{BookChooser, EarlierGames, RootPlan};
 use super::policy::{Policies, StateUpdate};
 use super::time_budget::ponder;
@@ -42,7 +42,7 @@ pub struct GameMachine {
     pub(super) policies: Policies,
     pub(super) last_request_id: RequestId,
     pub(super) pondering: Option<Pondering>,
-    pub(super) latency: Latency,
+    pub(super) overhead: MoveOverhead,
     pub(super) unconfirmed: Option<UnconfirmedMove>,
     earlier_games: EarlierGames,
     experience: Arc<Experience>,
@@ -84,7 +84,7 @@ impl GameMachine {
             pending: None,
             last_request_id: 0,
             pondering: None,
-            latency: Latency::default(),
+            overhead: MoveOverhead::default(),
             earlier_games: EarlierGames::default(),
             experience: Arc::default(),
             books: SharedBooks::default(),
@@ -100,9 +100,9 @@ impl GameMachine {
         }
     }
 
-    /// Sets the latency expected from now on.
-    pub fn set_latency(&mut self, latency: Latency) {
-        self.latency = latency;
+    /// Sets the move overhead expected from now on.
+    pub fn set_overhead(&mut self, overhead: MoveOverhead) {
+        self.overhead = overhead;
     }
 
     /// Sets when the server created the game.
@@ -575,7 +575,7 @@ impl GameMachine {
         }
         let limits = ponder(
             &reading,
-            &self.latency,
+            &self.overhead,
             &self.settings,
             &self.timing,
             self.now,

@@ -33,11 +33,11 @@ impl GameMachine {
                 measured: None,
             });
         }
-        self.send_frozen();
+        self.post_chosen_move();
         self.out.extend(after_move);
     }
 
-    fn send_frozen(&mut self) {
+    fn post_chosen_move(&mut self) {
         let request_id = self.next_request_id();
         let measured = self.begin_measuring();
         let patience = self.patience();
@@ -64,7 +64,7 @@ impl GameMachine {
     fn patience(&self) -> Duration {
         let reading = self.reading();
         reading.map_or(Duration::MAX, |reading| {
-            reading.patience(&self.latency, self.now)
+            reading.patience(&self.overhead, self.now)
         })
     }
 
@@ -162,7 +162,7 @@ impl GameMachine {
                     pending.refused.push(sent.played);
                     pending.result = None;
                 }
-                self.send_frozen();
+                self.post_chosen_move();
             }
             // Asked for too early to tell, and a stream that was being opened was not asked for
             // again.
@@ -170,13 +170,13 @@ impl GameMachine {
             Stage::Confirming { since, .. } if opened >= since => {
                 pending.go_without_draw();
                 self.report_unshown();
-                self.send_frozen();
+                self.post_chosen_move();
             }
             // The server is back: no reason to wait any longer.
             Stage::Waiting { .. }
                 if pending.failures.lost > 0 && pending.failures.refused_calls == 0 =>
             {
-                self.send_frozen();
+                self.post_chosen_move();
             }
             _ => {}
         }
@@ -227,7 +227,7 @@ impl GameMachine {
                     *at = (*at).min(self.now + self.timing.retry);
                 }
             }
-            Stage::Waiting { .. } if trusted => self.send_frozen(),
+            Stage::Waiting { .. } if trusted => self.post_chosen_move(),
             Stage::Waiting { .. } => {
                 pending.stage = Stage::Reopening {
                     since: self.now,

@@ -33,9 +33,9 @@ const SLACK: Duration = Duration::from_millis(50);
 /// Below this the reserve shrinks if the measurements allow.
 const SCRAMBLE: Duration = Duration::from_secs(3);
 
-/// The latency to the server as far as known.
+/// The move overhead as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Latency {
+pub struct MoveOverhead {
     /// The cost that nearly all moves stay below.
     pub learned: Duration,
     /// The cost of the worst moves.
@@ -44,8 +44,8 @@ pub struct Latency {
     pub moves: usize,
 }
 
-impl Default for Latency {
-    /// Latency assumed before any measurement.
+impl Default for MoveOverhead {
+    /// The overhead assumed before any measurement.
     fn default() -> Self {
         Self {
             learned: PRIOR,
@@ -55,7 +55,7 @@ impl Default for Latency {
     }
 }
 
-impl Latency {
+impl MoveOverhead {
     /// The time to hold back from this clock: the move overhead, within the operator's bounds, plus
     /// a reserve. It may exceed the time left: then none remains for thinking.
     pub fn held_back(&self, left: Duration, rules: &config::Clock) -> Duration {
@@ -113,7 +113,7 @@ impl SendSample {
 #[derive(Clone, Debug, Default)]
 pub struct OverheadEstimator {
     costs: VecDeque<Duration>,
-    latency: Latency,
+    overhead: MoveOverhead,
 }
 
 impl OverheadEstimator {
@@ -127,15 +127,15 @@ impl OverheadEstimator {
         sorted.sort_unstable();
         let usual = percentile(&sorted, USUAL);
         let weight = PRIOR_WEIGHT + sorted.len() as u32;
-        self.latency = Latency {
+        self.overhead = MoveOverhead {
             learned: usual + PRIOR.saturating_sub(usual) * PRIOR_WEIGHT / weight,
             worst: percentile(&sorted, WORST),
             moves: sorted.len(),
         };
     }
 
-    pub fn latency(&self) -> Latency {
-        self.latency
+    pub fn estimate(&self) -> MoveOverhead {
+        self.overhead
     }
 }
 
@@ -170,8 +170,8 @@ impl SharedEstimator {
         self.0.lock().learn(cost);
     }
 
-    pub fn latency(&self) -> Latency {
-        self.0.lock().latency()
+    pub fn estimate(&self) -> MoveOverhead {
+        self.0.lock().estimate()
     }
 }
 
@@ -239,23 +239,23 @@ impl ClockState {
 
     /// The longest sensible wait for a silent call: a part of a running clock, but never less than
     /// an answer takes.
-    pub(in crate::bot) fn patience(&self, latency: &Latency, now: Instant) -> Duration {
+    pub(in crate::bot) fn patience(&self, overhead: &MoveOverhead, now: Instant) -> Duration {
         let left = self
             .left_at(now)
             .filter(|_| self.kind == ClockKind::Running);
-        let answer = (latency.learned * 2).max(MIN_PATIENCE);
+        let answer = (overhead.learned * 2).max(MIN_PATIENCE);
         left.map_or(Duration::MAX, |left| (left / PATIENCE_PART).max(answer))
     }
 
     /// Time left at `now` minus what is held back for the way to the server.
     pub(in crate::bot) fn usable(
         &self,
-        latency: &Latency,
+        overhead: &MoveOverhead,
         rules: &config::Clock,
         now: Instant,
     ) -> Option<Duration> {
         let left = self.left_at(now)?;
-        Some(left.saturating_sub(latency.held_back(left, rules)))
+        Some(left.saturating_sub(overhead.held_back(left, rules)))
     }
 }
 
@@ -267,12 +267,12 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    fn learned(costs: impl IntoIterator<Item = u64>) -> Latency {
-        let mut overhead = OverheadEstimator::default();
+    fn learned(costs: impl IntoIterator<Item = u64>) -> MoveOverhead {
+        let mut estimator = OverheadEstimator::default();
         for cost in costs {
-            overhead.learn(ms(cost));
+            estimator.learn(ms(cost));
         }
-        overhead.latency()
+        estimator.estimate()
     }
 
     fn clock(left: u64, at: Instant) -> ClockState {
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn before_any_move_a_prior_applies_and_then_fades() {
-        assert_eq!(learned([]), Latency::default());
+        assert_eq!(learned([]), MoveOverhead::default());
         let after = |moves| learned(vec![20; moves]).learned;
         assert!(after(1) > ms(250) && after(8) == ms(160));
         assert!(after(128) < ms(40), "{:?}", after(128));
@@ -338,20 +338,20 @@ mod tests {
     #[test]
     fn a_connection_that_got_worse_since_the_last_run_is_believed_after_two_moves() {
         let estimator = SharedEstimator::from_samples(vec![ms(40); 32]);
-        assert!(estimator.latency().learned < ms(100) && estimator.latency().moves == 32);
+        assert!(estimator.estimate().learned < ms(100) && estimator.estimate().moves == 32);
         estimator.learn(ms(900));
         estimator.learn(ms(900));
-        assert!(estimator.latency().learned >= ms(900));
+        assert!(estimator.estimate().learned >= ms(900));
     }
 
     #[test]
     fn old_moves_are_forgotten() {
         let mut costs = vec![900; 200];
         costs.extend(vec![30; WINDOW]);
-        let latency = learned(costs);
+        let overhead = learned(costs);
         assert!(
-            latency.learned < ms(60) && latency.moves == WINDOW,
-            "{latency:?}"
+            overhead.learned < ms(60) && overhead.moves == WINDOW,
+            "{overhead:?}"
         );
     }
 
@@ -373,17 +373,17 @@ mod tests {
     #[test]
     fn the_reserve_shrinks_in_a_scramble_if_the_measurements_allow() {
         let rules = config::Clock::default();
-        let reserve = |latency: Latency, left| {
-            latency
+        let reserve = |overhead: MoveOverhead, left| {
+            overhead
                 .held_back(ms(left), &rules)
-                .saturating_sub(latency.learned)
+                .saturating_sub(overhead.learned)
         };
         let steady = learned((0..100).map(|n| 90 + n % 20));
         assert_eq!(reserve(steady, 3000), rules.reserve);
         assert!(reserve(steady, 1000) < rules.reserve * 3 / 5);
         assert_eq!(reserve(steady, 0), rules.reserve_least);
         // No measurement, or an occasional far worse move.
-        assert_eq!(reserve(Latency::default(), 100), rules.reserve);
+        assert_eq!(reserve(MoveOverhead::default(), 100), rules.reserve);
         let wild = learned((0..100).map(|n| if n % 25 == 0 { 900 } else { 90 }));
         assert_eq!(reserve(wild, 0), rules.reserve);
     }

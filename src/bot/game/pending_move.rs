@@ -122,7 +122,7 @@ impl GameMachine {
         let some_refused = !refused.is_empty();
         let allotment = search_budget(
             &reading,
-            &self.latency,
+            &self.overhead,
             &self.settings,
             &self.timing,
             self.now,
@@ -166,7 +166,7 @@ impl GameMachine {
         };
         let allotment = search_budget(
             &reading,
-            &self.latency,
+            &self.overhead,
             &self.settings,
             &self.timing,
             self.now,
@@ -212,7 +212,13 @@ impl GameMachine {
         if !rules.human_pace || !human {
             return None;
         }
-        let until = human_pace(&self.reading()?, &self.latency, rules, self.ply(), self.now)?;
+        let until = human_pace(
+            &self.reading()?,
+            &self.overhead,
+            rules,
+            self.ply(),
+            self.now,
+        )?;
         (until > self.now).then_some(until)
     }
 

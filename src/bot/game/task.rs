@@ -136,7 +136,7 @@ impl GameTask {
         loop {
             let input = self.next(on_game_finish).await;
             let Some(input) = input else { continue };
-            self.machine.set_latency(self.context.estimator.latency());
+            self.machine.set_overhead(self.context.estimator.estimate());
             let actions = self.machine.apply(input, Instant::now());
             let ending = self.run_effect(actions);
             self.recorder.write(&self.machine);
@@ -465,7 +465,7 @@ impl GameTask {
 
     fn finish(&mut self, ending: Ending) -> Ending {
         self.active_search = None;
-        let latency = self.context.estimator.latency();
+        let overhead = self.context.estimator.estimate();
         self.chat.ended(&ending);
         tracing::info!(
             result = ending.result(),
@@ -474,8 +474,8 @@ impl GameTask {
             opponent = %ending.opponent,
             plies = ending.plies,
             fen = %ending.fen,
-            overhead_ms = latency.learned.as_millis() as u64,
-            measured = latency.moves,
+            overhead_ms = overhead.learned.as_millis() as u64,
+            measured = overhead.moves,
             "game over"
         );
         let state = &self.context.state;

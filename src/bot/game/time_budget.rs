@@ -12,7 +12,7 @@
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use super::move_overhead::{ClockKind, ClockState, Latency};
+use super::move_overhead::{ClockKind, ClockState, MoveOverhead};
 use crate::bot::settings::{BotTiming, Settings};
 use crate::config;
 use crate::engine::{Clock, Limits};
@@ -77,17 +77,17 @@ struct TimeShare {
     timer: Duration,
 }
 
-/// The budget of a search that starts at `now`, given the known latency.
+/// The budget of a search that starts at `now`, given the known move overhead.
 pub fn search_budget(
     clock: &ClockState,
-    latency: &Latency,
+    overhead: &MoveOverhead,
     settings: &Settings,
     timing: &BotTiming,
     now: Instant,
 ) -> SearchBudget {
     let search = &settings.engine;
     let time = match clock.kind {
-        ClockKind::Running => on_the_clock(clock, latency, settings, timing, now),
+        ClockKind::Running => on_the_clock(clock, overhead, settings, timing, now),
         ClockKind::Standing => first_move(clock, search, timing, now),
         ClockKind::Unclocked => unclocked(clock, search, settings.correspondence.think, now),
     };
@@ -108,7 +108,7 @@ pub fn search_budget(
 /// clock runs.
 pub fn ponder(
     clock: &ClockState,
-    latency: &Latency,
+    overhead: &MoveOverhead,
     settings: &Settings,
     timing: &BotTiming,
     now: Instant,
@@ -118,7 +118,7 @@ pub fn ponder(
     if clock.kind != ClockKind::Running || search.limits_search() {
         return None;
     }
-    let time = on_the_clock(&standing, latency, settings, timing, now);
+    let time = on_the_clock(&standing, overhead, settings, timing, now);
     Some(Limits {
         movetime: Some(time.engine),
         ponder: true,
@@ -128,14 +128,14 @@ pub fn ponder(
 
 fn on_the_clock(
     clock: &ClockState,
-    latency: &Latency,
+    overhead: &MoveOverhead,
     settings: &Settings,
     timing: &BotTiming,
     now: Instant,
 ) -> TimeShare {
     let left = clock.left_at(now).unwrap_or(UNREADABLE);
     let left = left.min(MAX_CLOCK);
-    let held_back = latency.held_back(left, &settings.clock);
+    let held_back = overhead.held_back(left, &settings.clock);
     let usable = left.saturating_sub(held_back);
     // Little time left and no increment to rely on: each move must leave enough for many more.
     let scramble = (usable / SCRAMBLE_MOVES)
@@ -236,7 +236,7 @@ fn fixed(search: &config::Engine, time: Duration, most: Duration) -> TimeShare {
 /// twice the same, less in the opening.
 pub fn human_pace(
     clock: &ClockState,
-    latency: &Latency,
+    overhead: &MoveOverhead,
     rules: &config::Clock,
     ply: usize,
     now: Instant,
@@ -244,7 +244,7 @@ pub fn human_pace(
     if clock.kind != ClockKind::Running || clock.left_at(now)? < MIN_FOR_LEISURE {
         return None;
     }
-    let usable = clock.usable(latency, rules, now)?;
+    let usable = clock.usable(overhead, rules, now)?;
     let usual = usable / LEISURE_PART + clock.increment / 2;
     let varied = usual.mul_f64(0.5 + (ply * 37 % 100) as f64 / 100.0);
     let paced = if ply < OPENING_PLIES {
@@ -271,9 +271,9 @@ mod tests {
         }
     }
 
-    /// The latency after many moves of about the same cost.
-    fn known(cost: u64) -> Latency {
-        Latency {
+    /// The overhead after many moves of about the same cost.
+    fn known(cost: u64) -> MoveOverhead {
+        MoveOverhead {
             learned: ms(cost),
             worst: ms(cost + 40),
             moves: 100,
@@ -287,10 +287,10 @@ mod tests {
         }
     }
 
-    fn allotted(clock: &ClockState, latency: &Latency, now: Instant) -> SearchBudget {
+    fn allotted(clock: &ClockState, overhead: &MoveOverhead, now: Instant) -> SearchBudget {
         search_budget(
             clock,
-            latency,
+            overhead,
             &Settings::default(),
             &BotTiming::default(),
             now,
@@ -301,7 +301,7 @@ mod tests {
     fn no_clock_runs_out_while_thinking() {
         let now = Instant::now();
         let rules = config::Clock::default();
-        for latency in [Latency::default(), known(10), known(90), known(1500)] {
+        for overhead in [MoveOverhead::default(), known(10), known(90), known(1500)] {
             for left in [
                 0,
                 1,
@@ -320,15 +320,15 @@ mod tests {
                         increment: ms(increment),
                         ..bare(left, now)
                     };
-                    let allotment = allotted(&running, &latency, now);
+                    let allotment = allotted(&running, &overhead, now);
                     let deadline = allotment.limits.hard_deadline.expect("always one");
                     assert!(deadline <= allotment.fallback, "{left}");
                     let spent = allotment.fallback - now;
-                    let held_back = latency.held_back(ms(left), &rules);
+                    let held_back = overhead.held_back(ms(left), &rules);
                     let least = (ms(left) / 50).clamp(ms(1), ms(20));
                     assert!(
                         spent <= ms(left).saturating_sub(held_back).max(least),
-                        "{left} {increment} {latency:?}: {spent:?}"
+                        "{left} {increment} {overhead:?}: {spent:?}"
                     );
                 }
             }
@@ -338,11 +338,11 @@ mod tests {
     #[test]
     fn a_scramble_without_increment_is_played_at_once() {
         let now = Instant::now();
-        for latency in [Latency::default(), known(30), known(120)] {
+        for overhead in [MoveOverhead::default(), known(30), known(120)] {
             for left in [1000, 700, 400, 100] {
-                let allotment = allotted(&bare(left, now), &latency, now);
+                let allotment = allotted(&bare(left, now), &overhead, now);
                 let time = allotment.limits.hard_deadline.expect("always one") - now;
-                assert!(time < ms(50), "{left} {latency:?}: {time:?}");
+                assert!(time < ms(50), "{left} {overhead:?}: {time:?}");
             }
         }
         // An increment to rely on leaves more to spend.
@@ -352,7 +352,12 @@ mod tests {
     }
 
     /// Plays until the flag falls, at this cost per move, and returns the number of moves.
-    fn moves_before_the_flag(start: u64, increment: u64, cost: u64, latency: &Latency) -> usize {
+    fn moves_before_the_flag(
+        start: u64,
+        increment: u64,
+        cost: u64,
+        overhead: &MoveOverhead,
+    ) -> usize {
         let now = Instant::now();
         let mut left = ms(start);
         for moves in 0..1000 {
@@ -361,7 +366,7 @@ mod tests {
                 ..bare(left.as_millis() as u64, now)
             };
             // Every search uses its whole budget.
-            let spent = allotted(&running, latency, now).fallback - now;
+            let spent = allotted(&running, overhead, now).fallback - now;
             match left.checked_sub(spent + ms(cost)) {
                 Some(rest) if !rest.is_zero() => left = rest + ms(increment),
                 _ => return moves,
@@ -418,7 +423,7 @@ mod tests {
         let first_think = BotTiming::default().first_think;
         for (left, time) in [(180_000, first_think), (3000, ms(150)), (10_000, ms(500))] {
             let standing = clock(Some(ms(left)), ClockKind::Standing, now);
-            let limits = allotted(&standing, &Latency::default(), now).limits;
+            let limits = allotted(&standing, &MoveOverhead::default(), now).limits;
             assert_eq!((limits.movetime, limits.clock), (Some(time), None));
             assert!(!limits.background);
         }
@@ -433,7 +438,7 @@ mod tests {
         };
         for age in [0, 6_000, 11_500, 12_000, 99_000] {
             let now = at + ms(age);
-            let spent = allotted(&limited, &Latency::default(), now).fallback - now;
+            let spent = allotted(&limited, &MoveOverhead::default(), now).fallback - now;
             assert!(
                 spent <= ms(12_000_u64.saturating_sub(age)) / 4 + 2 * GRACE,
                 "{age}"
@@ -449,14 +454,14 @@ mod tests {
         let think = config::Correspondence::default().think;
         for left in [None, Some(ms(172_800_000)), Some(Duration::MAX)] {
             let unclocked = clock(left, ClockKind::Unclocked, now);
-            let limits = allotted(&unclocked, &Latency::default(), now).limits;
+            let limits = allotted(&unclocked, &MoveOverhead::default(), now).limits;
             assert_eq!((limits.movetime, limits.clock), (Some(think), None));
             assert!(limits.background);
             assert!(limits.hard_deadline.expect("always one") > now + think);
         }
         // Few of the days are left.
         let late = clock(Some(ms(40_000)), ClockKind::Unclocked, now);
-        let allotment = allotted(&late, &Latency::default(), now);
+        let allotment = allotted(&late, &MoveOverhead::default(), now);
         assert!(allotment.fallback - now < ms(3000));
     }
 

@@ -87,7 +87,7 @@ pub(super) struct Inner {
     cooldowns: BTreeMap<String, Cooldown>,
     games: HashMap<GameId, (Timestamp, GameMemory)>,
     pub(super) notes: BTreeMap<String, String>,
-    pub(super) costs: LatencyHistory,
+    pub(super) costs: CostHistory,
     newest: Timestamp,
     pruned: Timestamp,
     pub(super) named: u64,
@@ -388,7 +388,7 @@ impl Inner {
         let notes: BTreeMap<_, _> = kept.notes.iter().cloned().collect();
         let since = notes.get(SINCE).and_then(|note| note.parse().ok());
         let since = since.map_or(now, Timestamp::from_millis);
-        let costs = notes.get(NOTE).map(|note| LatencyHistory::read(note));
+        let costs = notes.get(NOTE).map(|note| CostHistory::read(note));
         let opponents = Opponents::new(&kept);
         let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since)
             .with_demand(notes.get(DEMAND_NOTE));
@@ -480,12 +480,12 @@ const PAUSE: Duration = Duration::from_secs(60);
 pub(super) const NOTE: &str = "overhead.costs";
 
 #[derive(Debug, Default)]
-pub(super) struct LatencyHistory {
+pub(super) struct CostHistory {
     last: VecDeque<(Timestamp, Duration)>,
     written: Timestamp,
 }
 
-impl LatencyHistory {
+impl CostHistory {
     /// Parses a note; unreadable entries are skipped.
     pub(super) fn read(note: &str) -> Self {
         let read = |entry: &str| {
@@ -798,7 +798,7 @@ fn number_in(text: &str) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod latency_tests {
+mod overhead_tests {
     use super::*;
 
     const fn ms(ms: u64) -> Duration {
@@ -807,14 +807,14 @@ mod latency_tests {
 
     #[test]
     fn a_note_restores_its_costs_except_old_ones() {
-        let mut costs = LatencyHistory::default();
+        let mut costs = CostHistory::default();
         let begun = Timestamp::from_millis(1_800_000_000_000);
         for n in 0..100 {
             costs.push(begun, ms(n));
         }
         let later = begun + Duration::from_secs(3600);
         let note = costs.push(later, ms(700)).expect("it is time");
-        let read = LatencyHistory::read(&note);
+        let read = CostHistory::read(&note);
         let recent = read.recent(later);
         assert_eq!((recent.len(), recent[31]), (KEPT, ms(700)));
         assert_eq!(read.recent(begun + LIFE), [ms(700)]);
@@ -823,7 +823,7 @@ mod latency_tests {
 
     #[test]
     fn it_is_not_written_for_every_move() {
-        let mut costs = LatencyHistory::default();
+        let mut costs = CostHistory::default();
         let begun = Timestamp::from_millis(1_800_000_000_000);
         assert!(costs.push(begun, ms(1)).is_some());
         assert!(costs.push(begun + ms(59_000), ms(1)).is_none());
@@ -834,7 +834,7 @@ mod latency_tests {
 
     #[test]
     fn an_invalid_note_is_harmless() {
-        let read = LatencyHistory::read("x 1:2:3 :: -1:5 99999999999999999999:1 7: 5:6");
+        let read = CostHistory::read("x 1:2:3 :: -1:5 99999999999999999999:1 7: 5:6");
         assert_eq!(read.last.len(), 1);
     }
 }
