@@ -11,7 +11,7 @@ use super::record::{GameRecord, Millis, Outcome, ScoreRecord};
 use super::rows;
 use crate::experience::{Experience, LineMistake, LineResult, OwnMove, PlayedLine, blame};
 use crate::lichess::{Side, Status};
-use crate::rules::{Color, Game};
+use crate::rules::Game;
 use crate::sqlite::Error;
 
 /// Games that the bot learns from when it starts, the latest first.
@@ -114,10 +114,7 @@ impl GameRecord {
         Some(PlayedLine {
             game: self.id.clone(),
             opponent: self.opponent().and_then(|player| player.id.clone()),
-            color: match us {
-                Side::White => Color::White,
-                Side::Black => Color::Black,
-            },
+            color: us.into(),
             result,
             moves,
             mistake,

@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, FromRepr, IntoStaticStr, VariantArray};
 
+use crate::rules::Color;
+
 macro_rules! words {
     ($($(#[$meta:meta])* $name:ident { $($variants:tt)+ })+) => {$(
         $(#[$meta])*
@@ -193,6 +195,24 @@ impl Side {
         match self {
             Self::White => Self::Black,
             Self::Black => Self::White,
+        }
+    }
+}
+
+impl From<Color> for Side {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::White => Self::White,
+            Color::Black => Self::Black,
+        }
+    }
+}
+
+impl From<Side> for Color {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::White => Self::White,
+            Side::Black => Self::Black,
         }
     }
 }

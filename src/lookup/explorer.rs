@@ -19,8 +19,8 @@ use super::candidates::{
 };
 use super::explorer_plan::{ExplorerPlan, ExplorerRules, ExplorerStep};
 use crate::engine::{Engine, Limits, Pool, SearchResult, StopReason};
-use crate::lichess::{Error, LookupServer, Side, UserId};
-use crate::rules::{Color, Game, Move, Position};
+use crate::lichess::{Error, LookupServer, UserId};
+use crate::rules::{Game, Move, Position};
 
 /// The file's name in the data folder.
 pub const EXPLORER_FILE: &str = "explorer.jsonl";
@@ -181,12 +181,11 @@ impl<H: ExplorerHost> ExplorerTask<H> {
         player: Option<&UserId>,
     ) -> Result<ExploredPosition, Error> {
         let fen = position.fen();
-        let side = match position.turn() {
-            Color::White => Side::White,
-            Color::Black => Side::Black,
-        };
         let reply = match player {
-            Some(player) => self.server.explore_player(player, side, &fen).await?,
+            Some(player) => {
+                let side = position.turn().into();
+                self.server.explore_player(player, side, &fen).await?
+            }
             None => self.server.explore(&fen).await?,
         };
         let moves = played_moves(position, &reply).map_err(|wrong| Error::Protocol {

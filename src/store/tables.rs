@@ -13,7 +13,6 @@ use super::data::{
 };
 use crate::experience::{LineMistake, PlayedLine};
 use crate::lichess::{GameId, Side, UserId};
-use crate::rules::Color;
 use crate::sqlite::{Column, Schema, Timestamp, replace, upsert};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -231,7 +230,7 @@ fn write_line(db: &Connection, row: &PlayedLine) -> rusqlite::Result<()> {
     let row: [Column<'_>; 10] = [
         ("game", &row.game),
         ("opponent", &row.opponent),
-        ("color", &side_of(row.color).as_str()),
+        ("color", &Side::from(row.color).as_str()),
         ("result", &row.result.as_str()),
         ("moves", &row.moves),
         (
@@ -244,13 +243,6 @@ fn write_line(db: &Connection, row: &PlayedLine) -> rusqlite::Result<()> {
         ("at", &i64::try_from(row.at).unwrap_or(i64::MAX)),
     ];
     replace(db, "line", &row)
-}
-
-const fn side_of(color: Color) -> Side {
-    match color {
-        Color::White => Side::White,
-        Color::Black => Side::Black,
-    }
 }
 
 /// Deletes old rows. Age counts from the latest row at most, so that a clock that is years ahead for
@@ -483,10 +475,7 @@ fn line(row: &Row<'_>) -> rusqlite::Result<Option<PlayedLine>> {
     Ok(Some(PlayedLine {
         game: row.get("game")?,
         opponent: row.get("opponent")?,
-        color: match side {
-            Side::White => Color::White,
-            Side::Black => Color::Black,
-        },
+        color: side.into(),
         result,
         moves: row.get("moves")?,
         mistake,

@@ -16,7 +16,7 @@ use super::split::{PgnChunk, PgnChunks};
 use super::tags::{Tags, winner_of};
 use crate::archive::record::{GameRecord, Millis, MoveRecord, TimeControlRecord};
 use crate::lichess::{Side, Status};
-use crate::rules::{Color, Draw, Game, Outcome as Ended, RepetitionRule, Win};
+use crate::rules::{Draw, Game, Outcome as Ended, RepetitionRule, Win};
 
 /// Longest game on Lichess, in plies.
 const MAX_PLIES: usize = 600;
@@ -239,17 +239,13 @@ impl RecordBuilder {
 /// The end of the game on the board, if it has one; a draw by repetition and the like need not be
 /// claimed.
 fn on_board(board: &Game) -> Option<(Status, Option<Side>)> {
-    let side = |color| match color {
-        Color::White => Side::White,
-        Color::Black => Side::Black,
-    };
     Some(match board.outcome(RepetitionRule::Threefold)? {
         Ended::Win { winner, by } => {
             let status = match by {
                 Win::Explosion => Status::VariantEnd,
                 Win::Mate => Status::Mate,
             };
-            (status, Some(side(winner)))
+            (status, Some(winner.into()))
         }
         Ended::Draw(Draw::Stalemate) => (Status::Stalemate, None),
         Ended::Draw(_) => (Status::Draw, None),

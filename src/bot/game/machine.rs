@@ -22,7 +22,7 @@ use crate::bot::settings::{BotTiming, Settings};
 use crate::engine::{Level, SearchResult};
 use crate::experience::Experience;
 use crate::lichess::{GameFull, GameState, Side, Status, UserId, Variant};
-use crate::rules::{Color, Game, Move, Position, RepetitionRule};
+use crate::rules::{Game, Move, Position, RepetitionRule};
 use crate::store::{FinishedGame, Timestamp};
 
 /// Consecutive refusals to open the stream after which the game is given up.
@@ -840,11 +840,8 @@ impl GameMachine {
 
     /// Whether a side has only its king: it cannot win, not even on time.
     pub(super) fn is_bare(&self, side: Side) -> bool {
-        let color = match side {
-            Side::White => Color::White,
-            Side::Black => Color::Black,
-        };
-        self.move_list.game().position().by_color(color).count() == 1
+        let position = self.move_list.game().position();
+        position.by_color(side.into()).count() == 1
     }
 
     /// Whether the opponent is about to lose on time: they have less than `little` and less than

@@ -23,14 +23,18 @@ pub struct MetricSources {
     pub pool: Pool,
 }
 
+/// Gauges without labels, each with its name, its help and its value, if that is known.
+macro_rules! gauges {
+    ($out:expr; $($name:literal $help:literal: $value:expr;)+) => {
+        $(gauge($out, $name, $help, $value)?;)+
+    };
+}
+
 #[derive(Debug)]
 pub(super) struct Gauges(pub(super) MetricSources);
 
 /// A value of several under one name: its labels and the value.
 type LabelledValue<'l, V> = (Vec<(&'static str, &'l str)>, V);
-
-/// A gauge: name, help and value, if it is known.
-type Gauge = (&'static str, &'static str, Option<f64>);
 
 impl Collector for Gauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
@@ -47,41 +51,15 @@ impl Collector for Gauges {
         let checks = report.checks.iter();
         let checks = checks.map(|it| (vec![("check", it.name.as_str())], flag(it.ok)));
         labelled(out, "check_ok", "Readiness by check", checks)?;
-        gauges(
-            out,
-            [
-                (
-                    "ready",
-                    "Whether the bot is ready for games",
-                    Some(flag(report.ready)),
-                ),
-                (
-                    "alive",
-                    "Whether the bot is alive",
-                    Some(flag(report.alive)),
-                ),
-                (
-                    "disk_free_bytes",
-                    "Free space of the data folder",
-                    health.free().map(|free| free as f64),
-                ),
-                (
-                    "answer_age_seconds",
-                    "Time since the last status",
-                    Some(watch.age().as_secs_f64()),
-                ),
-                (
-                    "table_fill_ratio",
-                    "Fraction of the transposition table written by the last search",
-                    Some(f64::from(pool.table_fill()) / 1000.0),
-                ),
-                (
-                    "searches_running",
-                    "Running searches, for games and reviews",
-                    Some(pool.searching() as f64),
-                ),
-            ],
-        )?;
+        gauges! { out;
+            "ready" "Whether the bot is ready for games": flag(report.ready);
+            "alive" "Whether the bot is alive": flag(report.alive);
+            "disk_free_bytes" "Free space of the data folder": health.free().map(|free| free as f64);
+            "answer_age_seconds" "Time since the last status": watch.age().as_secs_f64();
+            "table_fill_ratio" "Fraction of the transposition table written by the last search":
+                f64::from(pool.table_fill()) / 1000.0;
+            "searches_running" "Running searches, for games and reviews": pool.searching() as f64;
+        }
         requests(out, &client.stats())?;
         watch.status().map_or(Ok(()), |status| bot(out, &status))
     }
@@ -123,66 +101,26 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
     let open = games.clone().filter(|game| game.stream.open).count();
     let reopened: u64 = games.map(|game| game.stream.reopened).sum();
     let seconds = |millis: u64| millis as f64 / 1e3;
-    gauges(
-        out,
-        [
-            ("uptime_seconds", "Uptime", Some(status.uptime as f64)),
-            (
-                "event_stream_open",
-                "Whether the event stream is open",
-                Some(flag(stream.open)),
-            ),
-            (
-                "event_stream_age_seconds",
-                "Time since the last line of the event stream",
-                stream.received_ago.map(seconds),
-            ),
-            ("game_streams_open", "Open game streams", Some(open as f64)),
-            (
-                "game_streams_reopened",
-                "Reopened streams of the games in progress",
-                Some(reopened as f64),
-            ),
-            ("seats", "Game slots", Some(slots.all as f64)),
-            ("seats_taken", "Slots taken", Some(slots.taken as f64)),
-            (
-                "seats_for_humans",
-                "Slots reserved for humans",
-                Some(slots.for_humans as f64),
-            ),
-            (
-                "games_running",
-                "Games in progress",
-                Some(status.games.len() as f64),
-            ),
-            (
-                "games_parked",
-                "Correspondence games",
-                Some(status.correspondence as f64),
-            ),
-            (
-                "challenges_waiting",
-                "Challenges waiting for a slot",
-                Some(status.waiting as f64),
-            ),
-            (
-                "overhead_learned_seconds",
-                "Move overhead, measured",
-                status.overhead.map(seconds),
-            ),
-            ("rating", "Atomic rating", status.rating.map(f64::from)),
-            (
-                "accepted_age_seconds",
-                "Time since the last accepted challenge",
-                status.accepted_ago.map(|ago| ago as f64),
-            ),
-            (
-                "accounts_blocked",
-                "Accounts blocked by command",
-                Some(status.blocked.len() as f64),
-            ),
-        ],
-    )
+    gauges! { out;
+        "uptime_seconds" "Uptime": status.uptime as f64;
+        "event_stream_open" "Whether the event stream is open": flag(stream.open);
+        "event_stream_age_seconds" "Time since the last line of the event stream":
+            stream.received_ago.map(seconds);
+        "game_streams_open" "Open game streams": open as f64;
+        "game_streams_reopened" "Reopened streams of the games in progress": reopened as f64;
+        "seats" "Game slots": slots.all as f64;
+        "seats_taken" "Slots taken": slots.taken as f64;
+        "seats_for_humans" "Slots reserved for humans": slots.for_humans as f64;
+        "games_running" "Games in progress": status.games.len() as f64;
+        "games_parked" "Correspondence games": status.correspondence as f64;
+        "challenges_waiting" "Challenges waiting for a slot": status.waiting as f64;
+        "overhead_learned_seconds" "Move overhead, measured": status.overhead.map(seconds);
+        "rating" "Atomic rating": status.rating.map(f64::from);
+        "accepted_age_seconds" "Time since the last accepted challenge":
+            status.accepted_ago.map(|ago| ago as f64);
+        "accounts_blocked" "Accounts blocked by command": status.blocked.len() as f64;
+    }
+    Ok(())
 }
 
 /// The calls to the server.
@@ -204,15 +142,16 @@ const fn flag(is_set: bool) -> f64 {
     if is_set { 1.0 } else { 0.0 }
 }
 
-/// Gauges without labels. One whose value is not known is described without it.
-fn gauges(out: &mut DescriptorEncoder<'_>, all: impl IntoIterator<Item = Gauge>) -> fmt::Result {
-    for (name, help, value) in all {
-        let encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
-        if let Some(value) = value {
-            ConstGauge::new(value).encode(encoder)?;
-        }
-    }
-    Ok(())
+/// A gauge without labels. One whose value is not known is described without it.
+pub(super) fn gauge(
+    out: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: impl Into<Option<f64>>,
+) -> fmt::Result {
+    let encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
+    let value = value.into();
+    value.map_or(Ok(()), |value| ConstGauge::new(value).encode(encoder))
 }
 
 fn labelled<'l>(

@@ -9,7 +9,8 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::gauges::gauge;
 
 /// Ticks per second in `/proc`, the same on every Linux.
 const TICKS: f64 = 100.0;
@@ -23,20 +24,16 @@ impl Collector for Process {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let kilobytes = |key| number(&status, key).map(|value| value * 1024.0);
         let (memory, peak) = (kilobytes("VmRSS:"), kilobytes("VmHWM:"));
-        let gauges = [
-            ("process_resident_memory_bytes", "Memory in use", memory),
-            (
-                "process_resident_memory_max_bytes",
-                "Peak memory in use",
-                peak,
-            ),
-            ("process_threads", "Threads", number(&status, "Threads:")),
-            ("process_open_fds", "Open files and sockets", open_files()),
-        ];
-        for (name, help, value) in gauges {
-            let Some(value) = value else { continue };
-            let encoder = out.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            ConstGauge::new(value).encode(encoder)?;
+        let threads = number(&status, "Threads:");
+        for (name, help, value) in [
+            ("resident_memory_bytes", "Memory in use", memory),
+            ("resident_memory_max_bytes", "Peak memory in use", peak),
+            ("threads", "Threads", threads),
+            ("open_fds", "Open files and sockets", open_files()),
+        ] {
+            if value.is_some() {
+                gauge(out, &format!("process_{name}"), help, value)?;
+            }
         }
         let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
         if let Some(seconds) = processor_seconds(&stat) {
