@@ -1,7 +1,8 @@
 //! A file that grows by whole lines and survives the death of its writer at any moment.
 //!
-//! Each line is one write. Opening the file cuts off an incomplete last line. A second writer at the same
-//! time is refused.
+//! Each line is one write. Opening the file cuts off an incomplete last line, but only once its reader
+//! has recognized the file: one that is not ours stays as it is. A second writer at the same time is
+//! refused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -18,9 +19,28 @@ pub(super) struct AppendFile {
     path: PathBuf,
 }
 
+/// What a file holds when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Contents<'a> {
+    /// Its complete lines.
+    pub(super) lines: &'a str,
+    /// What follows the last of them.
+    pub(super) rest: &'a [u8],
+}
+
+impl Contents<'_> {
+    /// Whether the file is empty, or its writer died in the middle of its first line, this one.
+    pub(super) fn is_new(&self, first: &str) -> bool {
+        self.lines.is_empty() && first.as_bytes().starts_with(self.rest)
+    }
+}
+
 impl AppendFile {
-    /// Opens or creates the file; returns the text of its complete lines.
-    pub(super) fn open(path: &Path) -> Result<(Self, String), MatchError> {
+    /// Opens or creates the file, and reads it by `read`. If that fails, the file is left alone.
+    pub(super) fn open<T>(
+        path: &Path,
+        read: impl FnOnce(Contents<'_>) -> Result<T, MatchError>,
+    ) -> Result<(Self, T), MatchError> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(MatchError::file(folder))?;
         }
@@ -38,15 +58,16 @@ impl AppendFile {
         file.read_to_end(&mut bytes)
             .map_err(MatchError::file(path))?;
         let whole = bytes.iter().rposition(|&byte| byte == b'\n');
-        bytes.truncate(whole.map_or(0, |at| at + 1));
-        let end = bytes.len() as u64;
+        let (lines, rest) = bytes.split_at(whole.map_or(0, |at| at + 1));
+        let text = str::from_utf8(lines)
+            .map_err(|_| MatchError::Setup(format!("{} is not text", path.display())))?;
+        let read = read(Contents { lines: text, rest })?;
+        let end = lines.len() as u64;
         file.set_len(end)
             .and_then(|()| file.seek(SeekFrom::Start(end)))
             .map_err(MatchError::file(path))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| MatchError::Setup(format!("{} is not text", path.display())))?;
         let path = path.to_owned();
-        Ok((Self { file, path }, text))
+        Ok((Self { file, path }, read))
     }
 
     pub(super) fn append(&mut self, line: &str) -> Result<(), MatchError> {
@@ -62,11 +83,29 @@ impl AppendFile {
 mod tests {
     use super::*;
 
+    fn open(path: &Path) -> Result<(AppendFile, String), MatchError> {
+        AppendFile::open(path, |contents| Ok(contents.lines.to_owned()))
+    }
+
+    #[test]
+    fn a_file_that_is_not_ours_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("diary");
+        for bytes in [&b"no end"[..], b"one\nno end", b"one\n\xff\n?"] {
+            fs::write(&path, bytes).unwrap();
+            let refused = |_: Contents<'_>| -> Result<(), MatchError> {
+                Err(MatchError::Setup("not ours".to_owned()))
+            };
+            AppendFile::open(&path, refused).unwrap_err();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+    }
+
     #[test]
     fn a_partial_last_line_is_cut_off() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/lines");
-        let (mut lines, text) = AppendFile::open(&path).unwrap();
+        let (mut lines, text) = open(&path).unwrap();
         assert_eq!(text, "");
         lines.append("one").unwrap();
         lines.append("two").unwrap();
@@ -74,7 +113,7 @@ mod tests {
         for cut in 4..8 {
             let whole = fs::read(&path).unwrap();
             fs::write(&path, &whole[..cut]).unwrap();
-            let (mut lines, text) = AppendFile::open(&path).unwrap();
+            let (mut lines, text) = open(&path).unwrap();
             assert_eq!(text, "one\n", "{cut}");
             lines.append("two").unwrap();
             drop(lines);
@@ -86,10 +125,10 @@ mod tests {
     fn two_writers_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lines");
-        let (first, _) = AppendFile::open(&path).unwrap();
-        let error = AppendFile::open(&path).unwrap_err().to_string();
+        let (first, _) = open(&path).unwrap();
+        let error = open(&path).unwrap_err().to_string();
         assert!(error.contains("in use"), "{error}");
         drop(first);
-        AppendFile::open(&path).unwrap();
+        open(&path).unwrap();
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::append_file::AppendFile;
+use super::append_file::{AppendFile, Contents};
 use super::error::MatchError;
 use crate::book::{Candidate, Expansion, Graph, Leaf, prove, record};
 use crate::engine::{EngineOptions, Evaluator, Limits, Ranked, Score, SingleThread};
@@ -91,10 +91,27 @@ pub fn read_graph(text: &str) -> (Graph, GrowProgress) {
     (graph, progress)
 }
 
+/// The graph in a file that is to grow: one without any readable line is another file, unless it is
+/// the beginning of a line, whose writer died.
+fn graph_of(path: &Path, contents: Contents<'_>) -> Result<(Graph, GrowProgress), MatchError> {
+    let (graph, progress) = read_graph(contents.lines);
+    let board = contents.rest.split(|&byte| byte == b' ').next();
+    let is_board = board.is_none_or(|it| {
+        it.iter()
+            .all(|byte| b"pnbrqkPNBRQK12345678/".contains(byte))
+    });
+    let is_new = contents.lines.is_empty() && is_board;
+    if progress.positions == 0 && !is_new {
+        let path = path.display();
+        let why = format!("{path} is not a book that grows: it has no line with a position");
+        return Err(MatchError::Setup(why));
+    }
+    Ok((graph, progress))
+}
+
 /// Adds the positions of a graph to the book in a file that lacks them; returns how many.
 pub fn import(out: &Path, graph: &Graph) -> Result<usize, MatchError> {
-    let (mut file, text) = AppendFile::open(out)?;
-    let (known, _) = read_graph(&text);
+    let (mut file, (known, _)) = AppendFile::open(out, |contents| graph_of(out, contents))?;
     let mut added = 0;
     for position in graph.positions() {
         if !known.contains(position) {
@@ -116,8 +133,8 @@ pub fn grow(
             "nodes, lines and threads start at 1".to_owned(),
         ));
     }
-    let (file, text) = AppendFile::open(&options.out)?;
-    let (graph, mut progress) = read_graph(&text);
+    let (file, (graph, mut progress)) =
+        AppendFile::open(&options.out, |contents| graph_of(&options.out, contents))?;
     on_progress(&progress);
     let shared = Shared {
         state: Mutex::new(State {
@@ -291,6 +308,16 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn a_file_without_positions_is_no_book_that_grows() {
+        let path = Path::new("diary");
+        let refused = |lines, rest| graph_of(path, Contents { lines, rest }).is_err();
+        assert!(!refused("", b""));
+        assert!(!refused("", b"rnbqkbnr/pppppppp/8/8/8"));
+        assert!(refused("Dear diary\n", b""));
+        assert!(refused("", b"Dear diary"));
+    }
 
     fn options(out: PathBuf, positions: usize) -> GrowOptions {
         GrowOptions {

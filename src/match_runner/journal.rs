@@ -38,36 +38,46 @@ pub(super) struct Journal<L> {
 impl<L: JournalLine> Journal<L> {
     /// Opens or creates a journal; returns its lines.
     pub(super) fn open(path: &Path, heading: &Heading) -> Result<(Self, Vec<L>), MatchError> {
-        let (file, text) = AppendFile::open(path)?;
-        let mut journal = Self {
+        let first = Value::Object(heading.clone()).to_string();
+        let (mut file, lines) = AppendFile::open(path, |contents| {
+            if contents.is_new(&first) {
+                return Ok(None);
+            }
+            let lines = read(contents.lines, heading);
+            lines
+                .map(Some)
+                .map_err(|fault| MatchError::Setup(format!("{}, {fault}", path.display())))
+        })?;
+        if lines.is_none() {
+            file.append(&first)?;
+        }
+        let journal = Self {
             file,
             lines: PhantomData,
         };
-        let complain = |line: usize, what: String| {
-            MatchError::Setup(format!("{}, line {line}: {what}", path.display()))
-        };
-        let mut lines = text.lines().enumerate();
-        let Some((_, first)) = lines.next() else {
-            let heading = Value::Object(heading.clone()).to_string();
-            journal.file.append(&heading)?;
-            return Ok((journal, Vec::new()));
-        };
-        let kept: Heading = serde_json::from_str(first)
-            .map_err(|_| complain(1, format!("this is not a journal of a {}", L::WHOLE)))?;
-        compare(&kept, heading, L::WHOLE).map_err(|what| complain(1, what))?;
-        let kept = lines
-            .map(|(index, line)| {
-                serde_json::from_str(line)
-                    .map_err(|error| complain(index + 1, format!("no {}: {error}", L::PART)))
-            })
-            .collect::<Result<_, _>>()?;
-        Ok((journal, kept))
+        Ok((journal, lines.unwrap_or_default()))
     }
 
     /// Appends a line.
     pub(super) fn keep(&mut self, line: &L) -> Result<(), MatchError> {
         self.file.append(&json!(line).to_string())
     }
+}
+
+/// The lines of a journal; an error says in which line it is not the one of this heading.
+fn read<L: JournalLine>(text: &str, heading: &Heading) -> Result<Vec<L>, String> {
+    let mut lines = text.lines();
+    let kept = lines
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    let kept: Heading =
+        kept.ok_or_else(|| format!("line 1: this is not a journal of a {}", L::WHOLE))?;
+    compare(&kept, heading, L::WHOLE).map_err(|what| format!("line 1: {what}"))?;
+    let parse = |(index, line)| {
+        serde_json::from_str(line)
+            .map_err(|error| format!("line {}: no {}: {error}", index + 2, L::PART))
+    };
+    lines.enumerate().map(parse).collect()
 }
 
 /// Checks that the journal belongs to this match or tuning; the error says how it differs.
@@ -131,6 +141,11 @@ mod tests {
         drop(journal);
         let (_, games) = open(&path, &heading(1)).unwrap();
         assert_eq!(games, [game(0), game(1)]);
+        // Its writer died in the first line.
+        fs::write(&path, &fs::read(&path).unwrap()[..9]).unwrap();
+        let (_, games) = open(&path, &heading(1)).unwrap();
+        assert!(games.is_empty());
+        open(&path, &heading(1)).unwrap();
     }
 
     #[test]
@@ -147,5 +162,10 @@ mod tests {
         fs::write(&path, "Dear diary\n").unwrap();
         let error = open(&path, &heading(1)).unwrap_err().to_string();
         assert!(error.contains("not a journal"), "{error}");
+        // The result of another program, without an end of line.
+        fs::write(&path, "{\"wins\": 3}").unwrap();
+        let error = open(&path, &heading(1)).unwrap_err().to_string();
+        assert!(error.contains("not a journal"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"wins\": 3}");
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use super::append_file::AppendFile;
+use super::append_file::{AppendFile, Contents};
 use super::error::MatchError;
 use crate::engine::{EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::{Game, Position};
@@ -66,9 +66,12 @@ pub fn generate(
             "count, threads and nodes start at 1".to_owned(),
         ));
     }
-    let (mut file, text) = AppendFile::open(&options.out)?;
-    let mut kept = FoundOpenings::read(options, &text)?;
-    if text.is_empty() {
+    let (mut file, kept) = AppendFile::open(&options.out, |contents| {
+        FoundOpenings::read(options, contents)
+    })?;
+    let is_new = kept.is_none();
+    let mut kept = kept.unwrap_or_default();
+    if is_new {
         file.append(&heading(options))?;
     }
     on_progress(kept.progress);
@@ -127,24 +130,27 @@ fn heading(options: &GeneratorOptions) -> String {
 }
 
 /// The openings generated so far.
+#[derive(Default)]
 struct FoundOpenings {
     progress: GeneratorProgress,
     keys: HashSet<u64>,
 }
 
 impl FoundOpenings {
-    fn read(options: &GeneratorOptions, text: &str) -> Result<Self, MatchError> {
-        let mut kept = Self {
-            progress: GeneratorProgress::default(),
-            keys: HashSet::new(),
-        };
-        let mut lines = text.lines();
-        let Some(first) = lines.next() else {
-            return Ok(kept);
-        };
+    /// Those of a file, if it is not new.
+    fn read(
+        options: &GeneratorOptions,
+        contents: Contents<'_>,
+    ) -> Result<Option<Self>, MatchError> {
+        let wanted = heading(options);
+        if contents.is_new(&wanted) {
+            return Ok(None);
+        }
+        let mut kept = Self::default();
+        let mut lines = contents.lines.lines();
         let complain =
             |what: String| MatchError::Setup(format!("{} {what}", options.out.display()));
-        let wanted = heading(options);
+        let first = lines.next().unwrap_or_default();
         if first != wanted {
             return Err(complain(format!(
                 "was not made this way; it should begin with {wanted:?}, and begins with {first:?}"
@@ -163,7 +169,7 @@ impl FoundOpenings {
             kept.progress.openings += 1;
             kept.progress.candidates = number + 1;
         }
-        Ok(kept)
+        Ok(Some(kept))
     }
 
     /// Counts the next candidate, and keeps it if level and new.

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::fs;
 use std::hash::Hasher as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fnv::FnvHasher;
 
@@ -101,7 +101,7 @@ impl PlayerSpec {
     fn files(&self) -> Vec<PathBuf> {
         let program = match &self.kind {
             PlayerKind::Inside => std::env::current_exe().ok(),
-            PlayerKind::Child { program, .. } => Some(program.clone()),
+            PlayerKind::Child { program, .. } => Some(in_search_path(program)),
         };
         let arguments = match &self.kind {
             PlayerKind::Inside => &[][..],
@@ -112,6 +112,19 @@ impl PlayerSpec {
         let files = program.into_iter().chain(named);
         files.filter(|path| path.is_file()).collect()
     }
+}
+
+/// Where a program is that is named without a folder.
+fn in_search_path(program: &Path) -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file());
+    // A name with a folder is no name to search for.
+    let is_bare = program.components().count() == 1;
+    found
+        .filter(|_| is_bare)
+        .unwrap_or_else(|| program.to_owned())
 }
 
 impl fmt::Display for PlayerSpec {
@@ -188,6 +201,12 @@ mod tests {
         assert_eq!(beside.to_string(), "self:hash=32,nodes=9");
         let changed = beside.with_options(&[("Hash".to_owned(), "8".to_owned())]);
         assert_eq!(changed.to_string(), "self:nodes=9,Hash=8");
+    }
+
+    #[test]
+    fn a_program_of_the_search_path_is_part_of_the_identity() {
+        let files = parse("cmd:sh -c true").unwrap().files();
+        assert!(files.iter().any(|file| file.ends_with("sh")), "{files:?}");
     }
 
     #[test]

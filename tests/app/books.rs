@@ -45,6 +45,10 @@ fn a_book_is_grown_from_lines_exported_imported_and_shown_alike() {
     let again = said(folder, &["import", "b.graph", "own.book"]);
     assert_eq!(again, "0 positions added\n");
     assert_eq!(said(folder, &["stats", "b.graph"]), stats);
+    // A finished book is no book that grows, and stays as it is.
+    let before = fs::read(folder.join("own.book")).unwrap();
+    refused(folder, &["import", "own.book", "own.book"]);
+    assert_eq!(fs::read(folder.join("own.book")).unwrap(), before);
 
     let export = [
         "export",

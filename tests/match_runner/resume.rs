@@ -48,6 +48,18 @@ fn a_journal_cut_anywhere_leads_to_the_same_match() {
 }
 
 #[test]
+fn a_result_whose_games_cannot_be_written_is_printed() {
+    let hall = Hall::new();
+    let pgn = hall.text("no/folder/games.pgn");
+    let ran = hall.contest(&[
+        "self", "self", "--nodes", "50", "--games", "2", "--pgn", &pgn,
+    ]);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.field("games").starts_with('2'), "{ran:?}");
+    assert!(ran.stderr.contains("games.pgn"), "{ran:?}");
+}
+
+#[test]
 fn a_killed_match_resumes() {
     let hall = Hall::new();
     let whole = play(&hall, "whole");

@@ -157,10 +157,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     });
     let report = report.map_err(failure)?;
     bar.finish_and_clear();
+    output::print_text(match_report::text(&contest, &report, begun.elapsed()))?;
     if let Some(path) = &args.pgn {
         fs::write(path, pgn(&contest, &report)).or_failed(path.display())?;
     }
-    output::print_text(match_report::text(&contest, &report, begun.elapsed()))?;
     verdict(&report)
 }
 
