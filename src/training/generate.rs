@@ -14,7 +14,7 @@ use super::filter::Filter;
 use super::folder::{BEGINNINGS, EVALUATOR, claim, lock};
 use super::record::GameRecord;
 use super::selfplay::{SelfPlayBoard, SelfPlayRules};
-use super::shard::{ShardError, ShardHeader, ShardReader, ShardWriter, failed, shards_of};
+use super::shard::{ShardError, ShardHeader, ShardReader, ShardWriter, failed, other, shards_of};
 
 /// The stack of a worker: that of a search, plus a margin.
 const STACK_BYTES: usize = 16 << 20;
@@ -82,8 +82,8 @@ struct Counters {
 ///
 /// # Errors
 ///
-/// When the folder cannot be used, another process writes there, its games use another evaluator or begin
-/// in other ways, or a file is broken or full.
+/// When the folder cannot be used, another process writes there, its games use another evaluator or node limit
+/// or begin in other ways, its files hold other numbers of games, or a file is broken or full.
 pub fn generate(
     task: &Generation,
     stop: &AtomicBool,
@@ -91,6 +91,8 @@ pub fn generate(
 ) -> Result<Progress, ShardError> {
     fs::create_dir_all(&task.folder).map_err(failed(&task.folder, "cannot be made"))?;
     let _lock = lock(&task.folder)?;
+    let shards = shards_of(&task.folder, task.seed)?;
+    check(task, &shards)?;
     claim(&task.folder, EVALUATOR, &task.rules.evaluator.id())?;
     let beginnings = task.rules.beginnings.to_string();
     claim(&task.folder, BEGINNINGS, &beginnings)?;
@@ -103,8 +105,7 @@ pub fn generate(
         }
     };
     if task.goal.positions.is_some() {
-        let shards = shards_of(&task.folder, task.seed)?;
-        let count = || count(task, &shards, &counters);
+        let count = || count(&shards, &counters);
         on_all_threads(task, &counters, count, &mut look)?;
     }
     on_all_threads(task, &counters, || work(task, &counters), &mut look)?;
@@ -179,17 +180,59 @@ impl Counters {
     }
 }
 
+/// Refuses a task that does not go on where the shards of its seed end. It writes nothing, so that the right
+/// settings still fit afterwards.
+fn check(task: &Generation, shards: &[PathBuf]) -> Result<(), ShardError> {
+    let mut ranges = Vec::new();
+    for path in shards {
+        let mut reader = ShardReader::open(path)?;
+        let header = reader.header();
+        reader.demand(ShardHeader {
+            nodes: task.rules.nodes as u32,
+            ..header
+        })?;
+        let games = reader.count()?;
+        if games > 0 {
+            ranges.push((header.first, games));
+        }
+    }
+    let size = task.shard_games;
+    let fits = |&(first, games): &(u64, u64)| first.is_multiple_of(size) && games <= size;
+    if ranges.iter().all(fits) {
+        return Ok(());
+    }
+    let firsts = ranges.iter().map(|&(first, _)| first);
+    let most = ranges.iter().map(|&(_, games)| games).max();
+    let most = most.unwrap_or_default();
+    // The first shard alone tells no more than its games.
+    let right = match firsts.fold(0, common_divisor) {
+        0 => most,
+        step => step,
+    };
+    let what = if right < most {
+        "its files were made with several --shard-games, and two of them may hold the same games: use another \
+         folder or --seed"
+            .to_owned()
+    } else {
+        format!(
+            "--shard-games {size} would make some of its games again: use --shard-games {right}, or another folder"
+        )
+    };
+    Err(other(&task.folder)(what))
+}
+
+/// The greatest common divisor; that of 0 and a number is the number.
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
 /// Counts the games of earlier runs, shard after shard.
-fn count(task: &Generation, shards: &[PathBuf], counters: &Counters) -> Result<(), ShardError> {
+fn count(shards: &[PathBuf], counters: &Counters) -> Result<(), ShardError> {
     while !counters.stopped.load(Relaxed) {
         let Some(path) = shards.get(counters.next_found.fetch_add(1, Relaxed)) else {
             return Ok(());
         };
         let mut reader = ShardReader::open(path)?;
-        reader.demand(ShardHeader {
-            nodes: task.rules.nodes as u32,
-            ..reader.header()
-        })?;
         while let Some(game) = reader.next()? {
             counters.found.fetch_add(1, Relaxed);
             counters.found_positions.fetch_add(usable(&game), Relaxed);
@@ -309,6 +352,30 @@ mod tests {
         assert_eq!(generate(&task, &never, |_| ()).expect("games").found, 2);
         task.rules.beginnings = Arc::default();
         generate(&task, &never, |_| ()).expect_err("no endings");
+    }
+
+    #[test]
+    fn files_with_common_games_are_refused_with_any_size() {
+        let (folder, other) = (
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        );
+        let never = AtomicBool::new(false);
+        let of_size = |folder: &Path, shard_games| Generation {
+            shard_games,
+            ..task(folder, 1, 6)
+        };
+        generate(&of_size(folder.path(), 3), &never, |_| ()).expect("games");
+        generate(&of_size(other.path(), 2), &never, |_| ()).expect("games");
+        let (name, bytes) = files(other.path()).remove(1);
+        fs::write(folder.path().join(name), bytes).expect("a shard");
+        let before = files(folder.path());
+        for size in 1..5 {
+            let refused = generate(&of_size(folder.path(), size), &never, |_| ());
+            let error = refused.expect_err("game 3 is in two files").to_string();
+            assert!(error.contains("several --shard-games"), "{size}: {error}");
+        }
+        assert_eq!(files(folder.path()), before);
     }
 
     #[test]

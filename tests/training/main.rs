@@ -4,15 +4,17 @@
 #[cfg(feature = "train")]
 mod train;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use megaton::engine::Evaluator;
 use megaton::training::read_samples;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long a test waits before it says that something hangs.
 const GUARD: Duration = Duration::from_secs(60);
@@ -57,6 +59,23 @@ fn datagen(folder: &Path, threads: &str) -> Ran {
     ]);
     assert!(ran.is_fine, "{}", ran.stderr);
     ran
+}
+
+/// Runs `datagen` with these options.
+fn datagen_with(folder: &Path, options: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    command.arg("datagen").args(options.split(' '));
+    run(command.arg("--out").arg(folder))
+}
+
+/// The names of all files in a folder, in order.
+fn names(folder: &Path) -> Vec<OsString> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<OsString> = entries
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    names
 }
 
 /// The files of games in a folder, in order.
@@ -147,6 +166,111 @@ fn a_folder_with_games_of_another_evaluator_is_refused_by_name() {
         assert!(ran.stderr.contains(&id), "{}", ran.stderr);
     }
     assert_eq!(bytes(folder.path()), before);
+}
+
+#[test]
+fn another_number_of_games_a_file_is_refused_with_the_right_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "1");
+    let whole = bytes(folder.path());
+    let with = |size: u32, seed: u32| {
+        let choice = format!("--games=6 --shard-games={size} --seed={seed}");
+        datagen_with(
+            folder.path(),
+            &format!("--eval-file=classical --nodes=30 {choice}"),
+        )
+    };
+    let refuse = |size: u32| {
+        let before = bytes(folder.path());
+        let ran = with(size, 1);
+        assert!(!ran.is_fine, "{size}: {}", ran.stdout);
+        let remedy = "use --shard-games 2, or another folder";
+        assert!(ran.stderr.contains(remedy), "{size}: {}", ran.stderr);
+        assert_eq!(bytes(folder.path()), before, "{size}");
+    };
+    for size in [1, 3, 2000] {
+        refuse(size);
+    }
+    for (path, _) in &shards(folder.path())[1..] {
+        fs::remove_file(path).expect("a file");
+    }
+    refuse(1);
+    datagen(folder.path(), "2");
+    assert_eq!(bytes(folder.path()), whole);
+    let other_games = with(3, 2);
+    assert!(other_games.is_fine, "{}", other_games.stderr);
+}
+
+#[test]
+fn a_refused_node_limit_leaves_the_folder_to_the_right_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "1");
+    let whole = bytes(folder.path());
+    // The first file was broken, and the folder is too old to name its evaluator.
+    fs::remove_file(&shards(folder.path())[0].0).expect("a file");
+    fs::remove_file(folder.path().join("evaluator")).expect("a file");
+    let before = names(folder.path());
+    let options = "--eval-file=classical --nodes=31 --games=6 --shard-games=2 --threads=1";
+    let refused = datagen_with(folder.path(), options);
+    assert!(!refused.is_fine, "{}", refused.stdout);
+    let reason = "30 nodes a move, now 31";
+    assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+    assert_eq!(names(folder.path()), before);
+    datagen(folder.path(), "1");
+    assert_eq!(bytes(folder.path()), whole);
+}
+
+/// A run that does not outlive its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_second_signal_ends_a_game_of_hours() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = "--eval-file=classical --nodes=10000000 --games=1 --threads=1";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    command.arg("datagen").args(options.split(' '));
+    let child = command
+        .arg("--out")
+        .arg(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut running = Running(child.expect("the program starts"));
+    let begun = Instant::now();
+    while !bytes(folder.path()).iter().any(|file| file.len() >= 32) {
+        assert!(begun.elapsed() < GUARD, "no file of games");
+        thread::sleep(Duration::from_millis(1));
+    }
+    // Two of one kind may arrive as one.
+    for signal in [Signal::INT, Signal::TERM] {
+        kill_process(Pid::from_child(&running.0), signal).expect("it runs");
+    }
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = running.0.try_wait().expect("our child") {
+            break status;
+        }
+        assert!(begun.elapsed() < GUARD, "the second signal does nothing");
+        thread::sleep(Duration::from_millis(1));
+    };
+    let mut stderr = String::new();
+    let mut pipe = running.0.stderr.take().expect("a pipe");
+    pipe.read_to_string(&mut stderr).expect("text");
+    // Without an exit status there was a signal that nobody listened to.
+    assert!(status.code().is_some(), "{status}: {stderr}");
+    assert!(
+        status.success() || stderr.contains("the same command continues"),
+        "{status}: {stderr}"
+    );
 }
 
 #[test]

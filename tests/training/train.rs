@@ -14,6 +14,57 @@ fn fine(arguments: &[&dyn AsRef<OsStr>]) -> String {
 }
 
 #[test]
+fn a_lost_net_comes_back_and_samples_of_another_shuffle_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let (games, samples, net) = (at("games"), at("some.samples"), at("some.net"));
+    fine(&[
+        &"datagen",
+        &"--out",
+        &games,
+        &"--eval-file=classical",
+        &"--nodes=50",
+        &"--games=10",
+    ]);
+    let shuffle = |out: &Path, choice: &str| {
+        fine(&[&"data", &"shuffle", &games, &"--out", &out, &choice]);
+        fs::metadata(out).expect("samples").len()
+    };
+    let train = |samples: &Path| {
+        megaton(&[
+            &"train",
+            &samples,
+            &"--out",
+            &net,
+            &"--hidden=32",
+            &"--buckets=1",
+            &"--epochs=1",
+            &"--batch=256",
+            &"--threads=2",
+            &"--resume",
+        ])
+    };
+    let size = shuffle(&samples, "--seed=1");
+    let first = train(&samples);
+    assert!(first.is_fine, "{}", first.stderr);
+    let whole = fs::read(&net).expect("a net");
+    fs::remove_file(&net).expect("a net");
+    let again = train(&samples);
+    assert!(again.is_fine, "{}", again.stderr);
+    assert!(fs::read(&net).expect("the net again") == whole);
+
+    let other = at("other").join("some.samples");
+    fs::create_dir(at("other")).expect("a folder");
+    for choice in ["--seed=2", "--look-ahead=0"] {
+        assert_eq!(shuffle(&other, choice), size, "{choice}");
+        let refused = train(&other);
+        assert!(!refused.is_fine, "{choice}: {}", refused.stdout);
+        let reason = "a training on other data: some.samples";
+        assert!(refused.stderr.contains(reason), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);

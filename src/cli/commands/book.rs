@@ -189,9 +189,9 @@ fn run(args: Grow) -> Result<(), Failure> {
     let grown = runtime::block_on(async {
         let signals = runtime::listen()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+        let (stopped, drain) = (Arc::clone(&stop), signals.drain.clone());
         tokio::spawn(async move {
-            signals.drain.cancelled().await;
+            drain.cancelled().await;
             stopped.store(true, Ordering::Relaxed);
         });
         let grown = spawn_blocking(move || {
@@ -210,8 +210,12 @@ fn run(args: Grow) -> Result<(), Failure> {
             bar.finish_and_clear();
             grown
         });
-        let grown = grown.await.map_err(|_| anyhow!("a search failed"))?;
-        grown.map_err(failure)
+        tokio::select! {
+            grown = grown => grown.map_err(|_| anyhow!("a search failed"))?.map_err(failure),
+            () = signals.now.cancelled() => {
+                Err(Failure::failed("interrupted; the same command continues"))
+            }
+        }
     })?;
     warn(&grown)?;
     output::print(format!("{} positions", grown.positions))

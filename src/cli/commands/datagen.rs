@@ -143,9 +143,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let made = runtime::block_on(async {
         let signals = runtime::listen()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = Arc::clone(&stop);
+        let (stopped, drain) = (Arc::clone(&stop), signals.drain.clone());
         tokio::spawn(async move {
-            signals.drain.cancelled().await;
+            drain.cancelled().await;
             stopped.store(true, Ordering::Relaxed);
         });
         let mut progress = DatagenProgress::new(task.goal);
@@ -154,8 +154,12 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             progress.bar.finish_and_clear();
             made
         });
-        let made = games.await.map_err(|_| anyhow!("a game failed"))?;
-        made.map_err(Failure::failed)
+        tokio::select! {
+            made = games => made.map_err(|_| anyhow!("a game failed"))?.map_err(Failure::failed),
+            () = signals.now.cancelled() => {
+                Err(Failure::failed("interrupted; the same command continues"))
+            }
+        }
     })?;
     output::print(summary(made))
 }

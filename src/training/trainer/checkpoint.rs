@@ -191,8 +191,14 @@ impl Checkpoint {
         if let Some(difference) = hyperparameters.difference(&self.head.hyperparameters) {
             return Err(format!("a training of another recipe: {difference}"));
         }
-        if self.head.lots != lots {
-            let names: Vec<String> = self.head.lots.iter().map(LoadedFile::to_string).collect();
+        let known = &self.head.lots;
+        let is_same = known.len() == lots.len()
+            && lots
+                .iter()
+                .zip(known)
+                .all(|(lot, known)| lot.is_same_as(known));
+        if !is_same {
+            let names: Vec<String> = known.iter().map(LoadedFile::to_string).collect();
             return Err(format!("a training on other data: {}", names.join(", ")));
         }
         Ok(())
@@ -235,6 +241,7 @@ mod tests {
                     weight: 0.1,
                     training: 90,
                     validation: 10,
+                    checksum: Some(0xa5),
                 }],
                 steps: 12,
                 first_step: 5,
@@ -289,7 +296,32 @@ mod tests {
         };
         let complaint = checkpoint.fits(&other, lots).unwrap_err();
         assert!(complaint.contains("lambda 0.75, not 0.5"), "{complaint}");
-        let complaint = checkpoint.fits(hyperparameters, &[]).unwrap_err();
-        assert!(complaint.contains("some.samples"), "{complaint}");
+        let others = [LoadedFile {
+            checksum: Some(0xa6),
+            ..lots[0].clone()
+        }];
+        for lots in [&others[..], &[]] {
+            let complaint = checkpoint.fits(hyperparameters, lots).unwrap_err();
+            assert!(complaint.contains("some.samples"), "{complaint}");
+            assert!(complaint.contains("checksum 000000a5"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_without_checksums_fits_files_of_the_same_counts() {
+        let mut checkpoint = checkpoint();
+        let lots = checkpoint.head.lots.clone();
+        let mut entry = serde_json::to_value(&lots[0]).unwrap();
+        entry.as_object_mut().unwrap().remove("checksum").unwrap();
+        checkpoint.head.lots = vec![serde_json::from_value(entry).unwrap()];
+        let Head {
+            hyperparameters, ..
+        } = &checkpoint.head;
+        checkpoint.fits(hyperparameters, &lots).unwrap();
+        let others = [LoadedFile {
+            training: 91,
+            ..lots[0].clone()
+        }];
+        checkpoint.fits(hyperparameters, &others).unwrap_err();
     }
 }

@@ -43,7 +43,7 @@ impl FromStr for Source {
     }
 }
 
-/// The counts of a file.
+/// What a checkpoint knows a file by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoadedFile {
     /// The file's name, without the folder.
@@ -54,6 +54,9 @@ pub struct LoadedFile {
     pub training: usize,
     /// Validation samples.
     pub validation: usize,
+    /// Of all samples in their order, labels included; older checkpoints have none.
+    #[serde(default)]
+    pub checksum: Option<u32>,
 }
 
 /// All samples of a training.
@@ -86,6 +89,7 @@ impl Dataset {
     /// Adds samples under a name.
     pub fn add(&mut self, name: &str, weight: f32, mut samples: Vec<Sample>) {
         let before = (self.training.len(), self.validation.len());
+        let checksum = Some(checksum(&samples));
         self.validation
             .extend(samples.extract_if(.., |sample| sample.is_for_validation()));
         if self.training.is_empty() {
@@ -99,10 +103,11 @@ impl Dataset {
             weight,
             training: self.training.len() - before.0,
             validation: self.validation.len() - before.1,
+            checksum,
         });
     }
 
-    /// The counts of every file.
+    /// The counts and checksum of every file.
     pub fn lots(&self) -> &[LoadedFile] {
         &self.lots
     }
@@ -155,6 +160,23 @@ impl LoadedFile {
     fn taken(&self) -> usize {
         (self.training as f64 * f64::from(self.weight)).round() as usize
     }
+
+    /// Whether this is the file of a checkpoint; one without a checksum may have any.
+    pub(super) fn is_same_as(&self, known: &LoadedFile) -> bool {
+        *self
+            == LoadedFile {
+                checksum: known.checksum.or(self.checksum),
+                ..known.clone()
+            }
+    }
+}
+
+fn checksum(samples: &[Sample]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for sample in samples {
+        hasher.update(sample.bytes());
+    }
+    hasher.finalize()
 }
 
 impl fmt::Display for LoadedFile {
@@ -164,11 +186,16 @@ impl fmt::Display for LoadedFile {
             weight,
             training,
             validation,
+            checksum,
         } = self;
         write!(
             f,
-            "{name} ({training} samples times {weight}, and {validation} for validation)"
-        )
+            "{name} ({training} samples times {weight}, and {validation} for validation"
+        )?;
+        if let Some(checksum) = checksum {
+            write!(f, ", checksum {checksum:08x}")?;
+        }
+        f.write_str(")")
     }
 }
 
@@ -226,6 +253,21 @@ mod tests {
                 .all(|&count| count == 2 || count == 3)
         );
         assert!(counts[110..].iter().all(|&count| count == 0));
+    }
+
+    #[test]
+    fn other_labels_or_another_order_are_another_file() {
+        let start = sample(&Position::default(), 0, 1, false);
+        let won = sample(&Position::default(), 0, 2, false);
+        let loaded = |samples: &[Sample]| {
+            let mut dataset = Dataset::default();
+            dataset.add("some", 1.0, samples.to_vec());
+            dataset.lots.remove(0)
+        };
+        let file = loaded(&[start, start, won]);
+        assert!(file.is_same_as(&loaded(&[start, start, won])));
+        assert!(!file.is_same_as(&loaded(&[start, won, start])));
+        assert!(!file.is_same_as(&loaded(&[start, won, won])));
     }
 
     #[test]

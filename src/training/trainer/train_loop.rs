@@ -140,7 +140,8 @@ impl Trainer {
             self.keep(dataset, net)?;
             on_event(TrainEvent::Epoch(&self.curve));
         }
-        let network = self.network(dataset)?;
+        // Once more: an earlier run may have kept the last checkpoint and failed before the net.
+        let network = self.publish(dataset, net)?;
         let samples = dataset.to_compare();
         Ok(fidelity(&self.model, &self.adam, &network, samples))
     }
@@ -247,11 +248,18 @@ impl Trainer {
             adam: self.adam.clone(),
         };
         checkpoint.write(&checkpoint_path(net))?;
+        self.publish(dataset, net).map(|_| ())
+    }
+
+    /// Writes curve and net; returns the net.
+    fn publish(&self, dataset: &Dataset, net: &Path) -> Result<Network, TrainError> {
         let write = |path: &Path, bytes: &[u8]| {
             write_whole(path, |file| file.write_all(bytes)).map_err(TrainError::writing(path))
         };
         write(&curve_path(net), csv(&self.curve).as_bytes())?;
-        write(net, &self.network(dataset)?.to_bytes())
+        let network = self.network(dataset)?;
+        write(net, &network.to_bytes())?;
+        Ok(network)
     }
 }
 

@@ -248,6 +248,48 @@ fn resumes(hyperparameters: &Hyperparameters) {
 }
 
 #[test]
+fn a_resumed_training_writes_the_net_that_failed_after_the_last_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = folder.path().join("some.net");
+    let hyperparameters = Hyperparameters {
+        epochs: 1,
+        ..hyperparameters()
+    };
+    let dataset = material_stock(6, 500);
+    // A folder cannot be replaced by a file.
+    fs::create_dir_all(net.join("inside")).unwrap();
+    let mut first = Trainer::new(&hyperparameters, 2).unwrap();
+    let error = first.run(&dataset, &net, |_| {}).unwrap_err();
+    assert!(matches!(error, TrainError::File { .. }), "{error}");
+    fs::remove_dir_all(&net).unwrap();
+    let curve = fs::read(curve_path(&net)).unwrap();
+    fs::remove_file(curve_path(&net)).unwrap();
+
+    let mut second = Trainer::resume(&hyperparameters, &dataset, 2, &net).unwrap();
+    second.run(&dataset, &net, |_| {}).unwrap();
+    let whole = first.network(&dataset).unwrap().to_bytes();
+    assert!(fs::read(&net).unwrap() == whole);
+    assert_eq!(fs::read(curve_path(&net)).unwrap(), curve);
+}
+
+#[test]
+fn a_checkpoint_of_other_samples_under_the_same_name_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let net = folder.path().join("some.net");
+    let hyperparameters = Hyperparameters {
+        epochs: 1,
+        ..hyperparameters()
+    };
+    let (dataset, other) = (material_stock(6, 500), material_stock(7, 500));
+    let mut first = Trainer::new(&hyperparameters, 2).unwrap();
+    first.run(&dataset, &net, |_| {}).unwrap();
+    Trainer::resume(&hyperparameters, &dataset, 2, &net).unwrap();
+    let refusal = Trainer::resume(&hyperparameters, &other, 2, &net).unwrap_err();
+    let refusal = refusal.to_string();
+    assert!(refusal.contains("other data: synthetic"), "{refusal}");
+}
+
+#[test]
 fn a_warm_start_continues_the_weights_with_a_schedule_and_data_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
