@@ -1,7 +1,7 @@
 # The bot in an image that holds its program and nothing else: no shell, no root.
 #
 #   docker build -t megaton .
-#   docker run -e LICHESS_BOT_TOKEN -v ./config.toml:/config/config.toml:ro \
+#   LICHESS_BOT_TOKEN=$(cat token.txt) docker run -e LICHESS_BOT_TOKEN -v ./config.toml:/config/config.toml:ro \
 #     -v megaton-data:/config/data megaton
 #
 # docs/deploy/compose.yaml runs it read-only and watched. With buildah or podman add --format docker:

@@ -87,12 +87,11 @@ fn in_one_line(error: &anyhow::Error) -> String {
     line
 }
 
-/// Whether the reader of our output left, as `head` does, which is no failure.
+/// Whether the reader of our output left, as `head` does, which is no failure. A failed write to
+/// stdout is the error itself: one among the causes is of something else, such as a socket.
 fn reader_left(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 impl From<anyhow::Error> for Failure {
@@ -126,6 +125,7 @@ impl From<ArchiveError> for Failure {
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
+    use megaton::panel::Unreachable;
 
     use super::*;
 
@@ -138,5 +138,16 @@ mod tests {
             .context("starting: no such thing")
             .unwrap_err();
         assert_eq!(in_one_line(&told), "starting: no such thing");
+    }
+
+    #[test]
+    fn a_bot_that_hangs_up_is_a_failure_and_a_reader_that_leaves_is_none() {
+        let broken = || io::Error::from(ErrorKind::BrokenPipe);
+        assert!(reader_left(&broken().into()));
+        let unreachable = Unreachable::Broken {
+            path: "control.sock".into(),
+            source: broken(),
+        };
+        assert!(!reader_left(&unreachable.into()));
     }
 }

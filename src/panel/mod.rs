@@ -28,7 +28,9 @@ mod status_poller;
 mod successor;
 mod systemd;
 
-pub use alerts::{Address, AddressError, Alerter, Alerts, Delivery, WEBHOOK_VARIABLE};
+pub use alerts::{
+    Address, AddressError, Alerter, Alerts, Delivery, HEARTBEAT_VARIABLE, WEBHOOK_VARIABLE,
+};
 pub use client::{Unreachable, ask};
 pub use crash_reports::{CrashReports, RecentLines, crash_reports};
 pub use health::{Check, Health, HealthReport, SelfTest};

@@ -1,5 +1,5 @@
 //! The files in `docs/deploy/` agree with the program: metrics of rules and dashboard, units,
-//! compose file and image.
+//! compose file and image. So do the README's commands for a container.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -336,6 +336,35 @@ fn the_compose_file_matches_the_image_and_its_files() {
     let folder = board["providers"][0]["options"]["path"].as_str();
     let mounted = deployed("compose.yaml").contains(&format!(":{}/", folder.expect("a folder")));
     assert!(mounted, "the dashboard lies elsewhere");
+}
+
+#[test]
+fn the_container_of_the_readme_gets_the_token() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("README.md");
+    let section = readme.split_once("\n## Run it as a service\n");
+    let block = section.expect("a section").1.split("```").nth(1);
+    let commands = block.expect("commands").replace("\\\n", " ");
+    let mut lines = commands.lines();
+    let start = lines.find(|line| line.contains("docker run "));
+    let start = start.expect("what starts the container");
+    // What `init` leaves beside the config, and a Docker that says what it is given.
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("token.txt"), "lip_written\n").expect("a token");
+    let docker = r#"docker() { printf '%s\n' "$LICHESS_BOT_TOKEN" "$@"; }"#;
+    for (variable, token) in [("", "lip_written"), ("lip_set", "lip_set")] {
+        let ran = Command::new("sh")
+            .args(["-c", &format!("{docker}\n{start}")])
+            .current_dir(folder.path())
+            .env("LICHESS_BOT_TOKEN", variable)
+            .output();
+        let given = ran.expect("a shell").stdout;
+        let given = String::from_utf8(given).expect("text");
+        let given: Vec<&str> = given.lines().collect();
+        assert_eq!(given.first(), Some(&token), "{start}");
+        let passed = given.windows(2).any(|it| it == ["-e", "LICHESS_BOT_TOKEN"]);
+        let config = given.contains(&"./config.toml:/config/config.toml:ro");
+        assert!(passed && config, "{given:?}");
+    }
 }
 
 /// A tag can be moved to another image, a digest cannot.

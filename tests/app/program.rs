@@ -33,6 +33,7 @@ pub(super) fn command_of(program: &Path, arguments: &[&str]) -> Command {
     command.args(arguments).stdin(Stdio::null());
     for name in [
         "LICHESS_BOT_TOKEN",
+        "MEGATON_HEARTBEAT",
         "MEGATON_LOG",
         "MEGATON_WEBHOOK",
         "NOTIFY_SOCKET",
@@ -202,6 +203,8 @@ fn check_prints_every_setting_in_effect_and_its_source() {
     let arguments = ["check", "--print", "--config", &config];
     let printed = ran(command(&arguments)
         .env("LICHESS_BOT_TOKEN", "lip_Sesame0pen")
+        .env("MEGATON_HEARTBEAT", "https://example.org/Sesame")
+        .env("MEGATON_WEBHOOK", "https://example.org/Sesame")
         .env("MEGATON_LOG", "debug"));
     assert_eq!(printed.status, Some(0), "{}", printed.stderr);
     assert!(!printed.stdout.contains("Sesame"), "{}", printed.stdout);
@@ -209,6 +212,8 @@ fn check_prints_every_setting_in_effect_and_its_source() {
         "hash = 64  # my.toml:2",
         "threads = 0  # default",
         "token_file = \"\"  # default; the variable LICHESS_BOT_TOKEN takes precedence",
+        "webhook_file = \"\"  # default; the variable MEGATON_WEBHOOK takes precedence",
+        "heartbeat_file = \"\"  # default; the variable MEGATON_HEARTBEAT takes precedence",
         "level = \"warn\"  # my.toml:4; the variable MEGATON_LOG takes precedence",
     ] {
         let found = printed.stdout.lines().any(|printed| printed == line);

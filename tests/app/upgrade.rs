@@ -1,18 +1,21 @@
 //! `megaton upgrade`: when the installed program takes over, and when it must not.
 
 use std::fs::{self, Permissions};
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::thread;
 use std::time::Duration;
 
-use megaton::lichess::OfferDraw;
+use megaton::lichess::{ChallengeId, DeclineReason, Event, EventStream, OfferDraw};
 use megaton::practice::{Endpoint, Fault, ServerHandle};
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use super::control::{BOT, Opponent, Running, server, until};
-use super::program::{command, command_of, finish, program};
+use super::program::{command, command_of, finish, program, ran};
 
 /// Longer than anything here takes; a hang ends there.
 const GUARD: Duration = Duration::from_secs(60);
@@ -109,7 +112,7 @@ async fn an_upgrade_waits_until_the_clock_is_long_enough() {
     other.move_and_wait(&game, "g1f3").await;
     let (mut upgrade, line) = begin_upgrade(&bot);
     assert!(line.contains(" s are left in "), "{line}");
-    let waits = |status: serde_json::Value| {
+    let waits = |status: Value| {
         let switch = status["switches"][0].as_str().map(str::to_owned);
         switch.is_some_and(|it| it.starts_with("the upgrade waits: 1"))
     };
@@ -192,5 +195,82 @@ async fn a_program_that_cannot_take_over_is_refused_and_the_bot_plays_on() {
     assert!(other.plays(&game).await);
     bot.signal(Signal::TERM);
     other.0.resign(&game).await.expect("it may be resigned");
+    assert_eq!(bot.end().0, Some(0));
+}
+
+/// Gives these answers at a control socket, one for each request.
+fn answer_in_turn(socket: &UnixListener, answers: &[Value]) {
+    for answer in answers {
+        let (mut client, _) = socket.accept().expect("a client");
+        let mut request = String::new();
+        let read = BufReader::new(&client).read_line(&mut request);
+        read.expect("a request");
+        writeln!(client, "{answer}").expect("it is read");
+    }
+}
+
+#[test]
+fn the_old_program_is_not_taken_for_the_new_one_after_a_missed_answer() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("control.sock");
+    let socket = UnixListener::bind(&path).expect("a socket");
+    let status = |version: &str, uptime: u64, account: Option<&str>| {
+        let status = json!({ "version": version, "uptime": uptime, "account": account });
+        json!({ "ok": true, "status": status })
+    };
+    let old = || status("1.0.0", 100, Some(BOT));
+    let answers = [
+        old(),
+        json!({ "ok": true, "text": "waiting: a call is under way" }),
+        json!({ "ok": false, "text": "the bot is busy with other commands" }),
+        old(),
+        status("2.0.0", 0, None),
+        status("2.0.0", 0, Some(BOT)),
+    ];
+    let bot = thread::spawn(move || answer_in_turn(&socket, &answers));
+    let upgrade = ran(command(&["upgrade", "--socket"])
+        .arg(&path)
+        .current_dir(folder.path()));
+    assert_eq!(upgrade.status, Some(0), "{}", upgrade.stderr);
+    let shown = "waiting: a call is under way\nversion 2.0.0 plays, 0 games resumed\n";
+    assert_eq!(upgrade.stdout, shown);
+    bot.join().expect("every answer is asked for");
+}
+
+/// Has the bot challenge "Other"; gives the challenge.
+async fn challenged(bot: &Running, stream: &mut EventStream) -> ChallengeId {
+    let (code, _, err) = bot.tell(&["challenge", "Other", "3+2"]);
+    assert_eq!(code, Some(0), "{err}");
+    match next(stream).await {
+        Event::Challenge { challenge, .. } => challenge.id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn next(stream: &mut EventStream) -> Event {
+    let line = tokio::time::timeout(GUARD, stream.next()).await;
+    line.expect("in time").expect("it is open").event
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_challenge_delays_an_upgrade_and_is_withdrawn_after_a_kill() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "[matchmaking]\ntimeout = 60\n").await;
+    let other = Opponent::new(&server);
+    let mut stream = other.0.events().await.expect("its stream");
+    let left = challenged(&bot, &mut stream).await;
+    bot.restart(&server).await;
+    match next(&mut stream).await {
+        Event::ChallengeCanceled(gone) => assert_eq!(gone.id, left),
+        other => panic!("{other:?}"),
+    }
+    let challenge = challenged(&bot, &mut stream).await;
+    let (mut upgrade, line) = begin_upgrade(&bot);
+    assert!(line.contains("a challenge of the bot is open"), "{line}");
+    let declined = other.0.decline(&challenge, DeclineReason::Later).await;
+    declined.expect("an open challenge");
+    let code = tokio::task::block_in_place(|| finish(&mut upgrade, GUARD));
+    assert_eq!(code, Some(0));
+    bot.signal(Signal::TERM);
     assert_eq!(bot.end().0, Some(0));
 }

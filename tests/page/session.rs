@@ -1,5 +1,6 @@
 //! Commands on a page that stays open: after a restart of the bot or the end of a session it asks
-//! for the password again, and irreversible commands ask for confirmation.
+//! for the password again, and irreversible commands ask for confirmation. Another password ends
+//! its updates.
 
 use std::fs;
 use std::iter;
@@ -11,8 +12,10 @@ use std::time::Duration;
 use fantoccini::Locator;
 use megaton::practice::{Options, Server, ServerHandle};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::access::hears;
 use super::browser::{Browser, Screen};
 use super::fixture::{PASSWORD, World, locked};
 use super::panel::{press, run};
@@ -21,6 +24,9 @@ use super::{bounded, programs};
 
 /// A partner's time over a move: a game lasts longer than someone takes to give it up.
 const PACE: Duration = Duration::from_millis(400);
+
+/// A password that takes the place of the first.
+const OTHER_PASSWORD: &str = "open-barley-open-barley";
 
 /// The open desk has its verbs.
 const VERBS: &str = "document.querySelector('.desk[open] .desk-row')";
@@ -168,6 +174,49 @@ impl Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Puts another password in place of the one in this folder, and has the program there read it.
+async fn replaces_password(folder: &Path) {
+    fs::write(folder.join("password"), OTHER_PASSWORD).expect("a password");
+    let mut reload = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    reload.args(["reload", "--config"]);
+    reload.arg(folder.join("config.toml")).env_clear();
+    loop {
+        let output = tokio::task::block_in_place(|| reload.output());
+        let output = output.expect("the program starts");
+        if String::from_utf8_lossy(&output.stdout).contains("password: renewed") {
+            return;
+        }
+        // Its socket may open later than its page.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn live_updates_end_with_the_password_that_opened_them() {
+    bounded(async {
+        // At the first address this machine is trusted, at the second it needs the password.
+        for listen in ["127.0.0.1", "0.0.0.0"] {
+            let folder = tempfile::tempdir().unwrap();
+            let server = Server::start(Options::default()).await.unwrap();
+            let bot = Program::start(&server, listen, folder.path()).await;
+            let there = format!("127.0.0.1:{}", bot.page.port());
+            let mut stream = TcpStream::connect(&there).await.unwrap();
+            let request = format!(
+                "GET /api/live HTTP/1.1\r\nhost: {there}\r\nconnection: close\r\n\
+                 authorization: Bearer {PASSWORD}\r\n\r\n"
+            );
+            stream.write_all(request.as_bytes()).await.unwrap();
+            hears(&mut stream, &["event: hello"]).await;
+            replaces_password(folder.path()).await;
+            let mut rest = Vec::new();
+            stream.read_to_end(&mut rest).await.unwrap();
+            drop(bot);
+            server.shutdown().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -9,7 +9,9 @@ use megaton::book::Books;
 use megaton::bot::{BotTiming, ListRefresher, ListSources};
 use megaton::config::{self, BookRules, Config, Log, Override, Panel};
 use megaton::lichess::{Client, TOKEN_VARIABLE};
-use megaton::panel::{self, Delivery, PanelError, WEBHOOK_VARIABLE, check_password};
+use megaton::panel::{
+    self, Delivery, HEARTBEAT_VARIABLE, PanelError, WEBHOOK_VARIABLE, check_password,
+};
 use rustix::fs::{Access, access};
 
 use crate::cli::account::{self, Identity};
@@ -19,9 +21,10 @@ use crate::cli::setup::{ConfigArgs, evaluator, tables};
 use crate::cli::{log_file, output, runtime, summary};
 
 /// What a variable decides if it is set. Of several for one key the first does.
-const OVERRIDES: [Override; 4] = [
+const OVERRIDES: [Override; 5] = [
     over("lichess", "token_file", TOKEN_VARIABLE),
     over("alerts", "webhook_file", WEBHOOK_VARIABLE),
+    over("alerts", "heartbeat_file", HEARTBEAT_VARIABLE),
     over("log", "level", FILTERS[0]),
     over("log", "level", FILTERS[1]),
 ];

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use megaton::bot::UPGRADE_WAITS;
+use megaton::bot::{self, UPGRADE_WAITS};
 use megaton::config::ColorWish;
 use megaton::panel::{self, HealthReport, Request, Response, Secret};
 use secrecy::ExposeSecret as _;
@@ -23,7 +23,7 @@ const COLORS: &[Choice<ColorWish>] = &[
     ("white", "", ColorWish::White),
     ("black", "", ColorWish::Black),
 ];
-/// How long the new program may take until it answers.
+/// How long the new program may take until it answers, and after that until it is connected.
 const RESTART: Duration = Duration::from_secs(60);
 const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
 
@@ -477,49 +477,92 @@ impl Healthcheck {
 fn upgrade(bot: &BotArgs, within: u64) -> Result<(), Failure> {
     // This may be the new program: a config that it cannot read would end the bot.
     bot.check_config()?;
-    let begun = Instant::now();
+    let old = ask(bot, &Request::Status {})?.status;
     let response = ask(bot, &Request::Upgrade { within })?;
     if !response.ok {
         return Err(Failure::failed(response.text));
     }
+    let begun = Instant::now();
     let mut shown = response.text;
     output::print(&shown)?;
-    let mut gone_since = None;
+    let mut handover = Handover::new(within, old.as_deref());
+    let mut silent_since = None;
     loop {
         thread::sleep(Duration::from_millis(200));
+        let at = begun.elapsed();
         let asked = ask(bot, &Request::Status {});
         let Some(status) = asked.as_ref().ok().and_then(|it| it.status.as_ref()) else {
-            let gone = *gone_since.get_or_insert_with(Instant::now);
-            match asked {
-                Err(error) if gone.elapsed() > RESTART => return Err(error),
-                _ => continue,
-            }
-        };
-        if status.uptime < begun.elapsed().as_secs() || gone_since.is_some() {
-            if status.account.is_none() {
+            let since = *silent_since.get_or_insert_with(Instant::now);
+            if since.elapsed() <= RESTART {
                 continue;
             }
-            return output::print(format!(
-                "version {} plays, {} resumed",
-                status.version,
-                output::count(status.games.len() as u64, "game")
-            ));
+            return Err(match asked {
+                Ok(response) => Failure::failed(response.text),
+                Err(error) => error,
+            });
+        };
+        silent_since = None;
+        if let Some(outcome) = handover.outcome(status, at) {
+            return output::print(outcome.map_err(Failure::failed)?);
         }
-        let waits = status
-            .switches
-            .iter()
-            .find(|it| it.starts_with(UPGRADE_WAITS));
-        match waits {
-            Some(waits) if *waits != shown => {
-                output::print(waits)?;
-                shown.clone_from(waits);
+        if let Some(waits) = upgrade_waits(status).filter(|it| **it != shown) {
+            output::print(waits)?;
+            shown.clone_from(waits);
+        }
+    }
+}
+
+/// What the old program waits for before it hands over.
+fn upgrade_waits(status: &bot::Status) -> Option<&String> {
+    let mut switches = status.switches.iter();
+    switches.find(|it| it.starts_with(UPGRADE_WAITS))
+}
+
+/// How far an upgrade is, as the answers tell. Times count from when the old program agreed to it.
+#[derive(Debug)]
+struct Handover {
+    /// How long the old program looks for a moment.
+    within: Duration,
+    /// The longest uptime of the connected old program that was seen, in seconds.
+    uptime: u64,
+    /// When the new program first answered.
+    done: Option<Duration>,
+}
+
+impl Handover {
+    /// `old` is a status from before the upgrade. An uptime starts over with the connection.
+    fn new(within: u64, old: Option<&bot::Status>) -> Self {
+        let connected = old.filter(|it| it.account.is_some());
+        Self {
+            within: Duration::from_secs(within),
+            uptime: connected.map_or(0, |it| it.uptime),
+            done: None,
+        }
+    }
+
+    /// How the upgrade ended, if it has, as this answer to a request at this time tells.
+    fn outcome(&mut self, status: &bot::Status, at: Duration) -> Option<Result<String, String>> {
+        // The old program is connected, and older than the upgrade. As uptimes are rounded down,
+        // the time is too.
+        let is_new = status.account.is_none() || status.uptime < self.uptime.max(at.as_secs());
+        self.uptime = self.uptime.max(status.uptime);
+        self.done = self.done.or(is_new.then_some(at));
+        let version = &status.version;
+        let is_late = at > self.done.unwrap_or(self.within) + RESTART;
+        match self.done {
+            Some(_) if status.account.is_some() => {
+                let games = output::count(status.games.len() as u64, "game");
+                Some(Ok(format!("version {version} plays, {games} resumed")))
             }
-            None if begun.elapsed().as_secs() > within + RESTART.as_secs() => {
-                return Err(Failure::failed(
-                    "no moment to hand over: the bot plays on as before; see `megaton events`",
-                ));
+            Some(_) if is_late => Some(Err(format!(
+                "version {version} runs, but is not connected to the server yet: see its log"
+            ))),
+            None if is_late && upgrade_waits(status).is_none() => {
+                let text = "no moment to hand over: the bot plays on as before; \
+                            see `megaton events`";
+                Some(Err(text.to_owned()))
             }
-            _ => {}
+            _ => None,
         }
     }
 }
@@ -539,4 +582,73 @@ fn ask(bot: &BotArgs, request: &Request) -> Result<Response, Failure> {
         Failure::setup("the config disables the control socket: see [data] folder and socket")
     })?;
     panel::ask(&socket, request).map_err(|error| Failure::Failed(error.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn status(account: Option<&str>, uptime: u64) -> bot::Status {
+        bot::Status {
+            version: "1.2.3".to_owned(),
+            account: account.map(ToOwned::to_owned),
+            uptime,
+            ..bot::Status::default()
+        }
+    }
+
+    fn connected(uptime: u64) -> bot::Status {
+        status(Some("Megaton"), uptime)
+    }
+
+    #[test]
+    fn an_upgrade_is_done_when_another_process_plays() {
+        let plays = Some(Ok("version 1.2.3 plays, 0 games resumed".to_owned()));
+        let mut handover = Handover::new(600, Some(&connected(7)));
+        for (uptime, at) in [(7, SECOND / 4), (8, SECOND), (99, SECOND * 92)] {
+            assert_eq!(handover.outcome(&connected(uptime), at), None, "{at:?}");
+        }
+        assert_eq!(handover.outcome(&connected(0), SECOND * 93), plays);
+
+        // The old program has just begun.
+        let mut handover = Handover::new(600, Some(&connected(0)));
+        for (uptime, at) in [(0, SECOND * 9 / 10), (1, SECOND), (1, SECOND * 19 / 10)] {
+            assert_eq!(handover.outcome(&connected(uptime), at), None, "{at:?}");
+        }
+        assert_eq!(handover.outcome(&connected(1), SECOND * 2), plays);
+
+        // It was not connected at first.
+        let mut handover = Handover::new(600, Some(&status(None, 99)));
+        assert_eq!(handover.outcome(&connected(0), SECOND / 4), None);
+    }
+
+    #[test]
+    fn a_new_program_that_does_not_connect_is_awaited_for_a_minute() {
+        let mut handover = Handover::new(600, Some(&connected(7)));
+        for at in [650, 655, 710] {
+            let awaited = handover.outcome(&status(None, at - 650), SECOND * at as u32);
+            assert_eq!(awaited, None, "{at}");
+        }
+        let outcome = handover.outcome(&status(None, 61), SECOND * 711);
+        let why = outcome.expect("an end").expect_err("it does not play");
+        assert!(why.starts_with("version 1.2.3 runs, but"), "{why}");
+        let at_last = handover.outcome(&connected(0), SECOND * 712);
+        assert!(matches!(at_last, Some(Ok(_))), "{at_last:?}");
+    }
+
+    #[test]
+    fn an_upgrade_without_a_moment_to_hand_over_is_given_up() {
+        let mut handover = Handover::new(600, Some(&connected(7)));
+        let waits = bot::Status {
+            switches: vec![format!("{UPGRADE_WAITS}a call is under way")],
+            ..connected(668)
+        };
+        assert_eq!(handover.outcome(&connected(667), SECOND * 660), None);
+        assert_eq!(handover.outcome(&waits, SECOND * 661), None);
+        let outcome = handover.outcome(&connected(668), SECOND * 661);
+        let why = outcome.expect("an end").expect_err("it plays on");
+        assert!(why.starts_with("no moment to hand over"), "{why}");
+    }
 }

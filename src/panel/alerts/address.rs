@@ -10,7 +10,7 @@ use crate::config::{AlertFormat, Alerts as Settings};
 
 /// The variables with the addresses.
 pub const WEBHOOK_VARIABLE: &str = "MEGATON_WEBHOOK";
-const HEARTBEAT_VARIABLE: &str = "MEGATON_HEARTBEAT";
+pub const HEARTBEAT_VARIABLE: &str = "MEGATON_HEARTBEAT";
 
 /// Longest address, in bytes.
 const MAX_LENGTH: usize = 2048;

@@ -13,7 +13,7 @@ mod limit;
 mod rules;
 mod webhook;
 
-pub use address::{Address, AddressError, Delivery, WEBHOOK_VARIABLE};
+pub use address::{Address, AddressError, Delivery, HEARTBEAT_VARIABLE, WEBHOOK_VARIABLE};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

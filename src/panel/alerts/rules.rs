@@ -59,7 +59,8 @@ pub(super) struct AlertRules {
     /// Since when the event stream has been down.
     closed: Option<Instant>,
     deaf: bool,
-    spent: bool,
+    /// When the last message about a spent quota went out.
+    spent: Option<Instant>,
     ratings: Ratings,
     /// The reported alerts that are active.
     alerts: BTreeSet<&'static str>,
@@ -71,7 +72,7 @@ impl AlertRules {
             deaf_after,
             closed: None,
             deaf: false,
-            spent: false,
+            spent: None,
             ratings: Ratings::Unknown,
             alerts: BTreeSet::new(),
         }
@@ -145,7 +146,7 @@ impl AlertRules {
     pub(super) fn check(&mut self, status: &Status, now: Instant) -> Vec<AlertMessage> {
         let mut messages = Vec::new();
         self.check_stream(status, now, &mut messages);
-        self.check_quota(status, &mut messages);
+        messages.extend(self.check_quota(status, now));
         messages.extend(self.check_rating(status.rating, now));
         messages
     }
@@ -165,8 +166,7 @@ impl AlertRules {
             }
             Ratings::Highest(highest, told) if rating > *highest => {
                 *highest = rating;
-                let is_due = |at: &Instant| now.saturating_duration_since(*at) >= DAY;
-                if told.as_ref().is_none_or(is_due) {
+                if is_due(*told, now) {
                     *told = Some(now);
                     return Some(AlertMessage::new(
                         "rating",
@@ -201,17 +201,23 @@ impl AlertRules {
         }
     }
 
-    /// Whether the daily quota of bot games is used up.
-    fn check_quota(&mut self, status: &Status, out: &mut Vec<AlertMessage>) {
-        let Some(quota) = &status.quota else { return };
-        let spent = quota.bot_games_limit > 0 && quota.bot_games >= quota.bot_games_limit;
-        if spent && !self.spent {
-            let limit = quota.bot_games_limit;
-            let text = format!("all {limit} bot games of the last 24 hours are used");
-            out.push(AlertMessage::new("spent", text));
+    /// Whether the daily quota of bot games is used up. The count rolls on with each game and each
+    /// reservation and comes back to its limit many times a day: that is one message a day.
+    fn check_quota(&mut self, status: &Status, now: Instant) -> Option<AlertMessage> {
+        let quota = status.quota.as_ref()?;
+        let limit = quota.bot_games_limit;
+        if limit == 0 || quota.bot_games < limit || !is_due(self.spent, now) {
+            return None;
         }
-        self.spent = spent;
+        self.spent = Some(now);
+        let text = format!("all {limit} bot games of the last 24 hours are used");
+        Some(AlertMessage::new("spent", text))
     }
+}
+
+/// Whether a message that goes out once a day, if it last did so then, may go out again.
+fn is_due(told: Option<Instant>, now: Instant) -> bool {
+    told.is_none_or(|told| now.saturating_duration_since(told) >= DAY)
 }
 
 fn over(alert: &'static str) -> AlertMessage {
@@ -409,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spent_daily_quota_is_reported_once() {
+    fn a_spent_daily_quota_is_reported_once_a_day() {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
         let with = |games| Status {
@@ -426,8 +432,13 @@ mod tests {
         };
         assert!(rules.check(&with(99), now).is_empty());
         assert_eq!(rules.check(&with(100), now)[0].kind, "spent");
-        assert!(rules.check(&with(100), now).is_empty());
-        assert!(rules.check(&with(98), now).is_empty());
-        assert_eq!(rules.check(&with(100), now).len(), 1);
+        // A game of yesterday leaves the count, and the next one is reserved.
+        for games in [100, 99, 100, 98, 101] {
+            assert!(rules.check(&with(games), now + DAY / 2).is_empty());
+        }
+        assert!(rules.check(&with(98), now + DAY).is_empty());
+        assert_eq!(rules.check(&with(100), now + DAY).len(), 1);
+        assert!(rules.check(&with(100), now + DAY).is_empty());
+        assert_eq!(rules.check(&with(100), now + DAY * 2).len(), 1, "all day");
     }
 }

@@ -25,9 +25,9 @@ const WRONG_PAUSE: Duration = Duration::from_millis(300);
 /// How a reader got in.
 #[derive(Clone, Debug)]
 pub(super) enum Access {
-    /// Without a password, from this machine.
-    Local,
-    Password,
+    /// With the password, or from this machine where none is needed; `renewals` counts how often the
+    /// password had been replaced by then.
+    Reader { renewals: u64 },
     /// With the cookie of this session.
     Session(SecretString),
     /// Without anything: to see the games alone.
@@ -163,12 +163,14 @@ pub(super) async fn require_operator(
 
 /// How a request may read everything.
 async fn reader(site: &AppState, headers: &HeaderMap) -> Result<Access, Denial> {
+    // Counted before the check: a password that is replaced meanwhile ends what it opened.
+    let renewals = site.sessions.renewals();
     if is_trusted(site, headers) {
-        return Ok(Access::Local);
+        return Ok(Access::Reader { renewals });
     }
     if let Some(given) = bearer(headers) {
         check_password(site, given).await?;
-        return Ok(Access::Password);
+        return Ok(Access::Reader { renewals });
     }
     match session(site, headers) {
         Some(id) if site.sessions.knows_session(id, Instant::now()) => {

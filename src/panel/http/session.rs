@@ -92,8 +92,8 @@ pub(super) enum LoginOutcome {
 /// The password and the sessions. Without a password every login fails.
 pub(super) struct Sessions {
     kept: Mutex<SessionStore>,
-    /// Notified when sessions end before their time.
-    ends: watch::Sender<()>,
+    /// How often the password was replaced. Notified when sessions end before their time.
+    ends: watch::Sender<u64>,
 }
 
 /// The password of an open page, to be replaced.
@@ -155,8 +155,13 @@ impl Sessions {
             password,
             ..SessionStore::default()
         };
-        self.ends.send_replace(());
+        self.ends.send_modify(|renewals| *renewals += 1);
         true
+    }
+
+    /// How often the password was replaced.
+    pub(super) fn renewals(&self) -> u64 {
+        *self.ends.borrow()
     }
 
     /// Whether there is a password.
@@ -191,7 +196,7 @@ impl Sessions {
         let mut kept = self.kept.lock();
         if kept.sessions.len() >= MOST_SESSIONS {
             kept.sessions.pop_front();
-            self.ends.send_replace(());
+            self.ends.send_modify(|_| {});
         }
         kept.sessions.push_back(Session {
             id: SecretString::from(id.as_str()),
@@ -230,7 +235,7 @@ impl Sessions {
             .lock()
             .sessions
             .retain(|session| !same(&session.id, id));
-        self.ends.send_replace(());
+        self.ends.send_modify(|_| {});
     }
 
     /// Completes when the session has ended.
@@ -240,6 +245,13 @@ impl Sessions {
             // Looks again now and then for a session that has come to its age.
             let _ = tokio::time::timeout(LOOK, ends.changed()).await;
         }
+    }
+
+    /// Completes when the password was replaced more often than so.
+    pub(super) async fn renewed(&self, renewals: u64) {
+        let mut ends = self.ends.subscribe();
+        // The sender cannot be gone: it is ours.
+        let _ = ends.wait_for(|now| *now > renewals).await;
     }
 }
 
@@ -261,6 +273,8 @@ fn same(secret: &SecretString, given: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
     const WORD: &str = "correct-horse-battery";
@@ -337,8 +351,12 @@ mod tests {
         let same = Some(SecretString::from(WORD));
         assert!(!key.renew(same), "it is the same");
         assert!(key.knows_session(&session, Instant::now()));
+        let renewals = key.renewals();
+        let is_over = key.renewed(renewals).now_or_never().is_some();
+        assert!(!is_over, "what the password opened goes on");
         assert!(key.renew(Some(SecretString::from("another-horse-battery"))));
         key.ended(&session).await;
+        key.renewed(renewals).await;
         let outcome = key.try_password(WORD, Instant::now());
         assert_eq!(outcome, LoginOutcome::Wrong);
         assert!(key.renew(None) && !key.is_set());

@@ -1,7 +1,7 @@
 //! The stream of live updates to one page: the sections that it has not been sent yet.
 //!
-//! A stream ends with the session that opened it. A slow page gets the latest sections once it has taken
-//! the last; nothing piles up for it. The number of streams is limited.
+//! A stream ends with the session or the password that opened it. A slow page gets the latest sections once
+//! it has taken the last; nothing piles up for it. The number of streams is limited.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -113,7 +113,8 @@ pub(super) async fn live(
     let events = events.take_until(async move {
         match access {
             Access::Session(id) => site.sessions.ended(id.expose_secret()).await,
-            Access::Local | Access::Password | Access::Spectator => std::future::pending().await,
+            Access::Reader { renewals } => site.sessions.renewed(renewals).await,
+            Access::Spectator => std::future::pending().await,
         }
     });
     let headers = [
