@@ -149,6 +149,8 @@ impl AccountCheck {
     /// The caller has just fetched the account, so the first check covers only the token.
     pub(super) fn new(client: Client, alerts: Alerts, account: &Account) -> Self {
         let minute = client.timing().minute;
+        // Alerts outlive a restart of the event loop: a bar begins anew, or it would never end.
+        let barred = alerts.is_on(AlertKind::Barred);
         let check = Self {
             client,
             alerts,
@@ -157,7 +159,7 @@ impl AccountCheck {
             pause: minute,
             minute,
             in_progress: None,
-            barred_until: None,
+            barred_until: barred.then(|| Instant::now() + minute * BARRED),
             token: None,
             refused: None,
         };
@@ -283,7 +285,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::lichess::{ErrorBody, UserId};
+    use crate::lichess::{ClientOptions, ErrorBody, Timing, Token, UserId};
 
     fn now() -> SystemTime {
         SystemTime::UNIX_EPOCH + DAY * 20_000
@@ -298,6 +300,20 @@ mod tests {
         AccountReport {
             token: Ok(Some(info)),
             account: None,
+        }
+    }
+
+    fn account() -> Account {
+        Account {
+            id: UserId::new("megaton"),
+            username: "Megaton".to_owned(),
+            title: Some("BOT".to_owned()),
+            perfs: HashMap::new(),
+            games: None,
+            created_at: None,
+            bio: None,
+            disabled: false,
+            tos_violation: false,
         }
     }
 
@@ -396,17 +412,6 @@ mod tests {
 
     #[test]
     fn a_closed_or_marked_account_raises_an_alert_and_a_good_one_clears_it() {
-        let account = |title: Option<&str>, disabled, tos_violation| Account {
-            id: UserId::new("megaton"),
-            username: "Megaton".to_owned(),
-            title: title.map(str::to_owned),
-            perfs: HashMap::new(),
-            games: None,
-            created_at: None,
-            bio: None,
-            disabled,
-            tos_violation,
-        };
         let kinds = |account| {
             let report = AccountReport {
                 account: Some(Ok(account)),
@@ -417,15 +422,39 @@ mod tests {
                 .map(|(kind, _)| kind)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(
-            kinds(account(Some("BOT"), true, false)),
-            [AlertKind::Closed]
-        );
-        assert_eq!(
-            kinds(account(Some("BOT"), false, true)),
-            [AlertKind::Marked]
-        );
-        assert_eq!(kinds(account(None, false, false)), [AlertKind::Closed]);
-        assert_eq!(kinds(account(Some("BOT"), false, false)), []);
+        let closed = Account {
+            disabled: true,
+            ..account()
+        };
+        assert_eq!(kinds(closed), [AlertKind::Closed]);
+        let marked = Account {
+            tos_violation: true,
+            ..account()
+        };
+        assert_eq!(kinds(marked), [AlertKind::Marked]);
+        let human = Account {
+            title: None,
+            ..account()
+        };
+        assert_eq!(kinds(human), [AlertKind::Closed]);
+        assert_eq!(kinds(account()), []);
+    }
+
+    #[test]
+    fn a_bar_that_began_before_a_restart_of_the_event_loop_ends() {
+        let client = Client::new(ClientOptions {
+            base_url: "http://127.0.0.1:9".to_owned(),
+            token: Token::parse("lip_x", "the test").unwrap(),
+            contact: None,
+            timing: Timing::default(),
+        });
+        let alerts = Alerts::default();
+        alerts.raise(AlertKind::Barred, "the server refuses calls");
+        let mut check = AccountCheck::new(client.unwrap(), alerts.clone(), &account());
+        assert_eq!(check.barred(Instant::now()), None, "it lasts for a while");
+        let later = Instant::now() + check.minute * BARRED;
+        let ended = check.barred(later).expect("it has an end");
+        check.publish(ended);
+        assert!(!alerts.forbids_games());
     }
 }

@@ -89,7 +89,7 @@ pub enum AccountEvent {
     /// The server created the bot's challenge.
     Created(Box<Challenge>),
     NotCreated(NotCreated),
-    /// The bot's open challenges, after an answer was lost; `None` if they could not be fetched.
+    /// The bot's open challenges, after a start or a lost answer; `None` if they could not be fetched.
     Outgoing(Option<Vec<Challenge>>),
     /// Outcome of the bot's challenge, from its own stream.
     ChallengeDone(ChallengeStatus),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
-use megaton::lichess::{Compat, Event, GameId, Presence, Status, UserId};
+use megaton::lichess::{Challenge, Compat, Event, GameId, Presence, Status, UserId};
 
 use crate::challenges::{bot, challenge, game, player};
 use crate::fixture::{Fixture, SECOND, Wanted, accept, later, me, play};
@@ -98,9 +98,16 @@ fn no_one_is_challenged_before_the_running_games_are_known() {
     assert!(looks_up(&mut fixture, &over));
 }
 
-/// A bot whose challenge to "near" began a game before the server's answer came.
-fn begun_before_the_answer(fixture: Fixture) -> Fixture {
-    let mut fixture = fixture.settled();
+/// A challenge of the bot, as the server describes it.
+fn ours(id: &str, to: &str) -> Challenge {
+    Challenge {
+        dest_user: Some(player(to)),
+        ..challenge(id, bot(ME))
+    }
+}
+
+/// Makes the bot send a challenge to "near".
+fn ask_near(fixture: &mut Fixture) {
     let account = &mut fixture.account;
     let asked = account.challenge("near", Some("3+2"), None, None, 1);
     assert!(asked.is_ok());
@@ -113,17 +120,68 @@ fn begun_before_the_answer(fixture: Fixture) -> Fixture {
     };
     let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
     assert!(matches!(effects[..], [AccountEffect::Create(_)]));
+}
+
+/// A bot whose challenge to "near" began a game before the server's answer came.
+fn begun_before_the_answer(fixture: Fixture) -> Fixture {
+    let mut fixture = fixture.settled();
+    ask_near(&mut fixture);
     assert_eq!(fixture.started(game("g1", player("near"))), play("g1"));
     fixture
 }
 
 #[test]
+fn a_game_announced_again_and_one_of_an_arena_answer_no_challenge() {
+    for arena in [false, true] {
+        let mut fixture = Fixture::new(4).settled();
+        let mut other = game("g1", player("near"));
+        if arena {
+            other.tournament = Some("arena1".into());
+        } else {
+            fixture.started(other.clone());
+        }
+        ask_near(&mut fixture);
+        fixture.started(other);
+        let created = AccountEvent::Created(Box::new(ours("c1", "near")));
+        assert_eq!(fixture.apply(&created), [], "arena: {arena}");
+        assert!(fixture.account.has_outgoing());
+        assert_eq!(fixture.started(game("c1", player("near"))), play("c1"));
+        assert!(!fixture.account.has_outgoing());
+    }
+}
+
+/// Whether the bot fetches its open challenges once it knows the running games.
+fn looks_for_its_challenges(fixture: &mut Fixture) -> bool {
+    let running = AccountEvent::Running(Vec::new());
+    let effects = fixture.account.handle(&running, fixture.now);
+    effects.contains(&AccountEffect::ListOutgoing)
+}
+
+#[test]
+fn what_an_earlier_run_left_open_is_withdrawn_after_a_start_and_not_later() {
+    let open = || AccountEvent::Outgoing(Some(vec![ours("o1", "near"), ours("o2", "far")]));
+    let mut fixture = Fixture::new(4).settled();
+    assert_eq!(fixture.apply(&AccountEvent::Outgoing(None)), []);
+    assert!(looks_for_its_challenges(&mut fixture));
+    // A challenge of this run is on its way, and its id is not known yet.
+    ask_near(&mut fixture);
+    let withdrawn = [Wanted::Cancel("o2".to_owned())];
+    assert_eq!(fixture.apply(&open()), withdrawn);
+    assert_eq!(fixture.canceled("o2", CallOutcome::Done), []);
+    assert!(fixture.account.has_outgoing());
+    // Later ones were made by hand.
+    assert!(!looks_for_its_challenges(&mut fixture));
+    assert_eq!(fixture.apply(&open()), []);
+    // The event loop begins anew, and with it all that is known.
+    fixture.account = fixture.account.restarted(&me(), SECOND);
+    assert!(looks_for_its_challenges(&mut fixture));
+    let withdrawn = ["o1", "o2"].map(|id| Wanted::Cancel(id.to_owned()));
+    assert_eq!(fixture.apply(&open()), withdrawn);
+}
+
+#[test]
 fn a_game_that_begins_before_the_answer_takes_one_slot() {
-    let ours = |id| {
-        let mut challenge = challenge(id, bot(ME));
-        challenge.dest_user = Some(player("near"));
-        AccountEvent::Created(Box::new(challenge))
-    };
+    let ours = |id| AccountEvent::Created(Box::new(ours(id, "near")));
     let lost = || AccountEvent::NotCreated(NotCreated::Lost);
     for answer in [ours("g1"), lost()] {
         let mut fixture = begun_before_the_answer(Fixture::new(2));

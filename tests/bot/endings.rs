@@ -9,6 +9,16 @@ use crate::harness::{
 };
 
 const LINE: &str = "g1f3 f7f6";
+/// Milliseconds before a lost abort is repeated.
+const LOST_PAUSES: [u64; 8] = [
+    5_000, 10_000, 20_000, 40_000, 60_000, 60_000, 60_000, 60_000,
+];
+
+fn limited() -> CallOutcome {
+    CallOutcome::Limited {
+        wait: Some(ms(60_000)),
+    }
+}
 
 #[test]
 fn the_last_move_and_the_end_come_in_one_line() {
@@ -122,6 +132,29 @@ fn a_refused_abort_is_not_requested_again() {
 }
 
 #[test]
+fn a_rate_limited_abort_waits_as_advised() {
+    let (mut harness, _) = Harness::at(Side::Black, "");
+    assert_eq!(asks(&harness.wait(ms(60_100))), [GameRequest::Abort]);
+    for _ in 0..6 {
+        harness.asked(GameRequest::Abort, limited());
+        assert_eq!(asks(&harness.wait(ms(59_900))), []);
+        assert_eq!(asks(&harness.wait(ms(200))), [GameRequest::Abort]);
+    }
+}
+
+#[test]
+fn lost_aborts_are_repeated_ever_more_rarely_and_never_given_up() {
+    let (mut harness, _) = Harness::at(Side::Black, "");
+    assert_eq!(asks(&harness.wait(ms(60_100))), [GameRequest::Abort]);
+    for pause in LOST_PAUSES {
+        harness.asked(GameRequest::Abort, CallOutcome::Lost);
+        harness.open("");
+        assert_eq!(asks(&harness.wait(ms(pause - 100))), []);
+        assert_eq!(asks(&harness.wait(ms(200))), [GameRequest::Abort]);
+    }
+}
+
+#[test]
 fn arenas_watch_the_first_move_themselves() {
     let mut harness = Harness::new(Side::Black);
     let mut game = full(Side::Black, state(""));
@@ -165,6 +198,31 @@ fn an_unsupported_game_is_aborted_or_resigned() {
         over.status = Status::Resign;
         assert!(ending(&harness.state_with(over)).is_some());
     }
+}
+
+#[test]
+fn an_outage_or_a_rate_limit_makes_no_unsupported_game_stalled() {
+    let mut harness = Harness::new(Side::White);
+    let mut game = full(Side::White, state(""));
+    game.variant = Variant::Standard;
+    let mut actions = harness.open_with(game, harness.now);
+    for pause in LOST_PAUSES {
+        assert_eq!(asks(&actions), [GameRequest::Abort]);
+        harness.asked(GameRequest::Abort, CallOutcome::Lost);
+        assert_eq!(asks(&harness.wait(ms(pause - 100))), []);
+        actions = harness.wait(ms(200));
+        assert!(!notes(&actions).contains(&Anomaly::Stalled));
+    }
+    harness.asked(GameRequest::Abort, limited());
+    assert_eq!(asks(&harness.wait(ms(59_900))), []);
+    assert_eq!(asks(&harness.wait(ms(200))), [GameRequest::Abort]);
+    harness.asked(
+        GameRequest::Abort,
+        refused("This game can no longer be aborted"),
+    );
+    harness.asked(GameRequest::Resign, limited());
+    assert_eq!(asks(&harness.wait(ms(59_900))), []);
+    assert_eq!(asks(&harness.wait(ms(200))), [GameRequest::Resign]);
 }
 
 #[test]

@@ -94,6 +94,10 @@ impl Fixture {
         self.apply(&AccountEvent::Event(Event::GameStart(Box::new(game))))
     }
 
+    pub(crate) fn ended(&mut self, game: GameInfo) -> Vec<Wanted> {
+        self.apply(&AccountEvent::Event(Event::GameFinish(Box::new(game))))
+    }
+
     pub(crate) fn answered(&mut self, id: &str, answer: AcceptOutcome) -> Vec<Wanted> {
         self.apply(&AccountEvent::Accepted {
             id: ChallengeId::new(id),
@@ -178,7 +182,7 @@ pub(crate) enum Wanted {
     Waiting,
 }
 
-/// Without what arenas and games that ended unseen lead to.
+/// Without what arenas, games that ended unseen and the start lead to.
 pub(crate) fn wanted(effects: Vec<AccountEffect>) -> Vec<Wanted> {
     let one = |effect| match effect {
         AccountEffect::Accept { id, .. } => Some(Wanted::Accept(id.to_string())),
@@ -192,6 +196,7 @@ pub(crate) fn wanted(effects: Vec<AccountEffect>) -> Vec<Wanted> {
         AccountEffect::List => Some(Wanted::List),
         AccountEffect::Waiting => Some(Wanted::Waiting),
         AccountEffect::Export(_)
+        | AccountEffect::ListOutgoing
         | AccountEffect::RatingChanged { .. }
         | AccountEffect::ShowArena(_) => None,
         other => panic!("unexpected: {other:?}"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEvent, Settings, StateRules};
+use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, Settings, StateRules};
 use megaton::config;
 use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Side, UserId};
 use megaton::store::FinishedGame;
@@ -546,17 +546,25 @@ fn repeats_are_counted_within_their_window() {
         settings.challenge.humans.repeats = 2;
         settings.challenge.humans.repeat_window = Duration::from_secs(600);
     });
-    for n in 1..=2 {
-        let id = format!("c{n}");
-        assert_eq!(fixture.challenged(challenge(&id, player("a"))), accept(&id));
-        fixture.answered(&id, AcceptOutcome::Done);
-        fixture.started(game(&id, player("a")));
-        fixture.left(&id);
+    // The answer may come before the news of the game, after its start, or after its end.
+    let orders: [&[u8]; 3] = [&[0, 1, 2], &[1, 0, 2], &[2, 0]];
+    for (who, order) in ["a", "x", "y"].into_iter().zip(orders) {
+        for n in 1..=2 {
+            let id = format!("{who}{n}");
+            assert_eq!(fixture.challenged(challenge(&id, player(who))), accept(&id));
+            for step in order {
+                match step {
+                    0 => fixture.answered(&id, AcceptOutcome::Done),
+                    1 => fixture.started(game(&id, player(who))),
+                    _ => fixture.ended(game(&id, player(who))),
+                };
+            }
+            fixture.left(&id);
+        }
+        let third = format!("{who}3");
+        let declined = fixture.challenged(challenge(&third, player(who)));
+        assert_eq!(declined, later(&third), "{order:?}");
     }
-    assert_eq!(
-        fixture.challenged(challenge("c3", player("a"))),
-        later("c3")
-    );
     // A challenge not accepted after all does not count.
     assert_eq!(
         fixture.challenged(challenge("d1", player("b"))),
@@ -593,23 +601,46 @@ fn ratings_are_taken_from_the_games_and_not_from_the_start() {
     assert_eq!(fixture.challenged(asked("c2")), accept("c2"));
 }
 
+fn lose(fixture: &Fixture, id: &str, opponent: &str) {
+    fixture.state.finished(FinishedGame {
+        game: GameId::new(id),
+        opponent: Some(UserId::new(opponent)),
+        is_bot: false,
+        rated: true,
+        color: Some(Side::White),
+        winner: Some(Side::Black),
+        status: "resign".into(),
+        plies: 30,
+        opening: String::new(),
+        rating_diff: None,
+        at: fixture.state.now(),
+    });
+}
+
+#[test]
+fn while_all_rated_games_pause_rated_arenas_are_left() {
+    let mut fixture = Fixture::new(4);
+    let mut paired = game("g1", player("a"));
+    paired.tournament = Some("arena1".into());
+    fixture.started(paired);
+    let leaves = |fixture: &mut Fixture| {
+        let unshown = AccountEvent::ArenaNotShown("arena1".into(), false);
+        let effects = fixture.account.handle(&unshown, fixture.now);
+        effects.contains(&AccountEffect::LeaveArena("arena1".into()))
+    };
+    assert!(!leaves(&mut fixture));
+    for n in 0..15 {
+        assert!(!leaves(&mut fixture), "after {n} losses");
+        lose(&fixture, &format!("l{n}"), &format!("foe{n}"));
+    }
+    assert!(leaves(&mut fixture));
+}
+
 #[test]
 fn after_a_run_of_losses_only_casual_games_are_offered() {
     let mut fixture = Fixture::new(4);
     for n in 0..8 {
-        fixture.state.finished(FinishedGame {
-            game: GameId::new(format!("l{n}")),
-            opponent: Some(UserId::new("bane")),
-            is_bot: false,
-            rated: true,
-            color: Some(Side::White),
-            winner: Some(Side::Black),
-            status: "resign".into(),
-            plies: 30,
-            opening: String::new(),
-            rating_diff: None,
-            at: fixture.state.now(),
-        });
+        lose(&fixture, &format!("l{n}"), "bane");
     }
     assert_eq!(
         fixture.challenged(challenge("c1", player("bane"))),

@@ -6,12 +6,13 @@ use std::time::Duration;
 use megaton::bot::{AlertKind, BotEvent, BotPhase};
 use megaton::lichess::DeclineReason;
 use megaton::practice::{
-    Endpoint, Event, Fault, FaultReply, GamePhase, Injection, ServerFault, ServerHandle, Trigger,
+    Channel, Endpoint, Event, Fault, FaultReply, GamePhase, Injection, ServerFault, ServerHandle,
+    StreamFault, Trigger,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::guest::Guest;
-use crate::harness::{BOT, Running, SPEED, schedule, server, start, until};
+use crate::harness::{BOT, Running, SPEED, client, schedule, server, start, until};
 
 /// A bot with two games after each other under way; `strike` comes at the fourth half-move.
 struct Trouble {
@@ -146,6 +147,46 @@ async fn a_token_revoked_during_play_is_one_alert_and_no_storm() {
     assert!(tokens.count() <= 1, "{raised:?}");
     trouble.bot.end().await;
     trouble.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_stream_lost_while_the_token_is_revoked_is_opened_ever_more_rarely() {
+    let server = server().await;
+    let token = server.open_bot(BOT).unwrap();
+    let bot = start(&server, &token, |_| {});
+    until("it is online", async || server.is_online(BOT)).await;
+    let caller = client(&server, &token);
+    let mut news = server.events();
+    let openings = || server.traffic().calls[Endpoint::GameStream.name()];
+    let operator = async {
+        let game = loop {
+            if let Event::Moved { game, ply: 4, .. } = news.recv().await.unwrap() {
+                break game;
+            }
+        };
+        let span = Duration::from_secs(200) / SPEED;
+        server.trigger(&game, Injection::World(ServerFault::Revoke { span }));
+        until("the token is unknown", async || {
+            let account = caller.account().await;
+            account.is_err_and(|error| error.is_unauthorized())
+        })
+        .await;
+        let before = openings();
+        let lost = Injection::Stream(Channel::Game, StreamFault::Break);
+        server.trigger(&game, lost);
+        tokio::time::sleep(Duration::from_secs(120) / SPEED).await;
+        openings() - before
+    };
+    // The bot's clock may run out meanwhile.
+    let game = server.play(BOT, schedule(1, 1), CancellationToken::new());
+    let (_, opened) = tokio::join!(game, operator);
+    // Each opening is two calls: the second one does not name the bot.
+    assert!(
+        (3..=30).contains(&opened),
+        "{opened} calls in two minutes of Lichess"
+    );
+    bot.end().await;
+    server.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,6 +8,7 @@ use crate::bot::challenge_policy::{
     evaluate_challenge,
 };
 use crate::bot::game::chat::no_show_key;
+use crate::bot::state::BotState;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
 
 /// How often to send an accept that got no answer.
@@ -194,10 +195,7 @@ impl AccountState {
             AcceptOutcome::Done => {
                 accepted.expires = self.now + timing.accepted;
                 accepted.done = Some(self.now);
-                if let Some(opponent) = accepted.opponent.clone() {
-                    let is_bot = accepted.kind.is_bot();
-                    self.state.accepted(id, &opponent, is_bot);
-                }
+                accepted.count_for(&self.state);
             }
             AcceptOutcome::Lost if accepted.tries < MAX_TRIES => {
                 accepted.lost_calls += 1;
@@ -277,6 +275,13 @@ impl AccountState {
 }
 
 impl AcceptedChallenge {
+    /// Counts it for its opponent, once: at the answer or at its game, whichever comes first.
+    pub(super) fn count_for(&self, state: &BotState) {
+        if let Some(opponent) = &self.opponent {
+            state.accepted(&self.id, opponent, self.kind.is_bot());
+        }
+    }
+
     pub(super) fn accept(&self) -> AccountEffect {
         AccountEffect::Accept {
             id: self.id.clone(),

@@ -66,6 +66,8 @@ pub struct AccountState {
     games: ActiveGames,
     correspondence: CorrespondenceGames,
     outgoing: Option<OutgoingChallenge>,
+    /// When the challenges that an earlier run left open were withdrawn.
+    swept: Option<Instant>,
     excess: ExcessGames,
     matchmaker: Matchmaker,
     arenas: ArenaSchedule,
@@ -105,14 +107,13 @@ impl AccountState {
         let rules = Arc::new(settings.matchmaking.clone());
         let arenas = ArenaSchedule::new(
             Arc::new(settings.arena.clone()),
-            Eligibility::of(account, SystemTime::now()),
+            Eligibility::of(account),
             second,
             fastrand::u64(..),
             now,
         );
         let mut matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), now);
-        let series = state.note(Series::NOTE);
-        if let Some(note) = series {
+        if let Some(note) = state.note(Series::NOTE) {
             if let Some(series) = Series::read(&note, &settings.matchmaking.profile) {
                 // It is open, and there is no other.
                 let _ = matchmaker.start_series(series);
@@ -137,6 +138,7 @@ impl AccountState {
             games: ActiveGames::default(),
             correspondence: CorrespondenceGames::default(),
             outgoing: None,
+            swept: None,
             excess: ExcessGames::default(),
             spent: None,
             tasks: BTreeSet::new(),
@@ -232,16 +234,13 @@ impl AccountState {
 
     /// When the next [`AccountEvent::Tick`] is due.
     pub fn next_timeout(&self) -> Option<Instant> {
-        let outgoing = self
-            .outgoing
-            .as_ref()
-            .and_then(OutgoingChallenge::next_timeout);
+        let outgoing = self.outgoing.as_ref();
         [
             self.list_at,
             self.accepted.next_timeout(),
             self.queue.next_timeout(),
             self.excess.next_timeout(),
-            outgoing,
+            outgoing.and_then(OutgoingChallenge::next_timeout),
             self.matchmaker.next_timeout(),
             self.arenas.next_timeout(),
             self.backfill.next_timeout(),
@@ -258,7 +257,9 @@ impl AccountState {
         self.now = now;
         self.set_rules(event);
         let wall = SystemTime::from(self.state.now());
-        self.out.extend(self.arenas.handle(event, now, wall));
+        let may_rate = self.state.rated_rest(None).is_none();
+        let effects = self.arenas.handle(event, now, wall, may_rate);
+        self.out.extend(effects);
         self.handle_own(event);
         self.fill_slots();
         self.visit_correspondence();
@@ -331,6 +332,7 @@ impl AccountState {
                 self.list_at = self.now.checked_add(self.timing.again * 2);
                 self.list_answered();
             }
+            AccountEvent::Outgoing(Some(open)) if self.swept.is_none() => self.sweep(open),
             AccountEvent::Accepted { id, answer } => self.accepted(id, answer),
             AccountEvent::Canceled { id, answer } => self.canceled(id, answer),
             AccountEvent::Aborted { game, answer } => self.aborted(game, answer),

@@ -19,7 +19,7 @@ use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::{ChallengeTarget, Permit};
 use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
-use crate::lichess::{ChallengeId, ColorChoice, GameInfo, UserId};
+use crate::lichess::{Challenge, ChallengeId, ColorChoice, GameInfo, UserId};
 
 /// How often to send a cancellation that got no answer.
 const MAX_TRIES: u32 = 4;
@@ -72,11 +72,7 @@ impl AccountState {
             }
             return;
         };
-        let takes_slot = outgoing
-            .game
-            .as_ref()
-            .is_none_or(|game| *game != id.as_game());
-        if begun || !takes_slot {
+        if begun || outgoing.game == Some(id.as_game()) {
             self.outgoing = None;
         } else {
             outgoing.id = Some(id);
@@ -131,9 +127,24 @@ impl AccountState {
         }
     }
 
+    /// Withdraws the challenges that an earlier run left open: they may be accepted for hours. One made
+    /// by hand looks the same, so only the first list after a start counts.
+    pub(super) fn sweep(&mut self, open: &[Challenge]) {
+        self.swept = Some(self.now);
+        let ours = self.outgoing.as_ref().map(|known| &known.opponent);
+        for challenge in open {
+            let to = challenge.dest_user.as_ref().and_then(|it| it.id.as_ref());
+            // The bot's challenge, which may have no id yet, replaces others to the same opponent.
+            if to.is_some() && to != ours && !self.tracks(&challenge.id.as_game()) {
+                tracing::info!(challenge = %challenge.id, "withdrawing an earlier run's challenge");
+                self.out.push(AccountEffect::Cancel(challenge.id.clone()));
+            }
+        }
+    }
+
     /// Handles the outcome of a cancellation. Its game may follow even a success.
     pub(super) fn canceled(&mut self, id: &ChallengeId, answer: &CallOutcome) {
-        let retry = self.now + self.timing.retry_cap;
+        let (now, timing) = (self.now, self.timing);
         let Some(outgoing) = self.outgoing_of(id) else {
             return;
         };
@@ -142,14 +153,11 @@ impl AccountState {
             CallOutcome::Done | CallOutcome::Gone => self.outgoing = None,
             // It has become a running game, which the list shows.
             CallOutcome::Refused { .. } => self.ask_for_list(),
-            CallOutcome::Lost if outgoing.tries < MAX_TRIES => outgoing.again = Some(retry),
+            CallOutcome::Lost if outgoing.tries < MAX_TRIES => {
+                outgoing.again = Some(now + timing.retry_cap);
+            }
             CallOutcome::Limited { wait } => {
-                let again = self
-                    .now
-                    .checked_add(wait.unwrap_or(self.timing.limited_wait));
-                if let Some(outgoing) = self.outgoing_of(id) {
-                    outgoing.again = again;
-                }
+                outgoing.again = now.checked_add(wait.unwrap_or(timing.limited_wait));
             }
             CallOutcome::Lost => {}
         }
@@ -289,6 +297,7 @@ impl AccountState {
             // Each joined arena may begin a game at any moment.
             games: taken.saturating_sub(usize::from(held)) + self.arenas.playing(),
             held,
+            game: self.outgoing.as_ref().and_then(|it| it.game.as_ref()),
             directory: &directory,
         };
         let begun = self.matchmaker.series().map(|series| series.begun);

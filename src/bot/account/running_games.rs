@@ -72,6 +72,7 @@ impl AccountState {
             .is_some_and(|id| id.as_str() == game.id.as_str());
         let accepted = if ours { None } else { self.accepted.take(game) };
         let asked = if let Some(accepted) = accepted {
+            accepted.count_for(&self.state);
             // A game with another id takes the slot over; a rematch's takes over the quota entry as
             // well.
             if accepted.id != game.id.as_challenge() {
@@ -175,6 +176,7 @@ impl AccountState {
         if let Some(accepted) = self.accepted.remove(&game.id.as_challenge()) {
             // The game ended before its start was seen, but it did start. It is backfilled after
             // the next list.
+            accepted.count_for(&self.state);
             self.record_start(game, &GameOrigin::of(&accepted));
             self.list_soon();
         }
@@ -289,6 +291,9 @@ impl AccountState {
             // The list is full. The most urgent games come first, so the next list will show
             // others.
             self.list_soon();
+        }
+        if self.swept.is_none() {
+            self.out.push(AccountEffect::ListOutgoing);
         }
         // The stream also announces running games when it opens: those lines may still be coming.
         let settles = self.now + self.timing.again;

@@ -7,8 +7,6 @@ mod schedule;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use thiserror::Error;
-
 use crate::config;
 use crate::lichess::{Account, Arena, Variant};
 
@@ -25,71 +23,18 @@ const DAY: u64 = 24 * 3600;
 pub struct Eligibility {
     pub rating: Option<i32>,
     pub games: u32,
-    /// Account age in days.
-    pub age: Option<u32>,
+    pub created_at: Option<SystemTime>,
 }
 
 impl Eligibility {
-    /// The facts at this time.
-    pub fn of(account: &Account, now: SystemTime) -> Self {
+    pub fn of(account: &Account) -> Self {
         let atomic = account.atomic();
-        let age = account
-            .created_at
-            .and_then(|at| now.duration_since(at).ok());
         Self {
             rating: atomic.and_then(|perf| perf.rating),
             games: atomic.map_or(0, |perf| perf.games),
-            age: age.map(|age| u32::try_from(age.as_secs() / DAY).unwrap_or(u32::MAX)),
+            created_at: account.created_at,
         }
     }
-}
-
-/// Why the bot does not join an arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Ineligible {
-    #[error("it is not atomic")]
-    Variant,
-    /// Bots are not admitted.
-    #[error("it does not admit bots")]
-    Bots,
-    /// It starts from a custom position.
-    #[error("it starts from a custom position")]
-    Position,
-    #[error("it is over")]
-    Over,
-    /// It needs a password that the operator has not given.
-    #[error("it needs a password")]
-    Password,
-    /// It needs a team that the operator has not named.
-    #[error("it needs a team")]
-    Team,
-    /// It is for titled players.
-    #[error("it is for titled players")]
-    Titled,
-    /// It is for invited users.
-    #[error("it is for invited users")]
-    Listed,
-    /// The bot's rating is outside its limits.
-    #[error("the bot's rating is outside its limits")]
-    Rating,
-    /// Too few games played.
-    #[error("the bot has not played enough games")]
-    Games,
-    /// The account is too young.
-    #[error("the bot's account is too young")]
-    Age,
-    /// The server's own verdict.
-    #[error("the server does not let the bot join")]
-    Verdict,
-    /// It is casual, and the rules want rated.
-    #[error("it is casual")]
-    Casual,
-    /// The rules do not want its time control.
-    #[error("its time control is not wanted")]
-    Clock,
-    /// It is outside the wanted hours.
-    #[error("it is outside the wanted hours")]
-    Hours,
 }
 
 /// Whether an arena admits the bot, with the given team and password.
@@ -101,7 +46,8 @@ pub fn admits(
     team: Option<&str>,
     password: bool,
     us: &Eligibility,
-) -> Result<(), Ineligible> {
+    now: SystemTime,
+) -> Result<(), &'static str> {
     let entry = &arena.entry;
     let of_team = |wanted: &String| team.is_some_and(|team| team == wanted);
     let wrong_team = !entry.teams.is_empty() && !entry.teams.iter().any(of_team);
@@ -113,29 +59,33 @@ pub fn admits(
         .zip(entry.max_rating)
         .is_some_and(|(our, max)| our > max);
     let too_few = entry.min_rated_games.is_some_and(|least| us.games < least);
-    let too_young = us.age.zip(entry.min_account_age);
+    let age = us.created_at.and_then(|at| now.duration_since(at).ok());
+    let too_young = age.zip(entry.min_account_age);
     let obstacles = [
-        (arena.variant != Variant::Atomic, Ineligible::Variant),
-        (!arena.bots_allowed, Ineligible::Bots),
-        (arena.from_position, Ineligible::Position),
-        (arena.is_finished, Ineligible::Over),
-        (arena.is_private && !password, Ineligible::Password),
-        (wrong_team, Ineligible::Team),
-        (entry.only_titled, Ineligible::Titled),
+        (arena.variant != Variant::Atomic, "it is not atomic"),
+        (!arena.bots_allowed, "it does not admit bots"),
+        (arena.from_position, "it starts from a custom position"),
+        (arena.is_finished, "it is over"),
+        (arena.is_private && !password, "it needs a password"),
+        (wrong_team, "it needs a team"),
+        (entry.only_titled, "it is for titled players"),
         (
             entry.by_list && entry.accepted != Some(true),
-            Ineligible::Listed,
+            "it is for invited users",
         ),
-        (too_low || too_high, Ineligible::Rating),
-        (too_few, Ineligible::Games),
         (
-            too_young.is_some_and(|(our, least)| our < least),
-            Ineligible::Age,
+            too_low || too_high,
+            "the bot's rating is outside its limits",
+        ),
+        (too_few, "the bot has not played enough games"),
+        (
+            too_young.is_some_and(|(our, least)| our.as_secs() / DAY < u64::from(least)),
+            "the bot's account is too young",
         ),
         // Only joining shows whether a password or team is right.
         (
             entry.accepted == Some(false) && team.is_none() && !password,
-            Ineligible::Verdict,
+            "the server does not let the bot join",
         ),
     ];
     let first = obstacles.into_iter().find(|(stalled, _)| *stalled);
@@ -143,10 +93,7 @@ pub fn admits(
 }
 
 /// Whether the rules look for an arena.
-///
-/// # Errors
-/// The first rule that it violates.
-pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> Result<(), Ineligible> {
+pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> bool {
     let base = rules.min_base..=rules.max_base;
     let increment = rules.min_increment..=rules.max_increment;
     let clock = arena.base.zip(arena.increment);
@@ -154,22 +101,10 @@ pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> Result
     let second = begins
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
-    if rules.rated_only && !arena.rated {
-        Err(Ineligible::Casual)
-    } else if !fits {
-        Err(Ineligible::Clock)
-    } else if !rules.hours.contains_second(second) {
-        Err(Ineligible::Hours)
-    } else if arena
-        .entry
-        .team
-        .as_ref()
-        .is_some_and(|team| !rules.teams.contains(team))
-    {
-        Err(Ineligible::Team)
-    } else {
-        Ok(())
-    }
+    let team = arena.entry.team.as_ref();
+    fits && (arena.rated || !rules.rated_only)
+        && rules.hours.contains_second(second)
+        && team.is_none_or(|team| rules.teams.contains(team))
 }
 
 #[cfg(test)]
@@ -203,26 +138,58 @@ mod tests {
     const US: Eligibility = Eligibility {
         rating: Some(2000),
         games: 50,
-        age: Some(100),
+        created_at: Some(UNIX_EPOCH),
     };
+
+    /// Whether it admits an account of a hundred days.
+    fn admits(
+        arena: &Arena,
+        team: Option<&str>,
+        password: bool,
+        us: &Eligibility,
+    ) -> Result<(), &'static str> {
+        let now = UNIX_EPOCH + Duration::from_secs(100 * DAY);
+        super::admits(arena, team, password, us, now)
+    }
 
     #[test]
     fn each_obstacle_is_named() {
         type AccountFault = fn(&mut Arena);
-        let rows: [(AccountFault, Ineligible); 13] = [
-            (|it| it.variant = Variant::Standard, Ineligible::Variant),
-            (|it| it.bots_allowed = false, Ineligible::Bots),
-            (|it| it.from_position = true, Ineligible::Position),
-            (|it| it.is_finished = true, Ineligible::Over),
-            (|it| it.is_private = true, Ineligible::Password),
-            (|it| it.entry.teams = vec!["x".to_owned()], Ineligible::Team),
-            (|it| it.entry.only_titled = true, Ineligible::Titled),
-            (|it| it.entry.by_list = true, Ineligible::Listed),
-            (|it| it.entry.min_rating = Some(2001), Ineligible::Rating),
-            (|it| it.entry.max_rating = Some(1999), Ineligible::Rating),
-            (|it| it.entry.min_rated_games = Some(51), Ineligible::Games),
-            (|it| it.entry.min_account_age = Some(101), Ineligible::Age),
-            (|it| it.entry.accepted = Some(false), Ineligible::Verdict),
+        let rows: [(AccountFault, &str); 13] = [
+            (|it| it.variant = Variant::Standard, "it is not atomic"),
+            (|it| it.bots_allowed = false, "it does not admit bots"),
+            (
+                |it| it.from_position = true,
+                "it starts from a custom position",
+            ),
+            (|it| it.is_finished = true, "it is over"),
+            (|it| it.is_private = true, "it needs a password"),
+            (
+                |it| it.entry.teams = vec!["x".to_owned()],
+                "it needs a team",
+            ),
+            (|it| it.entry.only_titled = true, "it is for titled players"),
+            (|it| it.entry.by_list = true, "it is for invited users"),
+            (
+                |it| it.entry.min_rating = Some(2001),
+                "the bot's rating is outside its limits",
+            ),
+            (
+                |it| it.entry.max_rating = Some(1999),
+                "the bot's rating is outside its limits",
+            ),
+            (
+                |it| it.entry.min_rated_games = Some(51),
+                "the bot has not played enough games",
+            ),
+            (
+                |it| it.entry.min_account_age = Some(101),
+                "the bot's account is too young",
+            ),
+            (
+                |it| it.entry.accepted = Some(false),
+                "the server does not let the bot join",
+            ),
         ];
         assert_eq!(admits(&arena(), None, false, &US), Ok(()));
         for (spoil, why) in rows {
@@ -238,10 +205,10 @@ mod tests {
         arena.is_private = true;
         arena.entry.teams = vec!["x".to_owned(), "y".to_owned()];
         assert_eq!(admits(&arena, Some("y"), true, &US), Ok(()));
-        assert_eq!(admits(&arena, Some("z"), true, &US), Err(Ineligible::Team));
+        assert_eq!(admits(&arena, Some("z"), true, &US), Err("it needs a team"));
         assert_eq!(
             admits(&arena, Some("y"), false, &US),
-            Err(Ineligible::Password)
+            Err("it needs a password")
         );
     }
 
@@ -258,37 +225,37 @@ mod tests {
         let rules = config::Arena::default();
         let at = |hour: u64| UNIX_EPOCH + Duration::from_secs(hour * 3600);
         let suits = |arena: &Arena, rules: &config::Arena| suits(arena, rules, at(12));
-        assert_eq!(suits(&arena(), &rules), Ok(()));
+        assert!(suits(&arena(), &rules));
         let casual = Arena {
             rated: false,
             ..arena()
         };
-        assert_eq!(suits(&casual, &rules), Err(Ineligible::Casual));
+        assert!(!suits(&casual, &rules));
         for (base, increment) in [(30, 0), (900, 0), (180, 6)] {
             let other = Arena {
                 base: Some(Duration::from_secs(base)),
                 increment: Some(Duration::from_secs(increment)),
                 ..arena()
             };
-            assert_eq!(suits(&other, &rules), Err(Ineligible::Clock));
+            assert!(!suits(&other, &rules));
         }
         let untold = Arena {
             base: None,
             ..arena()
         };
-        assert_eq!(suits(&untold, &rules), Err(Ineligible::Clock));
+        assert!(!suits(&untold, &rules));
         let mut of_team = arena();
         of_team.entry.team = Some("bombers".to_owned());
-        assert_eq!(suits(&of_team, &rules), Err(Ineligible::Team));
+        assert!(!suits(&of_team, &rules));
         let member = config::Arena {
             teams: vec!["bombers".to_owned()],
             ..rules.clone()
         };
-        assert_eq!(suits(&of_team, &member), Ok(()));
+        assert!(suits(&of_team, &member));
         let night = config::Arena {
             hours: "22-6".parse().unwrap(),
             ..rules
         };
-        assert_eq!(suits(&arena(), &night), Err(Ineligible::Hours));
+        assert!(!suits(&arena(), &night));
     }
 }

@@ -59,6 +59,7 @@ struct PlannedArena {
     wanted: ArenaRequest,
     stage: ArenaState,
     entrance: JoinOptions,
+    rated: bool,
     begins: Option<Instant>,
     ends: Option<Instant>,
     /// The next join, unless a game of it runs.
@@ -79,6 +80,7 @@ impl PlannedArena {
             wanted,
             stage: ArenaState::Unknown,
             entrance,
+            rated: false,
             begins: None,
             ends: None,
             next: now,
@@ -89,10 +91,6 @@ impl PlannedArena {
             failures: 0,
             closed: false,
         }
-    }
-
-    fn is_over(&self, now: Instant) -> bool {
-        self.ends.is_some_and(|ends| ends <= now)
     }
 }
 
@@ -110,6 +108,8 @@ pub struct ArenaSchedule {
     listing: bool,
     banned: Option<Instant>,
     open: bool,
+    /// Whether the rating guard allows rated games.
+    may_rate: bool,
     chance: fastrand::Rng,
 }
 
@@ -156,6 +156,7 @@ impl ArenaSchedule {
             listing: false,
             banned: None,
             open: true,
+            may_rate: true,
             chance: fastrand::Rng::with_seed(seed),
         };
         calendar.plan_named(now);
@@ -269,11 +270,8 @@ impl ArenaSchedule {
 
     /// Number of joined arenas.
     pub fn playing(&self) -> usize {
-        let in_it = self
-            .plans
-            .values()
-            .filter(|plan| plan.stage == ArenaState::In);
-        in_it.count()
+        let joined = |plan: &&PlannedArena| plan.stage == ArenaState::In;
+        self.plans.values().filter(joined).count()
     }
 
     /// Number of arenas joined or being joined.
@@ -312,22 +310,25 @@ impl ArenaSchedule {
         list.into_iter().chain(plans.flatten()).min()
     }
 
-    /// When to join a planned arena; `None` while there is no room for it.
+    /// When to join a planned arena; `None` while there is no room for it, or rated games pause.
     fn due(&self, plan: &PlannedArena) -> Option<Instant> {
         let full = self.engaged() >= self.rules.most as usize && plan.wanted == ArenaRequest::Rules;
+        let rests = plan.rated && !self.may_rate;
         let before = self.second * JOIN_BEFORE;
         let at = plan.begins.and_then(|begins| begins.checked_sub(before));
         let at = at.map_or(plan.next, |at| at.max(plan.next));
-        (!full).then(|| self.banned.map_or(at, |until| at.max(until)))
+        (!full && !rests).then(|| self.banned.map_or(at, |until| at.max(until)))
     }
 
-    /// Handles an event and returns the effects.
+    /// Handles an event and returns the effects; `may_rate`: the rating guard allows rated games.
     pub fn handle(
         &mut self,
         received: &AccountEvent,
         now: Instant,
         wall: SystemTime,
+        may_rate: bool,
     ) -> Vec<AccountEffect> {
+        self.may_rate = may_rate;
         let mut out = Vec::new();
         match received {
             AccountEvent::Event(Event::GameStart(game)) => self.began(game, now),
@@ -351,7 +352,8 @@ impl ArenaSchedule {
     fn pass(&mut self, now: Instant, out: &mut Vec<AccountEffect>) {
         let shut = &mut self.shut;
         self.plans.retain(|id, plan| {
-            let done = plan.is_over(now) && plan.games.is_empty() && !plan.calling;
+            let is_over = plan.ends.is_some_and(|ends| ends <= now);
+            let done = is_over && plan.games.is_empty() && !plan.calling;
             if done {
                 shut.insert(id.clone());
             }
@@ -362,11 +364,8 @@ impl ArenaSchedule {
             out.push(AccountEffect::ListArenas(self.rules.teams.clone()));
         }
         // If only one more can be joined, the next to begin goes first.
-        let mut ids: Vec<_> = self
-            .plans
-            .iter()
-            .map(|(id, plan)| (plan.begins, id.clone()))
-            .collect();
+        let order = |(id, plan): (&String, &PlannedArena)| (plan.begins, id.clone());
+        let mut ids: Vec<_> = self.plans.iter().map(order).collect();
         ids.sort();
         for (_, id) in ids {
             self.attend(&id, now, out);
@@ -386,6 +385,10 @@ impl ArenaSchedule {
             ),
             ArenaState::In | ArenaState::Unknown if show => {
                 Some(AccountEffect::ShowArena(id.to_owned()))
+            }
+            ArenaState::In if plan.rated && !self.may_rate => {
+                (plan.stage, plan.failures) = (ArenaState::Leaving, 0);
+                Some(AccountEffect::LeaveArena(id.to_owned()))
             }
             ArenaState::In if plan.games.is_empty() && plan.next <= now && !plan.closed => Some(
                 AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone()),
@@ -423,8 +426,8 @@ impl ArenaSchedule {
             let mut teams = self.rules.teams.iter();
             let team = teams.find(|team| arena.entry.teams.contains(team)).cloned();
             let wanted = suits(arena, &self.rules, at)
-                .and_then(|()| admits(arena, team.as_deref(), false, &self.us))
-                .is_ok();
+                && admits(arena, team.as_deref(), false, &self.us, wall).is_ok()
+                && (self.may_rate || !arena.rated);
             if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MAX_AHEAD {
                 tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");
                 let entrance = JoinOptions {
@@ -432,7 +435,7 @@ impl ArenaSchedule {
                     ..JoinOptions::default()
                 };
                 let mut plan = PlannedArena::new(ArenaRequest::Rules, entrance, now);
-                plan.stage = ArenaState::Ahead;
+                (plan.stage, plan.rated) = (ArenaState::Ahead, arena.rated);
                 // The list has just described the arena completely.
                 plan.refresh_at = now + self.second * REFRESH_EVERY;
                 (plan.begins, plan.ends) = (begins, ends);
@@ -448,7 +451,7 @@ impl ArenaSchedule {
         plan.calling = false;
         plan.refresh_at = now + self.second * REFRESH_EVERY;
         (plan.begins, plan.ends) = times(arena, self.second, now, wall);
-        plan.closed = arena.pairings_closed;
+        (plan.closed, plan.rated) = (arena.pairings_closed, arena.rated);
         if arena.is_finished {
             plan.ends = Some(now);
         }
@@ -457,7 +460,7 @@ impl ArenaSchedule {
         }
         let entrance = &plan.entrance;
         let (team, password) = (entrance.team.as_deref(), entrance.password.is_some());
-        match admits(arena, team, password, &self.us) {
+        match admits(arena, team, password, &self.us, wall) {
             Ok(()) => plan.stage = ArenaState::Ahead,
             Err(why) => {
                 tracing::warn!(arena = %arena.id, name = %arena.name, %why, "cannot join");
@@ -486,9 +489,7 @@ impl ArenaSchedule {
         now: Instant,
         out: &mut Vec<AccountEffect>,
     ) {
-        let present = self.second * PRESENT_EVERY;
-        let present = present.mul_f64(0.9 + self.chance.f64() / 5.0);
-        let wait = self.second * REFUSED_WAIT;
+        let present = (self.second * PRESENT_EVERY).mul_f64(0.9 + self.chance.f64() / 5.0);
         let Some(plan) = self.plans.get_mut(id) else {
             return;
         };
@@ -515,7 +516,7 @@ impl ArenaSchedule {
             JoinOutcome::Limited(pause) => plan.next = now + present.max(*pause),
             JoinOutcome::Refused(why) => {
                 plan.failures += 1;
-                plan.next = now + wait;
+                plan.next = now + self.second * REFUSED_WAIT;
                 tracing::warn!(arena = id, why, "the arena refused the join");
                 if plan.failures >= MAX_REFUSALS {
                     self.forget(id);
@@ -539,7 +540,12 @@ impl ArenaSchedule {
         plan.next = now + self.second;
         if done || plan.failures > MAX_REFUSALS {
             tracing::info!(arena = id, "left the arena");
-            self.plans.remove(id);
+            // One left for the pause of rated games is joined again after it.
+            if self.open && !self.shut.contains(id) {
+                (plan.stage, plan.failures) = (ArenaState::Ahead, 0);
+            } else {
+                self.plans.remove(id);
+            }
         }
     }
 
@@ -551,7 +557,7 @@ impl ArenaSchedule {
         if !self.plans.contains_key(id) && self.open && !self.shut.contains(id) {
             tracing::info!(arena = %id, "playing in an arena joined elsewhere");
             let mut plan = PlannedArena::new(ArenaRequest::Found, JoinOptions::default(), now);
-            plan.stage = ArenaState::In;
+            (plan.stage, plan.rated) = (ArenaState::In, game.rated);
             self.plans.insert(id.clone(), plan);
         }
         if let Some(plan) = self.plans.get_mut(id) {
@@ -559,8 +565,10 @@ impl ArenaSchedule {
         }
     }
 
-    /// The server removes a player without a first move, who should not rejoin.
+    /// Counts a game. The server removes a player without a first move, who should not rejoin.
     fn ended(&mut self, game: &GameInfo) {
+        // Only a rated game that counts changes the rating.
+        self.us.games += u32::from(game.rating_diff.is_some());
         let Some(id) = &game.tournament else {
             return;
         };

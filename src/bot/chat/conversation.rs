@@ -18,6 +18,8 @@ use crate::rules::Move;
 
 /// The name under which the server itself writes.
 const SERVER: &str = "lichess";
+const ENGINE: &str = "Megaton";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The plies of the two first moves.
 const FIRST_PLIES: usize = 2;
 
@@ -33,25 +35,6 @@ pub struct Players {
     pub us: Side,
     /// The level below full strength at which the bot plays this game, if it does.
     pub level: Option<&'static str>,
-    pub engine: &'static str,
-    pub version: &'static str,
-}
-
-impl Players {
-    /// Two human players, for tests and as a starting point.
-    pub fn between(me: &str, opponent: &str, us: Side) -> Self {
-        Self {
-            me: me.to_owned(),
-            opponent: opponent.to_owned(),
-            opponent_id: Some(UserId::new(opponent)),
-            opponent_is_bot: false,
-            opponent_reads: true,
-            us,
-            level: None,
-            engine: "Megaton",
-            version: env!("CARGO_PKG_VERSION"),
-        }
-    }
 }
 
 /// The messages already sent in a game.
@@ -231,8 +214,8 @@ impl Conversation {
         let words = Words {
             me: &about.me,
             opponent: &about.opponent,
-            engine: about.engine,
-            version: about.version,
+            engine: ENGINE,
+            version: VERSION,
         };
         [(Room::Player, player), (Room::Spectator, spectator)]
             .into_iter()
@@ -329,10 +312,8 @@ pub(super) fn answer(
         }
         ChatCommand::Help => "I answer !name, !clock, !stats, !queue, !wait and !ping.".to_owned(),
         ChatCommand::Name => format!(
-            "I am {}, playing atomic chess with {} {}{}.",
+            "I am {}, playing atomic chess with {ENGINE} {VERSION}{}.",
             about.me,
-            about.engine,
-            about.version,
             about
                 .level
                 .map(|level| format!(" at level \"{level}\""))
@@ -485,6 +466,21 @@ mod tests {
         settings.chat.spectator_greeting = "Welcome to {engine}".into();
         settings.chat.goodbye = "Bye {opponent}".into();
         settings
+    }
+
+    impl Players {
+        /// Two human players.
+        pub(super) fn between(me: &str, opponent: &str, us: Side) -> Self {
+            Self {
+                me: me.to_owned(),
+                opponent: opponent.to_owned(),
+                opponent_id: Some(UserId::new(opponent)),
+                opponent_is_bot: false,
+                opponent_reads: true,
+                us,
+                level: None,
+            }
+        }
     }
 
     fn introduced(settings: Settings, chat_state: ChatState) -> Conversation {

@@ -154,8 +154,10 @@ impl EventLoop {
     fn restart_obstacle(&self) -> Option<String> {
         let games = self.context.event_bus.event_log().statuses();
         let game = games.iter().find_map(GameStatus::restart_obstacle);
+        let is_open = self.account_state.has_outgoing();
+        let open = || is_open.then(|| "a challenge of the bot is open".to_owned());
         let busy = || (!self.api_queue.is_idle()).then(|| "a call is under way".to_owned());
-        game.or_else(busy)
+        game.or_else(open).or_else(busy)
     }
 
     /// Whether to hand over now. Gives an upgrade up whose time is over.

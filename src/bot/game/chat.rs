@@ -184,10 +184,12 @@ pub(in crate::bot) fn no_show_key(opponent: &UserId) -> String {
 
 fn introduction(setup: &GameSetup, level: Option<&'static str>) -> Players {
     Players {
-        level,
+        me: setup.me.clone(),
+        opponent: setup.opponent.clone(),
         opponent_id: setup.opponent_id.clone(),
         opponent_is_bot: setup.opponent_is_bot,
         opponent_reads: !setup.opponent_is_ai,
-        ..Players::between(&setup.me, &setup.opponent, setup.us)
+        us: setup.us,
+        level,
     }
 }

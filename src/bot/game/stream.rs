@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::bot::bot_event::BotEvent;
 use crate::bot::event_bus::EventBus;
+use crate::bot::game::policy::grown;
 use crate::bot::supervised_stream::{StreamChange, Supervised};
 use crate::lichess::{Client, Disconnect, Error, GameBackoff, GameEvent, GameId, GameStream};
 
@@ -37,6 +38,8 @@ pub(in crate::bot) struct SupervisedGameStream {
     demanded: Option<Instant>,
     /// Whether the current disconnect has been published.
     noted: bool,
+    /// Consecutive openings denied to the token or the account.
+    denials: u32,
     least_pause: Duration,
     event_bus: EventBus,
 }
@@ -60,6 +63,7 @@ impl SupervisedGameStream {
             demanded: None,
             // A stream that was never open is not lost.
             noted: true,
+            denials: 0,
             least_pause,
         }
     }
@@ -76,6 +80,7 @@ impl SupervisedGameStream {
                 }
                 StreamChange::Opened => {
                     self.noted = false;
+                    self.denials = 0;
                     let liveness = self.stream.live().map(GameStream::liveness);
                     self.event_bus.event_log().stream(&self.game, liveness);
                 }
@@ -132,8 +137,8 @@ impl SupervisedGameStream {
                 Error::Gone { .. } | Error::Refused { status: 400, .. } => {
                     event = Some(GameStreamEvent::Refused);
                 }
-                // The account or the token: retry slowly; an alert has been raised.
-                Error::Refused { .. } => wait = wait.max(self.least_pause),
+                // The account or the token: an alert has been raised.
+                Error::Refused { .. } => wait = wait.max(self.denied()),
                 Error::Transient { .. } | Error::Protocol { .. } => {}
             }
         }
@@ -147,5 +152,36 @@ impl SupervisedGameStream {
         }
         self.stream.wait(wait);
         event
+    }
+
+    /// Counts an opening denied to the token or the account; returns the least wait after it. It
+    /// grows, as only the operator can end this, but stays short enough to save the game then.
+    fn denied(&mut self) -> Duration {
+        self.denials += 1;
+        grown(self.least_pause, self.denials).min(self.least_pause * 8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lichess::{ClientOptions, Timing, Token};
+
+    #[test]
+    fn openings_denied_to_the_token_become_ever_rarer() {
+        let client = Client::new(ClientOptions {
+            base_url: "http://127.0.0.1:9".to_owned(),
+            token: Token::parse("lip_x", "the test").unwrap(),
+            contact: None,
+            timing: Timing::default(),
+        });
+        let mut stream = SupervisedGameStream::new(
+            client.unwrap(),
+            GameId::new("q7ZxVt2B"),
+            Duration::from_secs(2),
+            EventBus::new(),
+        );
+        let waits = [(); 7].map(|()| stream.denied().as_secs());
+        assert_eq!(waits, [2, 4, 8, 16, 16, 16, 16]);
     }
 }

@@ -98,6 +98,8 @@ pub struct Matchmaker {
     pub(super) manual_queue: VecDeque<ChallengeRequest>,
     pub(super) series: Option<Series>,
     pub(super) last: Option<ChallengeRequest>,
+    /// The latest decline of a challenge of the bot; the answer with its id may come later.
+    pub(super) declined: Option<(ChallengeId, DeclineReason)>,
     /// Rated profiles that the server made casual.
     pub(super) unratable: Vec<String>,
     pub(super) open: bool,
@@ -122,6 +124,7 @@ impl Matchmaker {
             manual_queue: VecDeque::new(),
             series: None,
             last: None,
+            declined: None,
             unratable: Vec::new(),
             open: true,
             chance: fastrand::Rng::with_seed(seed),
@@ -199,11 +202,18 @@ impl Matchmaker {
         }
     }
 
-    /// The operator's next challenge. That of a series waits for the end of the game before.
+    /// The operator's next challenge.
     pub(super) fn next_manual(&self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
-        let series = self.series.as_ref().map(|series| &series.request);
-        let series = series.filter(|it| !around.directory.plays(&it.to));
-        self.manual_queue.front().or(series).cloned()
+        let manual = self.manual_queue.front();
+        manual.or_else(|| self.next_of_series(around)).cloned()
+    }
+
+    /// The next challenge of the series; it waits for the end of the game before, and while rated
+    /// games pause.
+    pub(super) fn next_of_series(&self, around: &MatchContext<'_>) -> Option<&ChallengeRequest> {
+        let (next, directory) = (&self.series.as_ref()?.request, around.directory);
+        let rests = next.profile.rated && !directory.may_rate(&next.to);
+        (!rests && !directory.plays(&next.to)).then_some(next)
     }
 
     /// Challenges the last opponent again with colours reversed.
@@ -211,11 +221,9 @@ impl Matchmaker {
     /// # Errors
     /// When no one has been challenged yet, or as for [`Matchmaker::queue_manual`].
     pub fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
-        let last = self
-            .last
-            .as_ref()
-            .ok_or(ManualChallengeError::NoOpponent)?
-            .turned();
+        let Some(last) = self.last.as_ref().map(ChallengeRequest::turned) else {
+            return Err(ManualChallengeError::NoOpponent);
+        };
         let user = last.to.clone();
         self.queue_manual(ChallengeRequest {
             target: ChallengeTarget::Human,
@@ -312,6 +320,7 @@ impl Matchmaker {
     /// Reacts to time and to the account state.
     fn pass(&mut self, around: &MatchContext<'_>) {
         self.crowded = false;
+        self.heed_decline();
         match &self.state {
             AttemptState::Pending { until, .. } if *until <= around.now => {
                 self.withdraw(Some(AttemptOutcome::Silent));
@@ -323,8 +332,7 @@ impl Matchmaker {
                 self.conclude(outcome);
             }
             AttemptState::Declined { until, .. } if *until <= around.now => {
-                let unknown = AttemptOutcome::Declined(DeclineReason::Unknown);
-                self.conclude(Some(unknown));
+                self.conclude(Some(AttemptOutcome::Declined(DeclineReason::Unknown)));
             }
             AttemptState::Lost { until, .. } if *until <= around.now => {
                 self.fall_through(&NotCreated::Lost, None);
@@ -373,6 +381,8 @@ pub struct MatchContext<'a> {
     pub games: usize,
     /// Whether the bot's own challenge holds a slot.
     pub held: bool,
+    /// The game that its challenge became before the answer with the id.
+    pub game: Option<&'a GameId>,
     pub directory: &'a dyn Directory,
 }
 

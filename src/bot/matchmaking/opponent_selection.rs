@@ -31,7 +31,7 @@ impl Matchmaker {
         let manual = self.next_manual(around);
         let by_order = manual.is_some();
         if !by_order && self.series.is_some() {
-            // Its next game begins after the present one.
+            // Its next game waits for the end of the present one, or of a pause of rated games.
             self.crowded = true;
             return;
         }
@@ -205,7 +205,7 @@ impl Matchmaker {
         let Some((origin, first)) = shortlist.first().map(|it| (it.origin, it.to.clone())) else {
             return;
         };
-        if origin == Initiator::Series && self.series.is_none() {
+        if origin == Initiator::Series && self.next_of_series(around).is_none() {
             return;
         }
         let by_order = origin != Initiator::Rules;

@@ -125,9 +125,7 @@ impl Matchmaker {
                 let until = around.now + REASON_COMES;
                 self.state = AttemptState::Declined { offer, id, until };
             }
-            ChallengeStatus::Canceled => {
-                self.conclude(None);
-            }
+            ChallengeStatus::Canceled => self.conclude(None),
             ChallengeStatus::Created | ChallengeStatus::Offline | ChallengeStatus::Unknown => {}
         }
     }
@@ -135,11 +133,11 @@ impl Matchmaker {
     pub(super) fn event(&mut self, event: &Event, around: &MatchContext<'_>) {
         match event {
             Event::Challenge { challenge, .. } => self.echoed(challenge, around),
-            Event::ChallengeDeclined(challenge) if self.is_ours(challenge) => {
+            Event::ChallengeDeclined(challenge) if self.is_by_us(challenge) => {
                 let reason = challenge.decline_reason.unwrap_or(DeclineReason::Unknown);
-                self.handle_decline(reason);
+                self.declined = Some((challenge.id.clone(), reason));
             }
-            Event::ChallengeCanceled(challenge) if self.is_ours(challenge) => {
+            Event::ChallengeCanceled(challenge) if self.state.id() == Some(&challenge.id) => {
                 if let AttemptState::Pending { .. } = self.state {
                     self.conclude(None);
                 }
@@ -149,8 +147,11 @@ impl Matchmaker {
         }
     }
 
-    fn handle_decline(&mut self, reason: DeclineReason) {
-        let (Some(offer), Some(_)) = (self.state.offer(), self.state.id()) else {
+    /// Ends the attempt if its challenge is declined.
+    pub(super) fn heed_decline(&mut self) {
+        let (id, declined) = (self.state.id(), &mut self.declined);
+        let declined = declined.take_if(|(it, _)| Some(&*it) == id);
+        let Some((offer, (_, reason))) = self.state.offer().zip(declined) else {
             return;
         };
         tracing::info!(user = %offer.to, %reason, "declined");
@@ -159,8 +160,7 @@ impl Matchmaker {
 
     /// Handles the bot's own challenge on the event stream.
     fn echoed(&mut self, challenge: &Challenge, around: &MatchContext<'_>) {
-        let ours = challenge.challenger.as_ref().and_then(|it| it.id.as_ref());
-        if ours != Some(&self.me) {
+        if !self.is_by_us(challenge) {
             return;
         }
         match &mut self.state {
@@ -174,15 +174,16 @@ impl Matchmaker {
         }
     }
 
-    fn is_ours(&self, challenge: &Challenge) -> bool {
-        self.state.id() == Some(&challenge.id)
+    fn is_by_us(&self, challenge: &Challenge) -> bool {
+        let by = challenge.challenger.as_ref().and_then(|it| it.id.as_ref());
+        by == Some(&self.me)
     }
 
     /// Handles the start of a game, the attempt's or any other.
     fn started(&mut self, game: &GameInfo, around: &MatchContext<'_>) {
-        let offer = self.state.offer().filter(|offer| match self.state.id() {
+        let offer = self.state.offer().filter(|_| match self.state.id() {
             Some(id) => id.as_str() == game.id.as_str(),
-            None => game.opponent.id.as_ref() == Some(&offer.to),
+            None => around.game == Some(&game.id),
         });
         match offer.cloned() {
             Some(offer) => self.accepted(&offer, Some(&game.id), around),
@@ -214,34 +215,30 @@ impl Matchmaker {
             offer: offer.turned(),
             until: around.now + PAIR_LASTS,
         });
-        let games = if self.rules.color_pairs { 2 } else { 1 };
-        let rest = if by_rule {
-            let (least, budget) = (self.rules.min_games, around.directory.budget());
-            self.bots.share_rest(&offer.profile, least, games, budget)
-        } else {
-            Duration::ZERO
-        };
         self.out
             .push(MatchmakingEffect::Forgive(offer.to.clone(), game.cloned()));
-        if !rest.is_zero() {
-            self.learn(offer, AttemptOutcome::Played(rest));
+        if by_rule {
+            let games = if self.rules.color_pairs { 2 } else { 1 };
+            let (least, budget) = (self.rules.min_games, around.directory.budget());
+            let rest = self.bots.share_rest(&offer.profile, least, games, budget);
+            if !rest.is_zero() {
+                self.learn(offer, AttemptOutcome::Played(rest));
+            }
         }
     }
 
     /// Withdraws the open challenge; the outcome is recorded once that is done.
     pub(super) fn withdraw(&mut self, outcome: Option<AttemptOutcome>) {
-        match std::mem::replace(&mut self.state, AttemptState::Idle) {
-            AttemptState::Pending { offer, id, .. } => {
-                self.out.push(MatchmakingEffect::Withdraw);
-                self.state = AttemptState::Withdrawn { offer, id, outcome };
-            }
-            // Its answer gives the account state the id, which then withdraws it.
-            AttemptState::Creating { offer, id } => {
-                self.out.push(MatchmakingEffect::Withdraw);
-                self.state = AttemptState::Creating { offer, id };
-            }
-            other => self.state = other,
+        // The account state withdraws one that is being created once the answer gives it the id.
+        if let AttemptState::Pending { .. } | AttemptState::Creating { .. } = self.state {
+            self.out.push(MatchmakingEffect::Withdraw);
         }
+        self.state = match std::mem::replace(&mut self.state, AttemptState::Idle) {
+            AttemptState::Pending { offer, id, .. } => {
+                AttemptState::Withdrawn { offer, id, outcome }
+            }
+            other => other,
+        };
     }
 
     /// The attempt is over without a game.

@@ -9,12 +9,15 @@ use crate::config::ArenaId;
 use crate::lichess::{EntryConditions, Event, Variant};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// When a world begins.
+const START: Duration = Duration::from_secs(1_700_000_000);
 const ID: &str = "aBcD1234";
 
 struct World {
     calendar: ArenaSchedule,
     begun: Instant,
     passed: Duration,
+    may_rate: bool,
 }
 
 impl World {
@@ -23,12 +26,13 @@ impl World {
         let us = Eligibility {
             rating: Some(2000),
             games: 50,
-            age: Some(100),
+            created_at: Some(UNIX_EPOCH + START - SECOND * 86_400 * 100),
         };
         Self {
             calendar: ArenaSchedule::new(Arc::new(rules), us, SECOND, 7, begun),
             begun,
             passed: Duration::ZERO,
+            may_rate: true,
         }
     }
 
@@ -51,8 +55,8 @@ impl World {
     }
 
     fn handle(&mut self, received: &AccountEvent) -> Vec<AccountEffect> {
-        let wall = UNIX_EPOCH + Duration::from_secs(1_700_000_000) + self.passed;
-        self.calendar.handle(received, self.now(), wall)
+        let (now, wall) = (self.now(), UNIX_EPOCH + START + self.passed);
+        self.calendar.handle(received, now, wall, self.may_rate)
     }
 
     fn pass(&mut self, seconds: u64) -> Vec<AccountEffect> {
@@ -352,6 +356,75 @@ fn closing_leaves_joined_arenas_and_retries_on_failure() {
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(world.done(), leave);
+}
+
+#[test]
+fn a_rated_arena_is_left_while_rated_games_pause_and_joined_again_afterwards() {
+    let mut world = World::named();
+    world.pass(0);
+    world.handle(&AccountEvent::ArenaShown(Box::new(arena(0))));
+    world.done();
+    world.may_rate = false;
+    let leave = [AccountEffect::LeaveArena(ID.to_owned())];
+    let left = |done| AccountEvent::ArenaLeft(ID.to_owned(), done);
+    assert_eq!(world.pass(1), leave);
+    assert_eq!(world.handle(&left(false)), []);
+    assert_eq!(world.pass(1), leave);
+    assert_eq!(world.handle(&left(true)), []);
+    assert_eq!(world.calendar.playing(), 0);
+    assert_eq!(world.pass(600), []);
+    world.may_rate = true;
+    let effects = world.pass(600);
+    let [AccountEffect::JoinArena(_, entrance)] = effects.as_slice() else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(entrance.team.as_deref(), Some("bombers"));
+    world.done();
+    // One that the operator leaves during the pause is not.
+    world.may_rate = false;
+    assert_eq!(world.pass(1), leave);
+    assert_eq!(world.calendar.leave(ID), Some(Vec::new()));
+    world.handle(&left(true));
+    assert_eq!(world.calendar.describe(), [""; 0]);
+}
+
+#[test]
+fn while_rated_games_pause_only_casual_arenas_are_planned() {
+    let mut world = World::new(config::Arena {
+        auto: true,
+        rated_only: false,
+        ..config::Arena::default()
+    });
+    world.may_rate = false;
+    world.pass(0);
+    let casual = Arena {
+        id: "casual12".to_owned(),
+        rated: false,
+        ..arena(600)
+    };
+    world.handle(&AccountEvent::ArenasListed(vec![arena(600), casual]));
+    assert_eq!(world.calendar.describe(), ["casual12: ahead"]);
+}
+
+#[test]
+fn an_account_grows_old_enough_and_plays_enough_for_an_arena() {
+    let mut world = World::auto();
+    let mut strict = arena(600);
+    strict.entry.min_account_age = Some(101);
+    strict.entry.min_rated_games = Some(51);
+    let listed = AccountEvent::ArenasListed(vec![strict]);
+    let mut over = game("g1", "mate", "null");
+    over.rating_diff = Some(5);
+    world.handle(&AccountEvent::Event(Event::GameFinish(over)));
+    world.handle(&listed);
+    assert_eq!(world.calendar.describe(), [""; 0], "a day too young");
+    world.pass(86_400);
+    world.handle(&listed);
+    assert_eq!(world.calendar.describe(), [format!("{ID}: ahead")]);
+    world = World::auto();
+    world.pass(86_400);
+    world.handle(&listed);
+    assert_eq!(world.calendar.describe(), [""; 0], "a game too few");
 }
 
 #[test]

@@ -6,20 +6,21 @@
 
 use std::time::{Duration, Instant};
 
-use super::common::StateUpdate;
+use super::common::{RepeatedRequest, StateUpdate};
 use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::lichess::Status;
 
-/// Attempts before the game is left alone.
+/// Attempts without effect before the game is left alone.
 const MAX_ABORTS: u32 = 5;
 /// Refusals after which the bot accepts that the server means it.
 const MAX_REFUSALS: u32 = 2;
 
 #[derive(Debug, Default)]
 pub(super) struct AbortPolicy {
-    wait: Option<FirstMoveWait>,
+    /// The next abort request.
+    wait: Option<RepeatedRequest>,
     refused: u32,
     /// The opponent asked for more time and got it.
     extended: bool,
@@ -27,13 +28,6 @@ pub(super) struct AbortPolicy {
     gave_up_waiting: bool,
     /// The game can be neither played nor aborted.
     stuck: bool,
-}
-
-/// The next abort request.
-#[derive(Clone, Copy, Debug)]
-struct FirstMoveWait {
-    at: Instant,
-    tries: u32,
 }
 
 impl AbortPolicy {
@@ -81,7 +75,7 @@ impl GameMachine {
         first_move.wait = since
             .checked_add(patience)
             .filter(|_| theirs)
-            .map(|at| FirstMoveWait { at, tries: 0 });
+            .map(RepeatedRequest::new);
     }
 
     /// Since when the opponent has owed the first move. A game found in progress, after a restart,
@@ -124,9 +118,15 @@ impl GameMachine {
     /// Handles the outcome of an abort.
     pub(in crate::bot::game) fn abort_answered(&mut self, answer: &CallOutcome) {
         let first_move = &mut self.policies.first_move;
-        if !matches!(answer, CallOutcome::Refused { .. }) || first_move.wait.take().is_none() {
+        let Some(wait) = &mut first_move.wait else {
+            return;
+        };
+        if wait.postponed_by(answer, &self.timing, self.now)
+            || !matches!(answer, CallOutcome::Refused { .. })
+        {
             return;
         }
+        first_move.wait = None;
         first_move.refused += 1;
         if first_move.refused >= MAX_REFUSALS {
             first_move.stuck = true;

@@ -1,8 +1,8 @@
 //! Shared by the policies: the state just read, and how a lost request is repeated a few times.
 //!
 //! [`Retry`] is only for requests that are safe to repeat. The owner decides whether it still makes
-//! sense, and drops the [`Retry`] once it does not. Moves are repeated by `move_delivery`, with
-//! pauses that grow alike.
+//! sense, and drops the [`Retry`] once it does not. A [`RepeatedRequest`] may go on until the game is
+//! over. Moves are repeated by `move_delivery`, with pauses that grow alike.
 
 use std::time::{Duration, Instant};
 
@@ -85,6 +85,50 @@ impl Retry {
             self.at = None;
         }
         due
+    }
+}
+
+/// A request that is repeated until it takes effect.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RepeatedRequest {
+    pub(super) at: Instant,
+    /// Attempts, except those that the server did not decide.
+    pub(super) tries: u32,
+    lost: u32,
+}
+
+impl RepeatedRequest {
+    /// A request to make first at this time.
+    pub(super) fn new(at: Instant) -> Self {
+        Self {
+            at,
+            tries: 0,
+            lost: 0,
+        }
+    }
+
+    /// Whether the server did not decide the last attempt: then the attempt does not count, and the
+    /// next one waits.
+    pub(super) fn postponed_by(
+        &mut self,
+        answer: &CallOutcome,
+        timing: &BotTiming,
+        now: Instant,
+    ) -> bool {
+        let pause = match answer {
+            CallOutcome::Done | CallOutcome::Gone | CallOutcome::Refused { status: 400, .. } => {
+                return false;
+            }
+            CallOutcome::Limited { wait } => limited(*wait, timing),
+            // No answer, or one about the token or the account.
+            CallOutcome::Lost | CallOutcome::Refused { .. } => {
+                self.lost += 1;
+                grown(timing.again, self.lost).min(timing.limited_wait)
+            }
+        };
+        self.tries = self.tries.saturating_sub(1);
+        self.at = self.at.max(now + pause);
+        true
     }
 }
 

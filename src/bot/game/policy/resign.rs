@@ -62,6 +62,9 @@ impl GameMachine {
     }
 
     pub(in crate::bot::game) fn resign_answered(&mut self, answer: &CallOutcome) {
+        if self.policies.refuses() {
+            return self.unsupported_abort_answered(answer);
+        }
         let timing = self.timing;
         if let Some((_, asked)) = &mut self.policies.resigning.asked {
             asked.answered(answer, &timing, self.now);

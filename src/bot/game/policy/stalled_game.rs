@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use super::common::{StateUpdate, grown};
+use super::common::{RepeatedRequest, StateUpdate, grown};
 use crate::bot::game::event::{Anomaly, CallOutcome, GameEffect, GameRequest, Notification};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
@@ -86,17 +86,16 @@ const MANY: u32 = 6;
 #[derive(Debug)]
 pub(super) struct UnsupportedGame {
     request: GameRequest,
-    at: Instant,
-    tries: u32,
+    repeat: RepeatedRequest,
 }
 
 impl UnsupportedGame {
     pub(in crate::bot::game) fn next_timeout(&self) -> Instant {
-        self.at
+        self.repeat.at
     }
 
     pub(in crate::bot::game) fn is_stuck(&self) -> bool {
-        self.tries > MANY
+        self.repeat.tries > MANY
     }
 }
 
@@ -110,27 +109,28 @@ impl GameMachine {
     }
 
     fn ask_to_leave(&mut self, request: GameRequest) {
-        let tries = self
-            .policies
-            .refusal
-            .as_ref()
-            .map_or(0, |refusal| refusal.tries)
-            + 1;
-        let at = self.now + grown(self.timing.again, tries.saturating_sub(MANY / 2));
-        self.policies.refusal = Some(UnsupportedGame { request, at, tries });
+        let known = self.policies.refusal.as_ref();
+        let mut repeat = known.map_or_else(|| RepeatedRequest::new(self.now), |it| it.repeat);
+        repeat.tries += 1;
+        repeat.at = self.now + grown(self.timing.again, repeat.tries.saturating_sub(MANY / 2));
+        self.policies.refusal = Some(UnsupportedGame { request, repeat });
         self.out.push(GameEffect::Request(request));
     }
 
-    /// Handles the outcome of aborting it.
+    /// Handles the outcome of aborting or resigning it.
     pub(in crate::bot::game) fn unsupported_abort_answered(&mut self, answer: &CallOutcome) {
-        if matches!(answer, CallOutcome::Refused { .. }) {
+        if let Some(refusal) = &mut self.policies.refusal
+            && !refusal.repeat.postponed_by(answer, &self.timing, self.now)
+            && refusal.request == GameRequest::Abort
+            && matches!(answer, CallOutcome::Refused { .. })
+        {
             self.ask_to_leave(GameRequest::Resign);
         }
     }
 
     pub(in crate::bot::game) fn refusal_tick(&mut self) {
         if let Some(refusal) = &self.policies.refusal
-            && refusal.at <= self.now
+            && refusal.repeat.at <= self.now
         {
             let request = refusal.request;
             self.ask_to_leave(request);

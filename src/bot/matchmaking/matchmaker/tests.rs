@@ -140,6 +140,10 @@ impl World {
             spare: self.spare,
             games: self.games,
             held: self.held,
+            game: match received {
+                AccountEvent::Event(Event::GameStart(game)) => Some(&game.id),
+                _ => None,
+            },
             directory: &self.directory,
         };
         let mut effects = self.matchmaker.handle(received, &around);
@@ -417,6 +421,35 @@ fn too_fast_is_answered_with_a_slower_profile() {
         world.handle(&AccountEvent::NotCreated(NotCreated::NoSlot));
     }
     panic!("the blitz profile is never drawn");
+}
+
+#[test]
+fn a_decline_that_comes_before_the_answer_keeps_its_reason() {
+    for lost in [false, true] {
+        let mut world = World::enabled();
+        world.bots = vec![("near", 2010)];
+        let offer = world.next_offer();
+        let ours = || Box::new(challenge("c", &offer));
+        let mut declined = ours();
+        declined.decline_reason = Some(DeclineReason::NoBot);
+        let echo = Event::Challenge {
+            challenge: ours(),
+            compat: None,
+        };
+        for event in [echo, Event::ChallengeDeclined(declined)] {
+            assert_eq!(world.handle(&AccountEvent::Event(event)), []);
+        }
+        let answer = if lost {
+            AccountEvent::NotCreated(NotCreated::Lost)
+        } else {
+            AccountEvent::Created(ours())
+        };
+        let held = MatchmakingEffect::Held(ChallengeId::new("c"));
+        assert_eq!(world.handle(&answer), [held, MatchmakingEffect::Release]);
+        // Without a reason it would be left alone for six hours.
+        assert!(!world.offers_within(MINUTE * 60 * 20));
+        assert!(world.offers_within(MINUTE * 60 * 5), "after a day");
+    }
 }
 
 #[test]

@@ -80,6 +80,28 @@ fn a_series_waits_for_the_daily_budget_and_for_incoming_challenges() {
 }
 
 #[test]
+fn a_rated_series_waits_for_the_end_of_a_pause_of_rated_games() {
+    let mut world = World::new(Matchmaking::default());
+    world.directory.unrated = vec!["near"];
+    world.matchmaker.start_series(series(2)).unwrap();
+    assert!(!world.offers_within(MINUTE * 60));
+    world.directory.unrated.clear();
+    let lookup = world.pass(MINUTE);
+    assert_eq!(lookup, [MatchmakingEffect::LookUp(vec![user("near")])]);
+    // It begins while the opponent is looked up.
+    world.directory.unrated = vec!["near"];
+    assert_eq!(world.answer(&lookup), Some(Vec::new()));
+    world.directory.unrated.clear();
+    assert!(world.next_offer().profile.rated);
+    let mut casual = series(2);
+    casual.request.profile.rated = false;
+    let mut world = World::new(Matchmaking::default());
+    world.directory.unrated = vec!["near"];
+    world.matchmaker.start_series(casual).unwrap();
+    assert_eq!(world.next_offer().to, user("near"));
+}
+
+#[test]
 fn a_series_continues_after_a_restart() {
     let mut half = series(10);
     (half.begun, half.request) = (4, half.request.turned());
