@@ -139,11 +139,12 @@ impl Prover {
         if position.king(!self.attacker).is_none() {
             return Numbers::PROVED;
         }
-        if let Some(numbers) = self.known.get(&position.key()) {
-            return *numbers;
-        }
-        if self.path.contains(&position.key()) {
+        let known = self.known.get(&position.key()).copied();
+        if known != Some(Numbers::PROVED) && self.path.contains(&position.key()) {
             return Numbers::FAILED;
+        }
+        if let Some(numbers) = known {
+            return numbers;
         }
         match (self.attacks(position), position.can_explode()) {
             (true, true) => Numbers::PROVED,
@@ -174,7 +175,7 @@ impl Prover {
             return self.keep(position, numbers);
         }
         if position.halfmove_clock() >= 100 || self.path.len() >= MOST_PLIES {
-            return;
+            return self.keep(position, Numbers::FAILED);
         }
         self.path.insert(position.key());
         let children: Vec<Position> = moves.iter().map(|&mv| position.play(mv)).collect();
@@ -277,6 +278,24 @@ mod tests {
 
     fn position(fen: &str) -> Position {
         Position::from_fen(fen).unwrap()
+    }
+
+    #[test]
+    fn a_position_on_the_path_is_a_failure_unless_it_is_settled() {
+        let start = Position::default();
+        let mut prover = Prover {
+            attacker: Color::White,
+            left: 9,
+            known: HashMap::new(),
+            path: HashSet::from([start.key()]),
+        };
+        prover.keep(&start, Numbers::UNKNOWN);
+        assert_eq!(prover.numbers(&start), Numbers::FAILED);
+        prover.keep(&start, Numbers::PROVED);
+        assert_eq!(prover.numbers(&start), Numbers::PROVED);
+        prover.keep(&start, Numbers::UNKNOWN);
+        prover.path.clear();
+        assert_eq!(prover.numbers(&start), Numbers::UNKNOWN);
     }
 
     #[test]

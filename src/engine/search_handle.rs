@@ -127,8 +127,11 @@ impl SearchShared {
     }
 
     fn ponderhit(&self) {
-        let elapsed = self.started.elapsed().as_nanos() as u64;
-        self.ponder_hit.store(elapsed, Ordering::Release);
+        // Otherwise the clock runs already.
+        if self.is_pondering() {
+            let elapsed = self.started.elapsed().as_nanos() as u64;
+            self.ponder_hit.store(elapsed, Ordering::Release);
+        }
         self.pondering.store(false, Ordering::Release);
         self.wake();
     }
@@ -202,5 +205,22 @@ impl SearchShared {
 
     fn outcome(&self) -> MutexGuard<'_, SearchState> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_ponder_hit_starts_the_clock() {
+        let playing = SearchShared::new(false, None);
+        playing.ponderhit();
+        assert_eq!(playing.clock_start(), playing.started);
+        let pondering = SearchShared::new(true, None);
+        pondering.ponderhit();
+        let start = pondering.clock_start();
+        pondering.ponderhit();
+        assert_eq!(pondering.clock_start(), start);
     }
 }

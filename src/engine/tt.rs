@@ -30,12 +30,7 @@ pub(super) enum Bound {
 
 impl Bound {
     const fn from_bits(bits: u64) -> Bound {
-        match bits & 3 {
-            0 => Bound::None,
-            1 => Bound::Upper,
-            2 => Bound::Lower,
-            _ => Bound::Exact,
-        }
+        [Bound::None, Bound::Upper, Bound::Lower, Bound::Exact][bits as usize & 3]
     }
 
     /// Whether such a bound causes a cutoff in this window, or is exact.

@@ -1,7 +1,7 @@
 //! The root: iterative deepening, aspiration windows, and the answer.
 //!
 //! Whatever ends the search, the answer is the best move of the last finished iteration, or a
-//! better one already proved in the interrupted one.
+//! better one already proved in the interrupted one; never one that it refuted.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -41,8 +41,17 @@ const MOST_DEPTH: i32 = MAX_PLY as i32 - 1;
 struct RootMove {
     mv: Move,
     value: Value,
+    /// The value after the last finished iteration.
+    previous: Value,
+    /// What the present iteration has found: a value or a bound.
+    found: Option<Value>,
     line: Vec<Move>,
     nodes: u64,
+}
+
+/// Whether the present iteration has shown that the move loses.
+fn is_refuted(root_move: &RootMove) -> bool {
+    root_move.found.is_some_and(|value| value <= -MATE_BOUND)
 }
 
 /// The search of one root position.
@@ -58,6 +67,8 @@ struct Root<'a> {
     ranking: Vec<Ranked>,
     /// The last finished iteration.
     depth: i32,
+    /// Whether a further one has begun.
+    is_unfinished: bool,
 }
 
 impl Searcher {
@@ -75,29 +86,11 @@ impl Searcher {
 
 /// Searches a task until something ends it.
 pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
-    let Task {
-        root: position,
-        limits,
-        report,
-        ..
-    } = task;
-    let mut moves = ranked_moves(searcher, &position, &limits.searchmoves);
-    let verdict = keep_the_best(searcher, &position, &mut moves);
-    let Some(first) = moves.first() else {
+    let (position, limits) = (task.root, task.limits);
+    let Some(mut root) = Root::new(searcher, position, &limits, task.report) else {
         return nothing_to_play(&position, &searcher.control.search_shared);
     };
-    searcher.control.search_shared.set_best(first.mv);
-    let lines = limits.multipv.clamp(1, moves.len());
-    let mut root = Root {
-        searcher,
-        position,
-        moves,
-        verdict,
-        report,
-        lines,
-        ranking: Vec::new(),
-        depth: 0,
-    };
+    root.show_best();
     let mut ended = root.at_once();
     if ended.is_none() {
         root.searcher.take_core();
@@ -117,25 +110,12 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
 /// Searches what another thread searches, to fill the table, until nothing is left to find or the
 /// run is over.
 pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> StopReason {
-    let mut moves = ranked_moves(searcher, position, &limits.searchmoves);
-    let verdict = keep_the_best(searcher, position, &mut moves);
-    let lines = limits.multipv.max(1).min(moves.len());
-    if lines == 0 {
-        return StopReason::Depth;
-    }
     let first = match &searcher.role {
         ThreadRole::Helping(part) => part.first_depth(),
         ThreadRole::Answering | ThreadRole::Leading(_) => 1,
     };
-    let mut root = Root {
-        searcher,
-        position: *position,
-        moves,
-        verdict,
-        report: None,
-        lines,
-        ranking: Vec::new(),
-        depth: 0,
+    let Some(mut root) = Root::new(searcher, *position, limits, None) else {
+        return StopReason::Depth;
     };
     root.deepen(first..=MOST_DEPTH, None)
 }
@@ -161,6 +141,8 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
                 RootMove {
                     mv,
                     value: -INFINITE,
+                    previous: -INFINITE,
+                    found: None,
                     line: vec![mv],
                     nodes: 0,
                 },
@@ -202,15 +184,11 @@ fn first_glance(evaluator: &mut ThreadEvaluator, position: &Position, mv: Move) 
 }
 
 fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchResult {
-    let is_lost = position.king(position.turn()).is_none() || position.in_check();
+    let lost = position.king(position.turn()).is_none() || position.in_check();
     SearchResult {
         best: None,
         ponder: None,
-        score: if is_lost {
-            Score::Mate(0)
-        } else {
-            Score::Cp(0)
-        },
+        score: if lost { Score::Mate(0) } else { Score::Cp(0) },
         depth: 0,
         seldepth: 0,
         nodes: 0,
@@ -222,7 +200,36 @@ fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchR
     }
 }
 
-impl Root<'_> {
+impl<'a> Root<'a> {
+    /// `None` if there is no move.
+    fn new(
+        searcher: &'a mut Searcher,
+        position: Position,
+        limits: &Limits,
+        report: Option<ReportSink>,
+    ) -> Option<Self> {
+        let mut moves = ranked_moves(searcher, &position, &limits.searchmoves);
+        let verdict = keep_the_best(searcher, &position, &mut moves);
+        let lines = limits.multipv.max(1).min(moves.len());
+        (lines > 0).then_some(Self {
+            searcher,
+            position,
+            moves,
+            verdict,
+            report,
+            lines,
+            ranking: Vec::new(),
+            depth: 0,
+            is_unfinished: false,
+        })
+    }
+
+    /// Makes the best move so far the answer, should it be needed at once.
+    fn show_best(&self) {
+        let best = self.moves[0].mv;
+        self.searcher.control.search_shared.set_best(best);
+    }
+
     /// Answers that need no search: an explosion, or on a clock the only move.
     fn at_once(&mut self) -> Option<StopReason> {
         if self.lines > 1 {
@@ -235,10 +242,7 @@ impl Root<'_> {
         {
             self.moves.swap(0, win);
             self.moves[0].value = mate_in(1);
-            self.searcher
-                .control
-                .search_shared
-                .set_best(self.moves[0].mv);
+            self.show_best();
             self.depth = 1;
             self.report_line(0, ScoreBound::Exact);
             return Some(StopReason::Decided);
@@ -251,34 +255,33 @@ impl Root<'_> {
         let mut stable_for = 0;
         for depth in depths {
             self.searcher.root_depth = depth;
+            self.is_unfinished = true;
+            for root_move in &mut self.moves {
+                (root_move.previous, root_move.found) = (root_move.value, None);
+            }
             let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
             for line in 0..self.lines {
                 self.aspire(depth, line);
                 self.moves[..=line].sort_by_key(|root_move| -root_move.value);
-                self.searcher
-                    .control
-                    .search_shared
-                    .set_best(self.moves[0].mv);
-                if let Some(ended) = self.searcher.control.halted {
+                let halted = self.searcher.control.halted;
+                if halted.is_some() && self.lines == 1 {
+                    avoid_refuted(&mut self.moves, value_before);
+                }
+                self.show_best();
+                if let Some(ended) = halted {
                     return ended;
                 }
             }
-            self.depth = depth;
+            (self.depth, self.is_unfinished) = (depth, false);
             self.send_vote();
             self.rank();
             for line in 0..self.lines {
                 self.report_line(line, ScoreBound::Exact);
             }
-            stable_for = if self.moves[0].mv == best_before {
-                stable_for + 1
-            } else {
-                0
-            };
-            let value_before = if depth == 1 {
-                self.moves[0].value
-            } else {
-                value_before
-            };
+            let best = &self.moves[0];
+            let same = best.mv == best_before;
+            stable_for = if same { stable_for + 1 } else { 0 };
+            let value_before = if depth == 1 { best.value } else { value_before };
             if let Some(ended) = self.is_enough(mate, stable_for, value_before) {
                 return ended;
             }
@@ -304,21 +307,21 @@ impl Root<'_> {
         let ThreadRole::Leading(team) = &self.searcher.role else {
             return;
         };
-        let known = |it: &ThreadVote| it.is_better_than(self.depth, self.moves[0].value);
+        let best = &self.moves[0];
+        let depth = self.depth + i32::from(self.is_unfinished && best.found.is_some());
+        let known = |it: &ThreadVote| it.is_better_than(depth, best.value);
         let Some(vote) = team.vote().filter(known) else {
             return;
         };
-        let place = self.moves.iter().position(|it| it.mv == vote.line[0]);
+        let is_its_move = |it: &RootMove| it.mv == vote.line[0] && !is_refuted(it);
+        let place = self.moves.iter().position(is_its_move);
         // With several lines only one thread compares them.
         if let Some(place) = place.filter(|_| self.lines == 1) {
             self.moves.swap(0, place);
             self.depth = vote.depth.min(most);
             self.moves[0].value = vote.value;
             self.moves[0].line = vote.line;
-            self.searcher
-                .control
-                .search_shared
-                .set_best(self.moves[0].mv);
+            self.show_best();
         }
     }
 
@@ -343,10 +346,8 @@ impl Root<'_> {
         before: Value,
     ) -> Option<StopReason> {
         let best = &self.moves[0];
-        let (value, share) = (
-            best.value,
-            best.nodes as f64 / self.searcher.nodes.max(1) as f64,
-        );
+        let value = best.value;
+        let share = best.nodes as f64 / self.searcher.nodes.max(1) as f64;
         if mate.is_some_and(|moves| value >= mate_in(2 * moves.clamp(1, 64) as usize - 1)) {
             return Some(StopReason::Decided);
         }
@@ -374,7 +375,7 @@ impl Root<'_> {
 
     /// Searches one line to a depth, in a window around its last value at first.
     fn aspire(&mut self, depth: i32, line: usize) {
-        let last = self.moves[line].value;
+        let last = self.moves[line].previous;
         let (mut alpha, mut beta) = (-INFINITE, INFINITE);
         let mut delta = tunables::aspiration_delta()
             + last.abs().min(MATE) * params::ASPIRATION_SCORE_SHARE / 256;
@@ -425,6 +426,7 @@ impl Root<'_> {
             }
             let root_move = &mut self.moves[index];
             root_move.nodes += self.searcher.nodes - nodes_before;
+            root_move.found = Some(value);
             best = best.max(value);
             if index > line && value <= alpha {
                 root_move.value = -INFINITE;
@@ -541,6 +543,17 @@ impl Root<'_> {
     }
 }
 
+/// At a halt: if the best move turned out to lose, and before it did not, puts one first that the
+/// interrupted iteration has not refuted.
+fn avoid_refuted(moves: &mut [RootMove], value_before: Value) {
+    let other = moves.iter().position(|it| !is_refuted(it));
+    if let Some(other) = other.filter(|&other| other > 0 && value_before > -MATE_BOUND) {
+        moves.swap(0, other);
+        moves[0].value = value_before;
+        moves[0].line.truncate(1);
+    }
+}
+
 /// The score of a root move: the tables' if they know it, else the search's.
 fn known_score(verdict: Option<&RootVerdict>, found: Value) -> Score {
     Score::from_value(verdict.map_or(found, |verdict| verdict.value(found)))
@@ -569,4 +582,42 @@ fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, 
         MoveClass::Quiet
     };
     (lmr::base(class, depth, rank) / lmr::PLY - 1).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_move_refuted_in_the_interrupted_iteration_is_not_played() {
+        let found = [Some(mated_in(10)), Some(mated_in(8)), Some(-300), None];
+        let start = Position::start();
+        let moves = || {
+            let moves = start
+                .legal_moves()
+                .into_iter()
+                .zip(found)
+                .map(|(mv, found)| RootMove {
+                    mv,
+                    value: found.unwrap_or(-INFINITE),
+                    previous: 20,
+                    found,
+                    line: vec![mv, mv],
+                    nodes: 9,
+                });
+            moves.collect::<Vec<_>>()
+        };
+        let (before, mut after) = (moves(), moves());
+        avoid_refuted(&mut after, 20);
+        assert_eq!((after[0].mv, after[0].value), (before[2].mv, 20));
+        assert_eq!(after[0].line.len(), 1);
+        // Without a better one, or if all was lost before, the order stays.
+        for (best, value_before) in [(2, 20), (0, mated_in(9))] {
+            let mut after = moves();
+            after.swap(0, best);
+            let first = after[0].mv;
+            avoid_refuted(&mut after, value_before);
+            assert_eq!(after[0].mv, first);
+        }
+    }
 }

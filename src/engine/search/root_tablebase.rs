@@ -5,9 +5,9 @@
 //! The search chooses among the moves that are kept.
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::searcher::Searcher;
+use super::searcher::{Searcher, ThreadRole};
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
 use crate::engine::tablebase::{Dtz, Tablebases, Wdl};
 use crate::rules::{CastlingRights, Draw, Move, Outcome, Position};
@@ -80,7 +80,12 @@ impl Searcher {
         {
             return None;
         }
-        let until = Instant::now() + self.control.table_patience;
+        // A helper holds a core while it waits, so it does not.
+        let patience = match &self.role {
+            ThreadRole::Helping(_) => Duration::ZERO,
+            _ => self.control.table_patience,
+        };
+        let until = Instant::now() + patience;
         let gives_up = || Instant::now() >= until || self.control.is_over();
         let asked = RootQuery {
             tables,
