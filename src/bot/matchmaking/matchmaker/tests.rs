@@ -1,7 +1,7 @@
 //! Tests of matchmaking in virtual time: attempts from the list to the game. `series`: one game after
 //! another.
 
-mod series;
+mod sequence;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -423,32 +423,11 @@ fn too_fast_is_answered_with_a_slower_profile() {
     panic!("the blitz profile is never drawn");
 }
 
-#[test]
-fn a_decline_that_comes_before_the_answer_keeps_its_reason() {
-    for lost in [false, true] {
-        let mut world = World::enabled();
-        world.bots = vec![("near", 2010)];
-        let offer = world.next_offer();
-        let ours = || Box::new(challenge("c", &offer));
-        let mut declined = ours();
-        declined.decline_reason = Some(DeclineReason::NoBot);
-        let echo = Event::Challenge {
-            challenge: ours(),
-            compat: None,
-        };
-        for event in [echo, Event::ChallengeDeclined(declined)] {
-            assert_eq!(world.handle(&AccountEvent::Event(event)), []);
-        }
-        let answer = if lost {
-            AccountEvent::NotCreated(NotCreated::Lost)
-        } else {
-            AccountEvent::Created(ours())
-        };
-        let held = MatchmakingEffect::Held(ChallengeId::new("c"));
-        assert_eq!(world.handle(&answer), [held, MatchmakingEffect::Release]);
-        // Without a reason it would be left alone for six hours.
-        assert!(!world.offers_within(MINUTE * 60 * 20));
-        assert!(world.offers_within(MINUTE * 60 * 5), "after a day");
+/// The event stream shows the bot's own challenge.
+fn echo(challenge: Box<Challenge>) -> Event {
+    Event::Challenge {
+        challenge,
+        compat: None,
     }
 }
 
@@ -551,10 +530,7 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
     let offer = world.next_offer();
     world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
     assert_eq!(world.handle(&AccountEvent::Outgoing(None)), []);
-    let echo = Event::Challenge {
-        challenge: Box::new(challenge("c", &offer)),
-        compat: None,
-    };
+    let echo = echo(Box::new(challenge("c", &offer)));
     assert_eq!(
         world.handle(&AccountEvent::Event(echo)),
         [MatchmakingEffect::Held(ChallengeId::new("c"))]

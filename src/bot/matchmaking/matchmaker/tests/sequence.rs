@@ -1,4 +1,5 @@
-//! Tests of a series of games by command: one after another, to its end or to a decline.
+//! Tests of what follows one another: the games of a series by command, to its end or to a decline, and
+//! events that come before the answer they belong to.
 
 use super::*;
 
@@ -109,4 +110,28 @@ fn a_series_continues_after_a_restart() {
     assert_eq!(again, Some(half.clone()));
     assert_eq!(Series::read(&half.note().replace("1+1", "gone"), &[]), None);
     assert_eq!(Series::read("", &[]), None);
+}
+
+#[test]
+fn a_decline_that_comes_before_the_answer_keeps_its_reason() {
+    for lost in [false, true] {
+        let mut world = World::enabled();
+        world.bots = vec![("near", 2010)];
+        let ours = Box::new(challenge("c", &world.next_offer()));
+        let mut declined = ours.clone();
+        declined.decline_reason = Some(DeclineReason::NoBot);
+        for event in [echo(ours.clone()), Event::ChallengeDeclined(declined)] {
+            assert_eq!(world.handle(&AccountEvent::Event(event)), []);
+        }
+        let answers = [
+            AccountEvent::Created(ours),
+            AccountEvent::NotCreated(NotCreated::Lost),
+        ];
+        let held = MatchmakingEffect::Held(ChallengeId::new("c"));
+        let effects = world.handle(&answers[usize::from(lost)]);
+        assert_eq!(effects, [held, MatchmakingEffect::Release]);
+        // Without a reason it would be left alone for six hours.
+        assert!(!world.offers_within(MINUTE * 60 * 20));
+        assert!(world.offers_within(MINUTE * 60 * 5), "after a day");
+    }
 }
