@@ -62,7 +62,9 @@ fn places(position: &Position) -> [usize; VIEWS] {
     std::array::from_fn(|view| (view * 2 + side) * ENTRIES + views[view] as usize % ENTRIES)
 }
 
-/// A key of a king's square and of the pieces beside it: colour, and whether a pawn.
+/// A key of a king's square and of the pieces beside it: colour, and whether a pawn. A coarse one:
+/// similar surroundings share entries, which plays no worse than a key without collisions
+/// (`docs/search.md`, 3.17).
 #[inline]
 fn surroundings(position: &Position, color: Color) -> u64 {
     position.king(color).map_or(0, |king| {
