@@ -13,19 +13,24 @@ fn fine(arguments: &[&dyn AsRef<OsStr>]) -> String {
     ran.stdout
 }
 
+/// Plays games of the classical evaluation into a folder.
+fn play(folder: &Path, games: &str) {
+    fine(&[
+        &"datagen",
+        &"--out",
+        &folder,
+        &"--eval-file=classical",
+        &"--nodes=50",
+        &games,
+    ]);
+}
+
 #[test]
 fn a_lost_net_comes_back_and_samples_of_another_shuffle_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let (games, samples, net) = (at("games"), at("some.samples"), at("some.net"));
-    fine(&[
-        &"datagen",
-        &"--out",
-        &games,
-        &"--eval-file=classical",
-        &"--nodes=50",
-        &"--games=10",
-    ]);
+    play(&games, "--games=10");
     let shuffle = |out: &Path, choice: &str| {
         fine(&[&"data", &"shuffle", &games, &"--out", &out, &choice]);
         fs::metadata(out).expect("samples").len()
@@ -69,14 +74,7 @@ fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let (games, samples, openings) = (at("gen0"), at("gen0.samples"), at("openings.epd"));
-    fine(&[
-        &"datagen",
-        &"--out",
-        &games,
-        &"--eval-file=classical",
-        &"--nodes=50",
-        &"--games=40",
-    ]);
+    play(&games, "--games=40");
     fine(&[
         &"data",
         &"shuffle",

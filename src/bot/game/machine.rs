@@ -814,7 +814,7 @@ impl GameMachine {
     pub(in crate::bot::game) fn asked(&mut self, request: GameRequest, answer: &CallOutcome) {
         match request {
             GameRequest::Abort if self.policies.refuses() => {
-                self.unsupported_abort_answered(answer);
+                self.leave_answered(answer);
             }
             GameRequest::Abort => self.abort_answered(answer),
             GameRequest::Resign => self.resign_answered(answer),

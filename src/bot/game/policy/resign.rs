@@ -63,7 +63,7 @@ impl GameMachine {
 
     pub(in crate::bot::game) fn resign_answered(&mut self, answer: &CallOutcome) {
         if self.policies.refuses() {
-            return self.unsupported_abort_answered(answer);
+            return self.leave_answered(answer);
         }
         let timing = self.timing;
         if let Some((_, asked)) = &mut self.policies.resigning.asked {

@@ -118,7 +118,7 @@ impl GameMachine {
     }
 
     /// Handles the outcome of aborting or resigning it.
-    pub(in crate::bot::game) fn unsupported_abort_answered(&mut self, answer: &CallOutcome) {
+    pub(in crate::bot::game) fn leave_answered(&mut self, answer: &CallOutcome) {
         if let Some(refusal) = &mut self.policies.refusal
             && !refusal.repeat.postponed_by(answer, &self.timing, self.now)
             && refusal.request == GameRequest::Abort
