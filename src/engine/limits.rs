@@ -20,6 +20,9 @@ pub struct Limits {
     pub movetime: Option<Duration>,
     /// Play on this clock: the engine allots the time.
     pub clock: Option<Clock>,
+    /// Count this many nodes as a millisecond of `movetime` and `clock`, in place of the real time: a search by a
+    /// single thread then gives the same answer every time.
+    pub nodes_per_ms: Option<u64>,
     /// Answer by this time, whatever the other limits.
     pub hard_deadline: Option<Instant>,
     /// Search these moves only; empty means all.
@@ -51,6 +54,16 @@ pub struct Clock {
     pub moves_to_go: Option<u32>,
     /// Time lost between the answer and the server's clock.
     pub overhead: Duration,
+}
+
+/// The time of so many nodes on a clock that counts them.
+pub(crate) fn time_of_nodes(nodes: u64, nodes_per_ms: u64) -> Duration {
+    Duration::from_micros(nodes.saturating_mul(1000) / nodes_per_ms)
+}
+
+/// The nodes within a time on such a clock.
+pub(super) fn nodes_of_time(time: Duration, nodes_per_ms: u64) -> u64 {
+    (time.as_secs_f64() * 1000.0 * nodes_per_ms as f64) as u64
 }
 
 impl Limits {

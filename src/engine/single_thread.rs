@@ -63,7 +63,10 @@ impl SingleThread {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::engine::Clock;
 
     fn searcher() -> SingleThread {
         SingleThread::new(&EngineOptions {
@@ -109,6 +112,28 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_counts_nodes_gives_the_same_answer_again() {
+        let clock = Clock {
+            time: Duration::from_secs(1),
+            increment: Duration::ZERO,
+            moves_to_go: None,
+            overhead: Duration::ZERO,
+        };
+        let search = |rate| {
+            let limits = Limits {
+                nodes_per_ms: Some(rate),
+                ..Limits::clock(clock)
+            };
+            searcher().think(&Game::new(), &limits)
+        };
+        let (first, again) = (search(50), search(50));
+        assert_eq!((first.best, first.nodes), (again.best, again.nodes));
+        // Not one node beyond the time that a move may take at most.
+        assert!((100..=25_000).contains(&first.nodes), "{}", first.nodes);
+        assert!(search(500).nodes > first.nodes);
+    }
+
+    #[test]
     fn an_infinite_search_ends_by_its_other_limits() {
         let limits = Limits {
             infinite: true,
@@ -121,10 +146,6 @@ mod tests {
     #[cfg(feature = "tune")]
     #[test]
     fn the_time_of_a_move_follows_the_parameters_of_its_searcher() {
-        use std::time::Duration;
-
-        use crate::engine::Clock;
-
         let mut options = EngineOptions {
             hash_mb: 1,
             ..EngineOptions::default()

@@ -143,12 +143,19 @@ impl InternalEngine {
             MoveLimit::Movetime(time) => {
                 Limits::movetime(time.saturating_sub(self.settings.overhead))
             }
-            MoveLimit::Clock { increment, .. } => Limits::clock(Clock {
-                time: turn.clocks[game.position().turn()],
+            MoveLimit::Clock {
                 increment,
-                moves_to_go: None,
-                overhead: self.settings.overhead,
-            }),
+                nodes_per_ms,
+                ..
+            } => Limits {
+                nodes_per_ms,
+                ..Limits::clock(Clock {
+                    time: turn.clocks[game.position().turn()],
+                    increment,
+                    moves_to_go: None,
+                    overhead: self.settings.overhead,
+                })
+            },
         };
         let limits = Limits {
             contempt: self.settings.contempt,

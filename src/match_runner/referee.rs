@@ -143,7 +143,8 @@ impl<'a> RefereedGame<'a> {
         let used = (answered - asked).saturating_sub(still);
         self.played.efforts[color].micros += used.as_micros() as u64;
         let choice = choice?;
-        self.charge(color, used)?;
+        let counted = self.terms.allowance.time_of_nodes(choice.nodes);
+        self.charge(color, counted.unwrap_or(used))?;
         if !self.played.game.position().is_legal(choice.mv) {
             return Err(PlayerFault::Illegal(choice.mv.to_string()));
         }

@@ -82,9 +82,12 @@ impl Match {
                 self.pairs
             ));
         }
-        let is_soft = matches!(self.allowance, MoveLimit::Nodes { soft: Some(_), .. });
-        if is_soft && self.players.iter().any(|player| !player.is_inside()) {
-            return refuse("a soft limit of nodes is known to players in process only".to_owned());
+        if self.allowance.needs_built_in_players()
+            && self.players.iter().any(|player| !player.is_inside())
+        {
+            return refuse(
+                "--soft-nodes, and a clock that counts nodes, need `self` on both sides".to_owned(),
+            );
         }
         Ok(())
     }

@@ -218,6 +218,7 @@ impl<W: Write + Send + 'static> Session<W> {
             depth: go.depth,
             nodes: go.nodes,
             soft_nodes: None,
+            nodes_per_ms: None,
             movetime: go.movetime,
             clock: go.time[us].map(|time| Clock {
                 time,

@@ -1,25 +1,28 @@
 //! Successful matches: reproducible and meaningful results.
 
 use std::fs;
+use std::path::Path;
 
 use super::{Hall, games, ourselves};
 
 #[test]
 fn a_match_is_reproducible_with_any_concurrency() {
     let hall = Hall::new();
-    let play = |journal: &str, concurrency: &str| {
-        let journal = hall.text(journal);
-        let arguments = ["self", "self:nodes=60", "--nodes", "300", "--games", "12"];
-        let more = ["--journal", &journal, "--concurrency", concurrency];
-        let ran = hall.contest(&[&arguments[..], &more[..]].concat());
-        assert_eq!(ran.status, Some(0), "{ran:?}");
-        ran
-    };
-    let first = play("first", "1");
-    assert_eq!(games(&hall.path("first")).len(), 12);
-    for (name, concurrency) in [("second", "1"), ("third", "3")] {
-        assert_eq!(play(name, concurrency).lasting(), first.lasting());
-        assert_eq!(games(&hall.path(name)), games(&hall.path("first")));
+    // The second is a clock that counts nodes.
+    for limit in [["--nodes", "300"], ["--tc", "1+0.01@4"]] {
+        let play = |journal: &str, concurrency: &str| {
+            let journal = hall.text(&format!("{journal} {}", limit[0]));
+            let arguments = ["self", "self:nodes=60", "--games", "12"];
+            let more = ["--journal", &journal, "--concurrency", concurrency];
+            let ran = hall.contest(&[&arguments[..], &limit[..], &more[..]].concat());
+            assert_eq!(ran.status, Some(0), "{ran:?}");
+            (ran.lasting(), games(Path::new(&journal)))
+        };
+        let first = play("first", "1");
+        assert_eq!(first.1.len(), 12);
+        for (name, concurrency) in [("second", "1"), ("third", "3")] {
+            assert_eq!(play(name, concurrency), first, "{limit:?}");
+        }
     }
 }
 

@@ -45,8 +45,13 @@ fn a_bad_player_option_or_limit_is_explained() {
         ),
         (
             &["self", "cmd:x", "--nodes", "9", "--soft-nodes", "5"],
-            "in process only",
+            "`self` on both sides",
         ),
+        (
+            &["self", "cmd:x", "--tc", "2+0.02@5"],
+            "`self` on both sides",
+        ),
+        (&["self", "self", "--tc", "2+0.02@0"], "10+0.1@20"),
         (
             &["self", "self", "--depth", "2", "--soft-nodes", "5"],
             "--nodes",

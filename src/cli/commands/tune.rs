@@ -77,7 +77,7 @@ struct Limit {
     /// Nodes per move
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
-    /// Clock in seconds: base+increment
+    /// Clock in seconds: base+increment; 10+0.1@20 counts 20 nodes as a millisecond of it
     #[arg(long, value_name = "S+S", value_parser = MoveLimit::parse_clock)]
     tc: Option<MoveLimit>,
 }

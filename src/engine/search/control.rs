@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::core_scheduler::CorePriority;
-use crate::engine::limits::Limits;
+use crate::engine::limits::{Limits, nodes_of_time, time_of_nodes};
 use crate::engine::params;
 use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::StopReason;
@@ -20,6 +20,7 @@ pub(super) struct Control {
     pub(super) deadline: Option<Instant>,
     pub(super) node_limit: u64,
     soft_nodes: u64,
+    nodes_per_ms: Option<u64>,
     pub(super) next_check: u64,
     on_clock: bool,
     pub(super) background: bool,
@@ -40,14 +41,19 @@ impl Control {
 
     pub(super) fn new(limits: &Limits, search_shared: Arc<SearchShared>) -> Control {
         let plan = TimePlan::new(limits);
+        let counted = plan.hard.zip(limits.nodes_per_ms);
+        let counted = counted.map(|(hard, rate)| nodes_of_time(hard, rate));
+        let node_limit = [limits.nodes, counted].into_iter().flatten().min();
+        let node_limit = node_limit.unwrap_or(u64::MAX);
         Control {
             search_shared,
             table_patience: table_patience(limits, &plan),
             plan,
             deadline: limits.hard_deadline,
-            node_limit: limits.nodes.unwrap_or(u64::MAX),
+            node_limit,
             soft_nodes: limits.soft_nodes.unwrap_or(u64::MAX),
-            next_check: limits.nodes.unwrap_or(u64::MAX).min(params::CHECK_EVERY),
+            nodes_per_ms: limits.nodes_per_ms,
+            next_check: node_limit.min(params::CHECK_EVERY),
             on_clock: limits.clock.is_some(),
             background: limits.background,
             waited: Duration::ZERO,
@@ -61,9 +67,12 @@ impl Control {
         self.on_clock && !self.search_shared.is_pondering()
     }
 
-    /// Whether the soft end, scaled by this factor, has passed.
-    pub(super) fn is_past_soft(&self, factor: f64) -> bool {
-        let elapsed = self.search_shared.started.elapsed();
+    /// Whether the soft end, scaled by this factor, has passed after so many nodes.
+    pub(super) fn is_past_soft(&self, factor: f64, nodes: u64) -> bool {
+        let elapsed = self.nodes_per_ms.map_or_else(
+            || self.search_shared.started.elapsed(),
+            |rate| time_of_nodes(nodes, rate),
+        );
         self.plan
             .soft
             .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
@@ -115,7 +124,7 @@ impl Control {
 
     /// The end that may not be exceeded, once the clock runs.
     pub(super) fn hard_end(&self) -> Option<Instant> {
-        let hard = if self.search_shared.is_pondering() {
+        let hard = if self.search_shared.is_pondering() || self.nodes_per_ms.is_some() {
             None
         } else {
             let hard = self.plan.hard;
@@ -163,7 +172,8 @@ impl Control {
 /// end the wait in any case.
 fn table_patience(limits: &Limits, plan: &TimePlan) -> Duration {
     let is_open = limits.infinite || limits.ponder || limits.hard_deadline.is_some();
-    match plan.soft.or(plan.hard) {
+    let time = plan.soft.or(plan.hard);
+    match time.filter(|_| limits.nodes_per_ms.is_none()) {
         Some(time) => time / 2,
         None if is_open => params::TABLE_PATIENCE,
         None => params::LONG_TABLE_PATIENCE,

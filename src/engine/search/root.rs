@@ -364,7 +364,7 @@ impl<'a> Root<'a> {
             stable_for,
             score_drop: before - value,
         };
-        if control.is_past_soft(soft_factor(progress)) {
+        if control.is_past_soft(soft_factor(progress), all_nodes) {
             if !control.search_shared.is_pondering() {
                 return Some(StopReason::Time);
             }
