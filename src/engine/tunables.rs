@@ -164,8 +164,8 @@ tunables! {
     exposed_penalty = 2500, 0 to 12000, step 500, "untuned";
     /// Ordering bonus of a quiet check.
     check_bonus = 5000, 0 to 20000, step 800, "untuned";
-    /// Moves the clock has to last for, in tenths: atomic games end after about 25 moves a side.
-    time_moves_ahead = 220, 80 to 600, step 20, "untuned";
+    /// Moves the clock has to last for, in tenths.
+    time_moves_ahead = 300, 80 to 600, step 20, "a match of 2026-11-27 at 10+0.1@40";
     /// Share of the increment spent at once, in thousandths, like all that follow but one.
     time_increment_share = 750, 0 to 1000, step 60, "untuned";
     /// Maximum share of the clock for one move.
