@@ -56,16 +56,6 @@ pub struct Clock {
     pub overhead: Duration,
 }
 
-/// The time of so many nodes on a clock that counts them.
-pub(crate) fn time_of_nodes(nodes: u64, nodes_per_ms: u64) -> Duration {
-    Duration::from_micros(nodes.saturating_mul(1000) / nodes_per_ms)
-}
-
-/// The nodes within a time on such a clock.
-pub(super) fn nodes_of_time(time: Duration, nodes_per_ms: u64) -> u64 {
-    (time.as_secs_f64() * 1000.0 * nodes_per_ms as f64) as u64
-}
-
 impl Limits {
     pub fn depth(depth: u32) -> Limits {
         Limits {

@@ -44,7 +44,6 @@ mod tunables;
 pub use bench::{BenchReport, bench};
 pub use evaluator::{CLASSICAL, Evaluator};
 pub use level::{LEVELS, Level};
-pub(crate) use limits::time_of_nodes;
 pub use limits::{Clock, Limits};
 pub use pool::{Engine, EngineOptions, Pool};
 pub use score::Score;

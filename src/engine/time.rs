@@ -24,15 +24,10 @@ pub(super) struct TimePlan {
 
 impl TimePlan {
     pub(super) fn new(limits: &Limits) -> TimePlan {
-        let clock = limits
-            .clock
-            .map(|clock| TimePlan::on_clock(&clock))
-            .unwrap_or_default();
+        let clock = limits.clock.as_ref().map(TimePlan::on_clock);
+        let clock = clock.unwrap_or_default();
         let hard = [clock.hard, limits.movetime].into_iter().flatten().min();
-        TimePlan {
-            soft: clock.soft,
-            hard,
-        }
+        TimePlan { hard, ..clock }
     }
 
     fn on_clock(clock: &Clock) -> TimePlan {
@@ -52,18 +47,11 @@ impl TimePlan {
         let thrift = params::SHORT_SHARE + (1.0 - params::SHORT_SHARE) * filled;
         // The last move before a time control may use nearly all of it.
         let share = if moves < params::LAST_MOVES {
-            params::LAST_SHARE
+            params::LAST_SHARE / moves
         } else {
             thousandths(tunables::time_hard_share())
         };
-        let hard = usable.mul_f64(
-            share
-                / if moves < params::LAST_MOVES {
-                    moves
-                } else {
-                    1.0
-                },
-        );
+        let hard = usable.mul_f64(share);
         let soft = (usable.div_f64(moves).mul_f64(thrift) + increment).min(hard);
         TimePlan {
             soft: Some(soft),

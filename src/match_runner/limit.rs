@@ -6,8 +6,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::engine::time_of_nodes;
-
 /// The limit for a move, the same for both players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveLimit {
@@ -56,7 +54,9 @@ impl MoveLimit {
     /// The time that a search of so many nodes takes on a clock that counts nodes.
     pub(super) fn time_of_nodes(&self, nodes: u64) -> Option<Duration> {
         match self {
-            Self::Clock { nodes_per_ms, .. } => nodes_per_ms.map(|rate| time_of_nodes(nodes, rate)),
+            Self::Clock { nodes_per_ms, .. } => {
+                nodes_per_ms.map(|rate| Duration::from_micros(nodes * 1000 / rate))
+            }
             _ => None,
         }
     }

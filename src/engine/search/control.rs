@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::engine::core_scheduler::CorePriority;
-use crate::engine::limits::{Limits, nodes_of_time, time_of_nodes};
+use crate::engine::limits::Limits;
 use crate::engine::params;
 use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::StopReason;
@@ -20,7 +20,8 @@ pub(super) struct Control {
     pub(super) deadline: Option<Instant>,
     pub(super) node_limit: u64,
     soft_nodes: u64,
-    nodes_per_ms: Option<u64>,
+    /// The soft end on a clock that counts nodes.
+    counted_soft: Option<f64>,
     pub(super) next_check: u64,
     on_clock: bool,
     pub(super) background: bool,
@@ -40,11 +41,15 @@ impl Control {
     }
 
     pub(super) fn new(limits: &Limits, search_shared: Arc<SearchShared>) -> Control {
-        let plan = TimePlan::new(limits);
-        let counted = plan.hard.zip(limits.nodes_per_ms);
-        let counted = counted.map(|(hard, rate)| nodes_of_time(hard, rate));
-        let node_limit = [limits.nodes, counted].into_iter().flatten().min();
-        let node_limit = node_limit.unwrap_or(u64::MAX);
+        let mut plan = TimePlan::new(limits);
+        let rate = limits.nodes_per_ms.map(|nodes| 1000.0 * nodes as f64);
+        let counted = [plan.soft, plan.hard].map(|end| Some(rate? * end?.as_secs_f64()));
+        if rate.is_some() {
+            // No real time ends the search.
+            plan = TimePlan::default();
+        }
+        let hard = counted[1].map_or(u64::MAX, |hard| hard as u64);
+        let node_limit = limits.nodes.unwrap_or(u64::MAX).min(hard);
         Control {
             search_shared,
             table_patience: table_patience(limits, &plan),
@@ -52,7 +57,7 @@ impl Control {
             deadline: limits.hard_deadline,
             node_limit,
             soft_nodes: limits.soft_nodes.unwrap_or(u64::MAX),
-            nodes_per_ms: limits.nodes_per_ms,
+            counted_soft: counted[0],
             next_check: node_limit.min(params::CHECK_EVERY),
             on_clock: limits.clock.is_some(),
             background: limits.background,
@@ -67,20 +72,19 @@ impl Control {
         self.on_clock && !self.search_shared.is_pondering()
     }
 
-    /// Whether the soft end, scaled by this factor, has passed after so many nodes.
-    pub(super) fn is_past_soft(&self, factor: f64, nodes: u64) -> bool {
-        let elapsed = self.nodes_per_ms.map_or_else(
-            || self.search_shared.started.elapsed(),
-            |rate| time_of_nodes(nodes, rate),
-        );
+    /// Whether the soft end, scaled by this factor, has passed.
+    pub(super) fn is_past_soft(&self, factor: f64) -> bool {
+        let elapsed = self.search_shared.started.elapsed();
         self.plan
             .soft
             .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
     }
 
-    /// Whether this many nodes are too many to start another iteration.
-    pub(super) fn is_past_soft_nodes(&self, nodes: u64) -> bool {
-        nodes >= self.soft_nodes
+    /// Whether this many nodes are too many to start another iteration; those on a clock are scaled by the
+    /// factor.
+    pub(super) fn is_past_soft_nodes(&self, factor: f64, nodes: u64) -> bool {
+        let counted = self.counted_soft.map(|soft| soft * factor);
+        nodes >= self.soft_nodes || counted.is_some_and(|soft| nodes as f64 >= soft)
     }
 
     fn within_hard(&self, soft: Duration) -> Duration {
@@ -124,7 +128,7 @@ impl Control {
 
     /// The end that may not be exceeded, once the clock runs.
     pub(super) fn hard_end(&self) -> Option<Instant> {
-        let hard = if self.search_shared.is_pondering() || self.nodes_per_ms.is_some() {
+        let hard = if self.search_shared.is_pondering() {
             None
         } else {
             let hard = self.plan.hard;
@@ -172,8 +176,7 @@ impl Control {
 /// end the wait in any case.
 fn table_patience(limits: &Limits, plan: &TimePlan) -> Duration {
     let is_open = limits.infinite || limits.ponder || limits.hard_deadline.is_some();
-    let time = plan.soft.or(plan.hard);
-    match time.filter(|_| limits.nodes_per_ms.is_none()) {
+    match plan.soft.or(plan.hard) {
         Some(time) => time / 2,
         None if is_open => params::TABLE_PATIENCE,
         None => params::LONG_TABLE_PATIENCE,

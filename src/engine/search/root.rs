@@ -356,15 +356,15 @@ impl<'a> Root<'a> {
         if is_decisive(value) && MATE - value.abs() <= self.depth && control.plays_on_clock() {
             return Some(StopReason::Decided);
         }
-        if control.is_past_soft_nodes(all_nodes) {
-            return Some(StopReason::Nodes);
-        }
-        let progress = Progress {
+        let factor = soft_factor(Progress {
             best_move_share: share,
             stable_for,
             score_drop: before - value,
-        };
-        if control.is_past_soft(soft_factor(progress), all_nodes) {
+        });
+        if control.is_past_soft_nodes(factor, all_nodes) {
+            return Some(StopReason::Nodes);
+        }
+        if control.is_past_soft(factor) {
             if !control.search_shared.is_pondering() {
                 return Some(StopReason::Time);
             }
