@@ -128,8 +128,8 @@ mod tests {
         };
         let (first, again) = (search(50), search(50));
         assert_eq!((first.best, first.nodes), (again.best, again.nodes));
-        // Not one node beyond the time that a move may take at most.
-        assert!((100..=25_000).contains(&first.nodes), "{}", first.nodes);
+        // Not one node beyond the share of the clock that a move may take at most.
+        assert!((100..=22_500).contains(&first.nodes), "{}", first.nodes);
         assert!(search(500).nodes > first.nodes);
     }
 

@@ -76,8 +76,8 @@ impl Match {
         }
         if self.allowance.is_fixed() && self.pairs > openings {
             return refuse(format!(
-                "{} games need {} openings and there are {openings}: at fixed nodes or depth a \
-                 repeated opening is a repeated game",
+                "{} games need {} openings and there are {openings}: without a real \
+                 clock a repeated opening is a repeated game",
                 2 * self.pairs,
                 self.pairs
             ));

@@ -80,8 +80,8 @@ impl Control {
             .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
     }
 
-    /// Whether this many nodes are too many to start another iteration; those on a clock are scaled by the
-    /// factor.
+    /// Whether this many nodes are too many to start another iteration. The factor scales the soft end of a
+    /// clock that counts nodes.
     pub(super) fn is_past_soft_nodes(&self, factor: f64, nodes: u64) -> bool {
         let counted = self.counted_soft.map(|soft| soft * factor);
         nodes >= self.soft_nodes || counted.is_some_and(|soft| nodes as f64 >= soft)
