@@ -174,6 +174,13 @@ pub enum TimeControlRecord {
     Unknown,
 }
 
+impl TimeControlRecord {
+    /// Whether a clock runs, as far as known.
+    pub const fn has_clock(self) -> bool {
+        !matches!(self, Self::Days(_) | Self::Unlimited)
+    }
+}
+
 impl fmt::Display for TimeControlRecord {
     /// `3+2`, `1/2+0`, `2 days`, `unlimited`; `?` if unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -201,12 +201,8 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
         let wait = jittered.max(error.wait().unwrap_or_default());
         tracing::warn!(%error, ?wait, "cannot reach the server");
         tokio::time::sleep(wait).await;
-        let longest = if error.is_unreached() {
-            timing.unreached_backoff_max
-        } else {
-            timing.event_backoff_max
-        };
-        pause = pause.mul_f64(1.5).min(longest);
+        // Games may be running: a server that is back must be found soon.
+        pause = pause.mul_f64(1.5).min(timing.unreached_backoff_max);
     }
 }
 

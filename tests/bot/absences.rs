@@ -302,6 +302,25 @@ fn a_game_whose_flag_never_falls_frees_its_slot() {
 }
 
 #[test]
+fn after_a_fallen_flag_a_stream_stays_open_until_the_server_has_looked_at_the_clock() {
+    let mut harness = they_think();
+    harness.wait(ms(190_000));
+    let mut fallen = state(THEIRS);
+    fallen.time.black = Some(ms(0));
+    let mut found = false;
+    for _ in 0..7 {
+        let opening = full(Side::White, fallen.clone());
+        let mut actions = harness.open_with(opening, harness.now);
+        actions.extend(harness.wait(ms(9900)));
+        assert!(!reopens(&actions), "its look comes after seven seconds");
+        actions.extend(harness.wait(ms(200)));
+        assert!(reopens(&actions));
+        found |= stalled(&actions);
+    }
+    assert!(found, "the looks do not put off that it counts as stalled");
+}
+
+#[test]
 fn a_game_without_a_clock_never_counts_as_stalled() {
     let mut harness = Harness::new(Side::White);
     let mut unlimited = full(Side::White, state(THEIRS));

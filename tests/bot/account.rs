@@ -510,6 +510,18 @@ fn a_full_list_is_fetched_again_soon() {
 }
 
 #[test]
+fn a_full_list_without_news_is_not_fetched_again_soon() {
+    let mut fixture = Fixture::new(60);
+    let listed: Vec<_> = (0..50)
+        .map(|n| game(&format!("g{n}"), player("a")))
+        .collect();
+    fixture.apply(&AccountEvent::Running(listed.clone()));
+    assert_eq!(fixture.wait(6), [Wanted::List]);
+    fixture.apply(&AccountEvent::Running(listed));
+    assert_eq!(fixture.wait(60), []);
+}
+
+#[test]
 fn the_end_of_a_game_is_passed_on_to_its_task() {
     let mut fixture = Fixture::new(4);
     fixture.started(game("g1", player("a")));

@@ -256,7 +256,7 @@ fn a_base_of_zero_is_played_from_the_three_seconds_it_gives() {
 }
 
 #[test]
-fn the_stream_is_checked_when_the_opponents_first_move_has_expired() {
+fn the_stream_is_checked_while_the_opponents_first_move_is_awaited_and_once_it_has_expired() {
     let mut harness = Harness::new(Side::Black);
     let mut waiting = state("");
     waiting.expiration = Some(Expiration {
@@ -266,8 +266,9 @@ fn the_stream_is_checked_when_the_opponents_first_move_has_expired() {
     let mut game = full(Side::Black, waiting);
     game.tournament = Some("abcd1234".into());
     harness.open_with(game, harness.now);
-    assert!(!reopens(&harness.wait(ms(14_900))));
-    assert!(reopens(&harness.wait(ms(10_000))));
+    assert!(!reopens(&harness.wait(ms(7400))));
+    assert!(reopens(&harness.wait(ms(200))));
+    assert!(reopens(&harness.wait(ms(13_000))));
 }
 
 #[test]

@@ -100,6 +100,54 @@ fn an_opponent_who_never_moves_is_aborted() {
 }
 
 #[test]
+fn a_first_move_missed_while_the_stream_opened_is_looked_for_and_nobody_aborted() {
+    for patience in [60_000, 30_000] {
+        let mut harness = Harness::new(Side::Black);
+        let mut game = full(Side::Black, state(""));
+        if patience == 30_000 {
+            game.white.title = Some("BOT".into());
+        }
+        harness.open_with(game.clone(), harness.now);
+        // Soon after the opening, and often enough that the last look is shortly before the abort.
+        assert!(reopens(&harness.wait(ms(5000))));
+        harness.open_with(game.clone(), harness.now);
+        let mut waited = 5000;
+        let mut looked = waited;
+        loop {
+            let actions = harness.wait(ms(500));
+            waited += 500;
+            if asks(&actions) == [GameRequest::Abort] {
+                break;
+            }
+            if reopens(&actions) {
+                looked = waited;
+                harness.open_with(game.clone(), harness.now);
+            }
+            assert!(waited <= patience, "{waited}");
+        }
+        assert!(waited - looked <= 10_000, "{looked} {waited}");
+    }
+    let (mut harness, _) = Harness::at(Side::Black, "");
+    assert!(reopens(&harness.wait(ms(5000))));
+    let actions = harness.open("g1f3");
+    assert!(active_search(&actions).is_some());
+}
+
+#[test]
+fn a_first_move_missed_in_an_arena_is_looked_for_before_its_time_is_up() {
+    let mut harness = Harness::new(Side::Black);
+    let mut first = state("");
+    first.expiration = Some(Expiration {
+        idle: ms(0),
+        to_move: ms(20_000),
+    });
+    let mut game = full(Side::Black, first);
+    game.tournament = Some("abcd1234".into());
+    harness.open_with(game, harness.now);
+    assert!(reopens(&harness.wait(ms(10_000))));
+}
+
+#[test]
 fn a_bot_gets_less_patience_than_a_human() {
     let mut harness = Harness::new(Side::Black);
     let mut game = full(Side::Black, state(""));

@@ -269,6 +269,19 @@ async fn a_bot_that_boots_before_its_network_waits_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_server_is_out_of_order_a_starting_bot_asks_often() {
+    let mut server = Server::start().await;
+    // At these intervals it would not begin to play while this test runs.
+    server.timing.event_backoff_max = Duration::from_secs(3600);
+    server.timing.unreached_backoff_max = Duration::from_millis(10);
+    server.world().account_faults.extend([(503, HTML); 24]);
+    server.world().begin("g1", true, 8);
+    let bot = Bot::start(&server);
+    all_over(&server).await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rejected_token_ends_the_bot_at_once() {
     let server = Server::start().await;
     server

@@ -135,10 +135,9 @@ impl AccountState {
     /// the bot's first move.
     fn has_no_slot_for(&self, game: &GameInfo) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
-        let takes_slot = !is_correspondence(game);
         self.excess.has_settled(self.now)
             && !game.has_moved
-            && takes_slot
+            && !is_correspondence(game)
             && !self.excess.tried.contains(&game.id)
             && self.plan().room(kind, self.tally()) == 0
     }
@@ -275,6 +274,7 @@ impl AccountState {
             let visited = gone.into_iter().filter(|id| self.correspondence.over(id));
             self.out.extend(visited.map(AccountEffect::GameFinish));
         }
+        let has_news = games.iter().any(|game| !self.tracks(&game.id));
         for game in games {
             if !self.ended.contains(&game.id) {
                 self.started(game);
@@ -287,7 +287,7 @@ impl AccountState {
             for void in self.accepted.not_listed(answered_before) {
                 self.release_game(&void);
             }
-        } else {
+        } else if has_news {
             // The list is full. The most urgent games come first, so the next list will show
             // others.
             self.list_soon();

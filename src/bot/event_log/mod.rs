@@ -101,12 +101,12 @@ impl EventLog {
         self.state().with_task().count()
     }
 
-    /// Games in which not both sides have moved: the server lets the bot abort them.
+    /// Games with a clock in which not both sides have moved: the server lets the bot abort them.
     pub(in crate::bot) fn barely_begun(&self) -> Vec<GameId> {
         let state = self.state();
         let begun = state
             .with_task()
-            .filter(|(_, game)| game.record.moves.len() < 2);
+            .filter(|(_, game)| game.record.control.has_clock() && game.record.moves.len() < 2);
         begun.map(|(id, _)| GameId::new(id.as_str())).collect()
     }
 

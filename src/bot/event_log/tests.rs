@@ -116,6 +116,27 @@ fn ending(status: Option<Status>) -> Ending {
 }
 
 #[test]
+fn only_games_with_a_clock_are_aborted_at_the_end_of_a_drain() {
+    for (days, begun) in [(None, vec![GameId::new(ID)]), (Some(3), Vec::new())] {
+        let event_log = EventLog::default();
+        let mut full = full("g1f3", "");
+        if days.is_some() {
+            (full.clock, full.days_per_turn, full.speed) = (None, days, Speed::Correspondence);
+        }
+        let header = Header::of(&GameId::new(ID), &full).unwrap();
+        event_log.opened(
+            header,
+            Side::White,
+            &Game::from_uci_moves("g1f3").unwrap(),
+            &full.state,
+            &SearchInfoSlot::default(),
+        );
+        assert_eq!(event_log.barely_begun(), begun);
+        assert_eq!(event_log.running_count(), 1);
+    }
+}
+
+#[test]
 fn a_game_is_recorded_with_clocks_search_results_and_latency() {
     let event_log = EventLog::default();
     open(&event_log, "");

@@ -719,20 +719,24 @@ impl GameMachine {
         let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
             return;
         };
+        let state = &last_state.state;
         let left = if self.move_list.ply() < FIRST_PLIES {
-            last_state
-                .state
-                .expiration
-                .map(|expiration| expiration.left())
+            state.expiration.map(|expiration| expiration.left())
         } else {
-            let left = last_state.state.time(setup.us.other());
+            let left = state.time(setup.us.other());
             left.filter(|_| setup.clocked)
         };
         if let Some(left) = left {
-            let mut wait = left.saturating_add(self.timing.again);
-            let limited = last_state.state.expiration.is_some();
-            if let Some(ours) = self.left_at().filter(|_| !limited) {
-                wait = wait.min((ours / MISSED_PART).max(self.timing.again / 2));
+            let again = self.timing.again;
+            let mut wait = left.saturating_add(again);
+            if state.expiration.is_some() {
+                // A move made while the stream opened may be missing.
+                wait = wait.min((left / 2).max(again));
+            } else if left.is_zero() {
+                // The server itself looks for a fallen flag seven seconds after a stream opened.
+                wait = again * 2;
+            } else if let Some(ours) = self.left_at() {
+                wait = wait.min((ours / MISSED_PART).max(again / 2));
             }
             self.check_after(wait);
         }

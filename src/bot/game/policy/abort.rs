@@ -64,18 +64,26 @@ impl GameMachine {
             first_move.refused = 0;
             first_move.stuck = false;
         }
-        if !watched {
+        if !watched || first_move.stuck {
             first_move.wait = None;
             return;
         }
         let waits = first_move.wait.is_some() && update.change == MoveListChange::Same;
-        if waits || first_move.stuck {
-            return;
+        if !waits {
+            let at = since.checked_add(patience).filter(|_| theirs);
+            first_move.wait = at.map(RepeatedRequest::new);
         }
-        first_move.wait = since
-            .checked_add(patience)
-            .filter(|_| theirs)
-            .map(RepeatedRequest::new);
+        let Some(wait) = first_move.wait.filter(|wait| wait.tries == 0) else {
+            return;
+        };
+        // A move made while the stream opened may be missing: look soon, and again before giving up.
+        let again = self.timing.again;
+        let left = wait.at.saturating_duration_since(self.now);
+        let is_new = update.opened && !waits;
+        let next = if is_new { again } else { again.max(left / 2) };
+        if next < left {
+            self.check_after(next);
+        }
     }
 
     /// Since when the opponent has owed the first move. A game found in progress, after a restart,

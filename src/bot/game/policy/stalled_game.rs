@@ -32,10 +32,12 @@ impl GameMachine {
         if moved && std::mem::take(&mut self.policies.stalled.reported) {
             self.out.push(GameEffect::Notify(Notification::Moving));
         }
-        self.policies.stalled.at = self.flag_falls_within().and_then(|left| {
-            let patience = left.saturating_add(self.timing.stalled);
-            self.now.checked_add(patience)
-        });
+        let left = self.flag_falls_within();
+        let patience = left.map(|left| left.saturating_add(self.timing.stalled));
+        let at = patience.and_then(|patience| self.now.checked_add(patience));
+        // Once a flag should have fallen, another look changes nothing.
+        let known = self.policies.stalled.at.filter(|_| !moved);
+        self.policies.stalled.at = known.into_iter().chain(at).min();
     }
 
     /// The most that the side to move can take.
