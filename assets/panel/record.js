@@ -168,7 +168,7 @@ class Page {
     const move = ply > 0 ? game.moves[ply - 1] : null;
     const live = this.#browsed === null && !game.ending;
     for (const side of ["white", "black"]) {
-      const { name, title, rating, diff } = game[side];
+      const { name, title, rating, rating_diff: diff } = game[side];
       this.player[side].show(side, { name: name || "Anonymous", title, rating }, diff);
       this.player[side].tally(this.#fenAt(ply));
       this.player[side].turn(!game.ending && game.turn === side);
@@ -306,14 +306,19 @@ async function askForEnd() {
 const shell = new Shell(find("bar"), find("alarms"), { page: "games" });
 const page = new Page(shell);
 shell.onSteering = () => page.steering();
-const first = await fetchGame();
-if (first.ok === false) {
-  find("game-title").textContent = first.text;
-  find("arena").hidden = true;
-  document.querySelector(".graphs").hidden = true;
-} else {
-  page.apply(first, first.now);
+const parts = [find("arena"), document.querySelector(".graphs")];
+let isLoaded = false;
+
+/** Loads the game, or shows why that is not possible. */
+async function load() {
+  const game = await fetchGame();
+  isLoaded = game.ok !== false;
+  for (const part of parts) part.hidden = !isLoaded;
+  if (isLoaded) page.apply(game, game.now);
+  else find("game-title").textContent = game.text;
 }
+
+await load();
 const news = new News(
   `/api/live?game=${encodeURIComponent(id)}`,
   {
@@ -325,6 +330,8 @@ const news = new News(
   (open) => {
     shell.connected(open);
     // A page without a stream, hidden or offline, misses the end of a game.
-    if (open && page.runs) askForEnd();
+    if (!open) return;
+    if (!isLoaded) load();
+    else if (page.runs) askForEnd();
   },
 );

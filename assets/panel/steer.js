@@ -198,11 +198,12 @@ export function gameDeeds(host, game, shell) {
   const asked = (text, question, order) => button(text, "small danger", async () => (await confirmed(question, text)) && act(order));
   const say = button("Say", "small", async () => {
     const dialog = make("dialog", "desk ask");
+    dialog.setAttribute("aria-label", `To ${opponent}`);
     const line = form(`To ${opponent}`, "Send", [field("text", "Chat message", { required: true, maxLength: 140 })], (given) => ({ do: "say", game: game.id, ...given }), (order) => {
       dialog.close();
       act(order);
     });
-    dialog.append(line);
+    dialog.append(line, button("Cancel", "quiet", () => dialog.close()));
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
     dialog.showModal();

@@ -31,6 +31,7 @@ use super::game::{Ending, EvalCache, GameParams, ResumeState};
 use super::player_lists::{Blocklist, ListSources, PlayerLists};
 use super::sleep_until;
 use super::status::{BotPhase, Occupancy};
+use crate::archive::GameRecord;
 use crate::book::SharedBooks;
 use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
 use crate::lookup::Explorer;
@@ -394,6 +395,12 @@ impl EventLoop {
                 raise_guard_alerts(&self.context.alerts, pause);
             }
             AccountEffect::Missed(missed) => self.count_missed(*missed),
+            AccountEffect::Counted(missed) => {
+                // After a restart the event log does not know the game.
+                if event_log.game(missed.ending.game.as_str()).is_none() {
+                    self.log_missed(&missed);
+                }
+            }
             AccountEffect::Note(text) => event_log.note("operator", text, None),
             call => self.api_queue.push(call),
         }
@@ -401,12 +408,8 @@ impl EventLoop {
 
     /// Counts a game that ended unseen as its game task would have.
     fn count_missed(&self, missed: MissedGame) {
-        let MissedGame {
-            started,
-            finished,
-            ending,
-            export,
-        } = missed;
+        let record = self.log_missed(&missed);
+        let (started, finished, ending) = (missed.started, missed.finished, missed.ending);
         tracing::info!(
             game = %ending.game,
             result = ending.result(),
@@ -418,23 +421,24 @@ impl EventLoop {
             "game ended unseen: looked up"
         );
         let context = &self.context;
-        if let Some(us) = ending.us
-            && export.variant == Variant::Atomic
-            && export.initial_fen.is_none()
-        {
-            let event_log = context.event_bus.event_log();
-            event_log.missed(&export, us, &replayed(&export));
-            let record = event_log.game(ending.game.as_str());
-            let line = record.and_then(|record| record.played_line(None));
-            if let Some(line) = line {
-                context.state.learn(line);
-            }
+        if let Some(line) = record.and_then(|record| record.played_line(None)) {
+            context.state.learn(line);
         }
         context.state.started(&started);
         raise_guard_alerts(&context.alerts, context.state.finished(finished));
         context.event_bus.publish(BotEvent::Finished {
             ending: Arc::new(ending),
         });
+    }
+
+    /// Adds a game to the event log, and with it to the archive, from its export.
+    fn log_missed(&self, missed: &MissedGame) -> Option<Arc<GameRecord>> {
+        let (export, event_log) = (&missed.export, self.context.event_bus.event_log());
+        if export.variant != Variant::Atomic || export.initial_fen.is_some() {
+            return None;
+        }
+        event_log.missed(export, missed.ending.us?, &replayed(export));
+        event_log.game(export.id.as_str())
     }
 
     /// Starts the game's only task.

@@ -55,8 +55,8 @@ pub enum Error {
     },
     /// The content cannot be read.
     #[error(
-        "{} is damaged or not {} ({reason}): restore a {}, or move it and {}-wal away to {}",
-        path.display(), kind.name, kind.backup, path.display(), kind.fresh
+        "{} is damaged or not {} ({reason}): move it, {}-wal and {}-shm away; then restore a {}, or {}",
+        path.display(), kind.name, path.display(), path.display(), kind.backup, kind.fresh
     )]
     Damaged {
         path: PathBuf,

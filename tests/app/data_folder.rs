@@ -40,7 +40,8 @@ fn a_damaged_state_ends_it_with_what_to_do_and_is_left_as_it_is() {
     assert_eq!(ran.status, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("state.db is damaged"), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("restore a copy, or move it"),
+        ran.stderr
+            .contains("then restore a copy, or start with empty state"),
         "{}",
         ran.stderr
     );

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use megaton::bot::{
-    BotError, BotEvent, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown,
-    StateRules, run,
+    BotError, BotEvent, BotOptions, BotState, BotTiming, EventBus, EventLog, ListSources, Settings,
+    Shutdown, StateRules, run,
 };
 use megaton::config;
 use megaton::engine::{EngineOptions, Pool};
@@ -42,6 +42,7 @@ struct Ground {
 struct Bot {
     client: Client,
     state: BotState,
+    event_log: EventLog,
     told: broadcast::Receiver<BotEvent>,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
@@ -113,6 +114,7 @@ impl Ground {
         };
         settings.limits.bot_games = 10_000;
         let event_bus = EventBus::new();
+        let event_log = event_bus.event_log().clone();
         let (told, shutdown) = (event_bus.subscribe(), Shutdown::default());
         let options = BotOptions {
             exclusive: false,
@@ -132,6 +134,7 @@ impl Ground {
         Bot {
             client,
             state,
+            event_log,
             told,
             shutdown,
             task,
@@ -299,6 +302,11 @@ async fn an_unreported_rating_change_is_looked_up() {
 
     let bot = ground.bot().await;
     until("it is looked up", || !bot.state.lacks_rating(&game)).await;
+    // From where the archive takes it.
+    let logged = || bot.event_log.game(game.as_str());
+    until("it is logged", || logged().is_some()).await;
+    let diffs = logged().map(|record| [record.white.rating_diff, record.black.rating_diff]);
+    assert!(matches!(diffs, Some([Some(..0), Some(1..)])), "{diffs:?}");
     bot.stop().await;
     let (_store, kept) = Store::open(ground.folder.path()).unwrap();
     let [result] = &kept.results[..] else {

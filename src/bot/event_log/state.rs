@@ -260,10 +260,8 @@ impl LogState {
         let revision = self.next();
         let known = self.known.remove(&record.id);
         let entry = self.games.remove(&record.id);
-        let old = entry
-            .map(|entry| Arc::unwrap_or_clone(entry.record))
-            .or(known);
-        if let Some(mut old) = old {
+        let old = entry.map(|entry| Arc::unwrap_or_clone(entry.record));
+        if let Some(mut old) = old.or(known) {
             record_builder::follow(&mut old, game, None);
             old.ending = record.ending.take();
             for side in [Side::White, Side::Black] {
@@ -306,11 +304,9 @@ impl LogState {
     /// after the game's end.
     pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
         let revision = self.next();
-        let ended = self.ended.iter_mut().rev();
-        let entry = self.games.get_mut(id).or_else(|| {
-            let mut ended = ended;
-            ended.find(|entry| entry.record.id == id)
-        });
+        let mut ended = self.ended.iter_mut().rev();
+        let running = self.games.get_mut(id);
+        let entry = running.or_else(|| ended.find(|entry| entry.record.id == id));
         let Some(entry) = entry else { return };
         if let Some(us) = entry.record.us {
             let record = Arc::make_mut(&mut entry.record);
