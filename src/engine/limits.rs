@@ -50,7 +50,7 @@ pub struct Clock {
     pub time: Duration,
     /// Added after every move.
     pub increment: Duration,
-    /// Moves until the next time control, where there is one.
+    /// Moves until the next time control; none and 0 mean that there is none.
     pub moves_to_go: Option<u32>,
     /// Time lost between the answer and the server's clock.
     pub overhead: Duration,

@@ -137,8 +137,3 @@ pub(super) const HISTORY_MOST: i32 = 8192;
 pub(super) const CORRECTION_MOST: i32 = 1024;
 /// Depth in plies at which an error counts in full at once.
 pub(super) const CORRECTION_DEPTH: i32 = 8;
-
-// --- Evaluation -------------------------------------------------------------------------------
-
-/// Whether a net's value shrinks with the fifty-move count, down to a half: not tested yet.
-pub(super) const NET_DAMPED: bool = false;

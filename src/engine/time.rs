@@ -38,7 +38,8 @@ impl TimePlan {
         let ahead = f64::from(tunables::time_moves_ahead()) / 10.0;
         let moves = clock
             .moves_to_go
-            .map_or(ahead, |moves| f64::from(moves.max(1)).min(ahead));
+            .filter(|&moves| moves > 0)
+            .map_or(ahead, |moves| f64::from(moves).min(ahead));
         // Near the bottom of the clock keep more of it: a machine that pauses must not lose on
         // time.
         let filled = usable.div_duration_f64(params::SHORT_CLOCK).min(1.0);
@@ -117,6 +118,11 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn no_moves_to_go_are_no_time_control() {
+        assert_eq!(clock(60_000, 0, Some(0)), clock(60_000, 0, None));
     }
 
     #[test]

@@ -179,7 +179,7 @@ pub(super) struct TranspositionTable {
 
 impl std::fmt::Debug for TranspositionTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Table")
+        f.debug_struct("TranspositionTable")
             .field("clusters", &self.memory.clusters().len())
             .finish_non_exhaustive()
     }

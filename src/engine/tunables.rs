@@ -178,7 +178,7 @@ tunables! {
     time_stable_base = 1200, 800 to 2500, step 80, "untuned";
     /// Reduction of it per iteration without a change.
     time_stable_slope = 50, 0 to 100, step 8, "untuned";
-    /// A score drop of this many cp doubles the soft limit.
+    /// The score drop in cp that would double the soft limit, were it not for `time_drop_most`.
     time_drop_scale = 120, 30 to 500, step 15, "untuned";
     /// A rising score shrinks the soft limit by this share at most.
     time_drop_least = 150, 0 to 600, step 30, "untuned";

@@ -213,14 +213,14 @@ impl<W: Write + Send + 'static> Session<W> {
             }
         }
         // A draw is worth the same to both sides in an analysis.
-        let plays = go.time[us].is_some() && !go.infinite;
+        let time = go.time[us].filter(|_| !go.infinite);
         Ok(Limits {
             depth: go.depth,
             nodes: go.nodes,
             soft_nodes: None,
             nodes_per_ms: None,
             movetime: go.movetime,
-            clock: go.time[us].map(|time| Clock {
+            clock: time.map(|time| Clock {
                 time,
                 increment: go.increment[us],
                 moves_to_go: go.moves_left,
@@ -229,7 +229,7 @@ impl<W: Write + Send + 'static> Session<W> {
             hard_deadline: None,
             searchmoves,
             multipv: self.options.lines,
-            contempt: if plays { self.options.contempt } else { 0 },
+            contempt: time.map_or(0, |_| self.options.contempt),
             mate: go.mate,
             infinite: go.infinite,
             ponder: go.ponder,

@@ -302,6 +302,16 @@ fn isready_is_answered_during_a_search() {
 }
 
 #[test]
+fn an_infinite_search_runs_on_no_clock() {
+    let talk = Talk::start();
+    talk.say("position startpos");
+    talk.say("go infinite wtime 1 btime 1");
+    talk.expect("info depth 8 ");
+    talk.say("stop");
+    talk.expect("bestmove ");
+}
+
+#[test]
 fn pondering_answers_after_the_hit_only() {
     for threads in THREADS {
         let talk = Talk::start();

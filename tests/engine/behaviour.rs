@@ -97,6 +97,40 @@ fn pondering_runs_on_no_clock_until_the_move_is_played() {
 }
 
 #[test]
+fn a_forced_move_is_played_as_soon_as_the_ponder_move_is() {
+    let limits = Limits {
+        ponder: true,
+        ..clock(3_600_000)
+    };
+    let game = game("rn1q3r/pppk2p1/7p/3p4/8/1P4b1/P1PBP2P/2RQKB1R w - - 1 18");
+    let (sender, reached) = mpsc::channel();
+    let engine = engine();
+    let search = engine.think_with(&game, limits, move |info| {
+        // The test waits for the first of them only.
+        let _ = sender.send(info.depth);
+    });
+    reached.recv_timeout(GUARD).expect("a report");
+    search.ponderhit();
+    assert!(answer(&search).best.is_some());
+}
+
+#[test]
+fn a_search_in_the_background_leaves_the_age_of_the_table_alone() {
+    let pool = pool(1);
+    pool.lease()
+        .think(&Game::new(), Limits::nodes(50_000))
+        .wait();
+    let filled = pool.table_fill();
+    assert!(filled > 0);
+    let background = Limits {
+        background: true,
+        ..Limits::depth(1)
+    };
+    pool.lease().think(&Game::new(), background).wait();
+    assert!(pool.table_fill() >= filled);
+}
+
+#[test]
 fn on_a_clock_an_obvious_move_is_played_at_once() {
     // One legal move; a win now; a proved mate.
     let obvious = [

@@ -279,6 +279,13 @@ fn nothing_is_won_with_too_little_material() {
 }
 
 #[test]
+fn a_mate_that_leaves_too_little_material_is_a_mate() {
+    // The discovered check blocks the last pawn that could move.
+    let fen = "8/4p3/4P3/2p1P1p1/2P1k1P1/4p1P1/2P1P3/KB6 w - - 0 1";
+    assert_eq!(think(fen, Limits::depth(3)).score, Score::Mate(1));
+}
+
+#[test]
 fn a_finished_game_has_no_best_move() {
     let finished = [
         ("8/8/8/8/8/8/8/K7 b - - 0 1", Score::Mate(0)),

@@ -207,7 +207,7 @@ impl BucketBy {
     }
 
     /// The output bucket, of `buckets`, for this many pieces, of which so many are pawns. A board may
-    /// hold more officers than at the start; the last bucket takes them.
+    /// hold more pieces that are not pawns than at the start; the last bucket takes them.
     #[inline]
     pub fn bucket(self, pieces: usize, pawns: usize, buckets: usize) -> usize {
         match self {
@@ -322,7 +322,7 @@ mod tests {
     fn the_output_bucket_depends_on_the_number_of_pieces() {
         let chosen = |pieces| BucketBy::Pieces.bucket(pieces, 9, 8);
         assert_eq!([9, 16, 17, 32].map(chosen), [2, 3, 4, 7]);
-        let chosen = |officers: usize| BucketBy::NonPawns.bucket(officers + 5, 5, 8);
+        let chosen = |others: usize| BucketBy::NonPawns.bucket(others + 5, 5, 8);
         assert_eq!(
             [2, 3, 4, 9, 10, 15, 16, 20].map(chosen),
             [0, 0, 1, 3, 4, 6, 7, 7]

@@ -23,7 +23,7 @@ pub(super) struct Control {
     /// The soft end on a clock that counts nodes.
     counted_soft: Option<f64>,
     pub(super) next_check: u64,
-    on_clock: bool,
+    pub(super) on_clock: bool,
     pub(super) background: bool,
     /// How long this search waits at most for endgame tables to compute distances.
     pub(super) table_patience: Duration,

@@ -154,11 +154,11 @@ impl Searcher {
     #[inline]
     pub(super) fn is_draw(&self, position: &Position, ply: usize) -> bool {
         let clock = position.halfmove_clock();
-        if clock >= 100 {
+        if clock >= 100 || (may_be_insufficient(position) && position.insufficient_material()) {
+            // A mate ends the game first.
             return !position.in_check() || position.count_moves() > 0;
         }
-        (clock >= 4 && self.is_repetition(position, ply))
-            || (may_be_insufficient(position) && position.insufficient_material())
+        clock >= 4 && self.is_repetition(position, ply)
     }
 
     /// The side to move explodes the king: no search is needed.

@@ -76,7 +76,9 @@ impl Searcher {
     pub(in crate::engine) fn run(&mut self, task: Task) -> SearchResult {
         let search_shared = Arc::clone(&task.search_shared);
         self.begin(&task.root, &task.keys, &task.limits, search_shared);
-        self.table.new_search();
+        if !self.control.background {
+            self.table.new_search();
+        }
         let result = think(self, task);
         self.core.release();
         self.role = ThreadRole::Answering;
@@ -353,9 +355,6 @@ impl<'a> Root<'a> {
         }
         let all_nodes = self.searcher.all_nodes();
         let control = &mut self.searcher.control;
-        if is_decisive(value) && MATE - value.abs() <= self.depth && control.plays_on_clock() {
-            return Some(StopReason::Decided);
-        }
         let factor = soft_factor(Progress {
             best_move_share: share,
             stable_for,
@@ -364,13 +363,16 @@ impl<'a> Root<'a> {
         if control.is_past_soft_nodes(factor, all_nodes) {
             return Some(StopReason::Nodes);
         }
-        if control.is_past_soft(factor) {
-            if !control.search_shared.is_pondering() {
-                return Some(StopReason::Time);
-            }
-            control.ends_on_hit = true;
-        }
-        None
+        let is_proved = is_decisive(value) && MATE - value.abs() <= self.depth;
+        let reason = if control.on_clock && (is_proved || self.moves.len() == 1) {
+            StopReason::Decided
+        } else if control.is_past_soft(factor) {
+            StopReason::Time
+        } else {
+            return None;
+        };
+        control.ends_on_hit = control.search_shared.is_pondering();
+        (!control.ends_on_hit).then_some(reason)
     }
 
     /// Searches one line to a depth, in a window around its last value at first.

@@ -5,7 +5,6 @@
 use crate::engine::eval::{Attacks, evaluate};
 use crate::engine::evaluator::{Evaluator, bounded};
 use crate::engine::nnue::Accumulators;
-use crate::engine::params;
 use crate::engine::score::{DRAW, MAX_PLY, Value};
 use crate::rules::Position;
 
@@ -44,21 +43,9 @@ impl ThreadEvaluator {
         );
         bounded(match self {
             ThreadEvaluator::Classical => evaluate(position, attacks),
-            ThreadEvaluator::Net(accumulators) => damped(
-                position,
-                accumulators
-                    .evaluate(position, attacks.attacked(position), ply)
-                    .unwrap_or(DRAW),
-            ),
+            ThreadEvaluator::Net(accumulators) => accumulators
+                .evaluate(position, attacks.attacked(position), ply)
+                .unwrap_or(DRAW),
         })
     }
-}
-
-/// Scaled towards a draw with the fifty-move count, if enabled.
-#[inline]
-fn damped(position: &Position, value: Value) -> Value {
-    if !params::NET_DAMPED {
-        return value;
-    }
-    value * (200 - position.halfmove_clock().min(100) as Value) / 200
 }
