@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use super::append_file::{AppendFile, Contents};
 use super::error::MatchError;
+use super::runner::STACK_BYTES;
 use crate::book::{Candidate, Expansion, Graph, Leaf, prove, record};
 use crate::engine::{EngineOptions, Evaluator, Limits, Ranked, Score, SingleThread};
 use crate::rules::{Game, Position};
 
 /// The hash size per thread in megabytes.
 const HASH_MB: usize = 32;
-const STACK_BYTES: usize = 16 << 20;
 /// Scores beyond this, in centipawns, are worth a proof.
 const WORTH_A_PROOF: i32 = 600;
 /// Leaves asked for at once.

@@ -29,7 +29,7 @@ pub(super) struct EngineSettings {
     overhead: Duration,
     /// In centipawns; 0 unless set, so that a match of two versions is neutral.
     contempt: i32,
-    /// Replaces the limit of the match, to give odds.
+    /// Its limit of nodes a move, to give odds: in place of the match's, or beside another limit.
     nodes: Option<u64>,
     /// Plays on this level.
     level: Option<Level>,
@@ -121,7 +121,6 @@ fn number<T: FromStr + PartialOrd + Display>(
 pub(super) struct InternalEngine {
     engine: SingleThread,
     settings: EngineSettings,
-    random: fastrand::Rng,
 }
 
 impl InternalEngine {
@@ -129,7 +128,6 @@ impl InternalEngine {
         Self {
             engine: SingleThread::new(&settings.engine),
             settings: settings.clone(),
-            random: fastrand::Rng::new(),
         }
     }
 
@@ -137,7 +135,7 @@ impl InternalEngine {
         let limits = match turn.allowance {
             MoveLimit::Nodes { soft, hard } => Limits {
                 soft_nodes: soft,
-                ..Limits::nodes(self.settings.nodes.unwrap_or(hard))
+                ..Limits::nodes(hard)
             },
             MoveLimit::Depth(plies) => Limits::depth(plies),
             MoveLimit::Movetime(time) => {
@@ -159,6 +157,7 @@ impl InternalEngine {
         };
         let limits = Limits {
             contempt: self.settings.contempt,
+            nodes: self.settings.nodes.or(limits.nodes),
             ..limits
         };
         match &self.settings.level {
@@ -175,7 +174,10 @@ impl Player for InternalEngine {
     }
 
     fn choose(&mut self, game: &Game, turn: &TurnTime) -> Result<PlayedMove, PlayerFault> {
-        if let Some(mv) = self.settings.book.choose(game, &mut self.random) {
+        // The same match gives the same games.
+        let seed = game.position().key() ^ ((game.ply() as u64) << 48);
+        let mut random = fastrand::Rng::with_seed(seed);
+        if let Some(mv) = self.settings.book.choose(game, &mut random) {
             return Ok(PlayedMove {
                 mv,
                 score: None,
@@ -188,11 +190,7 @@ impl Player for InternalEngine {
         let result = catch_unwind(AssertUnwindSafe(|| self.engine.think(game, &limits)))
             .map_err(|_| PlayerFault::Crash("the search panicked".to_owned()))?;
         let chosen = match &self.settings.level {
-            // The same match gives the same games.
-            Some(level) => {
-                let seed = game.position().key() ^ ((game.ply() as u64) << 48);
-                level.choose(&result, &mut fastrand::Rng::with_seed(seed))
-            }
+            Some(level) => level.choose(&result, &mut random),
             None => result.best,
         };
         let mv = chosen.ok_or_else(|| PlayerFault::Illegal("no move at all".to_owned()))?;
@@ -246,17 +244,39 @@ mod tests {
     }
 
     #[test]
-    fn a_move_of_its_book_costs_no_search() {
+    fn odds_of_nodes_hold_under_any_limit() {
+        let engine = InternalEngine::new(&settings(&[("nodes", "60")]).unwrap());
+        let clock = MoveLimit::parse_clock("1+0.01").unwrap();
+        for allowance in [
+            MoveLimit::Depth(9),
+            clock,
+            MoveLimit::Nodes {
+                soft: None,
+                hard: 9,
+            },
+        ] {
+            let turn = TurnTime {
+                allowance,
+                clocks: crate::rules::ByColor::from_fn(|_| Duration::from_secs(1)),
+            };
+            assert_eq!(engine.limits(&Game::new(), &turn).nodes, Some(60));
+        }
+    }
+
+    #[test]
+    fn a_move_of_its_book_costs_no_search_and_is_the_same_each_time() {
         let turn = TurnTime {
             allowance: MoveLimit::Depth(1),
             clocks: crate::rules::ByColor::from_fn(|_| Duration::ZERO),
         };
-        let nodes = |options: &[(&str, &str)]| {
+        let played = |options: &[(&str, &str)]| {
             let mut engine = InternalEngine::new(&settings(options).unwrap());
-            engine.choose(&Game::new(), &turn).unwrap().nodes
+            engine.choose(&Game::new(), &turn).unwrap()
         };
-        assert!(nodes(&[]) > 0);
-        assert_eq!(nodes(&[("ownbook", "true")]), 0);
+        assert!(played(&[]).nodes > 0);
+        let from_book = || played(&[("ownbook", "true")]);
+        assert_eq!(from_book().nodes, 0);
+        assert!((0..20).all(|_| from_book().mv == from_book().mv));
         let wrong = settings(&[("bookfile", "no/such.bin")]).unwrap_err();
         assert!(wrong.contains("no/such.bin"), "{wrong}");
     }

@@ -12,12 +12,12 @@ use std::thread;
 
 use super::append_file::{AppendFile, Contents};
 use super::error::MatchError;
+use super::runner::STACK_BYTES;
 use crate::engine::{EngineOptions, Evaluator, Limits, SingleThread};
 use crate::rules::{Game, Position};
 
 /// The hash size per thread in megabytes: small, because each candidate clears it.
 const HASH_MB: usize = 1;
-const STACK_BYTES: usize = 16 << 20;
 /// The quick searches before the full one: the share of the nodes (1/n) and the factor on the greatest
 /// score. The first rejects most candidates.
 const LOOKS: [(u64, i32); 3] = [(64, 4), (12, 2), (1, 1)];

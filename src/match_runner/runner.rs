@@ -63,7 +63,7 @@ pub struct MatchReport {
     pub score: MatchScore,
     /// The verdict of the test, if there was one.
     pub verdict: Option<SprtVerdict>,
-    /// The counted games, in order.
+    /// The games of the counted and the dropped pairs, in order.
     pub games: Vec<GameRecord>,
 }
 
@@ -124,6 +124,8 @@ impl Match {
         put("seed", self.seed.into());
         put("adjudication", self.adjudicates.into());
         put("longest_game", self.most_plies.into());
+        put("margin_ms", (self.margin.as_millis() as u64).into());
+        put("watchdog_s", self.watchdog.as_secs().into());
         Ok(heading)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! H0 says that the difference is `elo0`, H1 that it is `elo1` (logistic Elo). After each pair the
 //! log-likelihood ratio of the pair scores is compared with two bounds; between them the match continues.
-//! Both error rates are 5%. The test never decides before a minimum number of pairs, and its variance adds
-//! half a pair to each of the five cells, so that a short run of equal results decides nothing. Pure
+//! Both error rates are 5%. The test never decides before a minimum number of pairs, and mean and variance
+//! count half a pair more in each of the five cells, so that a short run of equal results decides nothing. Pure
 //! arithmetic.
 
 use std::fmt;
@@ -15,7 +15,7 @@ use super::tally::{Tally, expected_score, moments};
 const ERROR: f64 = 0.05;
 /// The minimum number of pairs for a decision.
 const LEAST_PAIRS: u64 = 50;
-/// The pairs added to each cell for the variance.
+/// The pairs added to each cell.
 const PRIOR: f64 = 0.5;
 /// The greatest plausible difference in Elo.
 const MOST_ELO: f64 = 500.0;

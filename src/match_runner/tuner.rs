@@ -151,7 +151,7 @@ fn selected(
         let complaint = if found.peek().is_none() {
             format!("there is no parameter {name:?}; `megaton uci` lists them among its options")
         } else if !found.any(matters) {
-            format!("{name} matters to games with a clock only; add --tc, such as --tc 2+0.02")
+            format!("{name} matters to games with a clock only; add --tc, such as --tc 10+0.1@20")
         } else {
             continue;
         };

@@ -162,6 +162,17 @@ fn a_program_that_cannot_play_ends_the_match() {
 }
 
 #[test]
+fn the_games_before_a_program_died_for_good_are_reported() {
+    let hall = Hall::new();
+    let dies = "echo >>\"$0.games\"; test $(wc -l <\"$0.games\") -lt 3 || rm \"$0\"; exit 3";
+    let program = script(&hall, "dies", dies);
+    let ran = hall.contest(&["self", &program, "--games", "4", "--nodes", "100"]);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stdout.starts_with("2 games  2-0-0"), "{ran:?}");
+    assert!(ran.stderr.contains("does not start"), "{ran:?}");
+}
+
+#[test]
 fn options_reach_a_child_by_name() {
     let hall = Hall::new();
     let journal = hall.text("journal");

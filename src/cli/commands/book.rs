@@ -94,7 +94,7 @@ struct Grow {
     /// Positions to search in parallel [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// Run at background priority, on idle cores only
+    /// Run at the lowest priority (nice 19)
     #[arg(long)]
     background: bool,
     /// Evaluate with this net file [default: the built-in net]

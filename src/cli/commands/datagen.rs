@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Games to run in parallel [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     threads: Option<u16>,
-    /// Run at background priority, on idle cores only
+    /// Run at the lowest priority (nice 19)
     #[arg(long)]
     background: bool,
     /// Share of games that begin with a random ending, from 0 to 1: 4 to 10 pieces, kings within three squares

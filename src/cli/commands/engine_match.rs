@@ -35,10 +35,10 @@ const PLAYERS: &[Choice<[bool; 2]>] = &[
 ///
 /// A player is `self`, this program's own engine in process (`self:hash=32,evalfile=a.net`; also
 /// nodes, level, overhead, contempt, builtintables, ownbook and bookfile), or `cmd:PROGRAM ARGUMENTS`,
-/// any UCI program that plays atomic. Every opening is played twice with colours reversed, and pairs count in their order: at
-/// fixed nodes or depth the same match gives the same result, whatever the concurrency. Illegal
-/// moves, crashes, hangs and time losses forfeit the game and are counted apart. Time in which the
-/// whole machine stalled is charged to no clock.
+/// any UCI program that plays atomic. Every opening is played twice with colours reversed, and pairs
+/// count in their order: at fixed nodes or depth, or on a clock that counts nodes, the same match gives
+/// the same result, whatever the concurrency. Illegal moves, crashes, hangs and time losses forfeit the
+/// game and are counted apart. Time in which a core stalled for 50 ms or more is charged to no clock.
 ///
 /// Exit status: 0 match complete or test accepted; 3 test rejected; 4 test undecided.
 #[derive(Debug, clap::Args)]
@@ -69,10 +69,10 @@ pub(crate) struct Args {
     /// Start no new iteration after this many nodes; --nodes then is the hard limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     soft_nodes: Option<u64>,
-    /// Maximum number of games [default: 200; with --sprt 10000, or as many as there are openings]
+    /// Maximum number of games [default: 200, with --sprt 10000; without a real clock at most two per opening]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: Option<u32>,
-    /// Stop as soon as the SPRT accepts one of these two Elo differences
+    /// Stop as soon as the SPRT accepts one of these two Elo differences, after 100 games at the earliest
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
     sprt: Option<Sprt>,
     /// Games to run in parallel
@@ -91,10 +91,11 @@ pub(crate) struct Args {
     /// Milliseconds past the clock before a game is lost on time
     #[arg(long, value_name = "MS", default_value_t = 50)]
     margin: u64,
-    /// Seconds an answer may be overdue before the player forfeits
+    /// Seconds an answer may be overdue before the player forfeits; with --nodes or --depth the most
+    /// that a move of a program may take
     #[arg(long, value_name = "S", default_value_t = 30)]
     watchdog: u64,
-    /// Exclude pairs that this player forfeited because its program failed
+    /// Exclude pairs that this player forfeited: by an illegal move, a crash, a hang or on time
     #[arg(long, value_name = "WHO", value_parser = one_of(PLAYERS))]
     drop_forfeits: Option<[bool; 2]>,
     /// Journal of finished games; an interrupted match resumes from it
@@ -147,16 +148,31 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         "{bar:30} {pos}/{len} pairs  {elapsed}, {eta} to go\n{msg}",
     );
     let mut lines = PeriodicLine::new(LINE_PERIOD);
+    let mut standing = None;
     let report = play(&contest, |score| {
         let line = match_report::line(&contest, score);
+        standing = (score.tally.games() > 0).then(|| line.clone());
         if bar.is_hidden() {
             return lines.print(line);
         }
+        let before = bar.position();
         bar.set_position(score.tally.pairs.iter().sum::<u64>() + score.dropped);
+        if before == 0 {
+            // Pairs from the journal took no time.
+            bar.reset_eta();
+        }
         bar.set_message(line);
     });
-    let report = report.map_err(failure)?;
     bar.finish_and_clear();
+    let report = match (report, standing) {
+        (Ok(report), _) => report,
+        (Err(error), None) => return Err(failure(error)),
+        // A player that died: the games until then count.
+        (Err(error), Some(line)) => {
+            output::print(line)?;
+            return Err(Failure::Failed(error.into()));
+        }
+    };
     output::print_text(match_report::text(&contest, &report, begun.elapsed()))?;
     if let Some(path) = &args.pgn {
         fs::write(path, pgn(&contest, &report)).or_failed(path.display())?;

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Task {
-    /// Make all tables by retrograde analysis; takes some minutes and 150 MB of memory
+    /// Make all tables by retrograde analysis; takes a minute or two and 150 MB of memory
     Generate(Generate),
     /// Compare every position with Syzygy tables, and some with the values of their own moves
     Verify(Verify),

@@ -40,7 +40,7 @@ const NAMED: usize = 4;
       --concurrency 2
   megaton tune rfp_margin qs_margin --start rfp_margin=90 --nodes 10000 --steps 8000 \\
       --openings data/openings.epd --journal data/margins.jsonl
-  megaton tune 'time_*' --tc 2+0.02 --openings data/openings.epd --journal data/time.jsonl")]
+  megaton tune 'time_*' --tc 10+0.1@20 --openings data/openings.epd --journal data/time.jsonl")]
 pub(crate) struct Args {
     /// Parameters; `*` at the end of a name stands for any rest, '*' alone for all that matter
     #[arg(required = true, value_name = "NAME")]
