@@ -10,8 +10,8 @@ use super::opening::{is_even, opening, random_line};
 use crate::engine::SingleThread;
 use crate::rules::{Color, Game, Piece, Position, Role};
 
-/// The pieces of an ending, kings included.
-const MEN: std::ops::RangeInclusive<usize> = 4..=10;
+/// The pieces of an ending, kings included: of four the tables know the result.
+const PIECES: std::ops::RangeInclusive<usize> = 5..=10;
 /// The greatest distance of its kings, in steps of a king.
 const KINGS_APART: u8 = 3;
 /// Its other pieces: pawns are frequent, queens rare.
@@ -79,7 +79,7 @@ impl fmt::Display for Beginnings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("random openings")?;
         if self.endings > 0.0 {
-            write!(f, ", {} endings", self.endings)?;
+            write!(f, ", {} endings of 5 pieces or more", self.endings)?;
         }
         if self.starts > 0.0 {
             let mut hasher = crc32fast::Hasher::new();
@@ -119,7 +119,7 @@ fn random_ending(rng: &mut Rng) -> Option<Position> {
             role: Role::King,
         });
     }
-    for _ in 2..rng.usize(MEN) {
+    for _ in 2..rng.usize(PIECES) {
         let square = rng.usize(..64);
         let role = *rng.choice(&ROLES)?;
         let is_stray = role == Role::Pawn && !(8..56).contains(&square);
@@ -158,6 +158,7 @@ mod tests {
     use super::*;
     use crate::engine::{EngineOptions, Evaluator, Limits, Score};
     use crate::rules::RepetitionRule;
+    use crate::tablebase::OutcomeTables;
 
     fn searcher() -> SingleThread {
         SingleThread::new(&EngineOptions {
@@ -176,7 +177,13 @@ mod tests {
             let position = game.position();
             let outcome = game.outcome(RepetitionRule::Threefold);
             assert_eq!((game.ply(), outcome), (0, None));
-            assert!(MEN.contains(&position.occupied().count()));
+            assert!(PIECES.contains(&position.occupied().count()));
+            let known = OutcomeTables::built_in().ruling(position);
+            assert!(
+                known.is_none(),
+                "no move would be played: {}",
+                position.fen()
+            );
             let kings = Color::ALL.map(|color| position.king(color).expect("a king").index());
             assert!(distance(kings) <= KINGS_APART, "{}", position.fen());
             assert_eq!(Position::from_fen(&position.fen()), Ok(*position));

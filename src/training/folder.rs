@@ -53,37 +53,41 @@ pub(super) fn lock(folder: &Path) -> Result<File, ShardError> {
     }
 }
 
-/// Records a property of the folder; refuses a folder with games of another one.
-pub(super) fn claim(folder: &Path, property: Property, ours: &str) -> Result<(), ShardError> {
-    let path = folder.join(property.file);
-    let theirs = property.read(folder)?;
-    let known = theirs.as_deref().or(property.default);
-    let has_games = || Ok::<_, ShardError>(!shards_in(folder)?.is_empty());
-    if theirs.as_deref() == Some(ours) || (theirs.is_none() && known == Some(ours)) {
-        return Ok(());
+/// Records properties of the folder; refuses a folder with games of another one, and then records none of them.
+pub(super) fn claim(folder: &Path, properties: &[(Property, String)]) -> Result<(), ShardError> {
+    let has_games = !shards_in(folder)?.is_empty();
+    let mut new = Vec::new();
+    for (property, ours) in properties {
+        let theirs = property.read(folder)?;
+        let known = theirs.as_deref().or(property.default);
+        if known == Some(ours) {
+            continue;
+        }
+        if let Some(known) = known.filter(|_| has_games) {
+            let what = format!(
+                "its games {} {known}, and now it would be {ours}: use the same options ({}), or another folder",
+                property.verb, property.options
+            );
+            return Err(other(folder)(what));
+        }
+        new.push((folder.join(property.file), ours));
     }
-    if let Some(known) = known
-        && has_games()?
-    {
-        let what = format!(
-            "its games {} {known}, and now it would be {ours}: use the same options ({}), or another folder",
-            property.verb, property.options
-        );
-        return Err(other(folder)(what));
-    }
-    write_whole(&path, |file| writeln!(file, "{ours}")).map_err(failed(&path, "cannot be written"))
+    new.iter().try_for_each(|(path, ours)| {
+        let written = write_whole(path, |file| writeln!(file, "{ours}"));
+        written.map_err(failed(path, "cannot be written"))
+    })
 }
 
 /// Records the properties of one folder, as far as they are known, as those of another one, to which its games
 /// go.
 pub(super) fn hand_on(from: &Path, to: &Path) -> Result<(), ShardError> {
+    let mut known = Vec::new();
     for property in [EVALUATOR, BEGINNINGS] {
-        let value = property.read(from)?;
-        if let Some(value) = value.as_deref().or(property.default) {
-            claim(to, property, value)?;
-        }
+        let default = || property.default.map(str::to_owned);
+        let value = property.read(from)?.or_else(default);
+        known.extend(value.map(|value| (property, value)));
     }
-    Ok(())
+    claim(to, &known)
 }
 
 impl Property {
@@ -113,7 +117,7 @@ mod tests {
     #[test]
     fn games_of_two_evaluators_do_not_mix() {
         let folder = tempfile::tempdir().expect("a folder");
-        let claim = |evaluator: &Evaluator| claim(folder.path(), EVALUATOR, &evaluator.id());
+        let claim = |evaluator: &Evaluator| claim(folder.path(), &[(EVALUATOR, evaluator.id())]);
         let (net, classical) = (Evaluator::default(), Evaluator::classical());
         claim(&net).expect("a new folder");
         claim(&classical).expect("a folder without games");
@@ -126,5 +130,21 @@ mod tests {
         fs::remove_file(folder.path().join("evaluator")).expect("a file");
         claim(&net).expect("a folder that does not say");
         claim(&classical).expect_err("from then on it says");
+    }
+
+    #[test]
+    fn what_a_refused_process_would_do_is_not_recorded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("some.games"), "").expect("a file");
+        fs::write(folder.path().join("beginnings"), "endings\n").expect("a file");
+        let claim = |evaluator: &str, beginnings: &str| {
+            let properties = [(EVALUATOR, evaluator), (BEGINNINGS, beginnings)];
+            claim(
+                folder.path(),
+                &properties.map(|(property, text)| (property, text.to_owned())),
+            )
+        };
+        claim("classical", "random openings").expect_err("other beginnings");
+        claim("some net", "endings").expect("the right ones");
     }
 }

@@ -93,9 +93,9 @@ pub fn generate(
     let _lock = lock(&task.folder)?;
     let shards = shards_of(&task.folder, task.seed)?;
     check(task, &shards)?;
-    claim(&task.folder, EVALUATOR, &task.rules.evaluator.id())?;
-    let beginnings = task.rules.beginnings.to_string();
-    claim(&task.folder, BEGINNINGS, &beginnings)?;
+    let evaluator = (EVALUATOR, task.rules.evaluator.id());
+    let beginnings = (BEGINNINGS, task.rules.beginnings.to_string());
+    claim(&task.folder, &[evaluator, beginnings])?;
     let (counters, start) = (Counters::default(), Instant::now());
     let mut look = || {
         let progress = counters.progress(start);

@@ -90,15 +90,18 @@ fn is_done(source: &Path, target: &Path) -> Result<bool, ShardError> {
         return Ok(false);
     };
     let mut here = ShardReader::open(source)?;
-    let (ours, theirs) = (here.count()?, there.count()?);
-    if here.header() != there.header() || theirs > ours {
+    let mut is_part = here.header() == there.header();
+    while is_part && let Some(game) = there.next()? {
+        is_part = here.next()?.as_ref() == Some(&game);
+    }
+    if !is_part {
         let what = format!(
             "has other games than {}: name another --out",
             source.display()
         );
         return Err(other(target)(what));
     }
-    Ok(ours == theirs)
+    Ok(here.next()?.is_none())
 }
 
 /// Unpacks a file before it is written, and compares its games.
@@ -273,6 +276,14 @@ mod tests {
         fill(to.path(), 4);
         pack_all(to.path(), third.path()).expect("packed");
         assert!(refused(third.path()).contains("other games"));
+        // As many games, but not the same.
+        let (other, packed) = (folder(), folder());
+        let mut writer = ShardWriter::open(other.path(), HEADER).expect("a shard");
+        for _ in 0..3 {
+            writer.add(&short_game()).expect("room");
+        }
+        pack_all(other.path(), packed.path()).expect("packed");
+        assert!(refused(packed.path()).contains("other games"));
         let twice = [path.clone(), third.path().join(HEADER.file_name())];
         let error = pack(&twice, folder().path(), |_| ()).expect_err("one name");
         assert!(error.to_string().contains("different folders"), "{error}");

@@ -26,6 +26,9 @@ const HEAD: usize = 32;
 const ENDING: &str = "games";
 /// The bytes of a ply in a plain shard.
 const BYTES_A_PLY: u64 = 4;
+/// What is wrong with a file that was killed at its beginning.
+const CUT_OFF: &str =
+    "is cut off in its first 32 bytes: delete it, and `megaton datagen` makes its games again";
 /// What helps against a damaged packed file.
 const PACK_AGAIN: &str =
     "pack its games again, or delete it and `megaton datagen` makes them again";
@@ -105,15 +108,15 @@ impl ShardHeader {
             Form::Plain
         } else if bytes.starts_with(PACKED_MAGIC) {
             Form::Packed
+        } else if MAGIC.starts_with(bytes) || PACKED_MAGIC.starts_with(bytes) {
+            return Err(CUT_OFF);
         } else {
             return Err(
                 "is not a file of games (`megaton datagen` makes them): it does not begin with MEGADAT1 or MEGAPAK1",
             );
         };
         let head: Option<&[u8; HEAD]> = bytes.first_chunk();
-        let head = head.ok_or(
-            "is cut off in its first 32 bytes: delete it, and `megaton datagen` makes its games again",
-        )?;
+        let head = head.ok_or(CUT_OFF)?;
         let word = |from: usize| {
             let mut bytes = [0; 8];
             bytes.copy_from_slice(&head[from..from + 8]);

@@ -4,7 +4,7 @@
 //! caller waits for it until it gives up; a later one finds it. At most two slices are kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -29,15 +29,12 @@ struct Slice {
     table: usize,
     /// Any number of the slice.
     index: usize,
-    state: SliceState,
+    solution: Arc<Solution>,
 }
 
-#[derive(Clone, Debug)]
-enum SliceState {
-    Solving,
-    Solved(Arc<SliceDistances>),
-    Failed,
-}
+/// Set once the slice is solved; `None` if that failed. Callers that wait share it, so that they get it even if
+/// the slice makes room for another one first.
+type Solution = OnceLock<Option<SliceDistances>>;
 
 impl DistanceStore {
     /// The plies of a won or lost position; `None` if they are not known before the caller gives up.
@@ -55,33 +52,23 @@ impl DistanceStore {
             !has_room && !slices.iter().any(|slice| slice.is(key))
         };
         let mut slices = self.wait_while(self.lock(), gives_up, is_busy);
-        if !slices.iter().any(|slice| slice.is(key)) {
-            self.start(&mut slices, file, key)?;
-        }
-        let is_solving = |slices: &[Slice]| {
-            let mut slices = slices.iter();
-            slices.any(|slice| slice.is(key) && !slice.is_done())
+        let known = slices.iter().find(|slice| slice.is(key));
+        let solution = match known.map(|slice| Arc::clone(&slice.solution)) {
+            Some(solution) => solution,
+            None => self.start(&mut slices, file, key)?,
         };
-        let slices = self.wait_while(slices, gives_up, is_solving);
-        match &slices.iter().find(|slice| slice.is(key))?.state {
-            SliceState::Solved(distances) => {
-                let distances = Arc::clone(distances);
-                drop(slices);
-                distances.plies(placement.turn, index)
-            }
-            SliceState::Solving | SliceState::Failed => None,
-        }
+        drop(self.wait_while(slices, gives_up, |_| solution.get().is_none()));
+        let distances = solution.get()?.as_ref()?;
+        distances.plies(placement.turn, index)
     }
 
     /// The slices that are kept, and the bytes of the solved ones.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
         let slices = self.lock();
-        let bytes = slices.iter().map(|slice| match &slice.state {
-            SliceState::Solved(distances) => distances.bytes(),
-            SliceState::Solving | SliceState::Failed => 0,
-        });
-        (slices.len(), bytes.sum())
+        let solved = slices.iter().filter_map(|slice| slice.solution.get());
+        let bytes = solved.flatten().map(SliceDistances::bytes).sum();
+        (slices.len(), bytes)
     }
 
     /// Waits while a condition holds and the caller does not give up.
@@ -108,23 +95,19 @@ impl DistanceStore {
         slices: &mut Vec<Slice>,
         file: &Arc<OutcomeFile>,
         key: (usize, usize),
-    ) -> Option<()> {
+    ) -> Option<Arc<Solution>> {
         let (table, index) = key;
         if slices.len() >= KEPT {
             let oldest = slices.iter().position(Slice::is_done)?;
             slices.remove(oldest);
         }
         let (store, file) = (Arc::clone(self), Arc::clone(file));
+        let solution = Arc::<Solution>::default();
+        let solved = Arc::clone(&solution);
         let solve = move || {
             let layout = Layout::new(NAMES[table]);
             let solve = || SliceDistances::solve(layout, index, &file);
-            let state = match catch_unwind(AssertUnwindSafe(solve)) {
-                Ok(distances) => SliceState::Solved(Arc::new(distances)),
-                Err(_) => SliceState::Failed,
-            };
-            if let Some(slice) = store.lock().iter_mut().find(|slice| slice.is(key)) {
-                slice.state = state;
-            }
+            solved.get_or_init(|| catch_unwind(AssertUnwindSafe(solve)).ok());
             store.solved.notify_all();
         };
         thread::Builder::new()
@@ -134,15 +117,15 @@ impl DistanceStore {
         slices.push(Slice {
             table,
             index,
-            state: SliceState::Solving,
+            solution: Arc::clone(&solution),
         });
-        Some(())
+        Some(solution)
     }
 }
 
 impl Slice {
     fn is_done(&self) -> bool {
-        !matches!(self.state, SliceState::Solving)
+        self.solution.get().is_some()
     }
 
     fn is(&self, key: (usize, usize)) -> bool {

@@ -256,17 +256,35 @@ fn the_distance_of_a_blessed_loss_exceeds_the_fifty_moves() {
     }
 }
 
+/// Won endings of as many slices.
+const SLICES: [&str; 5] = [
+    "8/8/4k3/8/8/3K4/6PP/8 w - - 0 1",
+    "8/8/4k3/8/8/3K4/5PP1/8 w - - 0 1",
+    "8/8/1k6/8/6p1/2K3R1/8/8 w - - 0 1",
+    "8/8/4k3/p7/8/3K3P/8/8 w - - 0 1",
+    "8/8/4k3/8/p7/3K4/7P/8 w - - 0 1",
+];
+
+/// A slice that makes room for another one as soon as it is solved is there for those who waited.
+#[test]
+fn more_searches_than_kept_slices_all_get_their_distances() {
+    let tables = OutcomeTables::new(&FileBytes::Read(built_in())).unwrap();
+    std::thread::scope(|scope| {
+        for fen in SLICES.into_iter().chain(SLICES) {
+            let tables = &tables;
+            scope.spawn(move || {
+                let dtz = tables.computed_dtz(&at(fen), &|| false);
+                assert!(dtz.is_some(), "{fen}");
+            });
+        }
+    });
+}
+
 /// However many endings a bot reaches, what it keeps of them stays small.
 #[test]
 fn solved_distances_are_kept_for_two_slices_only() {
     let tables = OutcomeTables::new(&FileBytes::Read(built_in())).unwrap();
-    for fen in [
-        "8/8/4k3/8/8/3K4/6PP/8 w - - 0 1",
-        "8/8/4k3/8/8/3K4/5PP1/8 w - - 0 1",
-        "8/8/1k6/8/6p1/2K3R1/8/8 w - - 0 1",
-        "8/8/4k3/p7/8/3K3P/8/8 w - - 0 1",
-        "8/8/4k3/8/p7/3K4/7P/8 w - - 0 1",
-    ] {
+    for fen in SLICES {
         let dtz = tables.computed_dtz(&at(fen), &|| false);
         assert!(dtz.is_some(), "{fen}");
         let (slices, bytes) = tables.distances.kept();
