@@ -126,8 +126,8 @@ pub enum AccountEffect {
     },
     /// Count a game that ended unseen as its game task would have.
     Missed(Box<MissedGame>),
-    /// Record what an export says of a game that was counted before.
-    Counted(Box<MissedGame>),
+    /// Log a counted game from its export, unless the event log knows it.
+    LogExport(Box<MissedGame>),
     /// Note in the event log what became of an operator's command.
     Note(String),
 

@@ -395,8 +395,8 @@ impl EventLoop {
                 raise_guard_alerts(&self.context.alerts, pause);
             }
             AccountEffect::Missed(missed) => self.count_missed(*missed),
-            AccountEffect::Counted(missed) => {
-                // After a restart the event log does not know the game.
+            AccountEffect::LogExport(missed) => {
+                // After a restart the log lacks it, and the archive its rating change.
                 if event_log.game(missed.ending.game.as_str()).is_none() {
                     self.log_missed(&missed);
                 }

@@ -110,7 +110,7 @@ fn found(
             let theirs = them.and_then(|player| player.rating_diff);
             let ours = missed.finished.rating_diff.unwrap_or(0);
             out.extend(rate(game, ours, theirs, state));
-            out.push(AccountEffect::Counted(missed));
+            out.push(AccountEffect::LogExport(missed));
         }
     }
     LookupOutcome::Settled

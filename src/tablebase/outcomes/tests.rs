@@ -256,7 +256,7 @@ fn the_distance_of_a_blessed_loss_exceeds_the_fifty_moves() {
     }
 }
 
-/// Won endings of as many slices.
+/// Won endings, each of another slice.
 const SLICES: [&str; 5] = [
     "8/8/4k3/8/8/3K4/6PP/8 w - - 0 1",
     "8/8/4k3/8/8/3K4/5PP1/8 w - - 0 1",

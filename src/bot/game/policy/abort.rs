@@ -2,7 +2,8 @@
 //!
 //! No one else watches the first move of a challenge game: without an abort its slot would be lost
 //! for a day. Arenas abort games themselves, and games without a clock have time. A game can be
-//! aborted before its second move; a refused abort means that the bot missed a move.
+//! aborted before its second move; a refused abort means that the bot missed a move. One that was made while
+//! the stream opened may be missing, so the bot looks again before it aborts.
 
 use std::time::{Duration, Instant};
 
