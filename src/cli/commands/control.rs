@@ -67,8 +67,8 @@ pub(crate) enum ControlCommand {
     ///
     /// Install the new program first, under the same path. The bot goes on playing and hands over as
     /// soon as it is the opponent's turn in every game, each of the bot's clocks has at least 20 seconds left,
-    /// no challenge of the bot is open and no call is under way; the new program resumes the games, as the same process. Says what it waits for. If no such
-    /// moment comes within --within seconds, nothing changes.
+    /// no challenge of the bot is open and no call is under way; the new program resumes the games, as the
+    /// same process. Says what it waits for. If no such moment comes within --within seconds, nothing changes.
     #[command(after_help = "Examples:
   install -m 755 megaton /usr/local/bin/megaton && megaton upgrade
   megaton upgrade --within 3600 --config /etc/megaton/config.toml")]
