@@ -6,10 +6,12 @@
 //! once. The scheduler never delays a search that was stopped. Helper threads come last: they never
 //! queue, and take a permit only while no search wants one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 use super::params;
 
@@ -93,7 +95,7 @@ impl CorePermits {
     ) -> bool {
         let mut asked = need();
         let call = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if state.free > 0 {
                 state.free -= 1;
                 return true;
@@ -126,7 +128,7 @@ impl CorePermits {
     }
 
     fn ask_again(&self, call: &Arc<Wakeup>, need: CorePriority) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if let Some(place) = state.place_of(call) {
             state.queue[place].need = need;
             self.count(&state);
@@ -135,7 +137,7 @@ impl CorePermits {
 
     /// Removes the waiter from the queue; false if it was granted a permit in the meantime.
     fn withdraw(&self, call: &Arc<Wakeup>) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let place = state.place_of(call);
         if let Some(place) = place {
             state.queue.remove(place);
@@ -145,7 +147,7 @@ impl CorePermits {
     }
 
     fn leave(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let next = (0..state.queue.len()).min_by_key(|&place| state.queue[place].need.due);
         match next {
             None => {
@@ -168,7 +170,7 @@ impl CorePermits {
         pick: &dyn Fn() -> Option<T>,
         is_closed: &dyn Fn() -> bool,
     ) -> Option<T> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         while !is_closed() {
             if state.free > 0
                 && let Some(found) = pick()
@@ -176,8 +178,7 @@ impl CorePermits {
                 state.free -= 1;
                 return Some(found);
             }
-            let woken = self.spare.wait(state);
-            state = woken.unwrap_or_else(PoisonError::into_inner);
+            self.spare.wait(&mut state);
         }
         None
     }
@@ -185,7 +186,7 @@ impl CorePermits {
     /// Wakes the helpers: there is work for a spare permit, or no more work at all.
     pub(super) fn call_spare(&self) {
         // A helper that looked before the change is waiting by the time the lock is free.
-        drop(self.lock());
+        drop(self.state.lock());
         self.spare.notify_all();
     }
 
@@ -194,10 +195,6 @@ impl CorePermits {
         let pressing = state.queue.iter().filter(|waiter| !waiter.need.idle);
         self.pressing.store(pressing.count(), Ordering::Relaxed);
         self.waiting.store(state.queue.len(), Ordering::Relaxed);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -297,7 +294,7 @@ mod tests {
     }
 
     fn until_waiting(permits: &CorePermits, waiters: usize) {
-        while permits.lock().queue.len() < waiters {
+        while permits.state.lock().queue.len() < waiters {
             thread::yield_now();
         }
     }
@@ -328,7 +325,7 @@ mod tests {
         }
         drop(sender);
         assert_eq!(order.iter().collect::<Vec<_>>(), [100, 200, 300]);
-        assert_eq!(permits.lock().free, 1);
+        assert_eq!(permits.state.lock().free, 1);
     }
 
     #[test]
@@ -351,7 +348,7 @@ mod tests {
         assert!(!second.take(&now, None, &|| true));
         assert!(!permits.is_contended() && !permits.is_pressed());
         drop((first, second));
-        assert_eq!(permits.lock().free, 1);
+        assert_eq!(permits.state.lock().free, 1);
     }
 
     #[test]

@@ -8,9 +8,11 @@ use std::cell::Cell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Once};
 use std::thread;
 use std::time::Instant;
+
+use parking_lot::Mutex;
 
 use super::core_scheduler::{CorePermits, give_way};
 use super::params;
@@ -116,7 +118,7 @@ impl<S: HelperState> HelperThreads<S> {
             helpers: AtomicUsize::new(0),
             is_done: AtomicBool::new(false),
         });
-        self.requests.lock().push(Arc::clone(&request));
+        self.requests.posted.lock().push(Arc::clone(&request));
         self.requests.permits.call_spare();
         PostedRequest {
             requests: Arc::clone(&self.requests),
@@ -159,7 +161,7 @@ pub(super) struct PostedRequest<S> {
 
 impl<S> Drop for PostedRequest<S> {
     fn drop(&mut self) {
-        let mut posted = self.requests.lock();
+        let mut posted = self.requests.posted.lock();
         posted.retain(|request| !Arc::ptr_eq(request, &self.request));
     }
 }
@@ -178,17 +180,13 @@ impl<S> HelpRequest<S> {
 }
 
 impl<S> HelpRequests<S> {
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<HelpRequest<S>>>> {
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
     /// Joins the request with the best claim.
     fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun<S>> {
-        let posted = self.lock();
+        let posted = self.posted.lock();
         let open = posted
             .iter()
             .filter(|request| !request.is_done.load(Ordering::Relaxed));
@@ -229,7 +227,7 @@ impl<S> HelperRun<S> {
         }
         self.looked.set(now);
         let (is_idle, helpers) = self.request.claim();
-        self.requests.lock().iter().any(|other| {
+        self.requests.posted.lock().iter().any(|other| {
             let (other_idle, other_helpers) = other.claim();
             !other.is_done.load(Ordering::Relaxed)
                 && (other_idle, other_helpers + 1) < (is_idle, helpers)
@@ -239,7 +237,7 @@ impl<S> HelperRun<S> {
 
 impl<S> Drop for HelperRun<S> {
     fn drop(&mut self) {
-        let _posted = self.requests.lock();
+        let _posted = self.requests.posted.lock();
         self.request.helpers.fetch_sub(1, Ordering::Relaxed);
     }
 }

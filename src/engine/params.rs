@@ -28,6 +28,11 @@ pub(super) const PONDER_PATIENCE: Duration = Duration::from_secs(3600);
 /// Positions between two checks of the clock and of the queue for the cores. At half a million
 /// positions a second this is half a millisecond.
 pub(super) const CHECK_EVERY: u64 = 256;
+/// The same after checks that came late: the system zeroes two megabytes for the first node that reaches a page
+/// of an empty transposition table.
+pub(super) const CHECK_OFTEN: u64 = 16;
+/// A check is late this long after the one before.
+pub(super) const SLOW_CHECK: Duration = Duration::from_millis(2);
 
 // --- Transposition table ----------------------------------------------------------------------
 

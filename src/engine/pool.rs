@@ -7,15 +7,16 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 use std::thread::{self, Thread};
+
+use parking_lot::Mutex;
 
 use super::core_scheduler::{CorePermits, give_way};
 use super::evaluator::Evaluator;
 use super::helper_threads::HelperThreads;
 use super::limits::Limits;
 use super::params;
-use super::score::Score;
 use super::search::{Searcher, Task, safe_move};
 use super::search_handle::{Search, SearchShared};
 use super::search_result::{Info, ReportSink, SearchResult, StopReason};
@@ -198,7 +199,7 @@ impl Engine {
     fn start(&self, game: &Game, limits: Limits, report: Option<ReportSink>) -> Search {
         let first = safe_move(game.position(), &limits.searchmoves);
         let search_shared = Arc::new(SearchShared::new(limits.ponder, first));
-        let former = std::mem::replace(&mut *lock(&self.current), Arc::downgrade(&search_shared));
+        let former = std::mem::replace(&mut *self.current.lock(), Arc::downgrade(&search_shared));
         if let Some(former) = former.upgrade() {
             former.stop();
         }
@@ -212,7 +213,7 @@ impl Engine {
 
     /// False if there is no thread for the job.
     fn send(&self, job: Job) -> bool {
-        let mut slot = lock(&self.worker);
+        let mut slot = self.worker.lock();
         if slot.is_none() {
             *slot = Worker::start(&self.pool.0);
         }
@@ -232,7 +233,7 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if let Some(search_shared) = lock(&self.current).upgrade() {
+        if let Some(search_shared) = self.current.lock().upgrade() {
             search_shared.stop();
         }
     }
@@ -292,21 +293,11 @@ fn land_safely(search_shared: &SearchShared) {
     let best = search_shared.best();
     search_shared.land(SearchResult {
         best,
-        ponder: None,
-        score: Score::Cp(0),
-        depth: 0,
-        seldepth: 0,
-        nodes: 0,
         time: search_shared.started.elapsed(),
         line: best.into_iter().collect(),
-        ranking: Vec::new(),
-        by_tables: false,
         ended: StopReason::Failed,
+        ..SearchResult::default()
     });
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, target_os = "linux"))]

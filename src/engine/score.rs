@@ -70,6 +70,12 @@ pub enum Score {
     Mate(i32),
 }
 
+impl Default for Score {
+    fn default() -> Score {
+        Score::Cp(0)
+    }
+}
+
 impl Score {
     pub(super) const fn from_value(value: Value) -> Score {
         if value >= MATE_BOUND {

@@ -5,11 +5,12 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use futures::channel::oneshot;
+use parking_lot::{Condvar, Mutex};
 
 use super::search_result::SearchResult;
 use crate::rules::Move;
@@ -43,7 +44,7 @@ impl Search {
 
     /// Whether the answer exists.
     pub fn is_done(&self) -> bool {
-        matches!(*self.0.outcome(), SearchState::Done(_))
+        matches!(*self.0.outcome.lock(), SearchState::Done(_))
     }
 
     /// Sets the callback for the answer. A second callback replaces the first.
@@ -168,7 +169,7 @@ impl SearchShared {
 
     /// Delivers the answer. A panicking callback does no harm.
     pub(super) fn land(&self, result: SearchResult) {
-        let mut outcome = self.outcome();
+        let mut outcome = self.outcome.lock();
         let before = std::mem::replace(&mut *outcome, SearchState::Done(result.clone()));
         drop(outcome);
         self.landed.notify_all();
@@ -179,7 +180,7 @@ impl SearchShared {
     }
 
     fn on_done(&self, callback: OnDone) {
-        let mut outcome = self.outcome();
+        let mut outcome = self.outcome.lock();
         match &mut *outcome {
             SearchState::Thinking(slot) => *slot = Some(callback),
             SearchState::Done(result) => {
@@ -191,20 +192,13 @@ impl SearchShared {
     }
 
     fn wait(&self) -> SearchResult {
-        let mut outcome = self.outcome();
+        let mut outcome = self.outcome.lock();
         loop {
             if let SearchState::Done(result) = &*outcome {
                 return result.clone();
             }
-            outcome = self
-                .landed
-                .wait(outcome)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.landed.wait(&mut outcome);
         }
-    }
-
-    fn outcome(&self) -> MutexGuard<'_, SearchState> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

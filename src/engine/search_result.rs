@@ -10,7 +10,7 @@ use crate::rules::Move;
 const FIFTY_MOVES: i64 = 100;
 
 /// The answer of a search.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResult {
     /// The move to play; `None` only if the position has no legal move.
     pub best: Option<Move>,
@@ -96,7 +96,7 @@ pub struct Ranked {
 }
 
 /// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StopReason {
     /// The requested or the maximum depth.
     Depth,
@@ -113,6 +113,7 @@ pub enum StopReason {
     /// The move is from an opening book: nothing was searched.
     Book,
     /// The game is over, or none of the requested moves is legal.
+    #[default]
     NoMove,
     /// The search failed; the move is the best so far, or a safe legal one.
     Failed,

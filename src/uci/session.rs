@@ -1,7 +1,10 @@
 //! One UCI session: the position, the options and the running search.
 
 use std::io::{self, Write};
-use std::sync::mpsc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use super::command::{Command, Go, Start};
 use super::describe;
@@ -11,6 +14,9 @@ use crate::engine::{
     Clock, Engine, EngineOptions, Evaluator, Limits, Pool, Search, SearchResult, bench,
 };
 use crate::rules::{Game, Position};
+
+/// How often the end of a search after the input has ended is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Whether the session continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +41,8 @@ struct Running {
     answered: mpsc::Receiver<()>,
     is_pondering: bool,
     is_endless: bool,
+    /// Whether a line could not be written: no one reads them any more.
+    is_unread: Arc<AtomicBool>,
 }
 
 impl<W: Write + Send + 'static> Session<W> {
@@ -89,13 +97,17 @@ impl<W: Write + Send + 'static> Session<W> {
         Ok(Next::Line)
     }
 
-    /// At the end of the input, waits for a search that ends by itself.
+    /// At the end of the input, waits for a search that ends by itself, while its lines are read.
     pub(super) fn finish(mut self) {
         if let Some(running) = self.running.take() {
             if running.is_endless || running.is_pondering {
                 running.search.stop();
             }
-            wait(&running);
+            while running.answered.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if running.is_unread.load(Relaxed) {
+                    running.search.stop();
+                }
+            }
         }
     }
 
@@ -183,9 +195,13 @@ impl<W: Write + Send + 'static> Session<W> {
         let is_endless = limits.infinite || is_boundless(&limits);
         let style = self.options.style;
         let reports = self.output.clone();
+        let is_unread = Arc::new(AtomicBool::new(false));
+        let unread = Arc::clone(&is_unread);
         let search = self.engine.think_with(&self.game, limits, move |info| {
-            // If the reader is gone, the closed input ends the program.
-            let _ = reports.write_line(&info_line(info, style));
+            // If the reader is gone, the closed input ends the program, and the search with it.
+            if reports.write_line(&info_line(info, style)).is_err() {
+                unread.store(true, Relaxed);
+            }
         });
         let (sender, answered) = mpsc::channel::<()>();
         let output = self.output.clone();
@@ -198,6 +214,7 @@ impl<W: Write + Send + 'static> Session<W> {
             answered,
             is_pondering,
             is_endless,
+            is_unread,
         });
         Ok(())
     }

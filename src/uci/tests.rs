@@ -353,6 +353,126 @@ fn go_mate_ends_with_the_length_of_the_mate() {
     }
 }
 
+/// The tables know longer ways to the next capture or pawn move, after which they see a win.
+#[test]
+fn go_mate_finds_mates_that_the_tables_do_not_need() {
+    for (fen, moves) in [
+        ("8/2P2k2/8/2K3Q1/8/8/8/8 w - - 0 1", 2),
+        ("8/4P3/5k2/6R1/K7/8/8/8 w - - 0 1", 3),
+    ] {
+        let text = talk(&format!("position fen {fen}\ngo mate {moves}\n"));
+        assert!(text.contains(&format!(" score mate {moves} ")), "{text}");
+    }
+}
+
+#[test]
+fn several_lines_are_shown_where_the_tables_prefer_one() {
+    for fen in [
+        "8/7r/8/6K1/8/k4P2/8/8 b - - 0 1",
+        "8/1Q6/8/8/8/8/K1p5/3k4 b - - 0 1",
+    ] {
+        let text = talk(&format!(
+            "setoption name MultiPV value 4\nposition fen {fen}\ngo depth 4\n"
+        ));
+        let ranks = |line: &&str| line.starts_with("info depth 4 ");
+        let lines: Vec<&str> = text.lines().filter(ranks).collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        let first = lines[0].split(" pv ").nth(1).unwrap();
+        let first = first.split(' ').next().unwrap();
+        assert!(last_line(&text).starts_with(&format!("bestmove {first}")));
+        // Once more with one line: the first of several is the move of the tables.
+        let alone = talk(&format!("position fen {fen}\ngo depth 4\n"));
+        let score = |text: &str| {
+            text.split(" score ")
+                .nth(1)
+                .map(|it| it.split(" nodes").next().unwrap().to_owned())
+        };
+        let told = |text: &str| {
+            text.lines()
+                .rfind(|line| line.contains(" multipv 1 "))
+                .and_then(score)
+        };
+        assert_eq!(told(&text), told(&alone), "{text}\n{alone}");
+    }
+}
+
+#[test]
+fn the_last_line_before_the_move_begins_with_it() {
+    for fen in [
+        "8/7r/8/6K1/8/k4P2/8/8 w - - 0 80",
+        "rnbqkbnr/p1p1p1pp/1p1p1p2/8/PP1P4/5N2/2P1PPPP/RNBQKB1R b KQkq - 0 1",
+    ] {
+        for nodes in (1000..20_000).step_by(1900) {
+            let text = talk(&format!(
+                "setoption name BuiltInTables value false\nposition fen {fen}\ngo nodes {nodes}\n"
+            ));
+            let best = last_line(&text).split(' ').nth(1).unwrap().to_owned();
+            let told = text
+                .lines()
+                .rfind(|line| line.starts_with("info depth"))
+                .unwrap();
+            assert!(told.contains(&format!(" pv {best}")), "{nodes}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_bound_is_told_with_the_depth_of_its_own_iteration() {
+    let text = talk("position startpos\ngo movetime 3000\n");
+    let mut finished = 0;
+    for line in text.lines().filter(|line| line.starts_with("info depth")) {
+        let depth: u32 = line.split(' ').nth(2).unwrap().parse().unwrap();
+        if line.contains("bound") {
+            assert!(depth > finished, "{text}");
+        } else {
+            finished = depth;
+        }
+    }
+}
+
+#[test]
+fn on_a_finished_position_too_only_stop_ends_an_endless_search() {
+    for (go, end) in [
+        ("go infinite", "stop"),
+        ("go ponder wtime 60000 btime 60000", "stop"),
+        ("go ponder wtime 60000 btime 60000", "ponderhit"),
+    ] {
+        let talk = Talk::start();
+        talk.say("position fen 4k3/4Q3/8/8/8/8/8/4K3 b - - 1 1");
+        talk.say(go);
+        talk.expect_silence_about("bestmove");
+        talk.say(end);
+        talk.expect("bestmove (none)");
+    }
+}
+
+/// A writer whose reader leaves after some lines.
+struct Leaving(usize);
+
+impl Write for Leaving {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.checked_sub(1).ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_search_ends_when_the_input_has_ended_and_no_one_reads_its_lines() {
+    for go in ["go mate 9", "go depth 99", "go movetime 3600000"] {
+        let (done, waiting) = mpsc::channel();
+        thread::spawn(move || {
+            let input = format!("position startpos\n{go}\n");
+            let _ = run(input.as_bytes(), Leaving(9), Evaluator::default());
+            let _ = done.send(());
+        });
+        assert_eq!(waiting.recv_timeout(GUARD), Ok(()), "{go}");
+    }
+}
+
 #[test]
 fn several_lines_and_chosen_moves_go_with_any_number_of_threads() {
     for threads in THREADS {

@@ -302,7 +302,11 @@ fn a_finished_game_has_no_best_move() {
             },
         ] {
             let engine = engine();
+            let is_infinite = limits.infinite;
             let search = engine.think(&game(fen), limits);
+            if is_infinite {
+                search.stop();
+            }
             let result = answer(&search);
             assert_eq!((result.best, result.score), (None, score), "{fen}");
             assert_eq!(result.ended, StopReason::NoMove);

@@ -492,6 +492,22 @@ fn built_in_tables_win_within_the_fifty_moves_without_files() {
     }
 }
 
+/// Lost on the board, drawn by the count: only some moves reach the hundredth half-move.
+#[test]
+fn a_lost_ending_is_held_by_the_fifty_moves_with_built_in_tables() {
+    for (fen, saving) in [
+        ("8/8/1r5K/1P6/8/8/2k5/8 w - - 4 99", &["h6h5", "h6g5"][..]),
+        ("8/7r/8/6K1/8/k4P2/8/8 w - - 78 80", &["g5f4"]),
+        ("6q1/3q4/8/8/8/8/5Kk1/8 w - - 87 99", &[]),
+    ] {
+        let game = Game::from_position(Position::from_fen(fen).unwrap());
+        let (best, score) = choice(&mut with_built_in(), &game, 2000);
+        assert_eq!(score, Score::Cp(-1), "{fen}: {best}");
+        let told = saving.is_empty() || saving.contains(&best.to_string().as_str());
+        assert!(told, "{fen}: {best}");
+    }
+}
+
 #[test]
 fn with_built_in_tables_the_move_is_among_the_best() {
     let Some((_, rows)) = shared() else { return };

@@ -1,7 +1,9 @@
 //! How a search gets help from other threads, and how a helper gives it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
+
+use parking_lot::Mutex;
 
 use super::root;
 use super::searcher::{Help, HelperPart, Searcher, ThreadRole};

@@ -23,6 +23,8 @@ pub(super) struct Control {
     /// The soft end on a clock that counts nodes.
     counted_soft: Option<f64>,
     pub(super) next_check: u64,
+    /// When the clock was checked last.
+    pub(super) checked: Instant,
     pub(super) on_clock: bool,
     pub(super) background: bool,
     /// How long this search waits at most for endgame tables to compute distances.
@@ -59,6 +61,7 @@ impl Control {
             soft_nodes: limits.soft_nodes.unwrap_or(u64::MAX),
             counted_soft: counted[0],
             next_check: node_limit.min(params::CHECK_EVERY),
+            checked: Instant::now(),
             on_clock: limits.clock.is_some(),
             background: limits.background,
             waited: Duration::ZERO,

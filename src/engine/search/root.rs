@@ -47,6 +47,16 @@ struct RootMove {
     found: Option<Value>,
     line: Vec<Move>,
     nodes: u64,
+    /// Whether no table knows a better move.
+    is_kept: bool,
+}
+
+impl RootMove {
+    /// Orders moves best first: what the tables do not keep comes after the rest and is shown by further lines
+    /// only.
+    fn rank(&self) -> (bool, Value) {
+        (!self.is_kept, -self.value)
+    }
 }
 
 /// Whether the present iteration has shown that the move loses.
@@ -69,6 +79,8 @@ struct Root<'a> {
     depth: i32,
     /// Whether a further one has begun.
     is_unfinished: bool,
+    /// The best move that was reported last.
+    reported: Option<Move>,
 }
 
 impl Searcher {
@@ -90,6 +102,7 @@ impl Searcher {
 pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     let (position, limits) = (task.root, task.limits);
     let Some(mut root) = Root::new(searcher, position, &limits, task.report) else {
+        hold_back(searcher, limits.infinite);
         return nothing_to_play(&position, &searcher.control.search_shared);
     };
     root.show_best();
@@ -105,7 +118,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
         root.adopt_vote(most);
     }
     root.searcher.core.release();
-    let held_back = root.hold_back(limits.infinite);
+    let held_back = hold_back(root.searcher, limits.infinite);
     root.answer(held_back.or(ended).unwrap_or(StopReason::Depth))
 }
 
@@ -147,24 +160,13 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
                     found: None,
                     line: vec![mv],
                     nodes: 0,
+                    is_kept: true,
                 },
             )
         })
         .collect();
     moves.sort_by_key(|(rank, _)| -rank);
     moves.into_iter().map(|(_, root_move)| root_move).collect()
-}
-
-/// Removes moves that are worse than others by the endgame tables.
-fn keep_the_best(
-    searcher: &mut Searcher,
-    position: &Position,
-    moves: &mut Vec<RootMove>,
-) -> Option<RootVerdict> {
-    let candidates: Vec<Move> = moves.iter().map(|root_move| root_move.mv).collect();
-    let verdict = searcher.ask_tables_at_root(position, &candidates)?;
-    moves.retain(|root_move| verdict.keeps(root_move.mv));
-    Some(verdict)
 }
 
 /// The estimated value of a move before searching.
@@ -188,17 +190,9 @@ fn first_glance(evaluator: &mut ThreadEvaluator, position: &Position, mv: Move) 
 fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchResult {
     let lost = position.king(position.turn()).is_none() || position.in_check();
     SearchResult {
-        best: None,
-        ponder: None,
         score: if lost { Score::Mate(0) } else { Score::Cp(0) },
-        depth: 0,
-        seldepth: 0,
-        nodes: 0,
         time: search_shared.started.elapsed(),
-        line: Vec::new(),
-        ranking: Vec::new(),
-        by_tables: false,
-        ended: StopReason::NoMove,
+        ..SearchResult::default()
     }
 }
 
@@ -211,7 +205,15 @@ impl<'a> Root<'a> {
         report: Option<ReportSink>,
     ) -> Option<Self> {
         let mut moves = ranked_moves(searcher, &position, &limits.searchmoves);
-        let verdict = keep_the_best(searcher, &position, &mut moves);
+        let candidates: Vec<Move> = moves.iter().map(|root_move| root_move.mv).collect();
+        let verdict = searcher.ask_tables_at_root(&position, &candidates, limits);
+        if let Some(verdict) = &verdict {
+            for root_move in &mut moves {
+                root_move.is_kept = verdict.keeps(root_move.mv);
+            }
+        }
+        moves.retain(|root_move| root_move.is_kept || limits.multipv > 1);
+        moves.sort_by_key(RootMove::rank);
         let lines = limits.multipv.max(1).min(moves.len());
         (lines > 0).then_some(Self {
             searcher,
@@ -223,6 +225,7 @@ impl<'a> Root<'a> {
             ranking: Vec::new(),
             depth: 0,
             is_unfinished: false,
+            reported: None,
         })
     }
 
@@ -245,7 +248,7 @@ impl<'a> Root<'a> {
             self.moves.swap(0, win);
             self.moves[0].value = mate_in(1);
             self.show_best();
-            self.depth = 1;
+            (self.depth, self.searcher.root_depth) = (1, 1);
             self.report_line(0, ScoreBound::Exact);
             return Some(StopReason::Decided);
         }
@@ -264,7 +267,7 @@ impl<'a> Root<'a> {
             let (best_before, value_before) = (self.moves[0].mv, self.moves[0].value);
             for line in 0..self.lines {
                 self.aspire(depth, line);
-                self.moves[..=line].sort_by_key(|root_move| -root_move.value);
+                self.moves[..=line].sort_by_key(RootMove::rank);
                 let halted = self.searcher.control.halted;
                 if halted.is_some() && self.lines == 1 {
                     avoid_refuted(&mut self.moves, value_before);
@@ -332,12 +335,12 @@ impl<'a> Root<'a> {
         if self.lines < 2 {
             return;
         }
-        let lines = self.moves[..self.lines].iter();
-        self.ranking.clear();
-        self.ranking.extend(lines.map(|root_move| Ranked {
-            mv: root_move.mv,
-            score: known_score(self.verdict.as_ref(), root_move.value),
-        }));
+        let lines = 0..self.lines;
+        let ranked = lines.map(|line| Ranked {
+            mv: self.moves[line].mv,
+            score: self.known_score(line),
+        });
+        self.ranking = ranked.collect();
     }
 
     /// Between two iterations: whether there is a reason to stop.
@@ -387,7 +390,7 @@ impl<'a> Root<'a> {
         let mut shallower = 0;
         loop {
             let value = self.search_moves(line, (alpha, beta), (depth - shallower).max(1));
-            self.moves[line..].sort_by_key(|root_move| -root_move.value);
+            self.moves[line..].sort_by_key(RootMove::rank);
             if self.searcher.is_halted() {
                 return;
             }
@@ -420,7 +423,9 @@ impl<'a> Root<'a> {
     fn search_moves(&mut self, line: usize, window: (Value, Value), depth: i32) -> Value {
         let (mut alpha, beta) = window;
         let mut best = -INFINITE;
-        for index in line..self.moves.len() {
+        let is_kept = self.moves[line].is_kept;
+        let end = self.moves.partition_point(|it| it.is_kept >= is_kept);
+        for index in line..end {
             let nodes_before = self.searcher.nodes;
             let value = self.search_move(index, index - line, (alpha, beta), depth);
             if self.searcher.is_halted() {
@@ -482,16 +487,27 @@ impl<'a> Root<'a> {
         value
     }
 
+    /// The score of a root move: the tables' if they know it, else the search's.
+    fn known_score(&self, line: usize) -> Score {
+        let RootMove { mv, value, .. } = self.moves[line];
+        let known = self.verdict.as_ref().map(|it| it.value(mv, value));
+        Score::from_value(known.unwrap_or(value))
+    }
+
     fn report_line(&mut self, line: usize, bound: ScoreBound) {
+        let score = self.known_score(line);
+        if line == 0 {
+            self.reported = Some(self.moves[0].mv);
+        }
         let Some(report) = &mut self.report else {
             return;
         };
         let (root_move, control) = (&self.moves[line], &self.searcher.control);
         report(&Info {
-            depth: self.depth.max(1) as u32,
+            depth: self.searcher.root_depth as u32,
             seldepth: self.searcher.seldepth as u32,
             multipv: line + 1,
-            score: known_score(self.verdict.as_ref(), root_move.value),
+            score,
             bound,
             nodes: self.searcher.all_nodes(),
             table_hits: self.searcher.table_hits,
@@ -501,22 +517,12 @@ impl<'a> Root<'a> {
         });
     }
 
-    /// An answer is not allowed yet: sleep until it is.
-    fn hold_back(&self, is_infinite: bool) -> Option<StopReason> {
-        let search_shared = &self.searcher.control.search_shared;
-        let mut held_back = None;
-        while !search_shared.is_stopped() && (is_infinite || search_shared.is_pondering()) {
-            held_back = Some(StopReason::Stopped);
-            let left = self.searcher.control.time_to_deadline();
-            if left.is_some_and(|left| left.is_zero()) {
-                return Some(StopReason::Time);
-            }
-            thread::park_timeout(left.unwrap_or(NAP).min(NAP));
+    fn answer(mut self, ended: StopReason) -> SearchResult {
+        let best = &self.moves[0];
+        if self.reported != Some(best.mv) && best.value != -INFINITE {
+            // Found after the last finished iteration, or by a helper.
+            self.report_line(0, ScoreBound::Exact);
         }
-        held_back
-    }
-
-    fn answer(self, ended: StopReason) -> SearchResult {
         let best = &self.moves[0];
         let child = self.position.play(best.mv);
         let value = if best.value == -INFINITE {
@@ -556,9 +562,19 @@ fn avoid_refuted(moves: &mut [RootMove], value_before: Value) {
     }
 }
 
-/// The score of a root move: the tables' if they know it, else the search's.
-fn known_score(verdict: Option<&RootVerdict>, found: Value) -> Score {
-    Score::from_value(verdict.map_or(found, |verdict| verdict.value(found)))
+/// An answer is not allowed yet: sleep until it is.
+fn hold_back(searcher: &Searcher, is_infinite: bool) -> Option<StopReason> {
+    let search_shared = &searcher.control.search_shared;
+    let mut held_back = None;
+    while !search_shared.is_stopped() && (is_infinite || search_shared.is_pondering()) {
+        held_back = Some(StopReason::Stopped);
+        let left = searcher.control.time_to_deadline();
+        if left.is_some_and(|left| left.is_zero()) {
+            return Some(StopReason::Time);
+        }
+        thread::park_timeout(left.unwrap_or(NAP).min(NAP));
+    }
+    held_back
 }
 
 /// The value of an unsearched position.
@@ -606,6 +622,7 @@ mod tests {
                     found,
                     line: vec![mv, mv],
                     nodes: 9,
+                    is_kept: true,
                 });
             moves.collect::<Vec<_>>()
         };

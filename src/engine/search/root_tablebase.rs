@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use super::searcher::{Searcher, ThreadRole};
+use crate::engine::limits::Limits;
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Value, table_win_in};
 use crate::engine::tablebase::{Dtz, Tablebases, Wdl};
 use crate::rules::{CastlingRights, Draw, Move, Outcome, Position};
@@ -52,9 +53,10 @@ impl RootVerdict {
         self.kept.contains(&mv)
     }
 
-    /// The value to report if the search has found another.
-    pub(super) fn value(&self, found: Value) -> Value {
-        self.tb_bound(found).unwrap_or(found)
+    /// The value to report of a move if the search has found another.
+    pub(super) fn value(&self, mv: Move, found: Value) -> Value {
+        let tb_bound = self.tb_bound(found).filter(|_| self.keeps(mv));
+        tb_bound.unwrap_or(found)
     }
 
     /// The value that the tables prove, unless the search has a matching mate.
@@ -70,11 +72,14 @@ impl Searcher {
         &mut self,
         position: &Position,
         moves: &[Move],
+        limits: &Limits,
     ) -> Option<RootVerdict> {
         self.table_hits = 0;
         self.keeps_table_win = false;
-        self.table_pieces = self.tables.as_ref().map_or(0, Tablebases::most_pieces);
-        let tables = self.tables.as_ref()?;
+        // A mate of a given length need not be on the way that the tables know.
+        let tables = self.tables.as_ref().filter(|_| limits.mate.is_none());
+        self.table_pieces = tables.map_or(0, Tablebases::most_pieces);
+        let tables = tables?;
         if position.occupied().count() > self.table_pieces
             || position.castling_rights() != CastlingRights::NONE
         {
@@ -145,6 +150,7 @@ impl RootQuery<'_> {
         let best = known.map(|outcome| outcome.outcome_tier).max()?;
         if best == OutcomeTier::Draw
             || (best < OutcomeTier::Draw
+                && self.position.halfmove_clock() == 0
                 && self.tables.wdl(self.position) != Some(Wdl::BlessedLoss))
         {
             return None;

@@ -317,7 +317,7 @@ impl HelperPart {
 
     /// Reports a finished iteration.
     pub(super) fn say(&self, vote: ThreadVote) {
-        let mut best = self.team.lock();
+        let mut best = self.team.vote.lock();
         if best
             .as_ref()
             .is_none_or(|best| vote.is_better_than(best.depth, best.value))
@@ -432,7 +432,10 @@ impl Searcher {
             part.count(nodes);
         }
         let left = self.control.node_limit.saturating_sub(self.all_nodes());
-        self.control.next_check = nodes + left.min(params::CHECK_EVERY);
+        let is_slow = now - self.control.checked > params::SLOW_CHECK;
+        let pause = [params::CHECK_EVERY, params::CHECK_OFTEN][usize::from(is_slow)];
+        self.control.next_check = nodes + left.min(pause);
+        self.control.checked = now;
         self.control.halted = if left == 0 {
             Some(StopReason::Nodes)
         } else {

@@ -3,8 +3,10 @@
 //! Helpers search the same root with their own histories and store results in the table. Their best
 //! line is read when the search ends. The answering thread never waits for them.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::engine::score::{MATE_BOUND, Value};
 use crate::engine::search_handle::SearchShared;
@@ -46,11 +48,7 @@ impl Team {
 
     /// The best line of the helpers.
     pub(super) fn vote(&self) -> Option<ThreadVote> {
-        self.lock().clone()
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, Option<ThreadVote>> {
-        self.vote.lock().unwrap_or_else(PoisonError::into_inner)
+        self.vote.lock().clone()
     }
 }
 

@@ -69,8 +69,14 @@ pub(super) struct OutcomeFile {
 }
 
 struct CachedBlock {
-    key: usize,
+    key: u32,
     block: Arc<Block>,
+}
+
+/// A block's place in the cache. The table's number is in the upper half of the key, so the slot comes from the
+/// upper bits of the product: to them all bits of the key contribute.
+const fn slot(key: u32) -> usize {
+    (key.wrapping_mul(0x9e37_79b1) >> (u32::BITS - CACHED_BLOCKS.ilog2())) as usize
 }
 
 /// One table: its bytes, parsed at its first use.
@@ -217,7 +223,7 @@ impl OutcomeFile {
         let result = match *side.blocks.get(number)? {
             BlockPlace::Constant(result) => result,
             BlockPlace::At { start, length } => {
-                let key = (placement.table << 1 | place) << 16 | number;
+                let key = ((placement.table << 1 | place) << 16 | number) as u32;
                 let block = self.block(key, || {
                     let start = start as usize;
                     let bytes = table.bytes.get(start..start + usize::from(length));
@@ -237,11 +243,9 @@ impl OutcomeFile {
     }
 
     /// An unpacked block, from the cache if it is there.
-    fn block(&self, key: usize, decode: impl FnOnce() -> Box<Block>) -> Arc<Block> {
-        // Spreads neighbouring blocks of all tables over the slots.
-        let slot = key.wrapping_mul(0x9e37_79b1) >> 7 & (CACHED_BLOCKS - 1);
+    fn block(&self, key: u32, decode: impl FnOnce() -> Box<Block>) -> Arc<Block> {
         let lock = || {
-            self.cache[slot]
+            self.cache[slot(key)]
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
@@ -332,5 +336,21 @@ impl Table {
             cursed,
         };
         Some((side, self.bytes.get(start..)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn blocks_of_the_same_number_of_different_tables_do_not_compete() {
+        for number in [0, 1, 77] {
+            let keys = (0..2 * NAMES.len()).map(|side| (side << 16 | number) as u32);
+            let slots: BTreeSet<usize> = keys.map(slot).collect();
+            assert_eq!(slots.len(), 2 * NAMES.len(), "block {number}");
+        }
     }
 }

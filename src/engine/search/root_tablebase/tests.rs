@@ -70,6 +70,11 @@ fn kept(
     Some((places.collect(), verdict))
 }
 
+/// The value to report of a move that is kept.
+fn reported(verdict: &RootVerdict, found: Value) -> Value {
+    verdict.value(verdict.kept[0], found)
+}
+
 #[test]
 fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
     let outcomes = [
@@ -82,9 +87,13 @@ fn of_the_winning_moves_the_nearest_to_progress_are_kept() {
     let (places, verdict) = kept(&outcomes, Precision::Distance).unwrap();
     assert_eq!(places, [2, 4]);
     assert!(!verdict.asks_below);
-    assert_eq!(verdict.value(35), table_win_in(7));
-    assert_eq!(verdict.value(mate_in(3)), mate_in(3));
-    assert_eq!(verdict.value(-mate_in(3)), table_win_in(7), "it cannot be");
+    assert_eq!(reported(&verdict, 35), table_win_in(7));
+    assert_eq!(reported(&verdict, mate_in(3)), mate_in(3));
+    assert_eq!(
+        reported(&verdict, -mate_in(3)),
+        table_win_in(7),
+        "it cannot be"
+    );
 }
 
 #[test]
@@ -95,10 +104,10 @@ fn a_loss_is_delayed_beyond_the_fifty_moves_or_left_to_the_search() {
         Some((OutcomeTier::LateLoss, 104)),
     ];
     let (places, verdict) = kept(&late, Precision::Distance).unwrap();
-    assert_eq!((places, verdict.value(-900)), (vec![2], DRAW - 1));
+    assert_eq!((places, reported(&verdict, -900)), (vec![2], DRAW - 1));
     let (places, verdict) = kept(&late[..1], Precision::Distance).unwrap();
     assert_eq!(places, [0]);
-    assert_eq!(verdict.value(300), -table_win_in(40));
+    assert_eq!(reported(&verdict, 300), -table_win_in(40));
 }
 
 #[test]
@@ -110,7 +119,7 @@ fn an_unknown_move_may_be_better_than_all_but_a_sure_win() {
     ];
     let (places, verdict) = kept(&outcomes, Precision::Outcome).unwrap();
     assert_eq!(places, [0, 1]);
-    assert_eq!(verdict.value(77), 77, "nothing is proved");
+    assert_eq!(reported(&verdict, 77), 77, "nothing is proved");
     assert!(verdict.asks_below);
     let outcomes = [None, Some((OutcomeTier::Win, 0))];
     let (places, verdict) = kept(&outcomes, Precision::Outcome).unwrap();
