@@ -135,6 +135,7 @@ impl AccountStream {
                     if let Some(outage) = &mut self.outage {
                         outage.believed += 1;
                     }
+                    self.poll_at = Some(next_poll(self.client.timing(), self.down_since));
                     self.open();
                     continue;
                 }
@@ -151,7 +152,7 @@ impl AccountStream {
             match change {
                 StreamChange::Due => self.open(),
                 StreamChange::Opened => {
-                    self.outage = None;
+                    (self.outage, self.poll_at) = (None, None);
                     self.keep_openings();
                     return AccountStreamEvent::Open;
                 }
@@ -166,15 +167,15 @@ impl AccountStream {
         (self.recovery, self.poll_at) = (None, None);
         if self.stream.opening_since().is_some() {
             let (lived, now) = (Duration::ZERO, Instant::now());
-            let chance = fastrand::f64();
-            let loss = Disconnect::Ended;
+            let (loss, chance) = (Disconnect::Ended, fastrand::f64());
             let wait = self.reopening.after_loss(&loss, lived, now, chance);
             self.stream.wait(wait);
         }
     }
 
+    /// Opens the stream. Polling goes on until it is open: an opening may hang.
     fn open(&mut self) {
-        (self.recovery, self.poll_at) = (None, None);
+        self.recovery = None;
         self.reopening.opening(Instant::now());
         let client = self.client.clone();
         self.stream
@@ -183,8 +184,7 @@ impl AccountStream {
 
     fn lost(&mut self, loss: Disconnect, lived: Option<Duration>) -> AccountStreamEvent {
         let now = Instant::now();
-        let was_open = lived.is_some();
-        let lived = lived.unwrap_or_default();
+        let (was_open, lived) = (lived.is_some(), lived.unwrap_or_default());
         let stolen = self.is_stolen(&loss, lived);
         let chance = fastrand::f64();
         let mut wait = self.reopening.after_loss(&loss, lived, now, chance);
@@ -204,12 +204,12 @@ impl AccountStream {
         if probing {
             wait = self.reopening.while_probing(wait, chance);
         }
-        if lived >= self.client.timing().healthy_life {
-            self.down_since = None;
-        }
+        let healthy = self.client.timing().healthy_life;
+        self.down_since.take_if(|_| lived >= healthy);
         self.down_since.get_or_insert(now);
         let answers = !probing && !loss.is_of_all_calls();
-        self.poll_at = answers.then(|| next_poll(self.client.timing(), self.down_since));
+        let next = next_poll(self.client.timing(), self.down_since);
+        self.poll_at = answers.then(|| self.poll_at.unwrap_or(next));
         self.stream.wait(wait);
         if !was_open {
             let said = matches!(&loss, Disconnect::Unopened(error) if error.is_rate_limited());

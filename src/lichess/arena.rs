@@ -81,7 +81,7 @@ pub struct EntryConditions {
     #[serde(rename = "teamMember")]
     pub team: Option<String>,
     /// In a team battle, the teams to choose from.
-    #[serde(rename = "teamBattle.teams")]
+    #[serde(rename = "teamBattle.teams", deserialize_with = "team_ids")]
     pub teams: Vec<String>,
     /// Only users on a list may enter.
     #[serde(rename = "allowList", deserialize_with = "is_present")]
@@ -89,6 +89,21 @@ pub struct EntryConditions {
     /// Whether our account may enter, where the server says so: it does to a request with a token.
     #[serde(rename = "verdicts.accepted")]
     pub accepted: Option<bool>,
+}
+
+/// An array in the list, an object with the names of the teams alone.
+fn team_ids<'de, D: Deserializer<'de>>(teams: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Teams {
+        Listed(Vec<String>),
+        Named(serde_json::Map<String, Value>),
+    }
+    Ok(match Option::deserialize(teams)? {
+        Some(Teams::Listed(ids)) => ids,
+        Some(Teams::Named(teams)) => teams.into_iter().map(|(id, _)| id).collect(),
+        None => Vec::new(),
+    })
 }
 
 /// A flag in one form of an arena, a number in the other.
@@ -212,5 +227,13 @@ mod tests {
         assert!(closed.entry.by_list && closed.entry.only_titled && closed.is_private);
         assert_eq!(closed.entry.accepted, Some(false));
         assert!(closed.from_position && closed.is_finished);
+    }
+
+    #[test]
+    fn the_teams_of_a_battle_are_an_array_or_an_object() {
+        for teams in [r#"["x","y"]"#, r#"{"x":["X",null],"y":["Y"]}"#] {
+            let battle = format!(r#"{{"id":"a","teamBattle":{{"teams":{teams}}}}}"#);
+            assert_eq!(arena(&battle).entry.teams, ["x", "y"]);
+        }
     }
 }

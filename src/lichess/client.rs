@@ -416,7 +416,10 @@ impl Client {
             .map_or(CallResult::Done, CallResult::from);
         self.0.limiter.scheduler.lock().ended(class, end);
         self.count_lost(end);
-        if outcome.as_ref().is_err_and(Error::is_unreached) {
+        // Nor does the rest of an outage count where the bot waits for its end.
+        let is_waiting = |error: &Error| class == EndpointClass::Account && error.is_transient();
+        let is_uncounted = |error: &Error| error.is_unreached() || is_waiting(error);
+        if outcome.as_ref().is_err_and(is_uncounted) {
             self.0.limiter.scheduler.lock().unsent(class);
         }
         if class.is_play() {

@@ -309,7 +309,7 @@ impl Client {
         let call = self.challenge_call(user, options, true);
         let (idle, longest) = (self.timing().challenge_idle, self.timing().call);
         let subject = format!("challenge to {user}");
-        self.listen(call, longest.max(idle), idle, subject).await
+        self.listen(call, longest, idle, subject).await
     }
 
     fn challenge_call(&self, user: &UserId, options: &ChallengeOptions, keep: bool) -> ApiRequest {
@@ -324,7 +324,7 @@ impl Client {
     /// The pending challenges, both ways. Requires the OAuth scope `challenge:read`.
     pub async fn challenges(&self) -> Result<Challenges, Error> {
         let call = self.get(EndpointClass::Lookup, &["api", "challenge"]);
-        self.ask(call).await
+        self.ask(call.up_to(LIST_LIMIT)).await
     }
 
     /// Accepts a human's challenge.

@@ -156,9 +156,10 @@ impl Error {
         self.status() == Some(401)
     }
 
-    /// Whether the account or the token is not allowed to do this at all.
+    /// Whether the account or the token is not allowed to do this at all. A web page with this status is no word
+    /// of the server.
     pub fn is_forbidden(&self) -> bool {
-        self.status() == Some(403)
+        matches!(self, Self::Refused { status: 403, .. })
     }
 
     /// Whether a web page refused the call, so that the server may never have seen it.
@@ -278,6 +279,8 @@ mod tests {
             let error = Error::classify(status, &headers(kind), body.as_bytes());
             let kept = error.status().unwrap_or(status);
             assert_eq!(kept, status, "{kind} {body}");
+            let is_forbidden = status == 403 && expected == "refused";
+            assert_eq!(error.is_forbidden(), is_forbidden, "{status} {body}");
             assert_eq!(
                 class(status, kind, body),
                 expected,

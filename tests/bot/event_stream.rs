@@ -130,10 +130,13 @@ async fn while_only_the_event_stream_is_down_the_bot_polls_for_its_content() {
         (503, HTML),
         (429, "Too many requests. Try again later."),
         (0, "the connection breaks"),
+        (1, "no answer comes"),
     ] {
         let mut server = Server::start().await;
         // It does not open while this test runs.
         server.timing.event_backoff_max = Duration::from_secs(3600);
+        // An opening that hangs may not delay the polls until several have.
+        server.timing.event_idle = Duration::from_secs(4);
         server.world().event_faults.extend([fault; 40]);
         server.world().begin("g0", true, 6);
         let bot = Bot::start(&server);

@@ -63,7 +63,8 @@ pub(crate) struct World {
     pub(crate) move_faults: VecDeque<MoveFault>,
     /// Answers instead of the next openings of game streams.
     pub(crate) stream_faults: VecDeque<(u16, &'static str)>,
-    /// Answers instead of the next openings of the event stream; one of status 0 never comes.
+    /// Answers instead of the next openings of the event stream; at one of status 0 the connection breaks, and
+    /// one of status 1 never comes.
     pub(crate) event_faults: VecDeque<(u16, &'static str)>,
     /// How many of the next requests for the running games get a 503.
     pub(crate) playing_faults: usize,
@@ -422,6 +423,7 @@ impl World {
         self.event_openings += 1;
         match self.event_faults.pop_front() {
             Some((0, _)) => return Reply::Break,
+            Some((1, _)) => return Reply::Never,
             Some((status, text)) => return error(status, text),
             None => {}
         }

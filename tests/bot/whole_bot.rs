@@ -281,6 +281,19 @@ async fn while_the_server_is_out_of_order_a_starting_bot_asks_often() {
     bot.stop().await;
 }
 
+/// Of a proxy or a firewall: it says nothing of the token.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_meets_forbidding_pages_at_its_start_plays_once_they_are_gone() {
+    let mut server = Server::start().await;
+    server.timing.unreached_backoff_max = Duration::from_millis(10);
+    server.world().account_faults.extend([(403, HTML); 12]);
+    server.world().event_faults.extend([(403, HTML); 6]);
+    server.world().begin("g1", true, 8);
+    let bot = Bot::start(&server);
+    all_over(&server).await;
+    bot.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rejected_token_ends_the_bot_at_once() {
     let server = Server::start().await;

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use megaton::lichess::{
     ChallengeId, ChallengeOptions, ChallengeStatus, ChallengeUpdate, DeclineReason, Direction,
-    Error, GameId, OfferDraw, Reply, Room, Status, TimeControl, Timing, UserId,
+    Disconnect, Error, GameId, OfferDraw, Reply, Room, Status, TimeControl, Timing, UserId,
 };
 
 use crate::server::{SECRET, STREAM_HEAD, Server, Step, client, ok, reply};
@@ -286,6 +286,43 @@ async fn a_kept_challenge_that_is_refused_says_so() {
         disconnect.to_string().contains("Invalid clock"),
         "{disconnect}"
     );
+}
+
+#[tokio::test]
+async fn a_challenge_whose_call_gets_no_answer_is_given_up_after_the_time_of_a_call() {
+    let server = Server::start(|_| vec![Step::Hang]).await;
+    let timing = Timing {
+        call: Duration::from_millis(60),
+        ..Timing::default()
+    };
+    let client = client(&server.url(), timing);
+    let (user, options) = (UserId::new("x"), ChallengeOptions::default());
+    let kept = client.keep_challenge(&user, &options);
+    let ended = tokio::time::timeout(Duration::from_secs(20), kept).await;
+    assert!(matches!(ended, Ok(Err(Disconnect::Silent(_)))), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_long_list_of_challenges_is_read() {
+    let challenge = format!(
+        r#"{{"id":"abcdefgh","challenger":{{"id":"x","name":"X"}},"variant":{{"key":"atomic"}},"pad":"{}"}}"#,
+        "-".repeat(400)
+    );
+    let incoming = vec![challenge; 300].join(",");
+    let body = format!(r#"{{"in":[{incoming}],"out":[]}}"#);
+    let server = Server::answering("200 OK", JSON, &body).await;
+    let listed = server.client().challenges().await.unwrap();
+    assert_eq!(listed.incoming.len(), 300);
+}
+
+#[tokio::test]
+async fn asking_for_the_account_during_an_outage_uses_up_no_limit() {
+    let server = Server::answering("503 Service Unavailable", "text/html", "<html>").await;
+    let client = server.client();
+    for number in 0..60 {
+        let error = client.account().await.unwrap_err();
+        assert!(error.is_transient(), "{number}: {error}");
+    }
 }
 
 #[tokio::test]
