@@ -718,3 +718,28 @@ fn the_token_goes_neither_in_the_clear_to_another_machine_nor_to_a_proxy_with_a_
     let allowed = "[lichess]\nurl = \"http://lichess.example.org\"\ninsecure = true";
     assert!(Config::parse(allowed).is_ok());
 }
+
+#[test]
+fn games_without_a_clock_are_asked_for_as_casual_ones() {
+    let text = "[[matchmaking.profile]]\nname = \"post\"\ndays = 3\nrated = true\n\
+                [[matchmaking.profile]]\nname = \"fast\"\n";
+    let config = Config::parse(text).unwrap();
+    let rated: Vec<bool> = config
+        .matchmaking
+        .profile
+        .iter()
+        .map(|it| it.rated)
+        .collect();
+    assert_eq!(rated, [false, true]);
+}
+
+#[test]
+fn a_slash_at_the_end_of_the_url_makes_no_difference() {
+    let url = |url: &str| {
+        Config::parse(&format!("[lichess]\nurl = \"{url}\"\n"))
+            .unwrap()
+            .lichess
+            .url
+    };
+    assert_eq!(url("https://lichess.org/"), url("https://lichess.org"));
+}

@@ -18,6 +18,7 @@ use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt as _};
 use super::failure::{Failure, OrFailure as _};
 use super::log_file;
 use super::output::wants_colors;
+use super::setup::LogArgs;
 
 /// The variables that override the config's level, in this order.
 pub(super) const FILTERS: [&str; 2] = ["MEGATON_LOG", "RUST_LOG"];
@@ -59,7 +60,8 @@ impl Output {
 }
 
 /// Starts the log of this process.
-pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
+pub(super) fn start(args: &LogArgs, log: &Log) -> Result<Logging, Failure> {
+    let log = &args.over(log);
     let recent = RecentLines::default();
     let (stderr, output) = Output::open("stderr", recent.noting(io::stderr()));
     let mut outputs = vec![output];
@@ -77,7 +79,7 @@ pub(super) fn start(log: &Log) -> Result<Logging, Failure> {
         None => BoxMakeWriter::new(stderr),
     };
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter(log)?)
+        .with_env_filter(filter(args, log)?)
         .with_writer(writer);
     let begun = match log.format {
         Format::Text => builder.with_ansi(colors).try_init(),
@@ -108,12 +110,14 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     );
 }
 
-fn filter(log: &Log) -> Result<EnvFilter, Failure> {
+/// The filter of the option, of the first variable that is not blank, or of the config.
+fn filter(args: &LogArgs, log: &Log) -> Result<EnvFilter, Failure> {
     for name in FILTERS {
-        let Ok(text) = env::var(name) else { continue };
-        return EnvFilter::builder()
-            .parse(&text)
-            .or_setup(format!("the variable {name} is not a log filter"));
+        let text = env::var(name).unwrap_or_default();
+        if args.log_level.is_none() && !text.trim().is_empty() {
+            let parsed = EnvFilter::builder().parse(&text);
+            return parsed.or_setup(format!("the variable {name} is not a log filter"));
+        }
     }
     Ok(EnvFilter::new(log.level.to_string()))
 }

@@ -21,6 +21,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
+use super::setup::check_machine;
 
 /// How long the program waits at its end for the webhook message that says why it ends.
 const LAST_MESSAGE: Duration = Duration::from_secs(5);
@@ -110,7 +111,9 @@ impl Services {
             config: config.clone(),
             event_bus: event_bus.clone(),
             pool: options.pool.clone(),
-            reloader: reloader.noting(event_bus.event_log().clone()),
+            reloader: reloader
+                .noting(event_bus.event_log().clone())
+                .checking(check_machine),
             poller,
             selftest,
             client: options.client.clone(),

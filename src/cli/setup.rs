@@ -40,7 +40,8 @@ impl ConfigArgs {
 
     fn path(&self) -> Option<PathBuf> {
         let usual = Path::new(USUAL_CONFIG);
-        let usual = || usual.exists().then(|| usual.to_owned());
+        // A link that leads nowhere is a mistake, not a missing config.
+        let usual = || usual.symlink_metadata().is_ok().then(|| usual.to_owned());
         self.config.clone().or_else(usual)
     }
 
@@ -50,15 +51,24 @@ impl ConfigArgs {
             return Ok((Config::default(), None));
         };
         let config = Config::read(&path)?;
-        let hash = config.engine.hash;
-        if let Some(machine) = machine_memory().filter(|machine| hash > *machine) {
-            return Err(Failure::setup(format!(
-                "{}: [engine] hash: {hash} MB exceeds this machine's {machine} MB",
-                path.display()
-            )));
-        }
+        check_memory(&config).or_setup(path.display())?;
         Ok((config, Some(path)))
     }
+}
+
+/// Fails with a reason if this machine cannot run a bot with this config.
+pub(super) fn check_machine(config: &Config) -> Result<(), String> {
+    check_memory(config).and_then(|()| read_evaluator(&config.engine).map(drop))
+}
+
+fn check_memory(config: &Config) -> Result<(), String> {
+    let hash = config.engine.hash;
+    let machine = machine_memory().filter(|machine| hash > *machine);
+    machine.map_or(Ok(()), |machine| {
+        Err(format!(
+            "[engine] hash: {hash} MB exceeds this machine's {machine} MB"
+        ))
+    })
 }
 
 /// The memory of this machine in megabytes, if the system reports it.
@@ -190,10 +200,14 @@ impl EvalArgs {
 
 /// The evaluator that the config names.
 pub(super) fn evaluator(engine: &Engine) -> Result<Evaluator, Failure> {
+    read_evaluator(engine).map_err(Failure::setup)
+}
+
+fn read_evaluator(engine: &Engine) -> Result<Evaluator, String> {
     named_evaluator(engine.eval_file.as_deref()).map_err(|error| {
-        Failure::setup(format!(
+        format!(
             "[engine] eval_file: {error}; \"\" is the built-in net, \"classical\" the evaluation without a net"
-        ))
+        )
     })
 }
 
@@ -217,9 +231,9 @@ pub(super) fn cores() -> usize {
 
 #[derive(Debug, Args)]
 pub(super) struct LogArgs {
-    /// Log level: off, error, warn, info, debug or trace
+    /// Log level, over those of config and environment: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", value_parser = parse_level)]
-    log_level: Option<Level>,
+    pub(super) log_level: Option<Level>,
     /// Log format: text, or one JSON object per line
     #[arg(long, value_name = "text|json", value_parser = parse_format)]
     log_format: Option<Format>,

@@ -8,7 +8,8 @@ use super::setup::{LoadedConfig, config_name};
 
 /// Fails where these configs cannot share a process. A single one always can.
 pub(super) fn check(configs: &[LoadedConfig]) -> Result<(), Failure> {
-    if configs.len() > 1 && std::env::var_os(TOKEN_VARIABLE).is_some() {
+    let token = std::env::var(TOKEN_VARIABLE).unwrap_or_default();
+    if configs.len() > 1 && !token.trim().is_empty() {
         return Err(Failure::setup(format!(
             "{TOKEN_VARIABLE} is the token of one account, and there are {} configs: unset it, and \
              name a [lichess] token_file in each",

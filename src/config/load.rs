@@ -40,10 +40,7 @@ impl Config {
             path: path.to_owned(),
             fault,
         })?;
-        let config = match path.parent() {
-            Some(folder) => config.seen_from(folder),
-            None => config,
-        };
+        let config = config.seen_from(path.parent().unwrap_or(Path::new("")));
         if let Some(fault) = config.missing_folder(&text) {
             let path = path.to_owned();
             return Err(ConfigError::Refused { path, fault });
@@ -83,10 +80,7 @@ impl Config {
                 *place = (!named.is_empty()).then(|| named.into());
             }
         }
-        let config = match path.parent() {
-            Some(folder) => config.seen_from(folder),
-            None => config,
-        };
+        let config = config.seen_from(path.parent().unwrap_or(Path::new("")));
         (config.lichess, config.data)
     }
 
@@ -95,8 +89,14 @@ impl Config {
         let source = Source(text);
         let tree = DeTable::parse(text).map_err(|error| source.broken(&error))?;
         source.check_tables(None, tree.get_ref())?;
-        let config: Self = toml::from_str(text).map_err(|error| source.broken(&error))?;
+        let mut config: Self = toml::from_str(text).map_err(|error| source.broken(&error))?;
         source.check_together(&config, tree.get_ref())?;
+        for profile in &mut config.matchmaking.profile {
+            // Lichess rates no atomic game without a clock.
+            profile.rated &= profile.days == 0;
+        }
+        let url = &mut config.lichess.url;
+        url.truncate(url.trim_end_matches('/').len());
         Ok(config)
     }
 

@@ -255,7 +255,7 @@ sections! {
         base: Duration as "Seconds" = Duration::from_secs(180), whole(BASE, "seconds");
         /// Increment per move.
         increment: Duration as "Seconds" = Duration::from_secs(2), whole((0, 60), "seconds");
-        /// Days per move, instead of a clock; 0 for the clock.
+        /// Days per move, instead of a clock; 0 for the clock. Such a game is casual whatever `rated` says.
         days: u32 = 0, whole((0, 14), "days");
         rated: bool = true, Flag;
         /// Its frequency relative to the other profiles.

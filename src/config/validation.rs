@@ -309,10 +309,8 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
         }
         let twin = |other: &Profile| other.name.eq_ignore_ascii_case(name);
         if profiles[..index].iter().any(twin) {
-            return said(
-                ["name", "base"],
-                format!("there is another profile \"{name}\": give each its own name"),
-            );
+            let what = format!("there is another profile \"{name}\": give each its own name");
+            return said(["name", "base"], what);
         }
         if days > 0 {
             if !values::DAYS.contains(&days) {

@@ -37,7 +37,7 @@ pub use health::{Check, Health, HealthReport, SelfTest};
 pub use http::{Http, HttpError, HttpSources, KeyError, Password, Timeouts, check_password};
 pub use metrics::{MetricSources, Metrics};
 pub use protocol::{LONGEST, LONGEST_UPGRADE, Request, Response, Secret};
-pub use reload::{Reload, Reloader};
+pub use reload::{ConfigCheck, Reload, Reloader};
 pub use secrets::Secrets;
 pub use server::{Panel, PanelError};
 pub use status_poller::{LastStatus, StatusPoller, StatusWatch};

@@ -58,6 +58,9 @@ impl Reload {
     }
 }
 
+/// Why a config cannot be used here, if it cannot.
+pub type ConfigCheck = fn(&Config) -> Result<(), String>;
+
 /// The task that rereads the config.
 #[derive(Debug)]
 pub struct Reloader {
@@ -66,6 +69,7 @@ pub struct Reloader {
     control: ControlHandle,
     event_log: Option<EventLog>,
     secrets: Option<Secrets>,
+    check: Option<ConfigCheck>,
     asked: mpsc::Receiver<ReloadRequest>,
 }
 
@@ -83,6 +87,7 @@ impl Reloader {
             control,
             event_log: None,
             secrets: None,
+            check: None,
             asked,
         };
         (reloader, reload)
@@ -92,6 +97,13 @@ impl Reloader {
     #[must_use]
     pub fn noting(mut self, event_log: EventLog) -> Self {
         self.event_log = Some(event_log);
+        self
+    }
+
+    /// Also refuses what this check refuses: what would end the next start.
+    #[must_use]
+    pub fn checking(mut self, check: ConfigCheck) -> Self {
+        self.check = Some(check);
         self
     }
 
@@ -133,10 +145,14 @@ impl Reloader {
         let Some(path) = self.path.clone() else {
             return Err("there is no config file: the bot runs with built-in defaults".to_owned());
         };
-        let read = tokio::task::spawn_blocking(move || Config::read(&path)).await;
-        let config = read
-            .map_err(|error| error.to_string())?
-            .map_err(|error| error.to_string())?;
+        let check = self.check;
+        let read = tokio::task::spawn_blocking(move || {
+            let config = Config::read(&path).map_err(|error| error.to_string())?;
+            check
+                .map_or(Ok(()), |check| check(&config))
+                .map(|()| config)
+        });
+        let config = read.await.map_err(|error| error.to_string())??;
         let changes = self.current.changes(&config);
         // Sent even without changes: a command may have changed the settings.
         let settings = Arc::new(config.clone());
@@ -201,6 +217,26 @@ mod tests {
         assert_eq!(said, Ok("[challenge] concurrency: 4 -> 5".to_owned()));
         assert_eq!(reload.now("a test").await, Ok("no changes".to_owned()));
         assert_eq!(bot.await.unwrap(), [4, 5, 5]);
+        drop(reload);
+        task.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_would_end_the_next_start_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        fs::write(&path, "").unwrap();
+        let (control, _commands) = channel();
+        let current = Config::read(&path).unwrap();
+        let (reloader, reload) = Reloader::new(Some(path.clone()), current, control);
+        let check: ConfigCheck = |config| match config.engine.hash {
+            ..=100 => Ok(()),
+            hash => Err(format!("{hash} is too much")),
+        };
+        let task = tokio::spawn(reloader.checking(check).run());
+        fs::write(&path, "[engine]\nhash = 200\n").unwrap();
+        let refused = reload.now("a test").await;
+        assert_eq!(refused, Err("200 is too much".to_owned()));
         drop(reload);
         task.await.unwrap();
     }

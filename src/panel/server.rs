@@ -70,6 +70,8 @@ impl Panel {
             source,
         };
         // Created beside its place and then moved, so that it replaces a dead one at once.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        fs::create_dir_all(folder).map_err(failed)?;
         let own = path.with_extension(std::process::id().to_string());
         let _ = fs::remove_file(&own);
         let listener = bind(&own).map_err(failed)?;
@@ -231,7 +233,8 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_command_goes_in_and_its_answer_comes_out() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("control.sock");
+        // A folder that is not there is created.
+        let path = folder.path().join("run/control.sock");
         let (panel, control, mut commands, reload) = open(&path);
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -50,7 +50,11 @@ impl Folder {
 
 /// The program as it waits for its network, with stderr in a file.
 async fn start(config: &str, stderr: &Path) -> Child {
-    let child = command(&["run", "--config", config])
+    start_as(&mut command(&["run", "--config", config]), stderr).await
+}
+
+async fn start_as(command: &mut Command, stderr: &Path) -> Child {
+    let child = command
         .env("LICHESS_BOT_TOKEN", "lip_Sesame0pen")
         .stderr(fs::File::create(stderr).expect("a file"))
         .stdout(Stdio::null())
@@ -94,6 +98,23 @@ async fn the_log_is_in_a_file_of_the_day_too_and_old_files_are_deleted() {
     // Another start on the same day continues the file.
     end(start(&config, &stderr).await);
     assert_eq!(read(&today), said + &read(&stderr));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_blank_variable_counts_as_unset_and_the_option_outweighs_the_others() {
+    let folder = Folder::new();
+    let config = folder.config("");
+    let stderr = folder.path("stderr");
+    for (variable, filter, options) in [
+        ("MEGATON_LOG", " ", &[][..]),
+        ("RUST_LOG", "error", &["--log-level", "info"]),
+    ] {
+        let mut run = command(&["run", "--config", &config]);
+        run.args(options).env(variable, filter);
+        end(start_as(&mut run, &stderr).await);
+        let said = read(&stderr);
+        assert!(said.contains("megaton starts"), "{variable}: {said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

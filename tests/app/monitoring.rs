@@ -314,7 +314,7 @@ fn an_invalid_webhook_prevents_the_start() {
         complaint(&folder.path().join("config.toml"))
     };
     let said = refused("verysecret");
-    assert!(said.contains("holds no address of a webhook"), "{said}");
+    assert!(said.contains("holds no usable address"), "{said}");
     assert!(!said.contains("verysecret"), "{said}");
 }
 

@@ -319,3 +319,25 @@ fn an_old_processor_is_refused_before_anything_else() {
         String::from_utf8_lossy(&new.stderr)
     );
 }
+
+#[test]
+fn a_config_that_leads_nowhere_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink("nowhere.toml", folder.path().join("config.toml")).expect("a link");
+    let checked = ran(command(&["check", "--offline"]).current_dir(folder.path()));
+    assert_eq!(checked.status, Some(2), "{}", checked.stdout);
+    assert!(checked.stderr.contains("config.toml"), "{}", checked.stderr);
+}
+
+#[test]
+fn a_headless_practice_without_games_says_what_is_missing() {
+    let refused = megaton(&[
+        "practice",
+        "--no-sparring",
+        "--headless",
+        "--guest",
+        "Mine=lip_mine",
+    ]);
+    assert_eq!(refused.status, Some(2), "{}", refused.stdout);
+    assert!(refused.stderr.contains("--headless"), "{}", refused.stderr);
+}

@@ -231,7 +231,7 @@ impl AccountState {
     ) -> Result<(), ManualChallengeError> {
         let profiles = &self.settings.matchmaking.profile;
         let mut request = ChallengeRequest::manual(user, what, profiles)?;
-        request.profile.rated = rated.unwrap_or(request.profile.rated);
+        request.profile.rated = rated.unwrap_or(request.profile.rated) && request.profile.days == 0;
         request.color = color.unwrap_or(request.color);
         if games == 1 {
             return self.matchmaker.queue_manual(request);

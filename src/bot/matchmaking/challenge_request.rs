@@ -233,6 +233,7 @@ fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeE
     };
     Ok(Profile {
         name: what.to_owned(),
+        rated: profile.rated && profile.days == 0,
         ..profile
     })
 }
@@ -362,6 +363,7 @@ mod manual_challenge_tests {
         let request = manual("2d").unwrap();
         let days = TimeControl::Correspondence { days: 2 };
         assert_eq!(request.options().time_control, days);
+        assert!(!request.options().rated, "Lichess rates no such game");
         assert_eq!(request.speed(), Speed::Correspondence);
         for bad in ["4d", "0d", "15d", "d", "-1d"] {
             assert!(manual(bad).is_err(), "{bad}");

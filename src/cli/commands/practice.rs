@@ -8,7 +8,7 @@ use megaton::bot::{
     self, BotOptions, BotState, BotTiming, CommandReceiver, ControlHandle, EventBus, EventLog,
     ListSources, Settings, Shutdown, StateRules,
 };
-use megaton::config::{Challenge, Config, Level, Log, Visitors};
+use megaton::config::{CasualLevel, Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch};
 use megaton::practice::{
@@ -82,7 +82,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     concurrency: usize,
     /// No sparring games; only the page and guests
-    #[arg(long, conflicts_with = "games")]
+    #[arg(long, conflicts_with_all = ["games", "headless"])]
     no_sparring: bool,
     /// Fault script: a file with one [[fault]] table per fault
     #[arg(long, value_name = "FILE")]
@@ -130,7 +130,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         file: None,
         ..config.log
     };
-    let log = logging::start(&args.log.over(&quiet))?;
+    let log = logging::start(&args.log, &quiet)?;
     runtime::block_on(async {
         let signals = runtime::listen()?;
         tokio::spawn(log.watch());
@@ -267,13 +267,11 @@ fn start_bot(
         contact: None,
         timing: Timing::default(),
     });
-    let mut config = config.clone();
-    config.challenge = open_challenges(&config.challenge, args.concurrency);
-    // The schedule starts the games.
-    config.matchmaking.enabled = false;
-    config.arena.auto = false;
-    // A person at the page may try again.
-    config.takeback.humans = config.takeback.humans.max(TAKEBACKS);
+    let mut config = local_config(config, args.concurrency);
+    if args.replay.is_none() {
+        // The page chooses the level.
+        config.engine.casual_level = CasualLevel::Full;
+    }
     let options = BotOptions {
         exclusive: false,
         client: client.map_err(Failure::of_setup)?,
@@ -291,6 +289,21 @@ fn start_bot(
     Ok(tokio::spawn(bot::run_commanded(
         options, shutdown, commands,
     )))
+}
+
+/// The config of a bot that plays here only: it asks nothing of Lichess.
+fn local_config(config: &Config, concurrency: usize) -> Config {
+    let mut config = config.clone();
+    config.challenge = open_challenges(&config.challenge, concurrency);
+    // The schedule starts the games.
+    config.matchmaking.enabled = false;
+    config.matchmaking.avoid.clear();
+    config.arena.auto = false;
+    config.arena.ids.clear();
+    (config.explorer.enabled, config.online_tables.enabled) = (false, false);
+    // A person at the page may try again.
+    config.takeback.humans = config.takeback.humans.max(TAKEBACKS);
+    config
 }
 
 /// State in memory, without daily limits and pauses after losses.
@@ -446,5 +459,17 @@ mod tests {
         let open = open_challenges(&usual, 8);
         assert!(open.humans.rated && open.humans.accept && open.block.is_empty());
         assert_eq!(open.concurrency, 9);
+    }
+
+    #[test]
+    fn the_practice_bot_asks_nothing_of_lichess() {
+        let text = "[arena]\nids = [\"abcd1234\"]\n[explorer]\nenabled = true\n\
+                    [online_tables]\nenabled = true\n\
+                    [matchmaking]\nenabled = true\navoid = [\"https://example.org/list\"]\n";
+        let config = Config::parse(text).unwrap();
+        let local = local_config(&config, 1);
+        assert!(!local.explorer.enabled && !local.online_tables.enabled);
+        assert!(!local.matchmaking.enabled && local.matchmaking.avoid.is_empty());
+        assert!(!local.arena.auto && local.arena.ids.is_empty());
     }
 }

@@ -91,7 +91,7 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     let configs = args.load()?;
     shared_process::check(&configs)?;
     let first = &configs[0].0;
-    let log = logging::start(&args.log.over(&first.log))?;
+    let log = logging::start(&args.log, &first.log)?;
     let (_crash_reports, crashes) = report_crashes(first, log.recent_lines()).unzip();
     let pool = pool(first)?;
     let several = configs.len() > 1;

@@ -78,7 +78,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         level: Level::Off,
         ..Log::default()
     };
-    let log = logging::start(&args.log.over(&quiet))?;
+    let log = logging::start(&args.log, &quiet)?;
     let options = SoakOptions {
         games: args.games,
         concurrency: args.concurrency.into(),

@@ -31,7 +31,7 @@ pub enum AddressError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{origin} holds no address of a webhook: {problem}")]
+    #[error("{origin} holds no usable address: {problem}")]
     Unusable {
         /// The variable or the file.
         origin: String,
@@ -71,6 +71,10 @@ impl Delivery {
                 let url = format!("https://api.telegram.org/bot{token}/sendMessage");
                 Address::parse(&url, &origin)
             }
+            text if telegram && !text.starts_with("http") => Err(AddressError::Unusable {
+                origin,
+                problem: "it is not the token of a Telegram bot, such as 123456:AbC-dEf…",
+            }),
             text => Address::parse(text, &origin),
         };
         let visit = |(text, origin): (String, String)| Address::parse(&text, &origin);
@@ -220,6 +224,11 @@ mod tests {
         let url = format!("https://api.telegram.org/bot{token}/sendMessage");
         assert_eq!(address.expose(), url);
         assert!(!format!("{read:?}").contains("verysecret"));
+        // Mistyped: too short.
+        std::fs::write(&file, "123456789:verysecret").unwrap();
+        let error = Delivery::read(&settings).unwrap_err().to_string();
+        assert!(error.contains("the token of a Telegram bot"), "{error}");
+        assert!(!error.contains("verysecret"), "{error}");
         settings.format = AlertFormat::Json;
         let error = Delivery::read(&settings).unwrap_err().to_string();
         assert!(!error.contains("verysecret"), "{error}");
