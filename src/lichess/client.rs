@@ -416,7 +416,7 @@ impl Client {
             .map_or(CallResult::Done, CallResult::from);
         self.0.limiter.scheduler.lock().ended(class, end);
         self.count_lost(end);
-        // Nor does the rest of an outage count where the bot waits for its end.
+        // A bot that starts during an outage asks for its account until the server is back.
         let is_waiting = |error: &Error| class == EndpointClass::Account && error.is_transient();
         let is_uncounted = |error: &Error| error.is_unreached() || is_waiting(error);
         if outcome.as_ref().is_err_and(is_uncounted) {

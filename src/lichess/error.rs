@@ -156,8 +156,8 @@ impl Error {
         self.status() == Some(401)
     }
 
-    /// Whether the account or the token is not allowed to do this at all. A web page with this status is no word
-    /// of the server.
+    /// Whether the account or the token is not allowed to do this at all. A web page with this status says nothing
+    /// of either.
     pub fn is_forbidden(&self) -> bool {
         matches!(self, Self::Refused { status: 403, .. })
     }

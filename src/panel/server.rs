@@ -69,9 +69,9 @@ impl Panel {
             path: path.to_owned(),
             source,
         };
-        // Created beside its place and then moved, so that it replaces a dead one at once.
         let folder = path.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder).map_err(failed)?;
+        // Created beside its place and then moved, so that it replaces a dead one at once.
         let own = path.with_extension(std::process::id().to_string());
         let _ = fs::remove_file(&own);
         let listener = bind(&own).map_err(failed)?;

@@ -15,8 +15,8 @@ use crate::engine::{
 };
 use crate::rules::{Game, Position};
 
-/// How often the end of a search after the input has ended is looked at.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often a search that outlives its input checks whether its lines are still read.
+const READER_CHECK: Duration = Duration::from_millis(100);
 
 /// Whether the session continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl<W: Write + Send + 'static> Session<W> {
             if running.is_endless || running.is_pondering {
                 running.search.stop();
             }
-            while running.answered.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            while running.answered.recv_timeout(READER_CHECK) == Err(RecvTimeoutError::Timeout) {
                 if running.is_unread.load(Relaxed) {
                     running.search.stop();
                 }
