@@ -142,8 +142,6 @@ tunables! {
     lmr_history_divisor = 8632, 3000 to 30000, step 1000, "SPSA of 2026-11-26";
     /// A capture in quiescence must raise the evaluation to within this margin of alpha, in cp.
     qs_margin = 134, 30 to 500, step 20, "SPSA of 2026-11-26";
-    /// Maximum captures tried at one node of quiescence when not in check.
-    qs_captures = 6, 2 to 30, step 1, "untuned";
     /// History bonus per ply of depth.
     bonus_slope = 215, 60 to 500, step 20, "SPSA of 2026-11-26";
     /// Taken off the history bonus.

@@ -122,10 +122,10 @@ impl Searcher {
         };
         let mut alpha = node.alpha.max(value);
         let mut picker = MovePicker::new(position, wanted, node.table_move, None);
-        let (mut count, mut best) = (0, None);
+        let mut best = None;
         while let Some(picked) = picker.next(position, &self.histories, &node.context) {
-            match node.choose(&picked, alpha, count) {
-                Choice::Try => count += 1,
+            match node.choose(&picked, alpha) {
+                Choice::Try => {}
                 Choice::Skip(hoped) => {
                     value = value.max(hoped);
                     continue;
@@ -178,14 +178,13 @@ impl Searcher {
 }
 
 impl QuietNode<'_> {
-    /// Out of check only captures that lose nothing and can reach alpha are tried, and a few of
-    /// them.
+    /// Out of check only captures that lose nothing and can reach alpha are tried.
     #[inline]
-    fn choose(&self, picked: &Picked, alpha: Value, count: i32) -> Choice {
+    fn choose(&self, picked: &Picked, alpha: Value) -> Choice {
         if self.in_check {
             return Choice::Try;
         }
-        if picked.balance < -params::QS_SEE_MARGIN || count >= tunables::qs_captures() {
+        if picked.balance < -params::QS_SEE_MARGIN {
             return Choice::Stop;
         }
         let hoped = self.eval + picked.balance + tunables::qs_margin();
