@@ -1,7 +1,7 @@
 //! The techniques that prune a node or a move, one function each.
 //!
-//! None trusts a static score in check or under a threatened explosion. Each returns the value to
-//! return, or none.
+//! None trusts a static score in check; whole nodes are not cut under a threatened explosion either.
+//! Each returns the value to return, or none.
 
 use super::node::{Node, NodeKind};
 use super::searcher::Searcher;
@@ -66,9 +66,7 @@ impl Node<'_> {
                 if self.kind != NodeKind::Pv && self.is_late(count) {
                     moves.skip_quiets();
                 }
-                !self.is_threatened
-                    && !picked.threatens
-                    && (self.has_bad_history(picked) || self.loses_by_step(picked))
+                !picked.threatens && (self.has_bad_history(picked) || self.loses_by_step(picked))
             }
         }
     }
@@ -77,7 +75,7 @@ impl Node<'_> {
     fn is_late(&self, count: usize) -> bool {
         let squared = (self.depth * self.depth) as usize;
         let most = (tunables::lmp_base() as usize + squared) / (2 - usize::from(self.is_improving));
-        self.depth <= tunables::lmp_depth() && self.is_calm() && count > most
+        self.depth <= tunables::lmp_depth() && count > most
     }
 
     #[inline]

@@ -2,8 +2,8 @@
 //!
 //! A reduced search of all other moves, in a window below the stored value, decides: if they fail, the
 //! table move is searched deeper; if they reach beta without it, the node is cut (multicut); and if
-//! the table move is one of several good ones, it is searched less deeply. Not in check nor under a
-//! threatened explosion, where all moves but a few lose at once and any answer looks singular.
+//! the table move is one of several good ones, it is searched less deeply. Not in check, where every
+//! answer is extended already.
 
 use std::ops::ControlFlow;
 
@@ -60,7 +60,7 @@ impl Searcher {
         let entry = entry?;
         let value = entry.value_at(node.ply, node.position.halfmove_clock());
         let is_asked = node.depth >= tunables::singular_depth()
-            && node.is_calm()
+            && !node.in_check
             && node.ply < params::SINGULAR_REACH * self.root_depth as usize
             && matches!(entry.bound, Bound::Lower | Bound::Exact)
             && entry.depth >= node.depth - params::SINGULAR_DEPTH_BEHIND
