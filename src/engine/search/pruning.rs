@@ -1,7 +1,6 @@
 //! The techniques that prune a node or a move, one function each.
 //!
-//! None trusts a static score in check; whole nodes are not cut under a threatened explosion either.
-//! Each returns the value to return, or none.
+//! None trusts a static score in check, and none cuts a whole node under a threatened explosion.
 
 use super::node::{Node, NodeKind};
 use super::searcher::Searcher;
@@ -15,7 +14,8 @@ use crate::engine::tunables;
 use crate::rules::{Move, Role};
 
 impl Node<'_> {
-    /// Neither in check nor about to be exploded: the static evaluation is reliable.
+    /// Neither in check nor about to be exploded: the static evaluation is reliable enough to cut the
+    /// node by it.
     #[inline]
     pub(super) fn is_calm(&self) -> bool {
         !self.in_check && !self.is_threatened
