@@ -135,7 +135,7 @@ impl AccountState {
     /// the bot's first move.
     fn has_no_slot_for(&self, game: &GameInfo) -> bool {
         let kind = OpponentKind::of(Some(&game.opponent));
-        self.excess.has_settled(self.now)
+        self.excess.settled.is_some_and(|at| at <= self.now)
             && !game.has_moved
             && !is_correspondence(game)
             && !self.excess.tried.contains(&game.id)

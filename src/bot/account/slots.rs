@@ -421,10 +421,6 @@ impl ExcessGames {
         let games = late.iter().filter_map(|id| self.leaving.remove(id));
         games.map(|(game, _)| *game).collect()
     }
-
-    pub(super) fn has_settled(&self, now: Instant) -> bool {
-        self.settled.is_some_and(|at| at <= now)
-    }
 }
 
 #[cfg(test)]

@@ -87,7 +87,9 @@ pub(super) fn add(record: &mut GameRecord, moved: &MovePlayed, note: MoveNote, a
         set_search_info(&mut made, result);
     }
     record.moves.push(made);
-    if ply + shown_exactly(note.live) >= note.ply {
+    // For how many of the last moves a list shows the clocks right after them.
+    let shown_exactly = if note.live { 2 } else { 1 };
+    if ply + shown_exactly >= note.ply {
         let clock = *moved.clocks.of(GameRecord::mover(ply));
         set_clock(record, ply, clock.map(millis), at);
     }
@@ -103,11 +105,6 @@ pub(super) fn clocks(record: &mut GameRecord, state: &GameState, at: Millis) {
         let clock = state.time(GameRecord::mover(ply));
         set_clock(record, ply, clock.map(millis), at);
     }
-}
-
-/// For how many of the last moves a list shows the clocks right after them.
-const fn shown_exactly(live: bool) -> usize {
-    if live { 2 } else { 1 }
 }
 
 fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Millis) {

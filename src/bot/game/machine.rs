@@ -674,7 +674,7 @@ pub(super) struct Watchdog {
     /// Number of consecutive unreadable lists.
     unread: u32,
     /// When to warm the connection.
-    warm_at: Option<Instant>,
+    pub(super) warm_at: Option<Instant>,
 }
 
 impl Watchdog {
@@ -686,11 +686,6 @@ impl Watchdog {
     pub(super) fn rest(&mut self) {
         self.check_at = None;
         self.unread = 0;
-    }
-
-    /// Called when a move is sent: it keeps its connection warm itself.
-    pub(super) fn rest_warming(&mut self) {
-        self.warm_at = None;
     }
 }
 

@@ -57,7 +57,8 @@ impl GameMachine {
         let usual = post_limit(&pending.failures, &self.timing);
         let until = self.now + usual.min(patience);
         pending.stage = Stage::Sent { request_id, until };
-        self.watch.rest_warming();
+        // The move keeps its connection warm itself.
+        self.watch.warm_at = None;
     }
 
     /// How long the clock allows to wait for an answer.

@@ -10,8 +10,9 @@ use super::delivery_policy::{PendingMove, Stage};
 use super::event::{Anomaly, GameEffect, RequestId};
 use super::machine::GameMachine;
 use super::move_list::MoveListChange;
+use super::move_overhead::ClockState;
 use super::opening_variety::replaced;
-use super::time_budget::{human_pace, search_budget};
+use super::time_budget::{SearchBudget, human_pace, search_budget};
 use crate::engine::{Ranked, SearchResult};
 use crate::rules::{Move, Outcome, Position, RepetitionRule};
 
@@ -116,17 +117,13 @@ impl GameMachine {
             return self.send(left[0], None);
         }
         let refused = pending.refused.clone();
-        if let Some(found) = self.book_move(&refused) {
-            return self.send_known(found);
+        if let Some(found) = self.book_move(&refused)
+            && let Some(known) = found.best
+        {
+            return self.send(known, Some(found));
         }
         let some_refused = !refused.is_empty();
-        let allotment = search_budget(
-            &reading,
-            &self.overhead,
-            &self.settings,
-            &self.timing,
-            self.now,
-        );
+        let allotment = self.budget(&reading);
         let mut limits = allotment.limits;
         limits.contempt = self.contempt();
         let plan = self.root_plan(self.move_list.game(), &left);
@@ -152,11 +149,9 @@ impl GameMachine {
         self.keep_warm();
     }
 
-    /// Sends a move that needs no search.
-    fn send_known(&mut self, found: SearchResult) {
-        if let Some(mv) = found.best {
-            self.send(mv, Some(found));
-        }
+    fn budget(&self, reading: &ClockState) -> SearchBudget {
+        let (overhead, settings) = (&self.overhead, &self.settings);
+        search_budget(reading, overhead, settings, &self.timing, self.now)
     }
 
     /// The clock shows less than expected: a budget based on the old one must not overrun it.
@@ -164,13 +159,7 @@ impl GameMachine {
         let Some(reading) = self.reading() else {
             return;
         };
-        let allotment = search_budget(
-            &reading,
-            &self.overhead,
-            &self.settings,
-            &self.timing,
-            self.now,
-        );
+        let allotment = self.budget(&reading);
         match self.pending.as_mut().map(|pending| &mut pending.stage) {
             Some(Stage::Searching { fallback, .. }) => {
                 *fallback = allotment.fallback.min(*fallback);

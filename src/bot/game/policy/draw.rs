@@ -185,9 +185,8 @@ impl GameMachine {
 
     /// Handles the outcome of accepting a draw.
     pub(in crate::bot::game) fn draw_answered(&mut self, answer: &CallOutcome) {
-        let timing = self.timing;
         if let Some(accepting) = &mut self.policies.draws.accepting {
-            accepting.answered(answer, &timing, self.now);
+            accepting.answered(answer, &self.timing, self.now);
         }
     }
 

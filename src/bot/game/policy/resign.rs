@@ -65,12 +65,11 @@ impl GameMachine {
         if self.policies.refuses() {
             return self.leave_answered(answer);
         }
-        let timing = self.timing;
         if let Some((_, asked)) = &mut self.policies.resigning.asked {
-            asked.answered(answer, &timing, self.now);
+            asked.answered(answer, &self.timing, self.now);
             if matches!(answer, CallOutcome::Done) {
                 // The end should follow at once. A "yes" without effect must not be final.
-                asked.again_after(timing.again, self.now);
+                asked.again_after(self.timing.again, self.now);
             }
         }
     }

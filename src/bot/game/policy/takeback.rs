@@ -90,9 +90,8 @@ impl GameMachine {
     }
 
     pub(in crate::bot::game) fn takeback_answered(&mut self, answer: &CallOutcome) {
-        let timing = self.timing;
         if let Some(granting) = &mut self.policies.takebacks.granting {
-            granting.answered(answer, &timing, self.now);
+            granting.answered(answer, &self.timing, self.now);
         }
     }
 
