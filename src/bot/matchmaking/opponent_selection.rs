@@ -45,10 +45,7 @@ impl Matchmaker {
             return;
         }
         if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
-            let wait = at
-                .since(around.moment)
-                .clamp(self.rules.spacing, LOOK_AGAIN);
-            self.next = now + wait;
+            self.next = now + self.until_later(at.since(around.moment));
             return;
         }
         if let Some(offer) = self.second_game(around) {
@@ -189,6 +186,11 @@ impl Matchmaker {
         }
     }
 
+    /// When to check again a quota that is spent for this long.
+    fn until_later(&self, wait: Duration) -> Duration {
+        wait.min(LOOK_AGAIN).max(self.rules.spacing)
+    }
+
     /// The spacing, randomly stretched so that two bots do not fall into step.
     fn spacing(&mut self) -> Duration {
         self.rules.spacing.mul_f64(1.0 + self.chance.f64() / 4.0)
@@ -205,12 +207,17 @@ impl Matchmaker {
         let Some((origin, first)) = shortlist.first().map(|it| (it.origin, it.to.clone())) else {
             return;
         };
-        if origin == Initiator::Series && self.next_of_series(around).is_none() {
+        let is_wanted = match origin {
+            Initiator::Rules => true,
+            Initiator::Operator => self.manual_queue.front() == shortlist.first(),
+            Initiator::Series => self.next_of_series(around).is_some(),
+        };
+        if !is_wanted {
             return;
         }
         let by_order = origin != Initiator::Rules;
         if by_order && (!self.open || around.spare == 0) {
-            // Wait for the next slot, unless all manual challenges have been dropped.
+            // Wait for the next slot.
             self.next = around.now + self.rules.spacing;
             return;
         }
@@ -246,7 +253,7 @@ impl Matchmaker {
             self.next = around.now + self.rules.spacing;
             if origin == Initiator::Series {
                 // It goes on when the budget allows.
-                self.next = around.now + wait.clamp(self.rules.spacing, LOOK_AGAIN);
+                self.next = around.now + self.until_later(wait);
             } else {
                 self.report_unsent(origin, offer.to, denied.as_str());
             }

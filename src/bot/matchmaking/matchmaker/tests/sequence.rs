@@ -135,3 +135,60 @@ fn a_decline_that_comes_before_the_answer_keeps_its_reason() {
         assert!(world.offers_within(MINUTE * 60 * 5), "after a day");
     }
 }
+
+#[test]
+fn with_long_pauses_between_challenges_a_spent_quota_is_checked_again_as_rarely() {
+    let rules = || Matchmaking {
+        spacing: MINUTE * 15,
+        ..Matchmaking::default()
+    };
+    let later = START + MINUTE * 120;
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        ..rules()
+    });
+    world.directory.barred = Some((later, Denied::Pace));
+    assert!(!world.offers_within(MINUTE * 60));
+    let mut world = World::new(rules());
+    let request = ChallengeRequest::manual("near", None, &[]).unwrap();
+    let series = Series::new(request, 2).unwrap();
+    world.matchmaker.start_series(series).unwrap();
+    world.directory.barred = Some((later, Denied::BotGames));
+    assert!(!world.offers_within(MINUTE * 60));
+    world.directory.barred = None;
+    assert!(world.offers_within(MINUTE * 20));
+}
+
+#[test]
+fn a_manual_challenge_cancelled_during_its_look_up_is_not_sent_and_takes_no_other_with_it() {
+    let manual = |name: &str| ChallengeRequest::manual(name, None, &[]).unwrap();
+    let looks_up = |name: &str| [MatchmakingEffect::LookUp(vec![user(name)])];
+    for pauses in [false, true] {
+        for next in [None, Some("far")] {
+            let mut world = World::new(Matchmaking::default());
+            world.matchmaker.queue_manual(manual("near")).unwrap();
+            let lookup = world.pass(MINUTE);
+            assert_eq!(lookup, looks_up("near"));
+            if pauses {
+                world.matchmaker.set_open(false);
+                world.matchmaker.set_open(true);
+            } else {
+                world.matchmaker.recall();
+            }
+            if let Some(next) = next {
+                world.matchmaker.queue_manual(manual(next)).unwrap();
+            }
+            let after = world.answer(&lookup).unwrap();
+            assert_eq!(
+                after,
+                next.map(looks_up).into_iter().flatten().collect::<Vec<_>>()
+            );
+            if next.is_some() {
+                let sent = world.answer(&after).unwrap();
+                assert!(
+                    matches!(&sent[..], [MatchmakingEffect::Create(offer)] if offer.to == user("far"))
+                );
+            }
+        }
+    }
+}
