@@ -348,8 +348,56 @@ fn a_lost_accept_is_repeated_a_few_times() {
         fixture.answered("c1", AcceptOutcome::Lost);
         assert_eq!(fixture.wait(2), accept("c1"));
     }
-    fixture.answered("c1", AcceptOutcome::Lost);
+    assert_eq!(
+        fixture.answered("c1", AcceptOutcome::Lost),
+        [Wanted::List],
+        "one of them may have arrived"
+    );
+    fixture.apply(&AccountEvent::Running(Vec::new()));
     assert!(fixture.account.is_empty());
+}
+
+#[test]
+fn a_challenge_whose_accept_may_have_arrived_keeps_its_slot_until_the_list() {
+    let mut fixture = Fixture::new(1);
+    fixture.challenged(challenge("c1", player("a")));
+    fixture.answered("c1", AcceptOutcome::Lost);
+    fixture.wait(2);
+    // The first call arrived: the challenge is gone because its game has begun.
+    fixture.answered("c1", AcceptOutcome::Gone);
+    assert_eq!(fixture.challenged(challenge("c2", player("b"))), []);
+    assert_eq!(fixture.started(game("c1", player("a"))), play("c1"));
+    assert_eq!(fixture.account.taken(), 1);
+    assert_eq!(fixture.wait(6), later("c2"));
+    // There is no game: neither the list's answer nor its failure holds the slot.
+    for listed in [AccountEvent::Running(Vec::new()), AccountEvent::NoList] {
+        let mut fixture = Fixture::new(1);
+        fixture.challenged(challenge("c1", player("a")));
+        fixture.answered("c1", AcceptOutcome::Lost);
+        fixture.wait(2);
+        fixture.answered("c1", AcceptOutcome::Gone);
+        fixture.apply(&listed);
+        fixture.wait(11);
+        assert!(fixture.account.is_empty(), "{listed:?}");
+    }
+}
+
+#[test]
+fn a_list_asked_for_before_the_accept_was_given_up_does_not_free_its_slot() {
+    let mut fixture = Fixture::new(1).settled();
+    assert_eq!(fixture.apply(&AccountEvent::Opened), [Wanted::List]);
+    fixture.challenged(challenge("c1", player("a")));
+    fixture.answered("c1", AcceptOutcome::Lost);
+    assert_eq!(fixture.wait(2), accept("c1"));
+    // The call whose answer was lost arrived after the server had read the list.
+    assert_eq!(fixture.answered("c1", AcceptOutcome::Refused), []);
+    let older = fixture.apply(&AccountEvent::Running(Vec::new()));
+    assert_eq!(older, [Wanted::List], "this one decides");
+    assert_eq!(fixture.account.taken(), 1);
+    assert_eq!(fixture.challenged(challenge("c2", player("b"))), []);
+    let newer = AccountEvent::Running(vec![game("c1", player("a"))]);
+    assert_eq!(fixture.apply(&newer), play("c1"));
+    assert_eq!(fixture.account.taken(), 1);
 }
 
 #[test]
@@ -606,6 +654,7 @@ fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     fixture.answered("c3", AcceptOutcome::Lost);
     fixture.wait(2);
     assert_eq!(fixture.answered("c3", AcceptOutcome::Gone), [Wanted::List]);
+    fixture.apply(&AccountEvent::Running(Vec::new()));
     assert_eq!(open(&fixture), ["c3"]);
     // The same, when the next call is refused for a long time.
     let mut fixture = Fixture::new(2);
@@ -615,6 +664,7 @@ fn an_accepted_game_is_looked_up_until_it_is_clear_that_it_never_began() {
     let hour = Some(Duration::from_secs(3600));
     let given_up = fixture.answered("c4", AcceptOutcome::Limited(hour));
     assert_eq!(given_up, [vec![Wanted::List], later("c4")].concat());
+    fixture.apply(&AccountEvent::Running(Vec::new()));
     assert_eq!(open(&fixture), ["c4"]);
 }
 

@@ -401,7 +401,7 @@ fn an_accepted_challenge_whose_game_is_not_on_the_list_is_void() {
 }
 
 #[test]
-fn no_slot_is_spent_on_an_accept_that_may_have_been_lost_each_time() {
+fn an_accept_that_may_have_been_lost_each_time_costs_its_slot_no_longer_than_until_the_list() {
     let mut fixture = Fixture::new(1);
     fixture.challenged(challenge("c1", player("a")));
     for _ in 0..6 {
@@ -409,6 +409,8 @@ fn no_slot_is_spent_on_an_accept_that_may_have_been_lost_each_time() {
         fixture.wait(2);
     }
     assert_eq!(fixture.answered("c1", AcceptOutcome::Lost), [Wanted::List]);
+    assert_eq!(fixture.account.taken(), 1);
+    fixture.apply(&AccountEvent::Running(Vec::new()));
     assert!(fixture.account.is_empty());
     // It had arrived after all.
     assert_eq!(fixture.started(game("c1", player("a"))), play("c1"));

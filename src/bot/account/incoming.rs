@@ -1,5 +1,7 @@
 //! Incoming challenges, from the policy's decision to the accepted challenge.
 
+use std::time::Instant;
+
 use super::AccountState;
 use super::slots::{AcceptedChallenge, OpponentKind, QueuedChallenge};
 use crate::bot::account_event::{AcceptOutcome, AccountEffect, Decline};
@@ -170,7 +172,7 @@ impl AccountState {
             lost_calls: 0,
             again: None,
             done: None,
-            stale: false,
+            awaits_list: None,
         }
     }
 
@@ -227,44 +229,41 @@ impl AccountState {
 
     /// Declines a challenge that cannot be accepted after all.
     fn give_up(&mut self, id: &ChallengeId) {
-        let Some(accepted) = self.not_accepted(id) else {
+        let Some(accepted) = self.accepted.get_mut(id) else {
             return;
         };
-        let challenger = accepted.opponent.map(|who| who.to_string());
-        self.out.push(AccountEffect::Decline(Box::new(Decline {
+        let challenger = accepted.opponent.as_ref().map(ToString::to_string);
+        let decline = Decline {
             id: id.clone(),
             reason: DeclineReason::Later,
             from: accepted.kind,
             challenger: challenger.unwrap_or_else(|| "Anonymous".to_owned()),
             rule: None,
             why: "Lichess does not allow the game now".to_owned(),
-        })));
+        };
+        self.not_accepted(id);
+        self.out.push(AccountEffect::Decline(Box::new(decline)));
     }
 
-    /// Drops a challenge whose accept failed. If an earlier call may have arrived, only the list of
-    /// running games or a look-up can tell whether there was a game.
-    fn not_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        if self.accepted.get_mut(id)?.lost_calls > 0 {
-            self.ask_for_list();
-            self.void_accepted(id)
-        } else {
-            self.drop_accepted(id)
+    /// Drops a challenge whose accept failed. If an earlier call may have arrived, it keeps its slot
+    /// until the list of running games tells whether there is a game.
+    fn not_accepted(&mut self, id: &ChallengeId) {
+        let grace = self.now + self.timing.again * 2;
+        match self.accepted.get_mut(id) {
+            Some(accepted) if accepted.lost_calls > 0 => {
+                accepted.await_list(self.now, grace);
+                self.ask_for_list();
+            }
+            _ => self.drop_accepted(id),
         }
     }
 
     /// Drops an accepted challenge without a game: frees its slot and refunds the quota.
-    pub(super) fn drop_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        let accepted = self.void_accepted(id)?;
-        self.state.forget_game(&id.as_game());
-        Some(accepted)
-    }
-
-    /// Drops an accepted challenge that seems to have no game; if its game began and ended all the
-    /// same, the quota counts it.
-    fn void_accepted(&mut self, id: &ChallengeId) -> Option<AcceptedChallenge> {
-        let accepted = self.accepted.remove(id)?;
-        self.release_game(&accepted);
-        Some(accepted)
+    pub(super) fn drop_accepted(&mut self, id: &ChallengeId) {
+        if let Some(accepted) = self.accepted.remove(id) {
+            self.release_game(&accepted);
+            self.state.forget_game(&accepted.id.as_game());
+        }
     }
 
     pub(super) fn release_game(&self, accepted: &AcceptedChallenge) {
@@ -280,6 +279,14 @@ impl AcceptedChallenge {
         if let Some(opponent) = &self.opponent {
             state.accepted(&self.id, opponent, self.kind.is_bot());
         }
+    }
+
+    /// Only a list of running games that is requested from now on, or `until`, decides whether it has
+    /// a game.
+    pub(super) fn await_list(&mut self, now: Instant, until: Instant) {
+        self.awaits_list = Some(now);
+        self.again = None;
+        self.expires = until;
     }
 
     pub(super) fn accept(&self) -> AccountEffect {

@@ -281,10 +281,8 @@ impl AccountState {
             }
         }
         if is_complete_list {
-            let answered_before = self
-                .list_asked
-                .and_then(|at| at.checked_sub(self.timing.again));
-            for void in self.accepted.not_listed(answered_before) {
+            let asked = self.list_asked.unwrap_or(self.now);
+            for void in self.accepted.not_listed(asked, self.timing.again) {
                 self.release_game(&void);
             }
         } else if has_news {

@@ -3,7 +3,7 @@
 //! Data and counting only. A correspondence game takes no slot.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::lichess::{Challenge, ChallengeId, Compat, GameId, GameInfo, Player, UserId};
 
@@ -142,8 +142,8 @@ pub(super) struct AcceptedChallenge {
     pub(super) again: Option<Instant>,
     /// When the server answered "ok".
     pub(super) done: Option<Instant>,
-    /// Whether it is overdue and the list was requested.
-    pub(super) stale: bool,
+    /// Since when only the list of running games decides about it.
+    pub(super) awaits_list: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -249,24 +249,29 @@ impl AcceptedChallenges {
         now: Instant,
         grace: Instant,
     ) -> (Vec<AcceptedChallenge>, bool) {
-        let over = |accepted: &mut AcceptedChallenge| accepted.expires <= now && accepted.stale;
+        let over = |accepted: &mut AcceptedChallenge| {
+            accepted.expires <= now && accepted.awaits_list.is_some()
+        };
         let gone = self.0.extract_if(.., over).collect();
         let mut wanted = false;
         for accepted in self.0.iter_mut().filter(|accepted| accepted.expires <= now) {
-            accepted.stale = true;
-            accepted.expires = grace;
+            accepted.await_list(now, grace);
             wanted = true;
         }
         (gone, wanted)
     }
 
-    /// Removes those without a game on a list requested after `settled`: overdue ones, and those
-    /// answered "ok" well before.
-    pub(super) fn not_listed(&mut self, settled: Option<Instant>) -> Vec<AcceptedChallenge> {
-        let answered = |accepted: &AcceptedChallenge| {
-            settled.is_some_and(|by| accepted.done.is_some_and(|done| done < by))
+    /// Removes those without a game on a list requested at `asked`: those that waited for it, and
+    /// those answered "ok" longer than `settling` before.
+    pub(super) fn not_listed(
+        &mut self,
+        asked: Instant,
+        settling: Duration,
+    ) -> Vec<AcceptedChallenge> {
+        let void = |accepted: &mut AcceptedChallenge| {
+            accepted.awaits_list.is_some_and(|since| since <= asked)
+                || accepted.done.is_some_and(|done| done + settling < asked)
         };
-        let void = |accepted: &mut AcceptedChallenge| accepted.stale || answered(accepted);
         self.0.extract_if(.., void).collect()
     }
 }
