@@ -298,14 +298,16 @@ impl ArenaSchedule {
     pub fn next_timeout(&self) -> Option<Instant> {
         let list = (self.open && self.rules.auto && !self.listing).then_some(self.list_at);
         let plans = self.plans.values().filter(|plan| !plan.calling);
-        let plans = plans.flat_map(|plan| match plan.stage {
-            ArenaState::Ahead => [self.due(plan).filter(|_| self.open), plan.ends],
-            ArenaState::In if plan.games.is_empty() && !plan.closed => {
-                [Some(plan.next.min(plan.refresh_at)), plan.ends]
-            }
-            ArenaState::In if plan.games.is_empty() => [Some(plan.refresh_at), plan.ends],
-            ArenaState::In | ArenaState::Unknown => [Some(plan.refresh_at), None],
-            ArenaState::Leaving => [Some(plan.next), None],
+        let plans = plans.flat_map(|plan| {
+            let is_idle = plan.games.is_empty();
+            let next = match plan.stage {
+                ArenaState::Ahead => self.due(plan).filter(|_| self.open),
+                ArenaState::In if is_idle && !plan.closed => Some(plan.next.min(plan.refresh_at)),
+                ArenaState::In | ArenaState::Unknown => Some(plan.refresh_at),
+                ArenaState::Leaving => Some(plan.next),
+            };
+            // A running game outlasts the end of its arena.
+            [next, plan.ends.filter(|_| is_idle)]
         });
         list.into_iter().chain(plans.flatten()).min()
     }

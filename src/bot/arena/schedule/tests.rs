@@ -389,6 +389,23 @@ fn a_rated_arena_is_left_while_rated_games_pause_and_joined_again_afterwards() {
 }
 
 #[test]
+fn a_game_that_outlasts_an_arena_left_in_a_pause_keeps_no_timer_running() {
+    let mut world = World::named();
+    world.pass(0);
+    world.handle(&AccountEvent::ArenaShown(Box::new(arena(0))));
+    world.done();
+    world.handle(&began());
+    world.may_rate = false;
+    let leave = [AccountEffect::LeaveArena(ID.to_owned())];
+    assert_eq!(world.pass(1), leave);
+    world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true));
+    assert_eq!(world.pass(7200), []);
+    assert_eq!(world.sleeps(), None);
+    world.handle(&over());
+    assert_eq!(world.calendar.describe(), [""; 0]);
+}
+
+#[test]
 fn while_rated_games_pause_only_casual_arenas_are_planned() {
     let mut world = World::new(config::Arena {
         auto: true,
