@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
-use megaton::lichess::{Challenge, Compat, Event, GameId, Presence, Status, UserId};
+use megaton::lichess::{
+    Challenge, Compat, Event, GameId, GameInfo, Presence, Speed, Status, UserId,
+};
 
 use crate::challenges::{bot, challenge, game, player};
 use crate::fixture::{Fixture, SECOND, Wanted, accept, later, me, play};
@@ -219,6 +221,53 @@ fn the_rating_survives_a_restart_of_the_event_loop() {
     assert_eq!(fixture.account.rating(), Some(1607));
     let restarted = fixture.account.restarted(&me(), SECOND);
     assert_eq!(restarted.rating(), Some(1607));
+}
+
+/// A game of the bot that began at this rating, or ended with this change of it.
+fn rated(id: &str, rating: i32, diff: Option<i32>) -> GameInfo {
+    let mut rated = game(id, player("a"));
+    (rated.rating, rated.rating_diff) = (Some(rating), diff);
+    rated
+}
+
+#[test]
+fn each_of_two_games_at_once_changes_the_rating_that_the_other_left() {
+    for is_left in [false, true] {
+        let mut fixture = Fixture::new(2);
+        for id in ["g1", "g2"] {
+            fixture.started(rated(id, 1600, None));
+        }
+        for (id, diff) in [("g1", 7), ("g2", 8)] {
+            if is_left {
+                // Its own stream says first that it is over.
+                fixture.left(id);
+            }
+            fixture.ended(rated(id, 1600, Some(diff)));
+        }
+        assert_eq!(fixture.account.rating(), Some(1615), "left: {is_left}");
+    }
+}
+
+#[test]
+fn a_game_announced_again_does_not_take_the_rating_back_to_its_start() {
+    let mut fixture = Fixture::new(3);
+    for id in ["g1", "g2"] {
+        fixture.started(rated(id, 1600, None));
+    }
+    fixture.ended(rated("g1", 1600, Some(7)));
+    // The stream opens again.
+    fixture.started(rated("g2", 1600, None));
+    assert_eq!(fixture.account.rating(), Some(1607));
+    // One from before the start of the bot, and one that waits for days.
+    let mut older = rated("g3", 1500, None);
+    older.has_moved = true;
+    fixture.started(older);
+    let mut slow = rated("g4", 1400, None);
+    slow.speed = Speed::Correspondence;
+    fixture.started(slow);
+    assert_eq!(fixture.account.rating(), Some(1607));
+    fixture.started(rated("g5", 1610, None));
+    assert_eq!(fixture.account.rating(), Some(1610));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use self::correspondence::CorrespondenceGames;
+use self::correspondence::{CorrespondenceGames, is_correspondence};
 use self::slots::{
     AcceptedChallenges, ActiveGames, ChallengeQueue, ExcessGames, OutgoingChallenge, SlotLimits,
     SlotUsage,
@@ -362,7 +362,7 @@ impl AccountState {
                 self.started(game);
             }
             Event::GameFinish(game) => {
-                self.learn_rating(game);
+                self.add_rating_diff(game);
                 // Only this event carries the rating change.
                 if let Some(ours) = game.rating_diff {
                     self.out.push(AccountEffect::RatingChanged {
@@ -381,9 +381,20 @@ impl AccountState {
         }
     }
 
-    /// Reads the bot's rating from the start of a game and the rating change from its end.
+    /// Reads the bot's rating from a game that has just begun. Each opening of the stream announces
+    /// running games again, with the rating at their start.
     fn learn_rating(&mut self, game: &GameInfo) {
-        if let Some(rating) = game.rating {
+        let is_known = self.plays(&game.id) || game.has_moved || is_correspondence(game);
+        if let Some(rating) = game.rating.filter(|_| !is_known) {
+            self.set_rating(rating);
+        }
+    }
+
+    /// Adds the rating change of a game. Its own rating is that at its start: others may have ended
+    /// since, so it counts only if the bot did not see the game begin.
+    fn add_rating_diff(&mut self, game: &GameInfo) {
+        let was_seen = self.plays(&game.id) || self.ended.contains(&game.id);
+        if let Some(rating) = self.rating.filter(|_| was_seen).or(game.rating) {
             self.set_rating(rating.saturating_add(game.rating_diff.unwrap_or(0)));
         }
     }
