@@ -50,6 +50,7 @@ pub fn merge(known: Option<GameRecord>, read: GameRecord) -> Merge {
     }
     merged.joined = known.joined;
     merged.origin = known.origin;
+    merged.ending = known.ending.clone().or(merged.ending);
     if merged == known {
         Merge::Known
     } else {
@@ -85,6 +86,9 @@ mod tests {
     fn a_file_adds_what_is_missing_and_changes_nothing() {
         let known = game("abcdefgh", 1000, "Nuke");
         assert_eq!(merge(Some(known.clone()), read("abcdefgh")), Merge::Known);
+        let mut dated = read("abcdefgh");
+        dated.ending.as_mut().unwrap().at -= 5000;
+        assert_eq!(merge(Some(known.clone()), dated), Merge::Known);
         assert!(matches!(merge(None, read("abcdefgh")), Merge::New(_)));
         let mut cut = known.clone();
         cut.moves.truncate(2);

@@ -73,7 +73,7 @@ pub(super) fn keep_known(game: &mut GameRecord, known: GameRecord) {
     }
     game.us = game.us.or(known.us);
     game.created = game.created.or(known.created);
-    if known.joined > 0 && known.joined < game.joined {
+    if known.joined > 0 {
         game.joined = known.joined;
     }
     if game.speed == Speed::Unknown {
@@ -87,7 +87,8 @@ pub(super) fn keep_known(game: &mut GameRecord, known: GameRecord) {
     }
     game.tournament = game.tournament.take().or(known.tournament);
     game.program = game.program.take().or(known.program);
-    game.ending = game.ending.take().or(known.ending);
+    // The first one is the one that the bot saw; an export gives the time of the last move.
+    game.ending = known.ending.or_else(|| game.ending.take());
 }
 
 fn insert_game(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {

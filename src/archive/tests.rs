@@ -209,6 +209,23 @@ fn a_rewritten_game_keeps_details_of_the_earlier_record() {
 }
 
 #[test]
+fn an_export_of_a_game_whose_end_was_seen_adds_only_its_rating_changes() {
+    let (_folder, path) = ground();
+    let mut disk = Database::open(&path, 1).unwrap();
+    let mut seen = game("abcdefgh", 1000, "Nuke");
+    seen.white.rating_diff = None;
+    keep(&mut disk, &seen);
+    let mut exported = seen.clone();
+    exported.joined = exported.began();
+    exported.ending.as_mut().unwrap().at -= 900;
+    (exported.white.rating_diff, exported.black.rating_diff) = (Some(5), Some(-5));
+    keep(&mut disk, &exported);
+    let known = disk.game("abcdefgh").unwrap().unwrap();
+    (seen.white.rating_diff, seen.black.rating_diff) = (Some(5), Some(-5));
+    assert_eq!(known, seen);
+}
+
+#[test]
 fn the_last_events_of_a_game_with_very_many_are_returned() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();

@@ -141,6 +141,10 @@ impl<'g> FinalMoments<'g> {
             let late = (self.game.joined - self.ended) / 1000;
             return Some((Cause::Away, format!("first seen {late} s after its end")));
         }
+        // An export knows when the last move was made, not when the game ended.
+        if self.seen.is_some_and(|seen| self.ended < seen) {
+            return Some((Cause::Away, "its end was not seen".to_owned()));
+        }
         if !self.game.moves.is_empty() && self.seen.is_none() {
             let what = "the opponent's last move was never seen while the game ran";
             return Some((Cause::Away, what.to_owned()));
@@ -306,6 +310,9 @@ mod tests {
         let mut away = lost(40_000);
         away.moves[1].at = None;
         assert_eq!(cause(&away, &[event("stream", 70_000)]), Cause::Away);
+        let mut unseen = lost(40_000);
+        unseen.ending.as_mut().unwrap().at = 59_999;
+        assert_eq!(cause(&unseen, &[]), Cause::Away);
         away.joined = 200_000;
         assert_eq!(
             time_loss(&away, &[]).unwrap().evidence,

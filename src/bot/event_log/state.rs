@@ -264,6 +264,12 @@ impl LogState {
         if let Some(mut old) = old.or(known) {
             record_builder::follow(&mut old, game, None);
             old.ending = record.ending.take();
+            // An end that the bot did not see lies before the moment at which it saw the last move: the
+            // server's time of that move, by its own clock, may be a little later.
+            let seen = old.moves.last().and_then(|made| made.at);
+            if let Some((ending, seen)) = old.ending.as_mut().zip(seen) {
+                ending.at = ending.at.min(seen.saturating_sub(1));
+            }
             for side in [Side::White, Side::Black] {
                 let diff = record.player(side).rating_diff;
                 old.player_mut(side).rating_diff = diff;

@@ -1,9 +1,11 @@
 //! The event log as game tasks and readers use it.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
-use crate::archive::{ChallengeVerdict, GameRecord, Origin, Outcome, ScoreRecord, Source};
+use crate::archive::{
+    Cause, ChallengeVerdict, GameRecord, Origin, Outcome, ScoreRecord, Source, time_loss,
+};
 use crate::bot::account::OpponentKind;
 use crate::bot::account_event::Decline;
 use crate::bot::game::{Ending, MovePlayed};
@@ -296,22 +298,14 @@ fn ended_games_wait_for_the_archive_and_are_dropped_once_safe() {
     );
 }
 
-#[test]
-fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
-    let event_log = EventLog::default();
-    open(&event_log, "");
-    play(&event_log, "g1f3", (180_000, 180_000));
-    event_log.over(&ending(None));
-    assert!(
-        event_log.game(ID).unwrap().ending.is_none(),
-        "it was not seen live"
-    );
+/// A game that we lost on time as White, as the server exports it.
+fn export() -> ExportedGame {
     let player = |name: &str, diff| Player {
         id: Some(UserId::new(name)),
         rating_diff: Some(diff),
         ..Player::default()
     };
-    let export = ExportedGame {
+    ExportedGame {
         id: GameId::new(ID),
         variant: Variant::Atomic,
         speed: Speed::Blitz,
@@ -329,7 +323,20 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
         created_at: None,
         last_move_at: None,
         arena: false,
-    };
+    }
+}
+
+#[test]
+fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
+    let event_log = EventLog::default();
+    open(&event_log, "");
+    play(&event_log, "g1f3", (180_000, 180_000));
+    event_log.over(&ending(None));
+    assert!(
+        event_log.game(ID).unwrap().ending.is_none(),
+        "it was not seen live"
+    );
+    let export = export();
     let game = Game::from_uci_moves("g1f3 f7f6").unwrap();
     event_log.missed(&export, Side::White, &game);
     let ended = event_log.game(ID).unwrap();
@@ -337,6 +344,30 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
     assert_eq!(ended.moves.len(), 2);
     assert_eq!(ended.moves[0].score, Some(ScoreRecord::Cp(30)));
     assert_eq!(ended.control.to_string(), "3+2");
+}
+
+#[test]
+fn a_game_lost_on_time_while_the_bot_was_away_is_told_from_one_whose_move_came_late() {
+    let before = EventLog::default();
+    open(&before, "");
+    play(&before, "g1f3", (90_000, 180_000));
+    play(&before, "g1f3 f7f6", (90_000, 178_000));
+    let kept = GameRecord::clone(&before.game(ID).unwrap());
+    let seen = kept.moves[1].at.unwrap();
+    for moved in [seen, seen + 300, seen - 300] {
+        let event_log = EventLog::default();
+        event_log.archive(vec![kept.clone()]);
+        // The server knows when the last move was made, by its own clock, and not when time ran out.
+        let export = ExportedGame {
+            last_move_at: Some(UNIX_EPOCH + Duration::from_millis(moved)),
+            ..export()
+        };
+        let game = Game::from_uci_moves("g1f3 f7f6").unwrap();
+        event_log.missed(&export, Side::White, &game);
+        let ended = event_log.game(ID).unwrap();
+        let loss = time_loss(&ended, &[]).unwrap();
+        assert_eq!(loss.cause, Cause::Away, "{}", loss.evidence);
+    }
 }
 
 #[test]
