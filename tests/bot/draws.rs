@@ -129,6 +129,20 @@ fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
 }
 
 #[test]
+fn an_offer_that_comes_with_a_move_is_answered_by_a_reply_that_needs_no_search() {
+    let mut settings = settings();
+    (settings.draw.ply, settings.draw.moves) = (2, 1);
+    let mut harness = Harness::with(Side::Black, settings);
+    let request_id = active_search(&harness.open("e2e4")).unwrap().request_id;
+    harness.think_with(request_id, "f7f6", Score::Cp(0));
+    harness.state("e2e4 f7f6");
+    // One move is legal.
+    let actions = harness.state_with(offer("e2e4 f7f6 d1h5", Side::White));
+    let post = posted(&actions).unwrap();
+    assert_eq!((post.uci.as_str(), post.draw), ("g7g6", DrawOffer::Yes));
+}
+
+#[test]
 fn an_offer_made_while_searching_disturbs_no_search_and_is_answered_by_the_move() {
     let mut harness = level(late(), 9, 0).harness;
     let request_id = active_search(&harness.state(&line(10))).unwrap().request_id;

@@ -407,6 +407,13 @@ impl GameMachine {
 
     /// Continues after a state that does not end the game.
     fn advance(&mut self, change: MoveListChange, opened: Option<Instant>) {
+        let update = StateUpdate {
+            change,
+            opened: opened.is_some(),
+        };
+        self.policies.handle_change(change, self.move_list.ply());
+        // A move that needs no search goes out at once, and it answers an offer too.
+        self.draw_flag(update);
         if self.is_our_turn() {
             self.start_pending_move(opened);
         } else {
@@ -415,10 +422,6 @@ impl GameMachine {
             }
             self.watch_opponent();
         }
-        let update = StateUpdate {
-            change,
-            opened: opened.is_some(),
-        };
         self.apply_policies(update);
     }
 
@@ -796,11 +799,8 @@ const INCREMENT_HELPS: u32 = 6;
 impl GameMachine {
     /// Handles a state that does not end the game; a required move is already in progress.
     pub(in crate::bot::game) fn apply_policies(&mut self, update: StateUpdate) {
-        self.policies
-            .handle_change(update.change, self.move_list.ply());
         self.watch_presence(update.change);
         self.takeback_flags();
-        self.draw_flag(update);
         self.watch_first_move(update);
         self.watch_progress(update);
         if update.change != MoveListChange::Same && !self.is_our_turn() {
