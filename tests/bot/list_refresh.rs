@@ -367,6 +367,40 @@ async fn changed_rules_are_read_at_once_and_files_as_they_change() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_added_to_the_config_wait_for_no_server_that_hangs() {
+    let reader = Library::open([Page::Silence]).await;
+    let patient = BotTiming {
+        list_page: Duration::from_secs(3600),
+        ..impatient()
+    };
+    let rules = settings(&[&reader.url]);
+    let mut kept = keep_at(rules, &ListSources::default(), &patient);
+    until_asked(&reader, 1).await;
+    kept.settings
+        .send(settings(&[&reader.url, "someone"]))
+        .expect("the keeper lives");
+    kept.until(|lists| blocks(lists, "someone")).await;
+    until_asked(&reader, 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_added_to_the_config_wait_for_no_disk_that_hangs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("foes");
+    let _disk = HangingFile::new(&file);
+    let patient = BotTiming {
+        list_file: Duration::from_secs(3600),
+        ..impatient()
+    };
+    let mut kept = keep_at(settings(&["nuke"]), &ListSources::default(), &patient);
+    kept.until(|lists| blocks(lists, "nuke")).await;
+    kept.settings
+        .send(settings(&[&in_file(&file), "someone"]))
+        .expect("the keeper lives");
+    kept.until(|lists| blocks(lists, "someone")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_on_a_disk_that_hangs_keeps_its_names_and_is_taken_when_it_comes() {
     let folder = tempfile::tempdir().expect("a folder");
     let (file, other) = (folder.path().join("foes"), folder.path().join("others"));

@@ -15,7 +15,7 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
-use tokio::time::{timeout, timeout_at};
+use tokio::time::{sleep_until, timeout, timeout_at};
 
 use super::{ListContents, PlayerLists, label, read_names};
 use crate::bot::settings::{BotTiming, Settings};
@@ -130,53 +130,59 @@ impl ListRefresher {
     }
 
     /// Keeps the lists fresh: reads files and URLs, publishes changes to `lists`, and follows the
-    /// newest `settings`. What it publishes first is read from the disk, as far as the disk answers in
-    /// time. Ends when either channel closes.
+    /// newest `settings`, whose own names wait for no source. What it publishes first is read from the
+    /// disk, as far as the disk answers in time. Ends when either channel closes.
     pub async fn run(
         &mut self,
         settings: &mut watch::Receiver<Arc<Settings>>,
         lists: &watch::Sender<Arc<PlayerLists>>,
     ) {
-        let mut is_first = true;
+        self.read_disk().await;
+        self.publish_states();
+        lists.send_replace(Arc::new(self.lists()));
         loop {
-            self.read_disk().await;
-            self.publish_states();
-            if std::mem::take(&mut is_first) {
-                lists.send_replace(Arc::new(self.lists()));
-            } else {
-                publish(lists, self.lists());
-            }
-            for url in self.urls() {
-                tokio::select! {
-                    () = self.fetch(&url) => {
-                        self.publish_states();
-                        publish(lists, self.lists());
+            tokio::select! {
+                () = self.read_urls(lists) => {}
+                changed = settings.changed() => {
+                    if changed.is_err() {
+                        return;
                     }
-                    () = lists.closed() => return,
                 }
-            }
-            let pause = self.timing.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
-            let pause = tokio::time::sleep(pause);
-            tokio::pin!(pause);
-            loop {
-                tokio::select! {
-                    () = &mut pause => break,
-                    Some(late) = self.reading.join_next() => {
-                        self.take(late);
-                        self.publish_states();
-                        publish(lists, self.lists());
-                    }
-                    changed = settings.changed() => {
-                        if changed.is_err() {
-                            return;
-                        }
-                        break;
-                    }
-                    () = lists.closed() => return,
-                }
+                () = lists.closed() => return,
             }
             self.settings = Arc::clone(&settings.borrow_and_update());
+            self.publish(lists);
+            self.read_disk().await;
+            self.publish(lists);
         }
+    }
+
+    /// Fetches every URL, then waits until all is to be read again.
+    async fn read_urls(&mut self, lists: &watch::Sender<Arc<PlayerLists>>) {
+        for url in self.urls() {
+            self.fetch(&url).await;
+            self.publish(lists);
+        }
+        let pause = self.timing.lists.mul_f64(0.75 + fastrand::f64() / 2.0);
+        let end = tokio::time::Instant::now() + pause;
+        while let Ok(Some(late)) = timeout_at(end, self.reading.join_next()).await {
+            self.take(late);
+            self.publish(lists);
+        }
+        sleep_until(end).await;
+    }
+
+    /// Publishes what has changed.
+    fn publish(&self, lists: &watch::Sender<Arc<PlayerLists>>) {
+        self.publish_states();
+        let fresh = self.lists();
+        lists.send_if_modified(|known| {
+            let is_new = **known != fresh;
+            if is_new {
+                *known = Arc::new(fresh);
+            }
+            is_new
+        });
     }
 
     fn by_list(&self) -> [(&'static str, &Vec<Entry>); 4] {
@@ -367,16 +373,6 @@ impl ListRefresher {
             );
         }
     }
-}
-
-fn publish(lists: &watch::Sender<Arc<PlayerLists>>, fresh: PlayerLists) {
-    lists.send_if_modified(|known| {
-        let is_new = **known != fresh;
-        if is_new {
-            *known = Arc::new(fresh);
-        }
-        is_new
-    });
 }
 
 /// What the disk has of an entry: the names in a file, or the copy of a URL.
