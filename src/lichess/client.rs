@@ -265,6 +265,7 @@ impl Client {
         match fresh {
             Ok(fresh) => {
                 *self.0.pools.lock() = fresh;
+                *self.0.moves_used.lock() = None;
                 tracing::debug!("no answer to several calls: using new connections");
             }
             Err(error) => tracing::warn!(%error, "cannot set up new connections"),

@@ -183,6 +183,37 @@ async fn after_a_change_of_network_two_calls_are_lost_and_no_more() {
 }
 
 #[tokio::test]
+async fn connections_that_replace_lost_ones_are_warmed_before_the_next_move() {
+    let gone = Arc::new(AtomicBool::new(false));
+    let is_gone = Arc::clone(&gone);
+    let server = Server::start(move |_| {
+        if is_gone.load(SeqCst) {
+            return vec![Step::Hang];
+        }
+        ok()
+    })
+    .await;
+    let timing = Timing {
+        move_call: Duration::from_millis(200),
+        warm_after: Duration::from_secs(3600),
+        ..Timing::default()
+    };
+    let client = client(&server.url(), timing);
+    assert!(client.warm().await);
+    assert!(!client.warm().await, "it is warm");
+    gone.store(true, SeqCst);
+    for _ in 0..2 {
+        let lost = client.make_move(&game(), "e2e4", OfferDraw::No).await;
+        assert!(lost.is_err());
+    }
+    gone.store(false, SeqCst);
+    assert!(
+        client.warm().await,
+        "the new connection never carried a call"
+    );
+}
+
+#[tokio::test]
 async fn a_client_is_ready_at_once() {
     let begun = Instant::now();
     drop(client("https://lichess.org", Timing::default()));
