@@ -8,6 +8,7 @@ use anyhow::Context;
 use megaton::bot::Shutdown;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
 
@@ -72,6 +73,17 @@ pub(super) fn interruptible<T: Send + 'static>(
         let done = tokio::task::spawn_blocking(move || work(&stop)).await;
         Ok(done.context("the work did not end as it should")?)
     })
+}
+
+/// A flag for blocking work, set when this is cancelled.
+pub(super) fn flag_of(cancelled: &CancellationToken) -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let (set, cancelled) = (Arc::clone(&flag), cancelled.clone());
+    tokio::spawn(async move {
+        cancelled.cancelled().await;
+        set.store(true, Ordering::Relaxed);
+    });
+    flag
 }
 
 /// Listens for SIGHUP, which from now on does not end the process.

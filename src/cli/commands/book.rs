@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -188,12 +187,7 @@ fn run(args: Grow) -> Result<(), Failure> {
     };
     let grown = runtime::block_on(async {
         let signals = runtime::listen()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, drain) = (Arc::clone(&stop), signals.drain.clone());
-        tokio::spawn(async move {
-            drain.cancelled().await;
-            stopped.store(true, Ordering::Relaxed);
-        });
+        let stop = runtime::flag_of(&signals.drain);
         let grown = spawn_blocking(move || {
             let bar = progress::bar(
                 Some(options.positions as u64),

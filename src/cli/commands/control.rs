@@ -149,32 +149,14 @@ pub(crate) enum ControlCommand {
     #[command(after_help = "Examples:
   megaton abort q7ZxVt2B
   megaton abort q7ZxVt2B --yes")]
-    Abort {
-        /// Game id: the eight characters in its URL
-        #[arg(value_name = "GAME")]
-        game: String,
-        /// Do not ask for confirmation
-        #[arg(short, long)]
-        yes: bool,
-        #[command(flatten)]
-        bot: BotArgs,
-    },
+    Abort(EndGame),
     /// Resign a game
     ///
     /// The game and its rating points are lost. Asks for confirmation on a terminal.
     #[command(after_help = "Examples:
   megaton resign q7ZxVt2B
   megaton resign q7ZxVt2B --yes")]
-    Resign {
-        /// Game id: the eight characters in its URL
-        #[arg(value_name = "GAME")]
-        game: String,
-        /// Do not ask for confirmation
-        #[arg(short, long)]
-        yes: bool,
-        #[command(flatten)]
-        bot: BotArgs,
-    },
+    Resign(EndGame),
     /// Block an account: decline all its challenges
     ///
     /// Remembered across restarts, in addition to the config's lists; `megaton status` shows it. A game
@@ -298,6 +280,18 @@ pub(crate) struct Healthcheck {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct EndGame {
+    /// Game id: the eight characters in its URL
+    #[arg(value_name = "GAME")]
+    game: String,
+    /// Do not ask for confirmation
+    #[arg(short, long)]
+    yes: bool,
+    #[command(flatten)]
+    bot: BotArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Join {
     /// Arena id: the eight characters in its URL
     #[arg(value_name = "ARENA")]
@@ -359,11 +353,11 @@ impl ControlCommand {
             }
             Self::Rechallenge { bot } => (bot, Request::Rechallenge {}),
             Self::Cancel { challenge, bot } => (bot, Request::Cancel { challenge }),
-            Self::Abort { game, yes, bot } => {
+            Self::Abort(EndGame { game, yes, bot }) => {
                 confirm(&format!("Abort game {game}?"), yes)?;
                 (bot, Request::Abort { game })
             }
-            Self::Resign { game, yes, bot } => {
+            Self::Resign(EndGame { game, yes, bot }) => {
                 confirm(&format!("Resign game {game}? This loses it."), yes)?;
                 (bot, Request::Resign { game })
             }

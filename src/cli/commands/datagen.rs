@@ -4,7 +4,6 @@ use std::fs;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -142,12 +141,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     let made = runtime::block_on(async {
         let signals = runtime::listen()?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, drain) = (Arc::clone(&stop), signals.drain.clone());
-        tokio::spawn(async move {
-            drain.cancelled().await;
-            stopped.store(true, Ordering::Relaxed);
-        });
+        let stop = runtime::flag_of(&signals.drain);
         let mut progress = DatagenProgress::new(task.goal);
         let games = tokio::task::spawn_blocking(move || {
             let made = generate(&task, &stop, |now| progress.show(now));

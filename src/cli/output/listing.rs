@@ -24,33 +24,9 @@ pub(crate) enum OutputFormat {
     Csv,
 }
 
-impl OutputFormat {
-    /// The format given by name or by a switch of its own.
-    pub(crate) fn of(named: Self, json: bool, csv: bool) -> Self {
-        match (json, csv) {
-            (true, _) => Self::Json,
-            (_, true) => Self::Csv,
-            _ => named,
-        }
-    }
-}
-
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of the command line"
-)]
 #[derive(Debug, clap::Args)]
-pub(crate) struct ListArgs {
-    /// Maximum number of rows [default: 30]
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
-    /// List everything
-    #[arg(long, conflicts_with = "limit")]
-    all: bool,
-    /// Oldest first
-    #[arg(long)]
-    oldest: bool,
-    /// Output format: a table, a JSON array, or CSV with a header line
+pub(crate) struct FormatArgs {
+    /// Output format: tables, JSON, or CSV with a header line
     #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
     format: OutputFormat,
     /// Same as --format json
@@ -62,6 +38,36 @@ pub(crate) struct ListArgs {
     /// In CSV, leave cells as they are, even if a spreadsheet would run them as formulas
     #[arg(long)]
     raw: bool,
+}
+
+impl FormatArgs {
+    /// The format given by name or by a switch of its own.
+    pub(crate) fn format(&self) -> OutputFormat {
+        match (self.json, self.csv) {
+            (true, _) => OutputFormat::Json,
+            (_, true) => OutputFormat::Csv,
+            _ => self.format,
+        }
+    }
+
+    pub(crate) fn csv<W: Write>(&self, out: W) -> CsvWriter<W> {
+        CsvWriter::new(out, self.raw)
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// Maximum number of rows [default: 30]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// List everything
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
+    /// Oldest first
+    #[arg(long)]
+    oldest: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 impl ListArgs {
@@ -84,10 +90,10 @@ impl ListArgs {
         let out = BufWriter::new(io::stdout().lock());
         let is_cut = self.limit.is_none() && !self.all;
         Printer {
-            sink: match OutputFormat::of(self.format, self.json, self.csv) {
+            sink: match self.format.format() {
                 OutputFormat::Table => Sink::Table(Table::new(columns), out),
                 OutputFormat::Json => Sink::Json(out),
-                OutputFormat::Csv => Sink::Csv(CsvWriter::new(out, self.raw)),
+                OutputFormat::Csv => Sink::Csv(self.format.csv(out)),
             },
             is_empty: true,
             left: if is_cut { USUAL } else { usize::MAX },

@@ -10,7 +10,7 @@ use megaton::rules::Position;
 use super::filters::GameFilterArgs;
 use crate::cli::failure::Failure;
 use crate::cli::output::chart::Canvas;
-use crate::cli::output::listing::{CsvWriter, OutputFormat};
+use crate::cli::output::listing::{FormatArgs, OutputFormat};
 use crate::cli::output::table::{Align, Column, Table};
 use crate::cli::output::{self, or_dash, tenths};
 use crate::cli::setup::ArchiveArgs;
@@ -21,10 +21,6 @@ const HEIGHT: usize = 8;
 /// Summarise games: by opponent, speed, colour, opening and hour; rating; time trouble
 ///
 /// Games without a result (aborted or running) are counted apart. Hours are UTC.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a switch of the command line"
-)]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton stats
@@ -38,24 +34,14 @@ pub(crate) struct Args {
     archive: ArchiveArgs,
     #[command(flatten)]
     wanted: GameFilterArgs,
-    /// Only these sections
+    /// Only these sections; CSV holds one
     #[arg(long, value_enum, value_delimiter = ',')]
     by: Vec<Part>,
     /// Rows per section
     #[arg(long, value_name = "N", default_value_t = 12)]
     top: usize,
-    /// Output format: tables, JSON, or CSV (of one section)
-    #[arg(long, value_enum, default_value_t = OutputFormat::Table)]
-    format: OutputFormat,
-    /// Same as --format json
-    #[arg(long, conflicts_with_all = ["format", "csv"])]
-    json: bool,
-    /// Same as --format csv
-    #[arg(long, conflicts_with = "format")]
-    csv: bool,
-    /// In CSV, leave cells as they are, even if a spreadsheet would run them as formulas
-    #[arg(long)]
-    raw: bool,
+    #[command(flatten)]
+    output: FormatArgs,
     /// ASCII only
     #[arg(long)]
     ascii: bool,
@@ -97,7 +83,7 @@ impl Part {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (reader, _) = args.archive.open()?;
     let filter = args.wanted.filter()?;
-    let format = OutputFormat::of(args.format, args.json, args.csv);
+    let format = args.output.format();
     if format == OutputFormat::Csv && args.by.len() != 1 {
         return Err(Failure::setup(
             "CSV holds one section: choose it, such as --by opponent",
@@ -108,7 +94,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         OutputFormat::Json => output::print_pretty_json(&stats),
         OutputFormat::Csv => {
             let grid = grid(&stats, args.by[0]);
-            let mut writer = CsvWriter::new(io::stdout().lock(), args.raw);
+            let mut writer = args.output.csv(io::stdout().lock());
             writer.cells(grid.columns.iter().map(|column| column.0))?;
             for row in grid.rows {
                 writer.cells(row.iter().map(String::as_str))?;
