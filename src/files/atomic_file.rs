@@ -1,7 +1,8 @@
 //! Atomic files, written under a temporary name and renamed.
 //!
 //! A kill at any moment leaves the old file or the new one, and perhaps the temporary one, which the
-//! next write to the same path replaces.
+//! next write to the same path replaces. Links stay, and the file that they lead to is replaced; a
+//! device or a pipe is written to directly.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -15,26 +16,29 @@ const BUFFER: usize = 1 << 20;
 pub struct AtomicFile {
     file: BufWriter<File>,
     path: PathBuf,
-    /// The file's name until it is complete; none once it has its own.
+    /// The file's name until it is complete; none once it has its own, or for what is not a file.
     temporary: Option<PathBuf>,
 }
 
 impl AtomicFile {
     /// Begins a file that is to replace the one at this path.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let temporary = path.with_added_extension("part");
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let special = fs::metadata(&path).is_ok_and(|it| !it.is_file() && !it.is_dir());
+        let temporary = (!special).then(|| path.with_added_extension("part"));
+        let file = File::create(temporary.as_ref().unwrap_or(&path))?;
         Ok(Self {
-            file: BufWriter::with_capacity(BUFFER, File::create(&temporary)?),
-            path: path.to_owned(),
-            temporary: Some(temporary),
+            file: BufWriter::with_capacity(BUFFER, file),
+            path,
+            temporary,
         })
     }
 
     /// Writes the file through to the disk and gives it its name.
     pub fn commit(mut self) -> io::Result<()> {
         self.file.flush()?;
-        self.file.get_ref().sync_all()?;
         if let Some(temporary) = &self.temporary {
+            self.file.get_ref().sync_all()?;
             fs::rename(temporary, &self.path)?;
         }
         self.temporary = None;
@@ -100,6 +104,27 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(names(folder.path()), ["a.book"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_what_is_not_a_file_is_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, pipe] = ["file", "link", "pipe"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_whole(&link, |file| file.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read_to_string(pipe).unwrap()
+        });
+        write_whole(&pipe, |file| file.write_all(b"through")).unwrap();
+        assert_eq!(reader.join().unwrap(), "through");
+        assert_eq!(names(folder.path()), ["file", "link", "pipe"]);
     }
 
     #[test]
