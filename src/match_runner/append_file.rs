@@ -59,9 +59,9 @@ impl AppendFile {
             .map_err(MatchError::file(path))?;
         let whole = bytes.iter().rposition(|&byte| byte == b'\n');
         let (lines, rest) = bytes.split_at(whole.map_or(0, |at| at + 1));
-        let text = str::from_utf8(lines)
-            .map_err(|_| MatchError::Setup(format!("{} is not text", path.display())))?;
-        let read = read(Contents { lines: text, rest })?;
+        // Its reader judges a line that is not text like any other damaged line.
+        let text = String::from_utf8_lossy(lines);
+        let read = read(Contents { lines: &text, rest })?;
         let end = lines.len() as u64;
         file.set_len(end)
             .and_then(|()| file.seek(SeekFrom::Start(end)))

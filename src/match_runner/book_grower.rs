@@ -356,17 +356,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("book.graph");
         run(&options(out.clone(), 6));
-        let text = fs::read_to_string(&out).unwrap();
-        let damaged = text.replacen(':', ";", 1);
-        fs::write(&out, damaged).unwrap();
-        let again = run(&options(out, 6));
-        assert_eq!((again.positions, again.damaged), (6, 1));
-        assert!(
-            again
-                .first_damage
-                .unwrap()
-                .starts_with("line 1: the checksum")
-        );
+        let whole = fs::read(&out).unwrap();
+        let at = whole.iter().position(|&byte| byte == b':').unwrap();
+        // The second bit turns text into what is not text.
+        for bit in [1, 0x80] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= bit;
+            fs::write(&out, damaged).unwrap();
+            let again = run(&options(out.clone(), 6));
+            assert_eq!((again.positions, again.damaged), (6, 1));
+            let damage = again.first_damage.unwrap();
+            assert!(damage.starts_with("line 1: the checksum"), "{damage}");
+        }
     }
 
     #[test]

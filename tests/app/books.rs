@@ -92,6 +92,21 @@ fn a_book_with_a_fault_is_named_and_a_wrong_line_too() {
 }
 
 #[test]
+fn a_byte_that_is_no_text_costs_a_growing_book_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let grow = "grow a.graph --positions 3 --nodes 300 --proof-nodes 100 --threads 1";
+    said(folder, &grow.split(' ').collect::<Vec<_>>());
+    let mut bytes = fs::read(folder.join("a.graph")).unwrap();
+    bytes[0] |= 0x80;
+    fs::write(folder.join("a.graph"), bytes).unwrap();
+    let stats = said(folder, &["stats", "a.graph"]);
+    let damage = "1 damaged lines left out, the first: line 1: ";
+    assert!(stats.starts_with(damage), "{stats}");
+    assert!(stats.contains("\npositions     2\n"), "{stats}");
+}
+
+#[test]
 fn an_export_that_fails_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("taken").join("inside")).unwrap();

@@ -281,9 +281,9 @@ fn open(file: &Path) -> Result<Graph, Failure> {
         BookFile::built_in()
     } else {
         let bytes = fs::read(file).or_setup(file.display())?;
-        // A book under construction is text.
-        if let Ok(text) = String::from_utf8(bytes) {
-            let (graph, progress) = read_graph(&text);
+        // A book under construction is text, but for damaged lines.
+        let (graph, progress) = read_graph(&String::from_utf8_lossy(&bytes));
+        if progress.positions > 0 || bytes.is_ascii() {
             warn(&progress)?;
             return Ok(graph);
         }
