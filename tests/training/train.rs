@@ -35,8 +35,9 @@ fn a_lost_net_comes_back_and_samples_of_another_shuffle_are_refused() {
         fine(&[&"data", &"shuffle", &games, &"--out", &out, &choice]);
         fs::metadata(out).expect("samples").len()
     };
-    let train = |samples: &Path| {
-        megaton(&[
+    let resume: &[&dyn AsRef<OsStr>] = &[&"--resume"];
+    let train = |samples: &Path, more: &[&dyn AsRef<OsStr>]| {
+        let arguments: [&dyn AsRef<OsStr>; 9] = [
             &"train",
             &samples,
             &"--out",
@@ -46,15 +47,21 @@ fn a_lost_net_comes_back_and_samples_of_another_shuffle_are_refused() {
             &"--epochs=1",
             &"--batch=256",
             &"--threads=2",
-            &"--resume",
-        ])
+        ];
+        megaton(&[&arguments, more].concat())
     };
     let size = shuffle(&samples, "--seed=1");
-    let first = train(&samples);
+    let first = train(&samples, resume);
     assert!(first.is_fine, "{}", first.stderr);
     let whole = fs::read(&net).expect("a net");
     fs::remove_file(&net).expect("a net");
-    let again = train(&samples);
+    let checkpoint = fs::read(at("some.net.checkpoint")).expect("a checkpoint");
+    let anew = train(&samples, &[]);
+    assert!(!anew.is_fine, "{}", anew.stdout);
+    let reason = "some.net.checkpoint exists";
+    assert!(anew.stderr.contains(reason), "{}", anew.stderr);
+    assert!(fs::read(at("some.net.checkpoint")).expect("it") == checkpoint);
+    let again = train(&samples, resume);
     assert!(again.is_fine, "{}", again.stderr);
     assert!(fs::read(&net).expect("the net again") == whole);
 
@@ -62,7 +69,7 @@ fn a_lost_net_comes_back_and_samples_of_another_shuffle_are_refused() {
     fs::create_dir(at("other")).expect("a folder");
     for choice in ["--seed=2", "--look-ahead=0"] {
         assert_eq!(shuffle(&other, choice), size, "{choice}");
-        let refused = train(&other);
+        let refused = train(&other, resume);
         assert!(!refused.is_fine, "{choice}: {}", refused.stdout);
         let reason = "a training on other data: some.samples";
         assert!(refused.stderr.contains(reason), "{}", refused.stderr);

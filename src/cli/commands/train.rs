@@ -136,12 +136,17 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     conclude(&args.out, &fidelity)
 }
 
-/// Creates the folder of the net. Refuses to overwrite a net, unless its own training resumes.
+/// Creates the folder of the net. Refuses to overwrite a net or its checkpoint, unless its own training
+/// resumes.
 fn prepare(net: &Path, resumes: bool) -> Result<(), Failure> {
-    if net.exists() && !resumes {
+    let checkpoint = checkpoint_path(net);
+    if let Some(taken) = [net, &checkpoint]
+        .into_iter()
+        .find(|it| it.exists() && !resumes)
+    {
         return Err(Failure::setup(format!(
             "{} exists; choose another --out, or --resume its training",
-            net.display()
+            taken.display()
         )));
     }
     let folder = net.parent().unwrap_or(Path::new(""));
