@@ -82,7 +82,7 @@ export class Card {
     this.#score(game);
     this.#tell(game);
     const motion = this.#shown >= 0 && game.ply === this.#shown + 1 ? "forward" : "none";
-    if (game.ply !== this.#shown || !before) {
+    if (game.ply !== this.#shown || game.fen !== before?.fen) {
       this.#shown = game.ply;
       this.board.show({ fen: game.fen, last: game.last, blast: game.blast, check: game.check }, { motion });
       if (motion === "forward" && game.san) this.onMove(this.#spoken(game));

@@ -208,6 +208,7 @@ function meter(name, spent, limit) {
 function showBudget() {
   const { ledger } = status;
   if (!ledger) {
+    delete find("budget").dataset.key;
     renew(find("budget"), make("p", "soft", "Unknown until the server is reached."));
     return;
   }

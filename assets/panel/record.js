@@ -22,6 +22,8 @@ class Page {
   /** The selected ply, or null for the current position. */
   #browsed = null;
   #shown = -1;
+  /** The position on the board. */
+  #fen = "";
   #showing = false;
   #settled = "";
 
@@ -120,7 +122,8 @@ class Page {
   }
 
   #looksAt() {
-    return this.#browsed ?? this.#live();
+    // Moves taken back take the selection with them.
+    return Math.min(this.#browsed ?? Infinity, this.#live());
   }
 
   #placePlayers(orientation) {
@@ -143,7 +146,8 @@ class Page {
     if (this.#showing) return;
     this.#showing = true;
     try {
-      while (this.#shown !== this.#looksAt()) await this.#step(this.#looksAt());
+      // Moves taken back and made anew give another position after as many plies.
+      while (this.#shown !== this.#looksAt() || this.#fen !== this.#fenAt(this.#shown)) await this.#step(this.#looksAt());
     } finally {
       this.#showing = false;
     }
@@ -157,6 +161,7 @@ class Page {
     if (near) motion = "forward";
     else if (this.#shown >= 0 && way === -1) motion = "back";
     this.#shown = next;
+    this.#fen = this.#fenAt(next);
     return this.board.show(this.#view(next), { motion });
   }
 

@@ -27,6 +27,96 @@ const RESULTS: &str = r#"
     ].map(told);
 "#;
 
+/// Runs in the page of a game: takes the place of the server and sends the game with its last move made
+/// anew, then without it while it is selected. Gives whether the board showed each.
+const MADE_ANEW: &str = r##"
+    const { Board } = await import("/assets/board/board.js");
+    const game = await (await fetch("/api/game/draw0001")).json();
+    const pieces = (host) => [...host.querySelectorAll(".pieces .piece")]
+        .map((piece) => `${piece.querySelector("use").getAttribute("href")} ${piece.style.transform}`)
+        .sort().join();
+    const host = document.body.appendChild(document.createElement("div"));
+    const expected = new Board(host);
+    const shows = async (fen) => {
+        await expected.show({ fen }, { motion: "none" });
+        for (let frame = 0; frame < 300; frame += 1) {
+            if (pieces(document.querySelector("#board")) === pieces(host)) return true;
+            await new Promise((done) => requestAnimationFrame(done));
+        }
+        return false;
+    };
+    let server = null;
+    window.EventSource = class extends EventTarget {
+        constructor() {
+            super();
+            server = this;
+        }
+        close() {}
+    };
+    window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+    const send = (moves) => {
+        const data = JSON.stringify({ ...game, moves });
+        server.dispatchEvent(new MessageEvent("game", { data }));
+    };
+    const [first, second] = game.moves;
+    const other = {
+        ...second,
+        uci: "c7c5",
+        san: "c5",
+        fen: "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+    };
+    const shown = [await shows(second.fen)];
+    send([first, other]);
+    shown.push(await shows(other.fen));
+    send([first, other, { ...first, uci: "d2d4", san: "d4" }]);
+    document.querySelector('[data-ply="2"]').click();
+    send([first]);
+    shown.push(await shows(first.fen));
+    return shown;
+"##;
+
+/// Runs in the page: whether a card of the live page shows a move that was made anew.
+const CARD_MADE_ANEW: &str = r#"
+    const { Card } = await import("/assets/panel/card.js");
+    const card = new Card("draw0001", { now: () => 0, onMove: () => {} });
+    document.body.append(card.element);
+    const game = {
+        id: "draw0001", ply: 2, turn: "white", us: "white", white: { name: "A" }, black: { name: "B" },
+        time: "3+2", rated: false, scores: [], last: [], blast: [], check: null, ending: null, clocks: null, thought: null,
+    };
+    const pieces = () => [...card.element.querySelectorAll(".pieces .piece")]
+        .map((piece) => piece.style.transform).sort().join();
+    card.apply({ ...game, fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2" });
+    const before = pieces();
+    card.apply({ ...game, fen: "rnbqkbnr/pp1ppppp/8/2p5/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2" });
+    for (let frame = 0; frame < 300 && pieces() === before; frame += 1) {
+        await new Promise((done) => requestAnimationFrame(done));
+    }
+    return before.length > 0 && pieces() !== before;
+"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_boards_show_moves_that_were_taken_back_and_made_anew() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let folder = tempfile::tempdir().unwrap();
+        let house = World::keeping(&folder, &[drawn("draw0001")]).await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = browser.visitor();
+        let game = format!("{}/game/draw0001", house.panel());
+        browser.client.goto(&game).await.unwrap();
+        page.until("document.querySelector('.verdict')").await;
+        assert_eq!(run(&page, MADE_ANEW).await, json!([true, true, true]));
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        assert_eq!(run(&page, CARD_MADE_ANEW).await, json!(true));
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
     let Some(programs) = programs() else { return };

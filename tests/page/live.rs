@@ -8,6 +8,7 @@ use serde_json::json;
 use super::archive::drawn_but;
 use super::browser::{Browser, Screen};
 use super::fixture::World;
+use super::panel::run;
 use super::{bounded, programs};
 
 /// A partner's time over a move: long enough for the bot's capture to be shown to its end.
@@ -59,6 +60,50 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
         house.spar(1, PACE, watching).await;
         let rating = page.text("#rating-title b").await;
         assert!(rating.parse::<i32>().is_ok(), "{rating}");
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+/// Runs in the page: listens along to what the server sends, and sends its last status once without the
+/// quota, as the bot does until it has reached the server, and once as it was. Gives the quota's text
+/// each time.
+const RESTART: &str = r##"
+    let [source, status] = [null, null];
+    const Live = window.EventSource;
+    window.EventSource = class extends Live {
+        constructor(path) {
+            super(path);
+            source = this;
+            this.addEventListener("status", (event) => (status = JSON.parse(event.data)));
+        }
+    };
+    window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+    while (!status?.ledger) await new Promise((done) => requestAnimationFrame(done));
+    const told = (ledger) => {
+        source.dispatchEvent(new MessageEvent("status", { data: JSON.stringify({ ...status, ledger }) }));
+        return document.querySelector("#budget").textContent;
+    };
+    const { ledger } = status;
+    return [ledger, null, ledger].map(told);
+"##;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_the_quota_is_shown_again_even_if_nothing_was_spent() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let house = World::open().await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let page = browser.visitor();
+        browser.client.goto(house.panel()).await.unwrap();
+        page.until("document.querySelector('.state.playing')").await;
+        let told = run(&page, RESTART).await;
+        let unknown = "Unknown until the server is reached.";
+        assert_eq!(told[1], json!(unknown));
+        assert_eq!(told[0], told[2]);
+        assert_ne!(told[0], told[1]);
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;
