@@ -1,7 +1,7 @@
 //! Options and setup that several commands share: the config, the evaluator, logs, choices of words.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -172,8 +172,17 @@ impl ArchiveArgs {
 }
 
 /// Whether an input file is `-`.
-pub(super) fn is_stdin(file: &Path) -> bool {
+fn is_stdin(file: &Path) -> bool {
     file.as_os_str() == "-"
+}
+
+/// An input file, or stdin.
+pub(super) fn open_input(file: &Path) -> io::Result<Box<dyn BufRead>> {
+    Ok(if is_stdin(file) {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::with_capacity(1 << 16, File::open(file)?))
+    })
 }
 
 /// The name of an input file for messages.

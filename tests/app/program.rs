@@ -2,11 +2,14 @@
 
 use std::env;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long a program may take to end.
+const GUARD: Duration = Duration::from_secs(60);
 
 /// What came of one start of the program.
 pub(super) struct Ran {
@@ -340,4 +343,34 @@ fn a_headless_practice_without_games_says_what_is_missing() {
     ]);
     assert_eq!(refused.status, Some(2), "{}", refused.stdout);
     assert!(refused.stderr.contains("--headless"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_practice_ends_when_no_one_reads_its_games_any_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut practice = command(&["practice", "--port", "0"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut first = String::new();
+    let stdout = practice.stdout.take().expect("a pipe");
+    let read = BufReader::new(stdout).read_line(&mut first);
+    read.expect("a line");
+    assert!(first.starts_with("Play Megaton at "), "{first}");
+    assert_eq!(finish(&mut practice, GUARD), Some(0));
+}
+
+#[test]
+fn a_recording_to_replay_is_read_from_stdin_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("game.jsonl");
+    fs::write(&path, "not a recording\n").expect("a file");
+    let file = fs::File::open(&path).expect("a file");
+    let refused = ran(command(&["practice", "--replay", "-"])
+        .current_dir(folder.path())
+        .stdin(file));
+    assert_eq!(refused.status, Some(2), "{}", refused.stdout);
+    let what = "stdin: line 1: not as `megaton game ID --wire` prints it";
+    assert!(refused.stderr.contains(what), "{}", refused.stderr);
 }

@@ -1,7 +1,6 @@
 //! `megaton explain-challenge`: what the bot would do about a challenge, and why.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use serde_json::Value;
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output;
 use crate::cli::runtime;
-use crate::cli::setup::{ArchiveArgs, input_name, is_stdin};
+use crate::cli::setup::{ArchiveArgs, input_name, open_input};
 
 /// Longest input, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -224,11 +223,7 @@ struct ChallengeInput {
 
 fn read(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let source: Box<dyn Read> = if is_stdin(file) {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(fs::File::open(file)?)
-    };
+    let source = open_input(file)?;
     source.take(LONGEST + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LONGEST {
         return Err(io::Error::other("too long for a challenge"));

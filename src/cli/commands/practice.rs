@@ -1,5 +1,6 @@
 //! `megaton practice`: a small Lichess on the loopback, the bot on it, and a page to play at.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::run;
 use crate::cli::failure::{Failure, OrFailure as _};
-use crate::cli::setup::{ConfigArgs, LogArgs, input_name};
+use crate::cli::setup::{ConfigArgs, LogArgs, input_name, open_input};
 use crate::cli::{logging, output, runtime};
 
 /// The bot's account on the practice server.
@@ -87,8 +88,8 @@ pub(crate) struct Args {
     /// Fault script: a file with one [[fault]] table per fault
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
-    /// Replay the server's side of a recorded game (`megaton game ID --wire`) to the bot, and show
-    /// where its calls differ: status 0 if nowhere, else 1
+    /// Replay the server's side of a recorded game (`megaton game ID --wire`, - for stdin) to the bot,
+    /// and show where its calls differ: status 0 if nowhere, else 1
     #[arg(long, value_name = "FILE", conflicts_with_all = ["games", "no_sparring", "faults", "guest", "partner", "port"])]
     replay: Option<PathBuf>,
     /// Replay speed, as a multiple of the recorded one
@@ -235,7 +236,9 @@ async fn replay(
     signals: &Shutdown,
 ) -> Result<(), Failure> {
     let name = input_name(file);
-    let text = std::fs::read_to_string(file).or_setup(&name)?;
+    let text = open_input(file)
+        .and_then(io::read_to_string)
+        .or_setup(&name)?;
     let recording = Recording::parse(&text).or_setup(&name)?;
     let mut replay = recording.start(args.speed).await?;
     let (_control, commands) = bot::channel();
@@ -267,11 +270,7 @@ fn start_bot(
         contact: None,
         timing: Timing::default(),
     });
-    let mut config = local_config(config, args.concurrency);
-    if args.replay.is_none() {
-        // The page chooses the level.
-        config.engine.casual_level = CasualLevel::Full;
-    }
+    let config = local_config(config, args);
     let options = BotOptions {
         exclusive: false,
         client: client.map_err(Failure::of_setup)?,
@@ -292,17 +291,20 @@ fn start_bot(
 }
 
 /// The config of a bot that plays here only: it asks nothing of Lichess.
-fn local_config(config: &Config, concurrency: usize) -> Config {
+fn local_config(config: &Config, args: &Args) -> Config {
     let mut config = config.clone();
-    config.challenge = open_challenges(&config.challenge, concurrency);
+    config.challenge = open_challenges(&config.challenge, args.concurrency);
     // The schedule starts the games.
     config.matchmaking.enabled = false;
     config.matchmaking.avoid.clear();
     config.arena.auto = false;
     config.arena.ids.clear();
     (config.explorer.enabled, config.online_tables.enabled) = (false, false);
-    // A person at the page may try again.
-    config.takeback.humans = config.takeback.humans.max(TAKEBACKS);
+    if args.replay.is_none() {
+        // The page chooses the level, and a person at the page may try again.
+        config.engine.casual_level = CasualLevel::Full;
+        config.takeback.humans = config.takeback.humans.max(TAKEBACKS);
+    }
     config
 }
 
@@ -317,6 +319,18 @@ pub(super) fn unlimited_state(mut settings: Settings) -> BotState {
     state
 }
 
+/// The default rules without limits on how often one opponent plays.
+pub(super) fn unlimited_visits() -> Visitors {
+    Visitors {
+        at_once: u32::MAX,
+        repeats: u32::MAX,
+        rematches: u32::MAX,
+        per_day: u32::MAX,
+        total_per_day: u32::MAX,
+        ..Visitors::default()
+    }
+}
+
 /// Rules that accept everyone, whatever the config says about Lichess, with a slot more than the
 /// sparring games need.
 fn open_challenges(usual: &Challenge, sparring: usize) -> Challenge {
@@ -324,7 +338,7 @@ fn open_challenges(usual: &Challenge, sparring: usize) -> Challenge {
         max_base: Duration::from_secs(10_800),
         max_increment: Duration::from_secs(180),
         max_duration: Duration::from_secs(36_000),
-        ..Visitors::default()
+        ..unlimited_visits()
     };
     Challenge {
         concurrency: usual.concurrency.max(sparring + 1),
@@ -404,19 +418,21 @@ fn schedule(args: &Args) -> Schedule {
     }
 }
 
-/// Prints the server's events while `work` runs.
+/// Prints the server's events while `work` runs; without a reader of stdout it is given up.
 async fn print_events_during<T>(
     server: &ServerHandle,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
     let done = CancellationToken::new();
     let printer = tokio::spawn(print_events(server.events(), done.clone()));
-    let result = work.await;
-    done.cancel();
-    match printer.await {
-        Ok(Err(error)) => Err(error),
-        _ => Ok(result),
-    }
+    let worked = async {
+        let result = work.await;
+        done.cancel();
+        Ok(result)
+    };
+    let shown = async { printer.await.unwrap_or(Ok(())) };
+    let (result, ()) = tokio::try_join!(worked, shown)?;
+    Ok(result)
 }
 
 async fn print_events(mut events: Receiver<Event>, done: CancellationToken) -> Result<(), Failure> {
@@ -439,7 +455,23 @@ async fn print_events(mut events: Receiver<Event>, done: CancellationToken) -> R
 
 #[cfg(test)]
 mod tests {
+    use clap::{Args as _, Command, FromArgMatches as _};
+
     use super::*;
+
+    /// The arguments of this command line.
+    fn args(words: &[&str]) -> Args {
+        let command = Args::augment_args(Command::new("practice")).no_binary_name(true);
+        Args::from_arg_matches(&command.get_matches_from(words)).unwrap()
+    }
+
+    #[test]
+    fn a_visitor_of_the_page_gets_takebacks_and_a_replayed_game_those_of_the_config() {
+        let config = Config::parse("[takeback]\nhumans = 2\n").unwrap();
+        let takebacks = |words: &[&str]| local_config(&config, &args(words)).takeback.humans;
+        assert_eq!(takebacks(&[]), TAKEBACKS);
+        assert_eq!(takebacks(&["--replay", "game.jsonl"]), 2);
+    }
 
     #[test]
     fn time_controls_are_those_that_lichess_offers() {
@@ -458,6 +490,7 @@ mod tests {
         usual.block.push("me".parse().unwrap());
         let open = open_challenges(&usual, 8);
         assert!(open.humans.rated && open.humans.accept && open.block.is_empty());
+        assert_eq!((open.bots.per_day, open.bots.repeats), (u32::MAX, u32::MAX));
         assert_eq!(open.concurrency, 9);
     }
 
@@ -467,7 +500,7 @@ mod tests {
                     [online_tables]\nenabled = true\n\
                     [matchmaking]\nenabled = true\navoid = [\"https://example.org/list\"]\n";
         let config = Config::parse(text).unwrap();
-        let local = local_config(&config, 1);
+        let local = local_config(&config, &args(&[]));
         assert!(!local.explorer.enabled && !local.online_tables.enabled);
         assert!(!local.matchmaking.enabled && local.matchmaking.avoid.is_empty());
         assert!(!local.arena.auto && local.arena.ids.is_empty());

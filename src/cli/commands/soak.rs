@@ -9,7 +9,7 @@ use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::practice::{SoakError, SoakOptions, SoakTarget, TimeControl, fault_kinds, soak};
 
-use super::practice::unlimited_state;
+use super::practice::{unlimited_state, unlimited_visits};
 use crate::cli::failure::Failure;
 use crate::cli::output::{self, progress};
 use crate::cli::setup::LogArgs;
@@ -171,16 +171,7 @@ fn settings(speed: u32, nodes: u64, concurrency: usize) -> Settings {
     settings.engine.nodes = NonZeroU64::new(nodes);
     settings.challenge.concurrency = concurrency + MORE_SLOTS;
     settings.game.abort_repeats = u32::MAX;
-    settings.limits.bot_games = u32::MAX;
-    settings.guard.opponent_losses = u32::MAX;
-    settings.guard.losses = u32::MAX;
-    settings.guard.points = u32::MAX;
-    for visitors in [&mut settings.challenge.bots, &mut settings.challenge.humans] {
-        visitors.at_once = u32::MAX;
-        visitors.repeats = u32::MAX;
-        visitors.rematches = u32::MAX;
-        visitors.per_day = u32::MAX;
-        visitors.total_per_day = u32::MAX;
-    }
+    settings.challenge.bots = unlimited_visits();
+    settings.challenge.humans = unlimited_visits();
     settings
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use megaton::archive::{
 
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output;
-use crate::cli::setup::{ArchiveArgs, create_privately, input_name, is_stdin};
+use crate::cli::setup::{ArchiveArgs, create_privately, input_name, open_input};
 
 /// Games written together; a running bot writes in between.
 const BATCH: usize = 200;
@@ -122,12 +122,7 @@ struct Import {
 impl Import {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         let name = input_name(path);
-        let source: Box<dyn BufRead> = if is_stdin(path) {
-            Box::new(io::stdin().lock())
-        } else {
-            let file = fs::File::open(path).or_failed(&name)?;
-            Box::new(BufReader::with_capacity(1 << 16, file))
-        };
+        let source = open_input(path).or_failed(&name)?;
         for game in PgnGames::new(source) {
             match game.or_failed(&name)? {
                 Ok(game) => self.game(game, &name)?,
