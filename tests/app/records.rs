@@ -339,6 +339,24 @@ fn exported_games_are_imported_once() {
 }
 
 #[test]
+fn a_dry_import_counts_a_game_that_occurs_twice_as_a_real_one_does() {
+    let ground = Ground::with_games();
+    let once = ground.told(&["export"]);
+    let pgn = ground.file("twice.pgn");
+    fs::write(&pgn, [once.as_str(), "\n", &once].concat()).expect("a file");
+    let other = Ground::new();
+    let import = ["import", "--account", "Megaton", &pgn];
+    let dry = other.told(&[&import[..], &["--dry-run"]].concat());
+    let real = other.told(&import);
+    assert!(
+        real.starts_with("3 games new, 0 completed, 3 already known"),
+        "{real}"
+    );
+    let counts = |told: &str| told.split(", in ").next().map(str::to_owned);
+    assert_eq!(counts(&dry.replace("would be ", "")), counts(&real));
+}
+
+#[test]
 fn a_game_is_exported_by_id_unless_a_filter_excludes_it() {
     let ground = Ground::with_games();
     for filter in [&["--result", "loss"][..], &["--since", "7d"]] {

@@ -114,7 +114,7 @@ struct Import {
     target: Target,
     account: String,
     batch: Vec<Arc<GameRecord>>,
-    /// The ids of the batch.
+    /// The ids of the batch, in a dry run of all its games.
     ids: HashSet<String>,
     counts: ImportCounts,
 }
@@ -139,7 +139,12 @@ impl Import {
             self.counts.of_others += 1;
             return Ok(());
         }
-        if self.batch.len() >= BATCH || self.ids.contains(&game.id) {
+        let repeated = self.ids.contains(&game.id);
+        if repeated && matches!(self.target, Target::Dry(_)) {
+            self.counts.known += 1;
+            return Ok(());
+        }
+        if repeated || self.batch.len() >= BATCH {
             self.flush()?;
         }
         let known = self.target.game(&game.id)?;
@@ -164,10 +169,10 @@ impl Import {
 
     fn flush(&mut self) -> Result<(), Failure> {
         let games = std::mem::take(&mut self.batch);
-        self.ids.clear();
         if let Target::Archive(database) = &mut self.target
             && let Some(earliest) = games.iter().map(|game| game.began()).min()
         {
+            self.ids.clear();
             // Old games bring details, so the next pruning of details must start with them again.
             let thinned = database.thinned()?;
             if earliest < thinned {
