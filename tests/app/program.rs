@@ -222,6 +222,11 @@ fn check_prints_every_setting_in_effect_and_its_source() {
         let found = printed.stdout.lines().any(|printed| printed == line);
         assert!(found, "{line}\n{}", printed.stdout);
     }
+    let blank = ran(command(&arguments)
+        .env("LICHESS_BOT_TOKEN", " ")
+        .env("MEGATON_WEBHOOK", "")
+        .env("MEGATON_LOG", "\t"));
+    assert!(!blank.stdout.contains("precedence"), "{}", blank.stdout);
     // What was printed is a config, with the same settings.
     let copy = folder.path().join("copy.toml");
     fs::write(&copy, &printed.stdout).expect("a config");

@@ -76,7 +76,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 fn print_effective(config: &Config, path: Option<&Path>) -> Result<(), Failure> {
     let text = path.map(fs::read_to_string).transpose();
     let text = text.or_setup("the config")?;
-    let is_set = |over: &Override| env::var_os(over.variable).is_some_and(|set| !set.is_empty());
+    // A blank variable counts as none.
+    let is_set = |over: &Override| {
+        env::var_os(over.variable).is_some_and(|set| !set.to_string_lossy().trim().is_empty())
+    };
     let overrides: Vec<Override> = OVERRIDES.into_iter().filter(is_set).collect();
     output::print_text(config.effective(path.zip(text.as_deref()), &overrides))
 }
