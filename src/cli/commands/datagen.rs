@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Run at the lowest priority (nice 19)
     #[arg(long)]
     background: bool,
-    /// Share of games that begin with a random ending, from 0 to 1: 4 to 10 pieces, kings within three squares
+    /// Share of games that begin with a random ending, from 0 to 1: 5 to 10 pieces, kings within three squares
     /// of each other
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     endings: f64,
