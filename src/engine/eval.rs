@@ -123,14 +123,14 @@ const DANGER_MOST: i32 = 260;
 
 /// The squares that the pieces of both sides attack, without the kings, and the mobility term.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Attacks {
+struct Attacks {
     by: [Bitboard; 2],
     mobility: [Tapered; 2],
 }
 
 impl Attacks {
     #[inline]
-    pub(super) fn of(position: &Position) -> Attacks {
+    fn of(position: &Position) -> Attacks {
         let (white, black) = (Color::White, Color::Black);
         let (by_white, white_mobility) = attacks_of(position, white);
         let (by_black, black_mobility) = attacks_of(position, black);
@@ -140,26 +140,9 @@ impl Attacks {
         }
     }
 
-    /// The attacked squares alone, without mobility: faster, for evaluations that need no more.
-    #[inline]
-    pub(super) fn squares(position: &Position) -> Attacks {
-        let occupied = position.occupied();
-        Attacks {
-            by: Color::ALL.map(|color| position.attacks_by(color, occupied)),
-            mobility: [Tapered::default(); 2],
-        }
-    }
-
-    /// The pieces of both sides that an enemy piece other than the king attacks.
-    #[inline]
-    pub(super) fn attacked(&self, position: &Position) -> Bitboard {
-        let [white, black] = Color::ALL.map(|color| position.by_color(color) & self.by(!color));
-        white | black
-    }
-
     /// The squares a side's pieces attack.
     #[inline]
-    pub(super) const fn by(&self, color: Color) -> Bitboard {
+    const fn by(&self, color: Color) -> Bitboard {
         self.by[color.index()]
     }
 }
@@ -193,7 +176,8 @@ fn attacks_of(position: &Position, color: Color) -> (Bitboard, Tapered) {
 }
 
 /// The static value for the side to move. Both kings must be on the board.
-pub(super) fn evaluate(position: &Position, attacks: &Attacks) -> Value {
+pub(super) fn evaluate(position: &Position) -> Value {
+    let attacks = &Attacks::of(position);
     let (us, them) = (position.turn(), !position.turn());
     let mut total = side(position, attacks, us) - side(position, attacks, them);
     let threats = position.fuses(them) & attacks.by(them);
@@ -388,7 +372,7 @@ mod tests {
 
     fn eval(fen: &str) -> Value {
         let position = Position::from_fen(fen).unwrap();
-        evaluate(&position, &Attacks::of(&position))
+        evaluate(&position)
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Evaluator {
             position.king(position.turn()).is_some() && position.king(!position.turn()).is_some();
         let value = match &self.0 {
             _ if !both => return None,
-            None => eval::evaluate(position, &eval::Attacks::of(position)),
+            None => eval::evaluate(position),
             Some(network) => network.evaluate(position)?,
         };
         Some(bounded(value))

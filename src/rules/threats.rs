@@ -1,6 +1,6 @@
 //! Threatened explosions: which side can explode the enemy king with the next move.
 
-use super::{Bitboard, Color, Move, Position, Role, king_attacks, role_attacks};
+use super::{Bitboard, Color, Move, Position, Role, between, king_attacks, role_attacks};
 
 impl Position {
     /// Whether a move captures, en passant included.
@@ -32,14 +32,9 @@ impl Position {
     }
 
     /// Whether the side to move can explode the enemy king now.
+    #[inline]
     pub fn can_explode(&self) -> bool {
         self.reaches_fuse(self.turn()) || self.ep_explodes()
-    }
-
-    /// As `can_explode`, with the squares that our pieces other than the king attack.
-    #[inline]
-    pub fn can_explode_with(&self, attacked: Bitboard) -> bool {
-        self.fuses(self.turn()).intersects(attacked) || self.ep_explodes()
     }
 
     /// Whether the opponent could explode our king if it were the opponent's turn.
@@ -51,6 +46,24 @@ impl Position {
     #[inline]
     pub fn is_threatened_with(&self, attacked: Bitboard) -> bool {
         self.fuses(!self.turn()).intersects(attacked)
+    }
+
+    /// The start squares and the target squares of the quiet moves that may parry the explosions that
+    /// the opponent threatens, given the squares that the opponent's pieces other than the king attack.
+    ///
+    /// Any other quiet move, if the king does not make it, leaves one of them possible, if any is.
+    #[inline]
+    pub fn parries(&self, attacked: Bitboard) -> [Bitboard; 2] {
+        let them = !self.turn();
+        let takers = self.by_color(them) - self.by_role(Role::King);
+        let (fuses, occupied) = (self.fuses(them) & attacked, self.occupied());
+        let mut targets = !Bitboard::EMPTY;
+        for fuse in fuses {
+            for taker in self.attackers_to(fuse, occupied) & takers {
+                targets &= between(fuse, taker);
+            }
+        }
+        [fuses, targets]
     }
 
     /// Whether the piece that makes a quiet move attacks one of [`Position::fuses`] afterwards.
@@ -68,12 +81,10 @@ impl Position {
         }
     }
 
+    #[inline]
     fn reaches_fuse(&self, color: Color) -> bool {
-        let takers = self.by_color(color) - self.by_role(Role::King);
-        let occupied = self.occupied();
-        self.fuses(color)
-            .into_iter()
-            .any(|fuse| self.attackers_to(fuse, occupied).intersects(takers))
+        let fuses = self.fuses(color);
+        fuses.any() && fuses.intersects(self.attacks_by(color, self.occupied()))
     }
 
     #[inline]

@@ -93,13 +93,12 @@ impl Filter {
     }
 
     fn admits(&self, position: &Position, ply: RecordedPly) -> bool {
-        let attacked = position.attacks_by(position.turn(), position.occupied());
         ply.score != NO_SCORE
             && ply.score.saturating_abs() <= self.most
             && !position.is_capture(ply.mv)
             && ply.mv.promotion().is_none()
             && !position.in_check()
-            && !position.can_explode_with(attacked)
+            && !position.can_explode()
     }
 }
 

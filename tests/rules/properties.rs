@@ -98,15 +98,30 @@ proptest! {
         let wins = |position: &Position| {
             position.legal_moves().into_iter().any(|mv| position.explodes_king(mv))
         };
-        let (us, occupied) = (position.turn(), position.occupied());
-        let attacked = position.attacks_by(us, occupied);
         prop_assert_eq!(position.can_explode(), wins(&position), "{}", position);
-        prop_assert_eq!(position.can_explode_with(attacked), wins(&position), "{}", position);
         let passed = position.pass();
-        let attacked = position.attacks_by(!us, occupied);
+        let attacked = position.attacks_by(!position.turn(), position.occupied());
         prop_assert_eq!(position.is_threatened(), wins(&passed), "{}", position);
         prop_assert_eq!(position.is_threatened_with(attacked), wins(&passed), "{}", position);
         prop_assert_eq!(passed.key(), passed.recomputed_key());
+    }
+
+    #[test]
+    fn a_quiet_move_that_does_not_parry_leaves_the_explosion_possible(seed in any::<u64>()) {
+        let mut position = Position::default();
+        for mv in sampling::random_game(100, &mut Rng::with_seed(seed)) {
+            position = position.play(mv);
+            let attacked = position.attacks_by(!position.turn(), position.occupied());
+            let [from, to] = position.parries(attacked);
+            let moves = if position.is_threatened() { position.legal_moves() } else { MoveList::new() };
+            for &mv in &moves {
+                let by_king = position.role_at(mv.from()) == Some(Role::King);
+                let may_parry = from.contains(mv.from()) || to.contains(mv.to());
+                if !may_parry && !by_king && !position.is_capture(mv) {
+                    prop_assert!(position.play(mv).can_explode(), "{} {}", position, mv);
+                }
+            }
+        }
     }
 
     #[test]

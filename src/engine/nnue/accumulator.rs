@@ -13,7 +13,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 
 use super::Network;
-use super::features::{Marks, View, number};
+use super::features::{Marks, View, attacked_pieces, number};
 use super::lines::{FeatureDelta, Line};
 use crate::rules::{Bitboard, Color, Position, Role};
 
@@ -131,8 +131,7 @@ impl Accumulators {
         }
     }
 
-    /// The value of a position for the side to move, given its
-    /// [attacked pieces](super::features::attacked_pieces); `None` once a king is gone.
+    /// The value of a position for the side to move; `None` once a king is gone.
     ///
     /// Fast if the position is close to those last evaluated at this ply and the two before,
     /// correct in any case.
@@ -140,12 +139,12 @@ impl Accumulators {
     /// # Panics
     ///
     /// If `ply` is out of range.
-    pub fn evaluate(&mut self, position: &Position, attacked: Bitboard, ply: usize) -> Option<i32> {
+    pub fn evaluate(&mut self, position: &Position, ply: usize) -> Option<i32> {
         let layout = self.network.shape.layout;
         let kings = [position.king(Color::White)?, position.king(Color::Black)?];
         let white = layout.view(Color::White, kings[0]);
         let black = layout.view(Color::Black, kings[1]);
-        let marks = layout.marks(kings, || attacked).0;
+        let marks = layout.marks(kings, || attacked_pieces(position)).0;
         let board = SeenBoard {
             position: *position,
             marks: Marks(marks.map(|squares| squares & position.occupied())),

@@ -8,7 +8,6 @@ use std::ops::ControlFlow;
 use arrayvec::ArrayVec;
 
 use super::searcher::{BEFORE_ROOT, Searcher, may_be_insufficient, winning_move};
-use crate::engine::eval::Attacks;
 use crate::engine::history::{self, Context, piece_on_square};
 use crate::engine::lmr::MoveClass;
 use crate::engine::movepick::{MovePicker, PickMode, Picked, is_noisy};
@@ -17,7 +16,7 @@ use crate::engine::score::{
     DRAW, INFINITE, MATE_BOUND, MAX_PLY, NO_VALUE, Value, is_decisive, is_lost, mate_in, mated_in,
 };
 use crate::engine::tt::{Bound, Entry, value_to_store};
-use crate::rules::{Move, Position};
+use crate::rules::{Bitboard, Move, Position};
 
 /// The kind of a node: on the principal variation, or off it with an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +51,8 @@ pub(super) struct Node<'a> {
     pub(super) in_check: bool,
     /// The opponent could explode our king now.
     pub(super) is_threatened: bool,
+    /// Where the quiet moves that may parry that start and end.
+    pub(super) parries: [Bitboard; 2],
     /// The evaluation is better than two plies before.
     pub(super) is_improving: bool,
     pub(super) table_move: Option<Move>,
@@ -94,32 +95,32 @@ impl Searcher {
         if self.is_draw(position, ply) {
             return self.draw_value(position);
         }
-        let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
-            return self.evaluator.evaluate(position, &attacks, ply);
-        }
-        if let Some(value) = self.win_now(position, &attacks, kind, ply) {
-            return value;
+            return self.evaluator.evaluate(position, ply);
         }
         alpha = alpha.max(mated_in(ply));
         beta = beta.min(mate_in(ply + 1));
-        if alpha >= beta {
-            return alpha;
-        }
-
         let key = table_key(position);
+        // Before `win_now`, which costs more and stores nothing.
         let entry = self.table.probe(key);
-        if let Some(value) =
-            entry.and_then(|entry| table_cutoff(&entry, position, kind, (alpha, beta), depth, ply))
+        if alpha < beta
+            && let Some(value) = entry
+                .and_then(|entry| table_cutoff(&entry, position, kind, (alpha, beta), depth, ply))
         {
             return value;
+        }
+        if let Some(value) = self.win_now(position, kind, ply) {
+            return value;
+        }
+        if alpha >= beta {
+            return alpha;
         }
         let tb_bound = match self.ask_tables(position, key, (alpha, beta), depth, ply) {
             ControlFlow::Break(value) => return value,
             ControlFlow::Continue(tb_bound) => tb_bound,
         };
         alpha = alpha.max(tb_bound.least);
-        let mut node = self.node(position, kind, (alpha, beta), depth, ply, &attacks, entry);
+        let mut node = self.node(position, kind, (alpha, beta), depth, ply, entry);
 
         if let Some(value) = node.reverse_futility() {
             return value;
@@ -166,11 +167,10 @@ impl Searcher {
     pub(super) fn win_now(
         &mut self,
         position: &Position,
-        attacks: &Attacks,
         kind: NodeKind,
         ply: usize,
     ) -> Option<Value> {
-        if !position.can_explode_with(attacks.by(position.turn())) {
+        if !position.can_explode() {
             return None;
         }
         if let (NodeKind::Pv, Some(mv)) = (kind, winning_move(position)) {
@@ -186,13 +186,12 @@ impl Searcher {
     pub(super) fn static_eval(
         &mut self,
         position: &Position,
-        attacks: &Attacks,
         entry: Option<Entry>,
         ply: usize,
     ) -> Value {
         match entry {
             Some(entry) if entry.eval != NO_VALUE => entry.eval,
-            _ => self.evaluator.evaluate(position, attacks, ply),
+            _ => self.evaluator.evaluate(position, ply),
         }
     }
 
@@ -207,14 +206,13 @@ impl Searcher {
         (alpha, beta): (Value, Value),
         depth: i32,
         ply: usize,
-        attacks: &Attacks,
         entry: Option<Entry>,
     ) -> Node<'a> {
         let in_check = position.in_check();
         let raw_eval = if in_check {
             NO_VALUE
         } else {
-            self.static_eval(position, attacks, entry, ply)
+            self.static_eval(position, entry, ply)
         };
         let eval = self.corrected(position, raw_eval);
         let before = self.frames[ply].static_eval;
@@ -222,7 +220,7 @@ impl Searcher {
         if let Some(frame) = self.frames.get_mut(BEFORE_ROOT + ply + 2) {
             frame.killer = None;
         }
-        let theirs = attacks.by(!position.turn());
+        let theirs = position.attacks_by(!position.turn(), position.occupied());
         Node {
             position,
             kind,
@@ -234,6 +232,7 @@ impl Searcher {
             eval: bounded_eval(eval, entry, position, ply),
             in_check,
             is_threatened: position.is_threatened_with(theirs),
+            parries: position.parries(theirs),
             is_improving: !in_check && before != NO_VALUE && eval > before,
             table_move: entry.and_then(|entry| entry.best),
             extension_of_table_move: 0,
@@ -289,7 +288,7 @@ impl Searcher {
             if !is_lost(verdict.value) && node.skips(&picked, count, &mut picker) {
                 continue;
             }
-            if self.loses_to_threat(node, picked.mv) {
+            if self.loses_to_threat(node, &picked) {
                 verdict.value = verdict.value.max(mated_in(ply + 2));
                 continue;
             }

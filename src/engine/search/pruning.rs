@@ -3,7 +3,7 @@
 //! None trusts a static score in check, and none cuts a whole node under a threatened explosion.
 
 use super::node::{Node, NodeKind};
-use super::searcher::Searcher;
+use super::searcher::{Searcher, may_be_insufficient};
 use crate::engine::history::{NO_CONTEXT, piece_on_square};
 use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::{MovePicker, Picked};
@@ -100,6 +100,18 @@ impl Node<'_> {
             && see::quiet(self.position, mv) < -tunables::see_quiet_margin() * self.depth
     }
 
+    /// Whether a quiet move certainly leaves the threatened explosion possible, and does not draw: that
+    /// takes the fifty-move count, little material, or a position that was there twice before the root.
+    #[inline]
+    fn cannot_parry(&self, mv: Move) -> bool {
+        let ([from, to], clock) = (self.parries, self.position.halfmove_clock());
+        !from.contains(mv.from())
+            && !to.contains(mv.to())
+            && !self.position.by_role(Role::King).contains(mv.from())
+            && (clock as usize) < (self.ply + 4).min(99)
+            && !may_be_insufficient(self.position)
+    }
+
     /// The depth of a late move's first search.
     pub(super) fn reduced_depth(
         &self,
@@ -128,9 +140,14 @@ impl Searcher {
     /// Whether a move leaves the threatened explosion possible. The opponent wins with it, even if the
     /// move gives check: the value is known without a child, and the move does not count as tried.
     #[inline]
-    pub(super) fn loses_to_threat(&mut self, node: &Node<'_>, mv: Move) -> bool {
+    pub(super) fn loses_to_threat(&mut self, node: &Node<'_>, picked: &Picked) -> bool {
         if !node.is_threatened {
             return false;
+        }
+        let mv = picked.mv;
+        if picked.class == MoveClass::Quiet && node.cannot_parry(mv) {
+            debug_assert!(node.position.play(mv).can_explode());
+            return true;
         }
         let child = node.position.play(mv);
         if !child.can_explode() {

@@ -11,7 +11,7 @@ use crate::engine::params;
 use crate::engine::score::{DRAW, INFINITE, MAX_PLY, NO_VALUE, Value, mated_in};
 use crate::engine::tt::{Bound, Entry, value_to_store};
 use crate::engine::tunables;
-use crate::rules::{Move, Position};
+use crate::rules::{Bitboard, Move, Position};
 
 /// What is known of a node of quiescence before its moves are tried.
 struct QuietNode<'a> {
@@ -54,12 +54,8 @@ impl Searcher {
         if self.is_draw(position, ply) {
             return self.draw_value(position);
         }
-        let attacks = self.evaluator.attacks(position);
         if ply >= MAX_PLY - 1 {
-            return self.evaluator.evaluate(position, &attacks, ply);
-        }
-        if let Some(value) = self.win_now(position, &attacks, kind, ply) {
-            return value;
+            return self.evaluator.evaluate(position, ply);
         }
         let key = table_key(position);
         let entry = self.table.probe(key);
@@ -68,12 +64,15 @@ impl Searcher {
         {
             return value;
         }
+        if let Some(value) = self.win_now(position, kind, ply) {
+            return value;
+        }
 
         let in_check = position.in_check();
         let raw_eval = if in_check {
             NO_VALUE
         } else {
-            self.static_eval(position, &attacks, entry, ply)
+            self.static_eval(position, entry, ply)
         };
         let eval = self.corrected(position, raw_eval);
         if !in_check && eval >= beta {
@@ -82,6 +81,12 @@ impl Searcher {
             }
             return eval;
         }
+        // They matter to quiet moves only.
+        let attacked = if in_check {
+            position.attacks_by(!position.turn(), position.occupied())
+        } else {
+            Bitboard::EMPTY
+        };
         let node = QuietNode {
             position,
             kind,
@@ -91,7 +96,7 @@ impl Searcher {
             in_check,
             eval,
             table_move: entry.and_then(|entry| entry.best),
-            context: self.context(position, attacks.by(!position.turn()), ply),
+            context: self.context(position, attacked, ply),
         };
         let (value, best) = self.resolve(&node);
         if self.is_halted() {

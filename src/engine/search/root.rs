@@ -175,8 +175,7 @@ fn first_glance(evaluator: &mut ThreadEvaluator, position: &Position, mv: Move) 
         return MATE;
     }
     let child = position.play(mv);
-    let attacks = evaluator.attacks(&child);
-    if child.can_explode_with(attacks.by(child.turn())) {
+    if child.can_explode() {
         return -MATE;
     }
     let exposed = if is_noisy(position, mv) {
@@ -184,7 +183,7 @@ fn first_glance(evaluator: &mut ThreadEvaluator, position: &Position, mv: Move) 
     } else {
         see::quiet(position, mv)
     };
-    exposed - evaluator.evaluate(&child, &attacks, 1)
+    exposed - evaluator.evaluate(&child, 1)
 }
 
 fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchResult {
@@ -582,8 +581,7 @@ fn first_value(evaluator: &mut ThreadEvaluator, position: &Position) -> Value {
     if position.king(position.turn()).is_none() {
         return mated_in(1);
     }
-    let attacks = evaluator.attacks(position);
-    evaluator.evaluate(position, &attacks, 1)
+    evaluator.evaluate(position, 1)
 }
 
 fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, depth: i32) -> i32 {

@@ -2,7 +2,7 @@
 //!
 //! It contains no search technique and expects both kings on the board.
 
-use crate::engine::eval::{Attacks, evaluate};
+use crate::engine::eval::evaluate;
 use crate::engine::evaluator::{Evaluator, bounded};
 use crate::engine::nnue::Accumulators;
 use crate::engine::score::{DRAW, MAX_PLY, Value};
@@ -24,28 +24,19 @@ impl ThreadEvaluator {
         }
     }
 
-    /// The squares both sides attack, in as much detail as the evaluation needs.
-    #[inline]
-    pub(super) fn attacks(&self, position: &Position) -> Attacks {
-        match self {
-            ThreadEvaluator::Classical => Attacks::of(position),
-            ThreadEvaluator::Net(_) => Attacks::squares(position),
-        }
-    }
-
     /// The static value for the side to move of a position `ply` plies from the root, never one
     /// that looks like a mate.
     #[inline]
-    pub(super) fn evaluate(&mut self, position: &Position, attacks: &Attacks, ply: usize) -> Value {
+    pub(super) fn evaluate(&mut self, position: &Position, ply: usize) -> Value {
         debug_assert!(
             position.king(position.turn()).is_some() && position.king(!position.turn()).is_some(),
             "a king is gone"
         );
         bounded(match self {
-            ThreadEvaluator::Classical => evaluate(position, attacks),
-            ThreadEvaluator::Net(accumulators) => accumulators
-                .evaluate(position, attacks.attacked(position), ply)
-                .unwrap_or(DRAW),
+            ThreadEvaluator::Classical => evaluate(position),
+            ThreadEvaluator::Net(accumulators) => {
+                accumulators.evaluate(position, ply).unwrap_or(DRAW)
+            }
         })
     }
 }

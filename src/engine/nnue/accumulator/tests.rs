@@ -1,7 +1,6 @@
 //! Incremental accumulators equal those from scratch.
 
 use super::*;
-use crate::engine::nnue::features::attacked_pieces;
 use crate::engine::nnue::{BucketBy, Layout, SCALE, Shape, Simd};
 use crate::rules::{Game, Move};
 
@@ -39,10 +38,7 @@ fn walk(network: &Arc<Network>, seed: u64) {
         let ply = line.len() - 1;
         if rng.u8(..4) != 0 {
             let expected = network.evaluate(&position);
-            assert_eq!(
-                accumulators.evaluate(&position, attacked_pieces(&position), ply),
-                expected
-            );
+            assert_eq!(accumulators.evaluate(&position, ply), expected);
         }
         match rng.u8(..8) {
             0..=1 if ply > 0 => {
@@ -93,7 +89,7 @@ fn castling_promotion_en_passant_and_blasts_are_each_one_step() {
             for (ply, position) in [&position, &child].into_iter().enumerate() {
                 let expected = network.evaluate(position);
                 assert_eq!(
-                    accumulators.evaluate(position, attacked_pieces(position), ply),
+                    accumulators.evaluate(position, ply),
                     expected,
                     "{fen} {uci}"
                 );
@@ -112,10 +108,7 @@ fn a_piece_replaced_by_one_of_the_other_side_is_noticed() {
     let network = net(Layout::Plain, 32, Simd::Plain);
     let mut accumulators = Accumulators::new(&network, 2);
     for board in boards.iter().chain(&boards) {
-        assert_eq!(
-            accumulators.evaluate(board, attacked_pieces(board), 1),
-            network.evaluate(board)
-        );
+        assert_eq!(accumulators.evaluate(board, 1), network.evaluate(board));
     }
 }
 
@@ -124,8 +117,5 @@ fn a_position_without_a_king_has_no_value() {
     let game = Game::from_uci_moves("g1f3 a7a6 f3g5 a6a5 g5f7").unwrap();
     let network = net(Layout::Plain, 32, Simd::best());
     let mut accumulators = Accumulators::new(&network, 1);
-    assert_eq!(
-        accumulators.evaluate(game.position(), Bitboard::EMPTY, 0),
-        None
-    );
+    assert_eq!(accumulators.evaluate(game.position(), 0), None);
 }
