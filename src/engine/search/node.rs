@@ -195,10 +195,6 @@ impl Searcher {
         }
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a node is made of just these, once"
-    )]
     fn node<'a>(
         &mut self,
         position: &'a Position,
