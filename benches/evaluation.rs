@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::nnue::features::attacked_pieces;
 use megaton::engine::nnue::{Accumulators, BucketBy, Layout, Network, SCALE, Shape, Simd};
 use megaton::engine::{Evaluator, bench};
 use megaton::rules::{Position, Role};
@@ -35,7 +34,7 @@ fn main() -> io::Result<()> {
             let mut accumulators = Accumulators::new(&net, 4);
             let time = best_of(|| {
                 for (position, ply) in &walk {
-                    black_box(accumulators.evaluate(position, attacked_pieces(position), *ply));
+                    black_box(accumulators.evaluate(position, *ply));
                 }
             });
             report(&mut out, &format!("net of {hidden}, {simd}"), &walk, time)?;
