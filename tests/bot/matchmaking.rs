@@ -13,6 +13,7 @@ use megaton::config::{self, Profile};
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{Client, ClientOptions, EndpointClass, Side, Timing, Token};
 use megaton::practice::{self, Endpoint, Event, Fault, Partner, ServerHandle};
+use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 
 /// Speed-up against Lichess.
@@ -33,6 +34,8 @@ async fn lichess(rules: practice::ServerRules) -> ServerHandle {
 struct Bot {
     client: Client,
     event_bus: EventBus,
+    /// Everything since the start.
+    events: Receiver<BotEvent>,
     control: ControlHandle,
     shutdown: Shutdown,
     task: JoinHandle<Result<(), BotError>>,
@@ -83,11 +86,13 @@ impl Bot {
             state: BotState::nowhere(),
             lists: ListSources::default(),
         };
+        let events = event_bus.subscribe();
         let (control, commands) = channel();
         let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
         Self {
             client,
             event_bus,
+            events,
             control,
             shutdown,
             task,
@@ -101,7 +106,7 @@ impl Bot {
     }
 }
 
-async fn next<T>(events: &mut tokio::sync::broadcast::Receiver<T>, wanted: impl Fn(&T) -> bool) -> T
+async fn next<T>(events: &mut Receiver<T>, wanted: impl Fn(&T) -> bool) -> T
 where
     T: Clone,
 {
@@ -120,11 +125,10 @@ where
 async fn an_opponent_is_found_and_met_with_both_colours() {
     let server = lichess(practice::ServerRules::default()).await;
     server.add_sparring_bot(Partner::Random, Duration::ZERO);
-    let bot = Bot::seeking(&server, "Seeker", |_| {});
-    let mut events = bot.event_bus.subscribe();
+    let mut bot = Bot::seeking(&server, "Seeker", |_| {});
     let mut colors = Vec::new();
     while colors.len() < 2 {
-        let joined = next(&mut events, |it| matches!(it, BotEvent::Joined { .. })).await;
+        let joined = next(&mut bot.events, |it| matches!(it, BotEvent::Joined { .. })).await;
         let BotEvent::Joined { opponent, us, .. } = joined else {
             unreachable!()
         };
@@ -139,19 +143,21 @@ async fn an_opponent_is_found_and_met_with_both_colours() {
 async fn the_last_opponent_is_challenged_again_on_command() {
     let server = lichess(practice::ServerRules::default()).await;
     server.add_sparring_bot(Partner::Random, Duration::ZERO);
-    let bot = Bot::seeking(&server, "Seeker", |settings| {
+    let mut bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.color_pairs = false;
     });
-    let mut events = bot.event_bus.subscribe();
     let joined = |it: &BotEvent| matches!(it, BotEvent::Joined { .. });
-    let first = next(&mut events, joined).await;
+    let first = next(&mut bot.events, joined).await;
     // From here on matchmaking sends only manual challenges.
     let off = bot.control.ask(Command::Matchmaking(false), PATIENCE).await;
     assert!(matches!(off, Ok(Reply::Done(_))), "{off:?}");
-    next(&mut events, |it| matches!(it, BotEvent::Finished { .. })).await;
+    next(&mut bot.events, |it| {
+        matches!(it, BotEvent::Finished { .. })
+    })
+    .await;
     let again = bot.control.ask(Command::Rechallenge, PATIENCE).await;
     assert!(matches!(again, Ok(Reply::Done(_))), "{again:?}");
-    let second = next(&mut events, joined).await;
+    let second = next(&mut bot.events, joined).await;
     let (
         BotEvent::Joined { us: then, .. },
         BotEvent::Joined {
@@ -169,13 +175,12 @@ async fn the_last_opponent_is_challenged_again_on_command() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_manual_challenge_is_logged_with_the_reason() {
     let server = lichess(practice::ServerRules::default()).await;
-    let bot = Bot::seeking(&server, "Seeker", |settings| {
+    let mut bot = Bot::seeking(&server, "Seeker", |settings| {
         settings.matchmaking.enabled = false;
     });
-    let mut events = bot.event_bus.subscribe();
     let event_log = bot.event_bus.event_log();
     let mut changes = event_log.changes();
-    next(&mut events, |it| matches!(it, BotEvent::Online)).await;
+    next(&mut bot.events, |it| matches!(it, BotEvent::Online)).await;
     let partner = server.add_sparring_bot(Partner::Random, Duration::ZERO);
     server
         .faults()
@@ -210,12 +215,11 @@ async fn a_failed_manual_challenge_is_logged_with_the_reason() {
 async fn two_bots_with_matchmaking_find_each_other() {
     let server = lichess(practice::ServerRules::default()).await;
     let mut started = server.events();
-    let two = Bot::seeking(&server, "Two", |settings| {
+    let mut two = Bot::seeking(&server, "Two", |settings| {
         settings.matchmaking.enabled = false;
     });
     // A bot that is not online yet is not looked for again so soon.
-    let mut news = two.event_bus.subscribe();
-    next(&mut news, |it| matches!(it, BotEvent::Online)).await;
+    next(&mut two.events, |it| matches!(it, BotEvent::Online)).await;
     let one = Bot::seeking(&server, "One", |_| {});
     let first = next(&mut started, |it| matches!(it, Event::Started { .. })).await;
     let Event::Started { white, black, .. } = first else {
