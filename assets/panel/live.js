@@ -217,7 +217,7 @@ function showBudget() {
   const fresh = [
     endless ? make("p", "soft", `Bot games: ${ledger.bot_games}, unlimited here`) : meter("Bot games", ledger.bot_games, ledger.bot_games_limit),
     meter("Challenge credits", ledger.credits, ledger.credits_limit),
-    make("p", "soft", ledger.kept_for_incoming ? `${ledger.forecast}; ${ledger.kept_for_incoming} games kept for incoming challenges` : ledger.forecast),
+    make("p", "soft", ledger.kept_for_incoming && !endless ? `${ledger.forecast}; ${ledger.kept_for_incoming} games kept for incoming challenges` : ledger.forecast),
   ];
   const key = JSON.stringify(ledger);
   if (host.dataset.key === key) return;

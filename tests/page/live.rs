@@ -68,8 +68,8 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
 }
 
 /// Runs in the page: listens along to what the server sends, and sends its last status once without the
-/// quota, as the bot does until it has reached the server, and once as it was. Gives the quota's text
-/// each time.
+/// quota, as the bot does until it has reached the server, once as it was, and once without a limit. Gives
+/// the quota's text each time.
 const RESTART: &str = r##"
     let [source, status] = [null, null];
     const Live = window.EventSource;
@@ -87,7 +87,8 @@ const RESTART: &str = r##"
         return document.querySelector("#budget").textContent;
     };
     const { ledger } = status;
-    return [ledger, null, ledger].map(told);
+    const endless = { ...ledger, bot_games_limit: 4294967295, kept_for_incoming: 2147483646 };
+    return [ledger, null, ledger, endless].map(told);
 "##;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,6 +105,9 @@ async fn after_a_restart_the_quota_is_shown_again_even_if_nothing_was_spent() {
         assert_eq!(told[1], json!(unknown));
         assert_eq!(told[0], told[2]);
         assert_ne!(told[0], told[1]);
+        let endless = told[3].as_str().unwrap();
+        assert!(endless.contains("unlimited here"), "{endless}");
+        assert!(!endless.contains("kept for incoming"), "{endless}");
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;
