@@ -80,6 +80,14 @@ impl Browser {
         }
     }
 
+    /// Someone at the live page of a bot that is online.
+    pub(crate) async fn live_page(&self, url: &str) -> Visitor<'_> {
+        self.client.goto(url).await.unwrap();
+        let page = self.visitor();
+        page.until("document.querySelector('.state.playing')").await;
+        page
+    }
+
     pub(crate) async fn open(programs: &Programs, screen: Screen) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let child = Command::new(&programs.driver)

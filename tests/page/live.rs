@@ -37,9 +37,7 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
         });
         let house = World::keeping(&folder, &[before]).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         page.until("document.querySelector('#rating p')").await;
         page.count_blasts().await;
         let watching = async {
@@ -97,9 +95,7 @@ async fn after_a_restart_the_quota_is_shown_again_even_if_nothing_was_spent() {
     bounded(async {
         let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         let told = run(&page, RESTART).await;
         let unknown = "Unknown until the server is reached.";
         assert_eq!(told[1], json!(unknown));
@@ -121,9 +117,7 @@ async fn declined_challenges_and_alerts_show_their_reason() {
     bounded(async {
         let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         house.challenge("Stranger", Variant::Standard).await;
         page.until("document.querySelector('#challenges .verdict-mark.declined')")
             .await;

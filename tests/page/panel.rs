@@ -19,9 +19,7 @@ async fn games_are_watched_replayed_and_looked_up() {
     bounded(async {
         let house = World::open().await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         page.until("document.querySelector('.idle-card h2')").await;
         let watching = async {
             live_boards_move(&page).await;
@@ -192,9 +190,7 @@ async fn the_bot_is_controlled_from_a_phone_with_the_password() {
         let folder = tempfile::tempdir().unwrap();
         let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Phone).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         let steering = async {
             page.until("document.querySelector('.card .square.last')")
                 .await;

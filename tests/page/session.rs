@@ -227,9 +227,7 @@ async fn after_a_restart_an_open_control_page_asks_for_the_password_again() {
         let server = Server::start(Options::default()).await.unwrap();
         let mut bot = Program::start(&server, "127.0.0.1", folder.path()).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(&bot.url()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(&bot.url()).await;
         comes_in(&page).await;
         bot.restart().await;
         page.until(ASKED).await;
@@ -271,9 +269,7 @@ async fn a_command_with_an_expired_session_asks_for_the_password() {
         let folder = tempfile::tempdir().unwrap();
         let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         comes_in(&page).await;
         run(&page, END_SESSION).await;
         press(&page, "//dialog//button[text()='Pause']").await;
@@ -304,9 +300,7 @@ async fn a_session_keeps_its_commands_even_if_one_answer_is_lost() {
         let folder = tempfile::tempdir().unwrap();
         let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         press(&page, "//header//button[contains(., 'Control')]").await;
         page.until(ASKED).await;
         run(&page, LOSE_ONE).await;
@@ -325,9 +319,7 @@ async fn irreversible_commands_ask_and_can_be_cancelled() {
         let folder = tempfile::tempdir().unwrap();
         let house = World::open_with(&locked(folder.path())).await;
         let browser = Browser::open(&programs, Screen::Desk).await;
-        let page = browser.visitor();
-        browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('.state.playing')").await;
+        let page = browser.live_page(house.panel()).await;
         run(&page, COUNT_ORDERS).await;
         comes_in(&page).await;
         press(&page, "//dialog//button[text()='Drain']").await;
