@@ -6,7 +6,7 @@ use std::env;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use fantoccini::error::CmdError;
@@ -21,6 +21,8 @@ use super::visitor::Visitor;
 
 /// How long the driver and the browser may take to come up on a busy machine.
 const START: Duration = Duration::from_secs(60);
+/// How often a driver is started before the test fails.
+const STARTS: u32 = 5;
 
 /// What the browser pretends to be.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,45 @@ pub(crate) enum Screen {
 /// The driver, with its browser in a group of processes of their own.
 #[derive(Debug)]
 struct Driver(Child);
+
+impl Driver {
+    /// A driver, and its port. The port that the system gives it for IPv4 may be taken for IPv6, and then
+    /// the driver ends: another one is started.
+    async fn start(programs: &Programs) -> (Self, u16) {
+        let mut told = String::new();
+        for _ in 0..STARTS {
+            let child = Command::new(&programs.driver)
+                .arg("--port=0")
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null())
+                .process_group(0)
+                .spawn()
+                .unwrap();
+            let mut driver = Self(child);
+            let output = driver.0.stdout.take().unwrap();
+            let port = tokio::task::spawn_blocking(move || port(output));
+            match tokio::time::timeout(START, port).await.unwrap().unwrap() {
+                Ok(port) => return (driver, port),
+                Err(output) => told = output,
+            }
+        }
+        panic!(
+            "the driver ended {STARTS} times before it named its port, the last time with:\n{told}"
+        );
+    }
+}
+
+/// The port that a driver names, or everything it wrote if it ended before.
+fn port(output: ChildStdout) -> Result<u16, String> {
+    let mut told = String::new();
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        if let Some((_, port)) = line.split_once("started successfully on port ") {
+            return Ok(port.trim_end_matches('.').parse().unwrap());
+        }
+        told = told + &line + "\n";
+    }
+    Err(told)
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
@@ -90,26 +131,7 @@ impl Browser {
 
     pub(crate) async fn open(programs: &Programs, screen: Screen) -> Self {
         let profile = tempfile::tempdir().unwrap();
-        let child = Command::new(&programs.driver)
-            .arg("--port=0")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .unwrap();
-        let mut driver = Driver(child);
-        let lines = BufReader::new(driver.0.stdout.take().unwrap()).lines();
-        let port = tokio::task::spawn_blocking(move || {
-            let told = "started successfully on port ";
-            let line = lines
-                .map_while(Result::ok)
-                .find(|line| line.contains(told))?;
-            let digits = line.rsplit(told).next()?.trim_end_matches('.');
-            digits.parse::<u16>().ok()
-        });
-        let port = tokio::time::timeout(START, port).await;
-        let port = port.unwrap().unwrap().expect("the driver names its port");
-
+        let (driver, port) = Driver::start(programs).await;
         let capabilities = capabilities(programs, &profile, screen);
         let address = format!("http://127.0.0.1:{port}");
         let mut session = ClientBuilder::new(HttpConnector::new());
