@@ -23,6 +23,9 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 /// After this wait a background search is served once, so that it progresses even while all cores
 /// are busy: about a hundredth of one.
 pub(super) const BACKGROUND_PATIENCE: Duration = Duration::from_millis(500);
+/// A search of at most this many positions, as those of the levels are, gets no helpers: they would spend its
+/// positions before it has gone far, and differently each time.
+pub(super) const NODES_WITHOUT_HELP: u64 = 5000;
 /// How late a pondering search may be served: after all others.
 pub(super) const PONDER_PATIENCE: Duration = Duration::from_secs(3600);
 /// Positions between two checks of the clock and of the queue for the cores. At half a million

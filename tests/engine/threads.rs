@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::{Engine, Info, Limits, Search, StopReason, bench};
+use megaton::engine::{Engine, Info, LEVELS, Limits, Search, StopReason, bench};
 use megaton::rules::{Game, Move, Position};
 
 use crate::{LATE, answer, clock, game, pool};
@@ -70,6 +70,24 @@ fn the_requested_depth_is_reported() {
     for depth in [1, 4, 7] {
         let result = together(bench::POSITIONS[10], Limits::depth(depth));
         assert_eq!((result.depth, result.ended), (depth, StopReason::Depth));
+    }
+}
+
+#[test]
+fn a_level_searches_alone_and_so_the_same_every_time() {
+    let pool = pool(THREADS);
+    let engine = pool.lease();
+    answer(&engine.think(&Game::new(), Limits::nodes(50_000)));
+    for level in LEVELS {
+        for fen in &bench::POSITIONS[8..16] {
+            let [first, second] = [(); 2].map(|()| {
+                engine.new_game();
+                pool.clear_hash();
+                let result = answer(&engine.think(&game(fen), level.limits(Limits::default())));
+                (result.nodes, result.ranking)
+            });
+            assert_eq!(first, second, "{} in {fen}", level.name);
+        }
     }
 }
 

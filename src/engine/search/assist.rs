@@ -10,14 +10,17 @@ use super::searcher::{Help, HelperPart, Searcher, ThreadRole};
 use super::team::Team;
 use crate::engine::helper_threads::Unfinished;
 use crate::engine::limits::Limits;
+use crate::engine::params;
 use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::StopReason;
 use crate::rules::Position;
 
 impl Searcher {
-    /// Offers the search of a root to the helpers, if there are any, for as long as the result lives.
+    /// Offers the search of a root to the helpers, if there are any and it is long enough, for as long as the
+    /// result lives.
     pub(super) fn call_help(&mut self, root: &Position, limits: &Limits) -> Option<Help> {
-        let helpers = self.helpers.as_ref()?;
+        let is_long = self.control.node_limit > params::NODES_WITHOUT_HELP;
+        let helpers = self.helpers.as_ref().filter(|_| is_long)?;
         let team = Arc::new(Team {
             search_shared: Arc::new(SearchShared::new(false, None)),
             nodes: AtomicU64::new(0),
