@@ -19,7 +19,7 @@ pub struct Level {
     pub title: &'static str,
     /// What its name is worth in rating points, measured against the others.
     pub rating: u32,
-    /// Positions per move.
+    /// Positions per move; more where ranking the moves takes more.
     nodes: u64,
     /// Moves that are ranked and drawn from.
     lines: usize,
@@ -91,7 +91,7 @@ impl Level {
 mod tests {
     use super::*;
     use crate::engine::{EngineOptions, Score, SingleThread};
-    use crate::rules::Game;
+    use crate::rules::{Game, Position};
 
     fn ranked(game: &Game, scores: &[Score]) -> SearchResult {
         let mut engine = SingleThread::new(&EngineOptions {
@@ -132,6 +132,22 @@ mod tests {
         result.ranking.clear();
         let chosen = LEVELS[4].choose(&result, &mut fastrand::Rng::new());
         assert_eq!(chosen, result.best);
+    }
+
+    #[test]
+    fn every_level_ranks_its_moves_in_an_open_middlegame() {
+        let fen = "r1b1kb1r/pp1n1p1p/2p1p1p1/q2p4/3P1P2/2N1P3/PP1B2PP/R2QKB1R w KQkq - 0 10";
+        let game = Game::from_position(Position::from_fen(fen).unwrap());
+        let legal = game.position().legal_moves().len();
+        let mut engine = SingleThread::new(&EngineOptions {
+            hash_mb: 1,
+            ..EngineOptions::default()
+        });
+        for level in LEVELS {
+            let result = engine.think(&game, &level.limits(Limits::default()));
+            let ranked = result.ranking.len();
+            assert_eq!(ranked, level.lines.min(legal), "{}", level.name);
+        }
     }
 
     #[test]

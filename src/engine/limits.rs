@@ -12,7 +12,8 @@ use crate::rules::Move;
 pub struct Limits {
     /// Finish this many iterations.
     pub depth: Option<u32>,
-    /// Visit about this many positions.
+    /// Visit about this many positions; with several lines at least those of the first iteration, so that all
+    /// lines are ranked.
     pub nodes: Option<u64>,
     /// Start no further iteration after this many positions.
     pub soft_nodes: Option<u64>,

@@ -19,6 +19,8 @@ pub(super) struct Control {
     plan: TimePlan,
     pub(super) deadline: Option<Instant>,
     pub(super) node_limit: u64,
+    /// The first iteration that the node limit may end: several lines are ranked once in any case.
+    pub(super) limited_from: i32,
     soft_nodes: u64,
     /// The soft end on a clock that counts nodes.
     counted_soft: Option<f64>,
@@ -58,6 +60,7 @@ impl Control {
             plan,
             deadline: limits.hard_deadline,
             node_limit,
+            limited_from: if limits.multipv > 1 { 2 } else { 1 },
             soft_nodes: limits.soft_nodes.unwrap_or(u64::MAX),
             counted_soft: counted[0],
             next_check: node_limit.min(params::CHECK_EVERY),

@@ -334,6 +334,8 @@ impl<'a> Root<'a> {
         if self.lines < 2 {
             return;
         }
+        // The node limit may have passed meanwhile: the next node looks, not a check that depends on the time.
+        self.searcher.control.next_check = 0;
         let lines = 0..self.lines;
         let ranked = lines.map(|line| Ranked {
             mv: self.moves[line].mv,

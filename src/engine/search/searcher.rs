@@ -434,9 +434,10 @@ impl Searcher {
         let left = self.control.node_limit.saturating_sub(self.all_nodes());
         let is_slow = now - self.control.checked > params::SLOW_CHECK;
         let pause = [params::CHECK_EVERY, params::CHECK_OFTEN][usize::from(is_slow)];
-        self.control.next_check = nodes + left.min(pause);
+        let is_spent = left == 0 && self.root_depth >= self.control.limited_from;
+        self.control.next_check = nodes + if left == 0 { pause } else { left.min(pause) };
         self.control.checked = now;
-        self.control.halted = if left == 0 {
+        self.control.halted = if is_spent {
             Some(StopReason::Nodes)
         } else {
             self.control.verdict(now)
