@@ -160,6 +160,11 @@ impl CandidateSet {
         }
     }
 
+    /// How many positions it keeps at most.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
     pub fn len(&self) -> usize {
         self.positions.len()
     }

@@ -98,7 +98,7 @@ impl Frontier<'_> {
 impl ExplorerPlan<'_> {
     /// The next step; `None` if nothing is left.
     pub fn next(&self) -> Option<ExplorerStep> {
-        let mut seen = HashSet::new();
+        let (mut seen, mut wanted) = (HashSet::new(), HashSet::new());
         let mut heap = BinaryHeap::new();
         for player in self.regulars.iter().map(Some).chain([None]) {
             for us in Color::ALL {
@@ -117,9 +117,9 @@ impl ExplorerPlan<'_> {
                 continue;
             }
             let children = if at.position.turn() == at.us {
-                self.ours(&at)
+                self.ours(&at, &mut wanted)
             } else {
-                self.theirs(&at)
+                self.theirs(&at, &mut wanted)
             };
             match children {
                 Ok(children) => heap.extend(children.into_iter().map(|(mv, weight)| Frontier {
@@ -138,13 +138,17 @@ impl ExplorerPlan<'_> {
 
     /// Our moves: those of the book, or those that are approved, or our search's own; or what to do
     /// before they are known.
-    fn ours(&self, at: &Frontier<'_>) -> Result<Vec<(Move, u64)>, Blocked> {
+    fn ours(
+        &self,
+        at: &Frontier<'_>,
+        wanted: &mut HashSet<ExploredKey>,
+    ) -> Result<Vec<(Move, u64)>, Blocked> {
         let by_book = (self.book_moves)(&at.position);
         if !by_book.is_empty() {
             return Ok(by_book.into_iter().map(|mv| (mv, at.weight)).collect());
         }
         let key = ExploredKey::new(&at.position, None);
-        let known = self.fresh(&key, || Self::ask(at, None))?;
+        let known = self.fresh(&key, wanted, || Self::ask(at, None))?;
         let Some(checked) = &known.checked else {
             let position = at.position;
             let is_worth_it = known.frequent(self.rules.min_games).next().is_some();
@@ -161,9 +165,13 @@ impl ExplorerPlan<'_> {
     }
 
     /// The frequent moves of the other side, or the request for them.
-    fn theirs(&self, at: &Frontier<'_>) -> Result<Vec<(Move, u64)>, Blocked> {
+    fn theirs(
+        &self,
+        at: &Frontier<'_>,
+        wanted: &mut HashSet<ExploredKey>,
+    ) -> Result<Vec<(Move, u64)>, Blocked> {
         let key = ExploredKey::new(&at.position, at.player);
-        let known = self.fresh(&key, || Self::ask(at, at.player))?;
+        let known = self.fresh(&key, wanted, || Self::ask(at, at.player))?;
         let least = at.player.map_or(self.rules.min_games, |_| HABIT);
         let moves = known.frequent(least);
         Ok(moves
@@ -174,12 +182,18 @@ impl ExplorerPlan<'_> {
             .collect())
     }
 
-    /// What is known and young enough, else the step that reads it.
+    /// What is known and young enough, else the step that reads it. No more positions are wanted than are kept:
+    /// each further one would drop another that is read again.
     fn fresh(
         &self,
         key: &ExploredKey,
+        wanted: &mut HashSet<ExploredKey>,
         step: impl Fn() -> ExplorerStep,
     ) -> Result<&ExploredPosition, Blocked> {
+        if wanted.len() >= self.known.capacity() && !wanted.contains(key) {
+            return Err(None);
+        }
+        wanted.insert(key.clone());
         match self.known.get(key) {
             Some(known) if self.now.saturating_sub(known.at) < self.rules.age => Ok(known),
             _ if (self.is_skipped)(key) => Err(None),

@@ -25,6 +25,8 @@ struct Host {
     plays: watch::Receiver<bool>,
     book: Vec<(Position, Move)>,
     regulars: Vec<UserId>,
+    /// How often reading has begun.
+    rounds: watch::Sender<u32>,
 }
 
 impl ExplorerHost for Host {
@@ -49,6 +51,7 @@ impl ExplorerHost for Host {
     }
 
     fn regulars(&self) -> BoxFuture<'_, Vec<UserId>> {
+        self.rounds.send_modify(|rounds| *rounds += 1);
         Box::pin(async { self.regulars.clone() })
     }
 }
@@ -83,6 +86,15 @@ struct Reading {
 
 impl Reading {
     async fn with(folder: Option<&Path>, change: impl FnOnce(&mut Host)) -> Self {
+        Self::keeping(1000, folder, change).await
+    }
+
+    /// Reading of so many positions at most.
+    async fn keeping(
+        capacity: usize,
+        folder: Option<&Path>,
+        change: impl FnOnce(&mut Host),
+    ) -> Self {
         let practice = Practice::start(Options::default())
             .await
             .expect("a free port");
@@ -93,9 +105,10 @@ impl Reading {
             plays: seen,
             book: Vec::new(),
             regulars: Vec::new(),
+            rounds: watch::Sender::default(),
         };
         change(&mut host);
-        let explorer = Explorer::open(folder, 1000);
+        let explorer = Explorer::open(folder, capacity);
         let task = ExplorerTask {
             explorer: explorer.clone(),
             server: server
@@ -109,7 +122,7 @@ impl Reading {
             }),
             rules: rules(),
             pace: pace(),
-            again: GUARD * 10,
+            again: Duration::from_millis(1),
             host,
         };
         Self {
@@ -207,6 +220,22 @@ async fn the_openings_of_a_regular_opponent_are_read_with_their_colour() {
         (explored.moves[0].uci.as_str(), explored.moves[0].games),
         ("g1f3", 413)
     );
+    reading.practice.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_positions_than_are_kept_are_not_read_over_and_over() {
+    let reading = Reading::keeping(3, None, |_| {}).await;
+    let mut rounds = reading.task.host.rounds.subscribe();
+    let task = Arc::clone(&reading.task);
+    let running = tokio::spawn(async move { task.run().await });
+    // The second round begins where nothing is left to read.
+    let done = tokio::time::timeout(GUARD, rounds.wait_for(|rounds| *rounds > 1)).await;
+    done.expect("reading comes to an end").expect("it runs");
+    assert_eq!(reading.asked(), 3);
+    // The most frequent ones stay.
+    assert!(is_checked(&reading.explorer, ""));
+    running.abort();
     reading.practice.shutdown().await;
 }
 
