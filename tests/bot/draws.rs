@@ -306,6 +306,28 @@ fn a_streak_continues_when_a_game_is_left_and_resumed() {
 }
 
 #[test]
+fn the_pause_between_offers_goes_on_while_a_game_is_left() {
+    let game = level(offering(), 30, 0);
+    assert_eq!(game.offers(), [8]);
+    let next = line(31).rsplit(' ').next().unwrap().to_owned();
+    for (eval_history, offered) in [
+        (game.harness.machine.eval_history(), DrawOffer::Yes),
+        // The offer may have been made just before a restart.
+        (EvalHistory::default(), DrawOffer::No),
+    ] {
+        let past = ResumeState {
+            draw_offers: 1,
+            eval_history,
+            ..ResumeState::default()
+        };
+        let mut harness = Harness::with_past(Side::White, offering(), past);
+        let request_id = active_search(&harness.open(&line(30))).unwrap().request_id;
+        let sent = posted(&harness.think_with(request_id, &next, Score::Cp(0))).unwrap();
+        assert_eq!(sent.draw, offered);
+    }
+}
+
+#[test]
 fn nothing_is_offered_to_an_opponent_short_of_time_or_away() {
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
     for (theirs, increment, offered) in [

@@ -411,7 +411,8 @@ impl GameMachine {
             change,
             opened: opened.is_some(),
         };
-        self.policies.handle_change(change, self.move_list.ply());
+        let ply = self.move_list.ply();
+        self.policies.eval_history.handle_change(change, ply);
         // A move that needs no search goes out at once, and it answers an offer too.
         self.draw_flag(update);
         if self.is_our_turn() {

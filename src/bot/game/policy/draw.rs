@@ -31,8 +31,6 @@ pub(super) struct DrawPolicy {
     pending: Option<usize>,
     accepting: Option<Retry>,
     offers: u32,
-    /// The length of the list at our last offer.
-    last: Option<usize>,
 }
 
 impl DrawPolicy {
@@ -42,7 +40,6 @@ impl DrawPolicy {
             pending: None,
             accepting: None,
             offers,
-            last: None,
         }
     }
 
@@ -70,9 +67,9 @@ impl GameMachine {
         let flag = last_state.state.offers_draw(us.other());
         let (ply, our_turn) = (self.ply(), self.is_our_turn());
         let draws = &mut self.policies.draws;
-        if draws.offers > 0 && draws.last.is_none() {
+        if draws.offers > 0 {
             // After a restart the time of the last offer is unknown.
-            draws.last = Some(ply);
+            self.policies.eval_history.last_offer.get_or_insert(ply);
         }
         let appeared = flag && !draws.flag;
         draws.flag = flag;
@@ -109,7 +106,7 @@ impl GameMachine {
         let agrees = self.policies.draws.pending.is_some() && self.accepts_draw();
         if agrees {
             // If their offer is gone by then, this counts as ours.
-            self.policies.draws.last = Some(self.ply());
+            self.policies.eval_history.last_offer = Some(self.ply());
             return DrawOffer::Yes;
         }
         if !self.offers_draw() {
@@ -118,7 +115,7 @@ impl GameMachine {
         let ply = self.ply();
         let draws = &mut self.policies.draws;
         draws.offers += 1;
-        draws.last = Some(ply);
+        self.policies.eval_history.last_offer = Some(ply);
         self.out.push(GameEffect::Persist(Persist::DrawOffered {
             so_far: draws.offers,
         }));
@@ -171,8 +168,8 @@ impl GameMachine {
                     && eval_history.streaks.level >= rules.moves.max(1)
             }
         };
-        let rested = draws
-            .last
+        let rested = eval_history
+            .last_offer
             .is_none_or(|last| self.ply() > last + PLIES_BETWEEN_OFFERS);
         willing
             && steady

@@ -1,5 +1,5 @@
 //! Evaluations of the bot's last moves: how long in a row the game was level, no better than level,
-//! or lost, and what endgame tables prove of the position.
+//! or lost, what endgame tables prove of the position, and when the bot offered a draw last.
 //!
 //! A move without a search does not count towards a draw, and it ends a streak of lost ones: the
 //! bot never resigns on a guess. A ply counts once, however often its move was chosen anew.
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::bot::game::machine::GameMachine;
+use crate::bot::game::move_list::MoveListChange;
 use crate::engine::{Score, SearchResult, StopReason, Wdl};
 use crate::lichess::GameId;
 
@@ -25,6 +26,8 @@ pub struct EvalHistory {
     pub(super) proved: Option<Wdl>,
     /// The streaks up to our last move.
     pub(super) streaks: Streaks,
+    /// The length of the list at our last draw offer.
+    pub(super) last_offer: Option<usize>,
     /// The last ply counted, and the streaks before it.
     counted: Option<(usize, Streaks)>,
 }
@@ -41,9 +44,16 @@ pub(super) struct Streaks {
 }
 
 impl EvalHistory {
-    /// Whether it covers more plies than the game has: moves were taken back.
-    pub(in crate::bot::game) fn is_of_a_longer_game(&self, ply: usize) -> bool {
-        self.counted.is_some_and(|(counted, _)| counted > ply)
+    /// Handles a change of the move list: evaluations of moves that were taken back do not count.
+    pub(in crate::bot::game) fn handle_change(&mut self, change: MoveListChange, ply: usize) {
+        let is_of_a_longer_game = self.counted.is_some_and(|(counted, _)| counted > ply);
+        if is_of_a_longer_game || matches!(change, MoveListChange::Rewritten { .. }) {
+            let last_offer = self.last_offer;
+            *self = Self {
+                last_offer,
+                ..Self::default()
+            };
+        }
     }
 
     /// Whether the last score is below level by more than noise.

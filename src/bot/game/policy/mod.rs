@@ -33,11 +33,10 @@ use self::resign::ResignPolicy;
 use self::stalled_game::{StalledGame, UnsupportedGame};
 use self::takeback::TakebackPolicy;
 use super::event::ResumeState;
-use super::move_list::MoveListChange;
 
 #[derive(Debug)]
 pub(in crate::bot::game) struct Policies {
-    eval_history: EvalHistory,
+    pub(in crate::bot::game) eval_history: EvalHistory,
     draws: DrawPolicy,
     takebacks: TakebackPolicy,
     resigning: ResignPolicy,
@@ -59,14 +58,6 @@ impl Policies {
             first_move: AbortPolicy::default(),
             stalled: StalledGame::default(),
             refusal: None,
-        }
-    }
-
-    /// Handles a change of the move list: evaluations of moves that were taken back do not count.
-    pub(in crate::bot::game) fn handle_change(&mut self, change: MoveListChange, ply: usize) {
-        let rewritten = matches!(change, MoveListChange::Rewritten { .. });
-        if rewritten || self.eval_history.is_of_a_longer_game(ply) {
-            self.eval_history = EvalHistory::default();
         }
     }
 
