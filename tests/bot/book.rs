@@ -13,7 +13,7 @@ use megaton::lichess::Side;
 use megaton::rules::{Color, Game, Position};
 use proptest::prelude::*;
 
-use super::harness::{Harness, active_search, posted, state};
+use super::harness::{Harness, active_search, ms, posted, state};
 
 /// A book in memory: weighted moves after lines.
 #[derive(Debug, Default)]
@@ -86,6 +86,25 @@ fn a_book_move_is_sent_at_once_and_recorded_as_one() {
     let moved = moved.expect("the move is announced");
     let result = moved.result.expect("with its source");
     assert_eq!((result.ended, result.depth), (StopReason::Book, 0));
+}
+
+#[test]
+fn at_a_human_pace_a_book_move_is_held_back_against_humans() {
+    let line = "g1f3 f7f6";
+    for bot in [false, true] {
+        let mut harness = harness(vec![book(&[(line, "e2e3", 9)])], |settings| {
+            settings.clock.human_pace = true;
+        });
+        harness.bot_opponent = bot;
+        let actions = harness.open(line);
+        assert!(active_search(&actions).is_none(), "{actions:?}");
+        let sent = posted(&actions).or_else(|| {
+            assert!(!bot, "it is sent at once");
+            posted(&harness.wait(ms(3500)))
+        });
+        assert_eq!(posted(&actions).is_some(), bot);
+        assert_eq!(sent.expect("a book move").uci, "e2e3");
+    }
 }
 
 #[test]

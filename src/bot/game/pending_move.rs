@@ -117,10 +117,8 @@ impl GameMachine {
             return self.send(left[0], None);
         }
         let refused = pending.refused.clone();
-        if let Some(found) = self.book_move(&refused)
-            && let Some(known) = found.best
-        {
-            return self.send(known, Some(found));
+        if let Some(found) = self.book_move(&refused) {
+            return self.play_or_hold_back(found);
         }
         let some_refused = !refused.is_empty();
         let allotment = self.budget(&reading);
@@ -177,9 +175,12 @@ impl GameMachine {
     }
 
     pub(super) fn result(&mut self, request_id: RequestId, result: SearchResult) {
-        if !self.awaits(request_id) {
-            return;
+        if self.awaits(request_id) {
+            self.play_or_hold_back(result);
         }
+    }
+
+    fn play_or_hold_back(&mut self, result: SearchResult) {
         match self.held_back_until() {
             Some(until) => self.stage(Stage::HeldBack {
                 until,
