@@ -3,6 +3,7 @@
 use std::fs;
 
 use megaton::lichess::{ChallengeOptions, UserId};
+use megaton::practice::{Endpoint, Fault};
 
 use super::control::{BOT, Opponent, Running, server, until};
 use super::program::{command, ran};
@@ -40,6 +41,22 @@ async fn games_are_aborted_and_resigned_by_command() {
         bot.status()["seats"]["taken"] == 0
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_after_a_lost_reply_does_not_say_that_nothing_was_done() {
+    let server = server().await;
+    let bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    other.move_and_wait(&game, "e2e4").await;
+    server.faults().add(Endpoint::Game, Fault::LoseReply);
+    let (code, _, err) = bot.tell(&["resign", game.as_str(), "--yes"]);
+    assert!(!other.plays(&game).await);
+    assert_eq!(code, Some(1), "{err}");
+    let unsure = format!("{game} may be resigned, since a call got no answer");
+    assert!(err.contains(&unsure), "{err}");
+    assert!(err.contains("see `megaton status`"), "{err}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -441,19 +441,11 @@ pub(in crate::bot) fn note(event_log: &EventLog, envelope: &Envelope, reply: &Re
 const TRIES: u32 = 3;
 
 /// How to end a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub(in crate::bot) enum GameCommand {
     Aborted,
     Resigned,
-}
-
-impl GameCommand {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Aborted => "aborted",
-            Self::Resigned => "resigned",
-        }
-    }
 }
 
 impl EventLoop {
@@ -522,7 +514,7 @@ impl EventLoop {
 }
 
 async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
-    let mut outcome = Ok(());
+    let (mut outcome, mut is_sure) = (Ok(()), true);
     for _ in 0..TRIES {
         outcome = match end {
             GameCommand::Aborted => client.abort(game).await,
@@ -531,10 +523,13 @@ async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
         if !outcome.as_ref().is_err_and(Error::is_transient) {
             break;
         }
+        is_sure = false;
     }
-    let end = end.as_str();
     match outcome {
         Ok(()) => Reply::done(format!("{game} is {end}")),
+        Err(error) if !is_sure => Reply::refused(format!(
+            "{game} may be {end}, since a call got no answer: see `megaton status` ({error})"
+        )),
         Err(error) => Reply::refused(format!("{game} is not {end}: {error}")),
     }
 }
