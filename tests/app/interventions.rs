@@ -106,6 +106,7 @@ async fn a_challenge_is_withdrawn_by_command() {
     let id = open().as_str().expect("it is out").to_owned();
     let waiting = other.0.challenges().await.expect("a list");
     assert_eq!(waiting.incoming[0].id.as_str(), id);
+    assert_eq!(bot.tell(&["challenge", "Third", "3+2"]).0, Some(0));
     let (code, _, err) = bot.tell(&["cancel", &id]);
     assert_eq!(code, Some(0), "{err}");
     until("it is gone", async || open().is_null()).await;
@@ -115,6 +116,10 @@ async fn a_challenge_is_withdrawn_by_command() {
         bot.status()["seats"]["taken"] == 0
     })
     .await;
+    // The other one waits on.
+    let (code, out, err) = bot.tell(&["cancel"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(out, "queued challenge dropped\n");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

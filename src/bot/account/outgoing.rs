@@ -260,10 +260,11 @@ impl AccountState {
         self.matchmaker.rechallenge()
     }
 
-    /// Withdraws the open challenge and drops queued manual ones. Returns how many there were.
-    pub fn recall(&mut self, now: Instant) -> (usize, Vec<AccountEffect>) {
+    /// Withdraws the open challenge, and drops queued manual ones if `all` are meant. Returns how many there
+    /// were.
+    pub fn recall(&mut self, all: bool, now: Instant) -> (usize, Vec<AccountEffect>) {
         self.now = now;
-        let (dropped, effects) = self.matchmaker.recall();
+        let (dropped, effects) = self.matchmaker.recall(all);
         self.run_matchmaking(effects);
         (dropped, std::mem::take(&mut self.out))
     }

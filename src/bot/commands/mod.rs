@@ -473,7 +473,7 @@ impl EventLoop {
             return Reply::refused(format!("challenge {id} is not open: see `status`"));
         }
         let asking = self.account_state.has_outgoing();
-        let (dropped, effects) = self.account_state.recall(Instant::now());
+        let (dropped, effects) = self.account_state.recall(id.is_none(), Instant::now());
         self.run_effects(effects);
         self.handle_event(&AccountEvent::Tick);
         match (asking, dropped) {

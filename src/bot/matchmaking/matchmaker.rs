@@ -233,13 +233,20 @@ impl Matchmaker {
         Ok(user)
     }
 
-    /// Drops manual challenges, the series and the second game of a pair, and withdraws the open
-    /// challenge. Also returns how many manual challenges, or series, were waiting.
-    pub fn recall(&mut self) -> (usize, Vec<MatchmakingEffect>) {
-        let dropped = self.manual_queue.len() + usize::from(self.series.is_some());
-        self.manual_queue.clear();
-        self.pair = None;
-        self.end_series("cancelled");
+    /// Withdraws the open challenge, and ends the series that would send it again. If `all` are meant, drops
+    /// manual challenges, any series and the second game of a pair too, and returns how many of the first two
+    /// were waiting.
+    pub fn recall(&mut self, all: bool) -> (usize, Vec<MatchmakingEffect>) {
+        let mut dropped = 0;
+        if all {
+            dropped = self.manual_queue.len() + usize::from(self.series.is_some());
+            self.manual_queue.clear();
+            self.pair = None;
+        }
+        let is_of_series = |offer: &ChallengeRequest| offer.origin == Initiator::Series;
+        if all || self.state.offer().is_some_and(is_of_series) {
+            self.end_series("cancelled");
+        }
         self.withdraw(None);
         (dropped, std::mem::take(&mut self.out))
     }

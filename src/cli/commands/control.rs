@@ -131,8 +131,8 @@ pub(crate) enum ControlCommand {
     },
     /// Withdraw the bot's challenge
     ///
-    /// Withdraws the open challenge and those waiting to be sent; with an ID only that one. `megaton
-    /// status` shows it.
+    /// Withdraws the open challenge and those waiting to be sent; with an ID only that one, which also
+    /// ends the series it belongs to. `megaton status` shows it.
     #[command(after_help = "Examples:
   megaton cancel
   megaton cancel q7ZxVt2B")]

@@ -59,8 +59,32 @@ fn a_decline_or_a_cancel_ends_a_series_and_says_so() {
     );
     assert!(!world.offers_within(MINUTE * 600));
     world.matchmaker.start_series(series(9)).unwrap();
-    let (dropped, effects) = world.matchmaker.recall();
+    let (dropped, effects) = world.matchmaker.recall(true);
     assert!(dropped == 1 && matches!(effects[..], [MatchmakingEffect::SeriesEnded(_)]));
+}
+
+#[test]
+fn a_challenge_withdrawn_alone_ends_its_series_and_leaves_all_else() {
+    let manual = |name: &str| ChallengeRequest::manual(name, None, &[]).unwrap();
+    for is_of_series in [true, false] {
+        let mut world = World::new(Matchmaking::default());
+        if !is_of_series {
+            world.matchmaker.queue_manual(manual("near")).unwrap();
+        }
+        world.matchmaker.start_series(series(9)).unwrap();
+        let offer = world.next_offer();
+        world.matchmaker.queue_manual(manual("far")).unwrap();
+        world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
+        let (dropped, effects) = world.matchmaker.recall(false);
+        assert_eq!(dropped, 0);
+        let has_ended = matches!(effects[0], MatchmakingEffect::SeriesEnded(_));
+        assert_eq!(has_ended, is_of_series, "{effects:?}");
+        assert_eq!(effects.last(), Some(&MatchmakingEffect::Withdraw));
+        assert_eq!(world.matchmaker.series().is_some(), !is_of_series);
+        (world.held, world.spare) = (false, 1);
+        world.handle(&AccountEvent::Tick);
+        assert_eq!(world.next_offer().to, user("far"));
+    }
 }
 
 #[test]
@@ -173,7 +197,7 @@ fn a_manual_challenge_cancelled_during_its_look_up_is_not_sent_and_takes_no_othe
                 world.matchmaker.set_open(false);
                 world.matchmaker.set_open(true);
             } else {
-                world.matchmaker.recall();
+                world.matchmaker.recall(true);
             }
             if let Some(next) = next {
                 world.matchmaker.queue_manual(manual(next)).unwrap();
