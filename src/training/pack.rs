@@ -77,7 +77,8 @@ fn is_done(source: &Path, target: &Path) -> Result<bool, ShardError> {
     }
     let is_same = fs::canonicalize(source).ok() == fs::canonicalize(target).ok();
     match (is_packed(target)?, is_same) {
-        (is_packed, true) => return Ok(is_packed),
+        (true, true) => return ShardReader::open(target).map(|_| true),
+        (false, true) => return Ok(false),
         (false, false) => {
             return Err(other(target)(
                 "is in the way and not packed: name another --out",
@@ -220,6 +221,14 @@ mod tests {
                 .skipped,
             1
         );
+        let mut damaged = fs::read(&path).expect("a file");
+        damaged[60] ^= 1;
+        fs::write(&path, &damaged).expect("a file");
+        let error = pack_all(packed.path(), packed.path()).expect_err("damage");
+        let name = path.display().to_string();
+        assert!(error.to_string().starts_with(&name), "{error}");
+        damaged[60] ^= 1;
+        fs::write(&path, &damaged).expect("a file");
         fill(packed.path(), 4);
         assert!(is_packed(&path).expect("a file"), "no game was added");
         fill(packed.path(), 7);
