@@ -7,6 +7,7 @@
 //! meet, and then by key, so that each bucket is sorted by itself.
 
 use std::collections::HashSet;
+use std::fs;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,6 +69,8 @@ pub fn shuffle(
     stop: &AtomicBool,
     mut on_progress: impl FnMut(u64, u64),
 ) -> Result<Shuffled, ShardError> {
+    let folder = out.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder).map_err(failed(folder, "cannot be made"))?;
     let mut plies = 0_u64;
     for path in shards {
         plies = plies.saturating_add(ShardReader::open(path)?.most_plies());
@@ -289,7 +292,6 @@ fn write_sorted(file: &mut impl io::Write, entries: &mut [Entry]) -> io::Result<
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use super::super::record::GameResult;
     use super::super::shard::{ShardHeader, ShardWriter};
@@ -385,6 +387,21 @@ mod tests {
         }
         plain.sort_unstable();
         plain
+    }
+
+    #[test]
+    fn a_missing_folder_is_made_before_the_games_are_read() {
+        let folder = games();
+        let shards = find_shards(&[folder.path().to_owned()]).expect("shards");
+        for (name, memory) in [("whole", PLENTY), ("split", SCANT)] {
+            let place = folder.path().join(name);
+            let out = place.join("out");
+            let never = AtomicBool::new(false);
+            let made = shuffle(&shards, &out, &options(memory), &never, |_, _| {
+                assert!(place.is_dir(), "{name}");
+            });
+            assert!(made.is_ok() && out.is_file(), "{name}: {made:?}");
+        }
     }
 
     #[test]
