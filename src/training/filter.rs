@@ -6,7 +6,7 @@
 use super::record::{GameRecord, NO_SCORE, RecordedPly};
 use crate::rules::Position;
 
-/// The greatest useful score, in centipawns.
+/// The greatest useful score, in centipawns: a greater one counts as this in a label.
 const MOST: i16 = 2500;
 /// The score that stands for an expected result of 1 / (1 + 1/e), to average scores.
 const SCORE_SCALE: f64 = 325.0;
@@ -82,7 +82,7 @@ impl Filter {
                 (sum, weight) = (0.0, 0.0);
                 continue;
             }
-            let score = f64::from((*label).clamp(-self.most, self.most));
+            let score = f64::from((*label).clamp(-MOST, MOST));
             let expected = 1.0 / (1.0 + (-score / SCORE_SCALE).exp());
             sum = sum * self.look_ahead + expected;
             weight = weight * self.look_ahead + 1.0;
@@ -138,14 +138,15 @@ mod tests {
         let plies: Vec<_> = plies
             .map(|(&mv, score)| RecordedPly { mv, score })
             .collect();
-        let labels = |look_ahead| {
+        let labels = |look_ahead, most| {
             let filter = Filter {
+                most,
                 look_ahead,
                 ..Filter::default()
             };
             filter.labels(&plies)
         };
-        assert_eq!(labels(0.0), scores);
+        assert_eq!(labels(0.0, MOST), scores);
         // A won game counts like the greatest useful score; 0.5, 0.731 and 1.0 are the expected results.
         let expected = [0.5, 0.731_059, 0.999_544];
         let by_hand = [
@@ -153,7 +154,10 @@ mod tests {
             (expected[1] + 0.5 * expected[2]) / 1.5,
         ];
         let by_hand = by_hand.map(|mean: f64| (325.0 * (mean / (1.0 - mean)).ln()).round() as i16);
-        assert_eq!(labels(0.5), [NO_SCORE, by_hand[0], by_hand[1], 2500]);
+        // Which positions are used does not change what they are worth.
+        for most in [MOST, 400] {
+            assert_eq!(labels(0.5, most), [NO_SCORE, by_hand[0], by_hand[1], 2500]);
+        }
     }
 
     #[test]
