@@ -64,6 +64,17 @@ fn a_lost_net_comes_back_and_samples_of_another_shuffle_are_refused() {
     let again = train(&samples, resume);
     assert!(again.is_fine, "{}", again.stderr);
     assert!(fs::read(&net).expect("the net again") == whole);
+    fs::remove_file(at("some.net.checkpoint")).expect("a checkpoint");
+    let alone = train(&samples, resume);
+    assert!(!alone.is_fine, "{}", alone.stdout);
+    for reason in [
+        "some.net exists",
+        "no ",
+        "some.net.checkpoint to resume from",
+    ] {
+        assert!(alone.stderr.contains(reason), "{}", alone.stderr);
+    }
+    fs::write(at("some.net.checkpoint"), &checkpoint).expect("the checkpoint again");
 
     let other = at("other").join("some.samples");
     fs::create_dir(at("other")).expect("a folder");

@@ -195,7 +195,7 @@ fn run(args: Grow) -> Result<(), Failure> {
             );
             let line = parking_lot::Mutex::new(PeriodicLine::new(LINE_PERIOD));
             let grown = grow(&options, &stop, |now| {
-                bar.set_position(now.positions as u64);
+                progress::advance(&bar, now.positions as u64);
                 if bar.is_hidden() {
                     line.lock()
                         .print(format_args!("{} positions", now.positions));

@@ -155,12 +155,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         if bar.is_hidden() {
             return lines.print(line);
         }
-        let before = bar.position();
-        bar.set_position(score.tally.pairs.iter().sum::<u64>() + score.dropped);
-        if before == 0 {
-            // Pairs from the journal took no time.
-            bar.reset_eta();
-        }
+        progress::advance(&bar, score.tally.pairs.iter().sum::<u64>() + score.dropped);
         bar.set_message(line);
     });
     bar.finish_and_clear();

@@ -61,7 +61,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         Some(args.count as u64),
         "{bar:40} {pos}/{len} openings  {elapsed}, {eta} to go",
     );
-    let found = generate(&options, |found| bar.set_position(found.openings as u64));
+    let found = generate(&options, |found| {
+        progress::advance(&bar, found.openings as u64)
+    });
     bar.finish_and_clear();
     let found = found.map_err(failure)?;
     output::print(format!(

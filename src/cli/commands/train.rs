@@ -113,7 +113,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     parameters.check()?;
     let threads = args.threads.map_or_else(cores, usize::from);
     let resumes = args.resume && checkpoint_path(&args.out).exists();
-    prepare(&args.out, resumes)?;
+    prepare(args, resumes)?;
     let dataset = Dataset::read(&args.files)?;
     for lot in dataset.lots() {
         output::print(lot)?;
@@ -138,14 +138,19 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 
 /// Creates the folder of the net. Refuses to overwrite a net or its checkpoint, unless its own training
 /// resumes.
-fn prepare(net: &Path, resumes: bool) -> Result<(), Failure> {
-    let checkpoint = checkpoint_path(net);
+fn prepare(args: &Args, resumes: bool) -> Result<(), Failure> {
+    let (net, checkpoint) = (&args.out, checkpoint_path(&args.out));
     if let Some(taken) = [net, &checkpoint]
         .into_iter()
         .find(|it| it.exists() && !resumes)
     {
+        let advice = if args.resume {
+            format!(": there is no {} to resume from", checkpoint.display())
+        } else {
+            ", or --resume its training".to_owned()
+        };
         return Err(Failure::setup(format!(
-            "{} exists; choose another --out, or --resume its training",
+            "{} exists; choose another --out{advice}",
             taken.display()
         )));
     }
@@ -235,8 +240,7 @@ impl TrainProgress {
                 self.print(&format!("resuming after epoch {}", curve.len()));
                 self.set_curve(curve);
                 let done = curve.iter().map(|row| row.samples).sum();
-                self.bar.set_position(done);
-                self.bar.reset_eta();
+                progress::advance(&self.bar, done);
             }
             TrainEvent::Step {
                 epoch,

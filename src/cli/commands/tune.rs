@@ -200,10 +200,6 @@ impl TuneProgress {
     }
 
     fn show(&mut self, spsa: &Spsa) {
-        if self.found.is_none() {
-            self.bar.set_position(spsa.done);
-            self.bar.reset_eta();
-        }
         let found = *self.found.get_or_insert(spsa.done);
         let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
         let speed = (spsa.done - found) as f64 / seconds;
@@ -211,7 +207,7 @@ impl TuneProgress {
         if self.bar.is_hidden() {
             return self.line.print(format!("{}  {news}", counts(spsa)));
         }
-        self.bar.set_position(spsa.done);
+        progress::advance(&self.bar, spsa.done);
         self.bar.set_message(news);
     }
 }

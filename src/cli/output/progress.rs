@@ -23,6 +23,17 @@ pub(crate) fn bar(length: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
+/// Moves a bar on. Where it begins is the work of an earlier run, which says nothing of the time to go.
+pub(crate) fn advance(bar: &ProgressBar, position: u64) {
+    let is_first = bar.position() == 0;
+    bar.set_position(position);
+    if is_first {
+        // The bar notes its position only with a message; not noted yet, it would count as made since the reset.
+        bar.set_message(bar.message());
+        bar.reset_eta();
+    }
+}
+
 /// Prints at most one line per period, for runs without a terminal.
 pub(crate) struct PeriodicLine {
     period: Duration,
@@ -43,5 +54,25 @@ impl PeriodicLine {
             // Without stderr the work continues.
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::ProgressDrawTarget;
+
+    #[test]
+    fn where_a_bar_begins_says_nothing_of_its_speed() {
+        let bar = ProgressBar::with_draw_target(Some(4000), ProgressDrawTarget::hidden());
+        // As on a terminal: only a message notes the position.
+        bar.enable_steady_tick(Duration::from_hours(1));
+        advance(&bar, 3000);
+        bar.set_message("");
+        // One step takes at least so long.
+        std::thread::sleep(Duration::from_millis(50));
+        advance(&bar, 3001);
+        bar.set_message("");
+        assert!(bar.per_sec() < 100.0, "{} steps/s", bar.per_sec());
     }
 }
