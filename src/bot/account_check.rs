@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use super::alerts::Alerts;
 use super::bot_event::AlertKind;
 use super::context::BotError;
-use crate::lichess::{Account, Client, Error, PLAY_SCOPE, TokenInfo};
+use crate::lichess::{Account, Client, Disconnect, Error, PLAY_SCOPE, TokenInfo};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Minutes between two checks when all is well.
@@ -74,7 +74,7 @@ pub(super) fn final_refusal(
 }
 
 /// The alert for a call that the server refuses to this token or account.
-pub(super) fn refused(error: &Error) -> Finding {
+fn refused(error: &Error) -> Finding {
     if error.is_unauthorized() {
         let text = format!("the server rejects the token ({error}): create a new one");
         return (AlertKind::Token, Some(text));
@@ -141,7 +141,7 @@ pub(super) struct AccountCheck {
     barred_until: Option<Instant>,
     /// What the server last said about the token.
     token: Option<Result<Option<TokenInfo>, Error>>,
-    /// The first and the last refusal of the stream since the start.
+    /// The latest refusal of the stream, and when the first of those in a row came.
     refused: Option<(Instant, Error)>,
 }
 
@@ -169,18 +169,22 @@ impl AccountCheck {
         check
     }
 
-    /// Records that the event stream, never open so far, was refused.
-    pub(super) fn refused(&mut self, error: &Error) {
+    /// Records why the event stream could not be opened.
+    pub(super) fn unopened(&mut self, loss: &Disconnect) {
+        // Only refusals in a row last: an outage or a web page between them says nothing about the token.
         let since = self.refused.take().map_or_else(Instant::now, |it| it.0);
-        self.refused = Some((since, error.clone()));
-        let earliest = self.last_check.map(|at| at + self.pause);
-        self.next = self.next.min(earliest.unwrap_or(self.next));
+        if let Disconnect::Unopened(error) = loss
+            && BotError::from_api(error).is_some()
+        {
+            self.publish(refused(error));
+            self.refused = Some((since, error.clone())).filter(|_| !error.is_page());
+        }
     }
 
     /// Why these refusals are final, if they are.
     pub(super) fn final_refusal(&self) -> Option<BotError> {
         let (since, error) = self.refused.as_ref()?;
-        if since.elapsed() >= self.minute * REFUSED && !error.is_page() {
+        if since.elapsed() >= self.minute * REFUSED {
             return BotError::from_api(error);
         }
         final_refusal(error, self.token.as_ref()?)

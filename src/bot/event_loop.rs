@@ -14,7 +14,7 @@ use tokio_util::task::JoinMap;
 use tracing::Instrument;
 
 use super::account::{AccountState, ShutdownStep};
-use super::account_check::{self, AccountCheck};
+use super::account_check::AccountCheck;
 use super::account_event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
@@ -33,7 +33,7 @@ use super::sleep_until;
 use super::status::{BotPhase, Occupancy};
 use crate::archive::GameRecord;
 use crate::book::SharedBooks;
-use crate::lichess::{Account, Disconnect, Event, GameId, GameInfo, UserId, Variant};
+use crate::lichess::{Account, Event, GameId, GameInfo, UserId, Variant};
 use crate::lookup::Explorer;
 
 /// Maximum lines of the event stream to read in one go before calls go out.
@@ -310,17 +310,8 @@ impl EventLoop {
                 Ok(None)
             }
             AccountStreamEvent::Unopened(loss) => {
-                if let Disconnect::Unopened(error) = &loss
-                    && BotError::from_api(error).is_some()
-                {
-                    if let (kind, Some(text)) = account_check::refused(error) {
-                        self.context.alerts.raise(kind, text);
-                    }
-                    if !self.was_opened {
-                        self.health.refused(error);
-                        self.end_if_refused()?;
-                    }
-                }
+                self.health.unopened(&loss);
+                self.end_if_refused()?;
                 Ok(None)
             }
         }

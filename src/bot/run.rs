@@ -24,10 +24,8 @@ use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client};
 
-/// Refusals at the start, at growing intervals, until the next one is final.
+/// Refusals in a row at the start, at growing intervals, until the next one is final.
 const REFUSALS: u32 = 4;
-/// The most minutes between two looks.
-const LONGEST_REFUSED: u32 = 10;
 
 /// Plays until `shutdown`, without operator commands.
 ///
@@ -183,20 +181,20 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
             Err(error) => error,
         };
         if let Some(fatal) = BotError::from_api(&error) {
+            // A web page is no word of the server.
+            refusals = if error.is_page() { 0 } else { refusals + 1 };
             // After 1 + 2 + 3 + 4 minutes.
-            let asks = !error.is_page();
-            if asks
-                && (refusals >= REFUSALS
-                    || final_refusal(&error, &client.test_token().await).is_some())
+            if refusals > REFUSALS
+                || refusals > 0 && final_refusal(&error, &client.test_token().await).is_some()
             {
                 return Err(fatal);
             }
-            refusals += 1;
-            let wait = timing.minute * refusals.min(LONGEST_REFUSED);
+            let wait = timing.minute * refusals.max(1);
             tracing::warn!(%error, ?wait, "the server refuses the token for now");
             tokio::time::sleep(wait).await;
             continue;
         }
+        refusals = 0;
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
         let wait = jittered.max(error.wait().unwrap_or_default());
         tracing::warn!(%error, ?wait, "cannot reach the server");

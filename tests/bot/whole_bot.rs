@@ -358,6 +358,46 @@ async fn a_stream_refused_at_the_start_is_opened_again_while_the_token_is_good()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_refused_once_before_an_outage_is_opened_after_it() {
+    let mut server = Server::start().await;
+    // Refusals are final after 1.5 s; the outage lasts longer.
+    server.timing.minute = Duration::from_millis(150);
+    server.timing.event_backoff_max = Duration::from_millis(100);
+    server.timing.openings = 99;
+    {
+        let mut world = server.world();
+        world.event_faults.extend([(401, "No such token"); 2]);
+        world.event_faults.extend([(502, HTML); 50]);
+        world.call_faults = vec![("token/test", 503, "{}"); 99];
+    }
+    let bot = Bot::start(&server);
+    server
+        .until("online", |world| !world.events.is_empty())
+        .await;
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_at_the_start_are_final_only_in_a_row() {
+    for between in [(503, "deploying"), (401, HTML)] {
+        let mut server = Server::start().await;
+        server.timing.minute = Duration::from_millis(20);
+        {
+            let mut world = server.world();
+            world.account_faults.extend([(401, "No such token"); 4]);
+            world.account_faults.push_back(between);
+            world.account_faults.push_back((401, "No such token"));
+            world.call_faults = vec![("token/test", 200, GOOD_TOKEN); 9];
+        }
+        let bot = Bot::start(&server);
+        server
+            .until("online", |world| !world.events.is_empty())
+            .await;
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_the_server_no_longer_knows_ends_the_bot_at_once() {
     let server = Server::start().await;
     {
