@@ -51,7 +51,11 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     }
     match &report.account {
         Some(Ok(account)) => found.extend(of_account(account)),
-        Some(Err(error)) if error.is_unauthorized() => found.push(refused(error)),
+        Some(Err(error)) if error.is_unauthorized() => {
+            // Whatever the test of the token said: two findings would end and raise its alert each time.
+            found.retain(|(kind, _)| *kind != AlertKind::Token);
+            found.push(refused(error));
+        }
         Some(Err(_)) | None => {}
     }
     found
@@ -361,6 +365,21 @@ mod tests {
             account: Some(Err(refused())),
         };
         assert_eq!(raised(&refused)[0].0, AlertKind::Token);
+    }
+
+    #[test]
+    fn an_account_refused_to_a_token_that_the_server_knows_is_one_finding_about_the_token() {
+        let refused = Error::Refused {
+            status: 401,
+            body: Box::<ErrorBody>::default(),
+        };
+        let report = AccountReport {
+            account: Some(Err(refused)),
+            ..token(PLAY_SCOPE, None)
+        };
+        let mut found = findings(&report, now());
+        found.retain(|(kind, _)| *kind == AlertKind::Token);
+        assert!(matches!(found[..], [(_, Some(_))]), "{found:?}");
     }
 
     #[test]
