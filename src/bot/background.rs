@@ -29,7 +29,7 @@ use crate::book::SharedBooks;
 use crate::lichess::{Client, UserId};
 use crate::lookup::{BreakerSettings, ExplorerHost, ExplorerRules, ExplorerTask};
 use crate::rules::{Move, Position};
-use crate::store::StoreError;
+use crate::store::{GuardScope, StoreError};
 
 /// The background tasks, which end when this is dropped, and the channels to the list refresher.
 pub(super) struct Background {
@@ -194,11 +194,17 @@ async fn refresh_lists(
     }
 }
 
-/// Raises an alert for each new pause of the rating guard.
-pub(super) fn raise_guard_alerts(alerts: &Alerts, pause: Vec<Pause>) {
-    for Pause { until, reason, .. } in pause {
+/// Raises an alert for each new pause of the rating guard; the text of the last one stays.
+pub(super) fn raise_guard_alerts(alerts: &Alerts, mut pauses: Vec<Pause>) {
+    pauses.sort_by_key(|pause| pause.scope == GuardScope::All);
+    for pause in pauses {
+        let (until, reason) = (pause.until, pause.reason);
+        let whom = match pause.scope {
+            GuardScope::All => String::new(),
+            GuardScope::Opponent(id) => format!(" against {id}"),
+        };
         let day = until.date();
-        let text = format!("no rated games until {day} {until} UTC: {reason}");
+        let text = format!("no rated games{whom} until {day} {until} UTC: {reason}");
         alerts.raise(AlertKind::Guard, text);
     }
 }
@@ -287,6 +293,32 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::store::Timestamp;
+
+    #[test]
+    fn the_alert_of_the_rating_guard_names_the_opponent_and_a_pause_of_all_is_said_last() {
+        let pause = |scope| Pause {
+            scope,
+            until: Timestamp::default(),
+            reason: "lost".to_owned(),
+        };
+        let one = GuardScope::Opponent(UserId::new("Foe"));
+        for (pauses, expected) in [
+            (
+                vec![pause(one.clone())],
+                "no rated games against foe until ",
+            ),
+            (
+                vec![pause(GuardScope::All), pause(one)],
+                "no rated games until ",
+            ),
+        ] {
+            let alerts = Alerts::default();
+            raise_guard_alerts(&alerts, pauses);
+            let shown = alerts.lines().remove(0).text;
+            assert!(shown.starts_with(expected), "{shown}");
+        }
+    }
 
     #[test]
     fn the_explorer_is_asked_only_where_the_books_of_the_bot_end() {
