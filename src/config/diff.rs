@@ -9,55 +9,26 @@ use toml::{Table, Value};
 
 use super::keys::Section;
 use super::settings::{Config, SECTIONS};
-
-/// One key whose value differs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
-    /// Section and key, such as `[engine] hash`.
-    pub key: String,
-    /// The old value; none if the key was absent.
-    pub old: Option<String>,
-    /// The new value; none if the key is absent.
-    pub new: Option<String>,
-    /// Whether the change needs a restart.
-    pub at_restart: bool,
-}
+use super::values::without_query;
 
 impl Config {
-    /// The differences of another config, in the order of the file.
-    pub fn changes(&self, other: &Self) -> Vec<Changed> {
+    /// The differences of another config, in the order of the file, such as `[engine] hash: 256 -> 64`.
+    pub fn changes(&self, other: &Self) -> Vec<String> {
         let (old, new) = (flat(self), flat(other));
         let mut places: Vec<&Place> = old.keys().chain(new.keys()).collect();
         places.sort();
         places.dedup();
-        let changed = |place: &&Place| old.get(*place) != new.get(*place);
-        places
-            .into_iter()
-            .filter(changed)
-            .map(|place| Changed {
-                key: place.to_string(),
-                old: old.get(place).cloned(),
-                new: new.get(place).cloned(),
-                at_restart: place.is_fixed(),
-            })
-            .collect()
-    }
-}
-
-impl fmt::Display for Changed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
-        write!(
-            f,
-            "{}: {} -> {}",
-            self.key,
-            shown(&self.old),
-            shown(&self.new)
-        )?;
-        if self.at_restart {
-            f.write_str(" (at the next start)")?;
-        }
-        Ok(())
+        places.retain(|place| old.get(*place) != new.get(*place));
+        let line = |place: &Place| {
+            let of = |values: &Values| values.get(place).map_or_else(|| "none".to_owned(), shown);
+            let when = if place.is_fixed() {
+                " (at the next start)"
+            } else {
+                ""
+            };
+            format!("{place}: {} -> {}{when}", of(&old), of(&new))
+        };
+        places.into_iter().map(line).collect()
     }
 }
 
@@ -106,9 +77,23 @@ pub(super) fn tables<'t>(tree: &'t Table, section: &Section) -> &'t [Value] {
     }
 }
 
+type Values = BTreeMap<Place, Value>;
+
+/// A value as the log and the operator get it.
+fn shown(value: &Value) -> String {
+    let Value::Array(items) = value else {
+        return value.to_string();
+    };
+    let bare = |item: &Value| match item {
+        Value::String(text) => without_query(text).into(),
+        other => other.clone(),
+    };
+    Value::Array(items.iter().map(bare).collect()).to_string()
+}
+
 /// Every value of a config.
-fn flat(config: &Config) -> BTreeMap<Place, String> {
-    let mut values = BTreeMap::new();
+fn flat(config: &Config) -> Values {
+    let mut values = Values::new();
     let Ok(tree) = Table::try_from(config) else {
         return values;
     };
@@ -120,7 +105,7 @@ fn flat(config: &Config) -> BTreeMap<Place, String> {
                 if let Some(value) = table.get(value.name) {
                     let name = name.to_owned();
                     let section = number;
-                    values.insert(Place { section, name, key }, value.to_string());
+                    values.insert(Place { section, name, key }, value.clone());
                 }
             }
         }
@@ -134,8 +119,7 @@ mod tests {
 
     fn changes(text: &str) -> Vec<String> {
         let other = Config::parse(text).unwrap();
-        let changes = Config::default().changes(&other);
-        changes.iter().map(ToString::to_string).collect()
+        Config::default().changes(&other)
     }
 
     #[test]
@@ -169,6 +153,23 @@ mod tests {
                 "[panel] token_file: \"\" -> \"x\"",
                 "[alerts] per_hour: 12 -> 3"
             ]
+        );
+    }
+
+    #[test]
+    fn the_query_of_an_address_is_compared_but_not_shown() {
+        let text = |key: &str| {
+            format!("[challenge]\nblock = [\"Foe\", \"https://example.org/list?key={key}\"]")
+        };
+        let shown = r#"["Foe", "https://example.org/list"]"#;
+        assert_eq!(
+            changes(&text("secret")),
+            [format!("[challenge] block: [] -> {shown}")]
+        );
+        let [old, new] = ["secret", "other"].map(|key| Config::parse(&text(key)).unwrap());
+        assert_eq!(
+            old.changes(&new),
+            [format!("[challenge] block: {shown} -> {shown}")]
         );
     }
 

@@ -17,7 +17,6 @@ mod units;
 mod validation;
 mod values;
 
-pub use diff::Changed;
 pub use effective::Override;
 pub use error::{ConfigError, Fault};
 pub use keys::{Key, Section, Takes};
@@ -30,5 +29,5 @@ pub use settings::{
 };
 pub use values::{
     ArenaId, CasualLevel, DAYS, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered,
-    may_be_rated,
+    may_be_rated, without_query,
 };

@@ -164,7 +164,7 @@ impl Reloader {
             Err(error) => return Err(error.to_string()),
         }
         self.current = config.clone();
-        let mut lines: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        let mut lines = changes;
         if let Some(secrets) = &self.secrets {
             lines.extend(secrets.renew(config).await);
         }

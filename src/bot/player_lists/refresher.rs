@@ -17,9 +17,9 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::{sleep_until, timeout, timeout_at};
 
-use super::{ListContents, PlayerLists, label, read_names};
+use super::{ListContents, PlayerLists, read_names};
 use crate::bot::settings::{BotTiming, Settings};
-use crate::config::Entry;
+use crate::config::{Entry, without_query};
 use crate::files::write_whole;
 use crate::lichess::{FetchError, FetchedPage, HttpFetcher, UserId};
 
@@ -116,7 +116,7 @@ impl ListRefresher {
         };
         let states = keys.into_iter().map(|key| {
             let state = state(&key);
-            (label(&key).to_owned(), state)
+            (without_query(&key).to_owned(), state)
         });
         states.collect()
     }
@@ -222,7 +222,7 @@ impl ListRefresher {
     fn state_of(&self, list: &'static str, key: &str) -> ListState {
         ListState {
             list,
-            source: Some(label(key).to_owned()),
+            source: Some(without_query(key).to_owned()),
             names: self.contents.get(key).map_or(0, |names| names.len()),
             read: self.read.get(key).copied(),
             error: self.failing.get(key).cloned(),
@@ -338,7 +338,11 @@ impl ListRefresher {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the disk does not answer".to_owned(),
         };
-        tracing::warn!(list = label(url), error, "cannot keep a copy of the list");
+        tracing::warn!(
+            list = without_query(url),
+            error,
+            "cannot keep a copy of the list"
+        );
     }
 
     fn learn(&mut self, key: &str, names: Vec<UserId>) {
@@ -346,7 +350,7 @@ impl ListRefresher {
         let known = self.contents.get(key);
         if known.is_none_or(|known| **known != names) {
             tracing::info!(
-                list = label(key),
+                list = without_query(key),
                 names = names.len(),
                 "read a list of names"
             );
@@ -357,7 +361,7 @@ impl ListRefresher {
     fn recovered(&mut self, key: &str) {
         self.read.insert(key.to_owned(), Instant::now());
         if self.failing.remove(key).is_some() {
-            tracing::info!(list = label(key), "list readable again");
+            tracing::info!(list = without_query(key), "list readable again");
         }
     }
 
@@ -366,7 +370,7 @@ impl ListRefresher {
         if before.is_none() {
             let kept = self.contents.get(key).map_or(0, |names| names.len());
             tracing::warn!(
-                list = label(key),
+                list = without_query(key),
                 reason,
                 kept,
                 "cannot read a list of names"

@@ -46,6 +46,15 @@ fn is_account_name(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
 }
 
+/// An entry as shown to readers: a URL's query may hold a secret.
+pub fn without_query(entry: &str) -> &str {
+    let is_address = entry.contains("://");
+    entry
+        .split_once('?')
+        .filter(|_| is_address)
+        .map_or(entry, |(bare, _)| bare)
+}
+
 impl FromStr for Entry {
     type Err = String;
 
@@ -117,6 +126,12 @@ mod tests {
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn only_an_address_has_a_query_that_is_not_shown() {
+        assert_eq!(without_query("https://a/b?key=secret"), "https://a/b");
+        assert_eq!(without_query("file:a?b"), "file:a?b");
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod time_rule;
 
 pub use arena_id::ArenaId;
 pub use casual_level::CasualLevel;
-pub use entry::Entry;
+pub use entry::{Entry, without_query};
 pub use hours::Hours;
 pub use template::{MAX_LINE, Template, Words};
 pub use time_rule::{DAYS, TimeRule, is_offered, may_be_rated};
