@@ -240,6 +240,10 @@ fn an_error_names_line_key_and_remedy() {
             "[lichess] contact: goes into a header",
         ),
         (
+            "[challenge.bots]\nrepeat_window = 2592000",
+            "repeat_window: must be a whole number of seconds from 1 to 604800",
+        ),
+        (
             "[panel]\nlisten = \"8650\"",
             "2: [panel] listen: is not an address and port",
         ),

@@ -199,7 +199,7 @@ sections! {
         /// Challenges accepted from one opponent within `repeat_window`.
         repeats: u32 = 1000, whole(AT_LEAST_ONE, "challenges");
         repeat_window: Duration as "Seconds" =
-            Duration::from_secs(3600), whole((1, YEAR), "seconds");
+            Duration::from_secs(3600), whole((1, 604_800), "seconds");
         /// Consecutive rematches with one opponent.
         rematches: u32 = 1000, whole(COUNT, "games");
         /// Games a day with one opponent.
