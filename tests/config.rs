@@ -240,6 +240,14 @@ fn an_error_names_line_key_and_remedy() {
             "[lichess] contact: goes into a header",
         ),
         (
+            "[lichess]\ncontact = \"@lukas:matrix.org\"",
+            "2: [lichess] contact: Lichess would read \"as:matrix\" as an account name",
+        ),
+        (
+            "[lichess]\ncontact = \"my Lichess User: Some-one\"",
+            "2: [lichess] contact: Lichess would read \"User: Some-one\" as an account name",
+        ),
+        (
             "[challenge.bots]\nrepeat_window = 2592000",
             "repeat_window: must be a whole number of seconds from 1 to 604800",
         ),

@@ -53,7 +53,6 @@ pub(super) fn trouble(url: &str, error: &Error) -> String {
             let wait = wait.map_or(60, |wait| wait.as_secs().max(1));
             format!("{url} rate-limits this address ({error}); wait {wait} s before trying again")
         }
-        Error::Refused { status: 401, .. } => unknown_token(url),
         Error::Refused { .. } => format!("{url} denies access to this token: {error}"),
         Error::Gone { .. } | Error::Protocol { .. } => {
             format!("{url} does not respond like Lichess ({error}); is [lichess] url right?")
@@ -112,7 +111,7 @@ mod tests {
                     status: 401,
                     body: body(),
                 },
-                "does not know the token",
+                "denies access to this token: refused with status 401: sorry",
             ),
             (
                 Error::Refused {

@@ -85,6 +85,12 @@ fn in_texts(config: &Config) -> Option<Contradiction> {
         let what = "goes into a header: at most 100 plain characters, without ( and )";
         return Some((at("lichess", "contact"), what.to_owned()));
     }
+    if let Some(name) = crate::lichess::account_in_contact(contact) {
+        let what = format!(
+            "Lichess would read \"{name}\" as an account name and refuse the token: write it another way"
+        );
+        return Some((at("lichess", "contact"), what));
+    }
     None
 }
 

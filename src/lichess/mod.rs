@@ -91,4 +91,5 @@ pub use stream::{
 pub use timing::Timing;
 pub(crate) use timing::durations;
 pub use token::{TOKEN_VARIABLE, Token, TokenError};
+pub use user_agent::account_in_contact;
 pub use wire_log::{WireKind, WireLine};

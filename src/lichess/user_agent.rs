@@ -6,6 +6,9 @@
 use parking_lot::Mutex;
 use reqwest::header::HeaderValue;
 
+/// The shortest name that the server looks for.
+const SHORTEST_NAME: usize = 3;
+
 #[derive(Debug)]
 pub(super) struct UserAgent {
     nameless: HeaderValue,
@@ -44,10 +47,7 @@ impl UserAgent {
 
     /// Names the account from now on, if its name has the form that the server expects.
     pub(super) fn learn_name(&self, name: &str) {
-        let fits = (2..=31).contains(&name.len())
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        let fits = (2..=31).contains(&name.len()) && name.bytes().all(is_of_name);
         let nameless = self.nameless.to_str().unwrap_or_default();
         let header = HeaderValue::from_str(&format!("{nameless} user:{name}"));
         self.set(header.ok().filter(|_| fits));
@@ -60,6 +60,25 @@ impl UserAgent {
     fn set(&self, header: Option<HeaderValue>) {
         *self.named.lock() = header;
     }
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
+}
+
+/// The part of a contact that the server would read as the name of an account.
+pub fn account_in_contact(contact: &str) -> Option<&str> {
+    let lower = contact.to_ascii_lowercase();
+    let mut keys = ["user:", "as:"]
+        .into_iter()
+        .flat_map(|key| lower.match_indices(key));
+    keys.find_map(|(start, key)| {
+        let rest = &contact[start + key.len()..];
+        let name = rest.strip_prefix(' ').unwrap_or(rest);
+        let length = name.bytes().take_while(|byte| is_of_name(*byte)).count();
+        let end = contact.len() - name.len() + length;
+        (length >= SHORTEST_NAME).then(|| &contact[start..end])
+    })
 }
 
 #[cfg(test)]
@@ -87,6 +106,21 @@ mod tests {
         let agent = UserAgent::new(None).unwrap();
         agent.learn_name("no body\r\n");
         assert!(!agent.header().1);
+    }
+
+    #[test]
+    fn an_account_in_a_contact_is_found_as_the_server_finds_it() {
+        for (contact, found) in [
+            ("@lukas:matrix.org", Some("as:matrix")),
+            ("see user: Some-one", Some("user: Some-one")),
+            ("mail:me@example.org, USER:abc", Some("USER:abc")),
+            ("user:ab", None),
+            ("as:  abc", None),
+            ("https://example.org/user", None),
+            ("user me@example.org", None),
+        ] {
+            assert_eq!(account_in_contact(contact), found, "{contact}");
+        }
     }
 
     #[test]

@@ -101,8 +101,8 @@ fn check_names_what_keeps_the_bot_from_playing() {
             "does not know the token",
         ),
         (
-            with(good(), refusal(401, "No such token")),
-            "does not know the token",
+            with(good(), refusal(401, "user agent mismatch")),
+            "denies access to this token: refused with status 401: user agent mismatch",
         ),
         (with(good(), refusal(403, "Missing scope")), "Missing scope"),
         (with((429, limited.clone()), good()), "wait 77 s"),
