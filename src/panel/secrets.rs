@@ -113,7 +113,7 @@ impl Secrets {
     async fn alert(&self, failures: &[String]) {
         let text = (!failures.is_empty()).then(|| {
             let failures = failures.join("; ");
-            format!("{failures}. The old one stays in use: fix the file and run `megaton reload`")
+            format!("{failures}. An old one stays in use: fix the file and run `megaton reload`")
         });
         let command = Command::Alert(AlertKind::Secret, text.clone());
         let told = self.control.ask(command, PATIENCE).await;

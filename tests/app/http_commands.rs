@@ -27,13 +27,23 @@ struct Steered {
 
 impl Steered {
     async fn start(server: &ServerHandle) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let password = folder.path().join("password");
-        fs::write(&password, PASSWORD).expect("a file");
         let page = free_address();
+        Self::listening(server, page, page, PASSWORD).await
+    }
+
+    /// A bot that listens there, so that its page can be reached, and has this in the file of its password.
+    async fn listening(
+        server: &ServerHandle,
+        listen: SocketAddr,
+        page: SocketAddr,
+        password: &str,
+    ) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("password");
+        fs::write(&file, password).expect("a file");
         let more = format!(
-            "[panel]\nlisten = \"{page}\"\ntoken_file = \"{}\"\n",
-            password.display()
+            "[panel]\nlisten = \"{listen}\"\ntoken_file = \"{}\"\n",
+            file.display()
         );
         let bot = Running::start(server, &more).await;
         Self { bot, page, folder }
@@ -363,6 +373,28 @@ async fn another_password_counts_after_a_reload() {
     let (code, log) = steered.bot.end();
     assert_eq!(code, Some(0), "{log}");
     assert!(!log.contains("barley"), "a password is in the log: {log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_beyond_the_loopback_stays_closed_until_a_reload_finds_its_password() {
+    let server = server().await;
+    let page = free_address();
+    let everywhere = SocketAddr::from(([0, 0, 0, 0], page.port()));
+    let mut steered = Steered::listening(&server, everywhere, page, "short").await;
+    let shown = format!("Bearer {PASSWORD}");
+    let asked = |steered: &Steered| {
+        let shown = [("authorization", shown.as_str())];
+        steered.post(&shown, &json!({ "do": "status" })).0
+    };
+    let (_, out, _) = steered.bot.tell(&["reload"]);
+    assert!(out.starts_with("password unchanged: "), "{out}");
+    assert_eq!(asked(&steered), 401);
+    fs::write(steered.folder.path().join("password"), PASSWORD).expect("a file");
+    assert_eq!(steered.bot.tell(&["reload"]).1, "password: renewed\n");
+    assert_eq!(asked(&steered), 200);
+    steered.bot.signal(rustix::process::Signal::TERM);
+    let (code, log) = steered.bot.end();
+    assert_eq!(code, Some(0), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

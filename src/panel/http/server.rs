@@ -26,7 +26,7 @@ pub enum HttpError {
         address: SocketAddr,
         source: io::Error,
     },
-    /// The page is open to other machines and has no usable password.
+    /// The password cannot be used, and there are no random numbers for one that nobody knows.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
@@ -43,7 +43,7 @@ pub struct Http {
 
 impl Http {
     /// Opens the port, within a runtime; `None` if the config wants no page. If its password cannot be read,
-    /// a page that only this machine can reach is closed until a reload finds one, and no other opens.
+    /// the page is closed until a reload finds one.
     ///
     /// # Errors
     /// When there can be no page.
@@ -54,12 +54,11 @@ impl Http {
         let password = match config.token_file.as_deref().map(read_password) {
             None => None,
             Some(Ok(password)) => Some(password),
-            Some(Err(error)) if address.ip().is_loopback() => {
+            Some(Err(error)) => {
                 tracing::warn!("the page is closed until a reload finds its password: {error}");
-                // That nobody knows: without any, this machine may read everything.
+                // That nobody knows: without any, this machine may read everything on the loopback.
                 Some(random_word().ok_or(error)?.into())
             }
-            Some(Err(error)) => return Err(error.into()),
         };
         let failed = |source| HttpError::Listen { address, source };
         let listener = listener::listen(address).map_err(failed)?;
