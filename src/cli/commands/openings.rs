@@ -62,7 +62,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         "{bar:40} {pos}/{len} openings  {elapsed}, {eta} to go",
     );
     let found = generate(&options, |found| {
-        progress::advance(&bar, found.openings as u64)
+        progress::advance(&bar, found.openings as u64);
     });
     bar.finish_and_clear();
     let found = found.map_err(failure)?;
