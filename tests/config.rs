@@ -236,18 +236,6 @@ fn an_error_names_line_key_and_remedy() {
             "without a path",
         ),
         (
-            "[lichess]\ncontact = \"me\\nX-Evil: 1\"",
-            "[lichess] contact: goes into a header",
-        ),
-        (
-            "[lichess]\ncontact = \"@lukas:matrix.org\"",
-            "2: [lichess] contact: Lichess would read \"as:matrix\" as an account name",
-        ),
-        (
-            "[lichess]\ncontact = \"my Lichess User: Some-one\"",
-            "2: [lichess] contact: Lichess would read \"User: Some-one\" as an account name",
-        ),
-        (
             "[challenge.bots]\nrepeat_window = 2592000",
             "repeat_window: must be a whole number of seconds from 1 to 604800",
         ),
@@ -277,6 +265,27 @@ fn an_error_names_line_key_and_remedy() {
         (
             "[panel]\n[engine]\n[panel]",
             "3: invalid TOML: duplicate key panel: keep one",
+        ),
+    ];
+    for (text, expected) in cases {
+        expect(text, expected);
+    }
+}
+
+#[test]
+fn a_contact_is_fit_for_a_header_and_no_account_name() {
+    let cases = [
+        (
+            "[lichess]\ncontact = \"me\\nX-Evil: 1\"",
+            "[lichess] contact: goes into a header",
+        ),
+        (
+            "[lichess]\ncontact = \"@lukas:matrix.org\"",
+            "2: [lichess] contact: Lichess would read \"as:matrix\" as an account name",
+        ),
+        (
+            "[lichess]\ncontact = \"my Lichess User: Some-one\"",
+            "2: [lichess] contact: Lichess would read \"User: Some-one\" as an account name",
         ),
     ];
     for (text, expected) in cases {
