@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use indicatif::ProgressBar;
 use megaton::engine::nnue::{BucketBy, Layout};
@@ -213,7 +212,6 @@ struct TrainProgress {
     epochs: u32,
     /// Samples per epoch.
     size: u64,
-    begun: Instant,
     curve: String,
     validation: String,
 }
@@ -228,7 +226,6 @@ impl TrainProgress {
             ),
             epochs,
             size,
-            begun: Instant::now(),
             curve: String::new(),
             validation: String::new(),
         }
@@ -250,12 +247,11 @@ impl TrainProgress {
             } => {
                 let before = self.size * u64::from(epoch - 1);
                 self.bar.set_position(before + samples as u64);
-                let speed = samples as f64 / self.begun.elapsed().as_secs_f64().max(1e-9);
                 self.bar.set_message(format!(
                     "epoch {epoch}/{}  loss {loss:.5}{}  rate {rate:.1e}  {:.2}M/s  {}",
                     self.epochs,
                     self.validation,
-                    speed / 1e6,
+                    self.bar.per_sec() / 1e6,
                     self.curve,
                 ));
             }
@@ -264,7 +260,6 @@ impl TrainProgress {
                 if let Some(last) = curve.last() {
                     self.print(&line(last, self.epochs));
                 }
-                self.begun = Instant::now();
             }
         }
     }
