@@ -30,10 +30,10 @@ pub struct Level {
 /// All levels, weakest first. docs/strength.md has what they are worth against each other.
 pub const LEVELS: [Level; 5] = [
     Level::new(("beginner", "Beginner", 1000), 600, 30, 300),
-    Level::new(("easy", "Easy", 1120), 600, 16, 120),
-    Level::new(("medium", "Medium", 1360), 800, 8, 60),
-    Level::new(("hard", "Hard", 1840), 1500, 4, 30),
-    Level::new(("expert", "Expert", 2460), 5000, 2, 10),
+    Level::new(("easy", "Easy", 1500), 600, 16, 120),
+    Level::new(("medium", "Medium", 1840), 800, 8, 60),
+    Level::new(("hard", "Hard", 2500), 1500, 4, 30),
+    Level::new(("expert", "Expert", 3060), 5000, 2, 10),
 ];
 
 impl Level {

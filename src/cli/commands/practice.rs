@@ -30,7 +30,7 @@ use crate::cli::{logging, output, runtime};
 const BOT: &str = "Megaton";
 
 /// The bot's rating on the scale of the levels, at the least.
-const FULL_RATING: u32 = 2900;
+const FULL_RATING: u32 = 3600;
 
 /// Takebacks that a visitor of the page gets in a game.
 const TAKEBACKS: u32 = 1000;
