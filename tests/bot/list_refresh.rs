@@ -127,7 +127,9 @@ impl HangingFile {
 impl Drop for HangingFile {
     /// The runtime waits for its threads, also where a test has failed.
     fn drop(&mut self) {
-        let _ = File::options().read(true).write(true).open(&self.0);
+        let _pipe = File::options().read(true).write(true).open(&self.0);
+        // Whoever comes later finds no pipe to wait at.
+        let _ = fs::remove_file(&self.0);
     }
 }
 
