@@ -292,7 +292,6 @@ fn write_sorted(file: &mut impl io::Write, entries: &mut [Entry]) -> io::Result<
 
 #[cfg(test)]
 mod tests {
-
     use super::super::record::GameResult;
     use super::super::shard::{ShardHeader, ShardWriter};
     use super::super::tests::{ending, game_by};

@@ -250,9 +250,7 @@ async fn an_opponent_who_repeatedly_does_not_move_goes_on_cooldown() {
         settings.game.abort_humans = Duration::from_millis(50);
         settings.game.abort_repeats = 2;
     });
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     for id in ["g1", "g2"] {
         server.world().begin(id, true, 20);
         if let Some(round) = server.world().rounds.get_mut(id) {

@@ -102,9 +102,7 @@ async fn a_recovered_server_is_found_without_spending_openings() {
             world.event_faults.extend([fault; 2]);
         }
         let bot = Bot::start(&server);
-        server
-            .until("online", |world| !world.events.is_empty())
-            .await;
+        server.until_online().await;
         server.world().begin("late", true, 6);
         all_over(&server).await;
         let looks = server.world().looks.clone();
@@ -167,9 +165,7 @@ async fn a_game_whose_start_was_dropped_from_a_burst_is_found_soon() {
         ..BotTiming::default().faster(25)
     };
     let bot = Bot::paced(&server, &timing, |_| {});
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     {
         let mut world = server.world();
         let streams = std::mem::take(&mut world.events);
@@ -197,9 +193,7 @@ async fn storm(refused: Option<&'static str>) -> BTreeMap<String, usize> {
         server.world().call_faults.push(limited);
     }
     let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 16);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     server.world().in_one_piece(|world| {
         for n in 0..STORM {
             let variant = if n < STORM - GOOD {
@@ -263,9 +257,7 @@ async fn a_429_amid_a_storm_of_challenges_leaves_none_unanswered() {
 async fn challenges_withdrawn_in_a_storm_cost_no_one_a_slot() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     server.world().in_one_piece(|world| {
         for n in 0..500 {
             let id = format!("c{n}");

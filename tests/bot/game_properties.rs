@@ -572,9 +572,7 @@ async fn the_slot_cools_down_after_each_failed_acceptance_until_the_other_withdr
     let nothing_there = ("gone/accept", 404, r#"{"error":"No such challenge"}"#);
     server.world().call_faults.extend([nothing_there; GONE]);
     let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 1);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     let begun = Instant::now();
     for n in 0..GONE {
         let (id, by) = (format!("{n}gone"), format!("somebody{n}"));

@@ -23,9 +23,7 @@ fn decline(id: &str) -> String {
 async fn online() -> (Server, Bot) {
     let server = Server::start().await;
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     (server, bot)
 }
 
@@ -63,9 +61,7 @@ async fn a_bot_refused_for_the_rate_declines_bots_and_no_one_else() {
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_secs(60);
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     let limit = r#"{"error":"Too many requests. Try again later."}"#;
     server.world().call_faults.push(("/accept", 429, limit));
     for id in ["b1", "b2"] {
@@ -80,9 +76,7 @@ async fn a_bot_refused_for_the_rate_declines_bots_and_no_one_else() {
 async fn a_failed_accept_costs_no_slot() {
     let server = Server::start().await;
     let bot = Bot::with(&server, |settings| settings.challenge.concurrency = 1);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     let faults = [
         ("b1", 400, THEIR_DAY),
         ("b2", 404, r#"{"error":"Not found"}"#),
@@ -182,9 +176,7 @@ async fn no_challenge_waits_for_a_list_that_does_not_come() {
         let list = format!("http://{address}/list");
         settings.challenge.block = vec![list.parse().expect("an address")];
     });
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     server.world().challenge("c1", "atomic");
     until_called(&server, &accept("c1")).await;
     bot.stop().await;

@@ -50,9 +50,7 @@ async fn a_challenge_is_declined_once_more_after_a_429_that_asks_for_a_short_wai
     let limited = ("/c1/decline", 429, r#"{"error":"Too many requests."}"#);
     server.world().call_faults.push(limited);
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     server.world().challenge("c1", "standard");
     server
         .until("a second attempt", |world| {

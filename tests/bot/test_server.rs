@@ -184,6 +184,11 @@ impl Server {
         self.wait_until(what, &mut is_so).await;
     }
 
+    /// Waits until the bot has an event stream.
+    pub(crate) async fn until_online(&self) {
+        self.until("online", |world| !world.events.is_empty()).await;
+    }
+
     async fn wait_until(&self, what: &str, is_so: &mut dyn FnMut(&mut World) -> bool) {
         let wait = async {
             loop {

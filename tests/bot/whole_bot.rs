@@ -331,9 +331,7 @@ async fn a_refusal_at_the_start_that_the_server_takes_back_does_not_end_the_bot(
             world.call_faults = vec![("token/test", 200, GOOD_TOKEN); 9];
         }
         let bot = Bot::start(&server);
-        server
-            .until("online", |world| !world.events.is_empty())
-            .await;
+        server.until_online().await;
         let calls = server.world().calls.clone();
         let tested = calls.iter().filter(|call| call.ends_with("token/test"));
         assert!(tested.count() >= tests, "{calls:?}");
@@ -351,9 +349,7 @@ async fn a_stream_refused_at_the_start_is_opened_again_while_the_token_is_good()
         world.call_faults = vec![("token/test", 200, GOOD_TOKEN); 9];
     }
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     bot.stop().await;
 }
 
@@ -371,9 +367,7 @@ async fn a_stream_refused_once_before_an_outage_is_opened_after_it() {
         world.call_faults = vec![("token/test", 503, "{}"); 99];
     }
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     bot.stop().await;
 }
 
@@ -390,9 +384,7 @@ async fn refusals_at_the_start_are_final_only_in_a_row() {
             world.call_faults = vec![("token/test", 200, GOOD_TOKEN); 9];
         }
         let bot = Bot::start(&server);
-        server
-            .until("online", |world| !world.events.is_empty())
-            .await;
+        server.until_online().await;
         bot.stop().await;
     }
 }
@@ -434,9 +426,7 @@ async fn a_token_without_the_scope_ends_the_bot_at_once() {
 async fn challenges_are_answered() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     server.world().challenge("c1", "atomic");
     server.world().challenge("c2", "standard");
     let called = |calls: &[String], call: &str| calls.iter().any(|c| c == call);
@@ -572,9 +562,7 @@ async fn subscribers_receive_every_move_and_the_end() {
     let server = Server::start().await;
     let bot = Bot::start(&server);
     let mut ear = bot.event_bus.subscribe();
-    server
-        .until("online", |world| !world.events.is_empty())
-        .await;
+    server.until_online().await;
     server.world().begin("g1", true, 12);
     let mut moves = 0;
     let ending = loop {
