@@ -64,7 +64,7 @@ impl Command {
             "uci" => Command::Uci,
             "isready" => Command::IsReady,
             "ucinewgame" => Command::NewGame,
-            "setoption" => set_option(rest),
+            "setoption" => set_option(line, rest),
             "position" => position(rest).unwrap_or_else(|| unknown(line)),
             "go" => go(rest),
             "stop" => Command::Stop,
@@ -84,8 +84,8 @@ fn unknown(line: &str) -> Command {
     Command::Unknown(line.trim().chars().filter(printable).take(60).collect())
 }
 
-/// `name` and `value` may both contain blanks.
-fn set_option(words: &[&str]) -> Command {
+/// `name` and `value` may both contain blanks, a path several in a row.
+fn set_option(line: &str, words: &[&str]) -> Command {
     let name_at = words
         .iter()
         .position(|&word| word == "name")
@@ -95,7 +95,8 @@ fn set_option(words: &[&str]) -> Command {
         .position(|&word| word == "value")
         .unwrap_or(words.len());
     let name = words.get(name_at..value_at).unwrap_or_default().join(" ");
-    let value = words.get(value_at + 1..).unwrap_or_default().join(" ");
+    let value = line.split_once(" value ").map_or("", |(_, value)| value);
+    let value = value.trim().to_owned();
     Command::SetOption { name, value }
 }
 
@@ -132,6 +133,9 @@ const KEYWORDS: [&str; 13] = [
     "perft",
 ];
 
+/// Deeper than any perft ends; each ply takes some of the thread's stack.
+const MOST_PERFT: u32 = 50;
+
 /// Skips unreadable values; a negative time counts as zero.
 fn go(words: &[&str]) -> Command {
     let mut go = Go::default();
@@ -155,7 +159,7 @@ fn go(words: &[&str]) -> Command {
             "nodes" => go.nodes = number(),
             "movetime" => go.movetime = number().map(Duration::from_millis),
             "mate" => go.mate = number().map(count),
-            "perft" => return Command::Perft(number().map_or(1, count)),
+            "perft" => return Command::Perft(number().map_or(1, count).min(MOST_PERFT)),
             "infinite" => go.infinite = true,
             "ponder" => go.ponder = true,
             "searchmoves" => {
@@ -200,16 +204,20 @@ mod tests {
         };
         assert_eq!(Command::parse("go depth nodes 5"), Command::Go(expected));
         assert_eq!(Command::parse("go perft"), Command::Perft(1));
+        assert_eq!(
+            Command::parse("go perft 100000"),
+            Command::Perft(MOST_PERFT)
+        );
     }
 
     #[test]
     fn option_names_and_values_may_hold_blanks() {
         let expected = Command::SetOption {
             name: "Move Overhead".into(),
-            value: "a b".into(),
+            value: "a  b".into(),
         };
         assert_eq!(
-            Command::parse("setoption name Move Overhead value a b"),
+            Command::parse("setoption name Move  Overhead value a  b \r\n"),
             expected
         );
         let button = Command::SetOption {
