@@ -279,6 +279,7 @@ pub struct Interaction {
     /// The id of the challenge or game.
     pub id: String,
     pub kind: InteractionKind,
+    /// Empty for an anonymous player.
     pub opponent: UserId,
     pub is_bot: bool,
     pub at: Timestamp,

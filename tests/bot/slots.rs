@@ -5,7 +5,7 @@ use std::time::Duration;
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, Settings, StateRules};
 use megaton::config;
-use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Side, UserId};
+use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Player, Side, UserId};
 use megaton::store::FinishedGame;
 
 use crate::challenges::{bot, challenge, game, player};
@@ -540,6 +540,31 @@ fn games_are_counted_by_opponent_by_day_and_in_a_row() {
         fixture.challenged(challenge("c7", player("a"))),
         accept("c7")
     );
+}
+
+#[test]
+fn games_against_anonymous_players_count_for_the_day() {
+    let mut fixture = Fixture::with(|settings| settings.challenge.humans.total_per_day = 1);
+    let anonymous = |id: &str| Challenge {
+        challenger: None,
+        rated: false,
+        ..challenge(id, player("a"))
+    };
+    assert_eq!(fixture.challenged(anonymous("c1")), accept("c1"));
+    fixture.answered("c1", AcceptOutcome::Done);
+    let begun = || GameInfo {
+        rated: false,
+        ..game("c1", Player::default())
+    };
+    assert_eq!(fixture.started(begun()), play("c1"));
+    assert_eq!(fixture.challenged(anonymous("c2")), later("c2"));
+    // It is announced again.
+    fixture.started(begun());
+    fixture.left("c1");
+    assert_eq!(fixture.state.games_today(false), 1);
+    assert_eq!(fixture.challenged(anonymous("c3")), later("c3"));
+    fixture.wait(24 * 3600 + 1);
+    assert_eq!(fixture.challenged(anonymous("c4")), accept("c4"));
 }
 
 #[test]

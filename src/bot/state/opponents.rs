@@ -190,18 +190,16 @@ impl Opponents {
         now: Timestamp,
         changes: &mut Vec<Change>,
     ) -> bool {
-        let Some(opponent) = &started.opponent else {
-            return true;
-        };
         let met = Interaction {
             id: started.game.to_string(),
             kind: InteractionKind::Started,
-            opponent: opponent.clone(),
+            // No account has an empty name.
+            opponent: started.opponent.clone().unwrap_or_else(|| UserId::new("")),
             is_bot: started.is_bot,
             at: now,
         };
         let is_new = self.meet(met, changes);
-        if is_new {
+        if let Some(opponent) = started.opponent.as_ref().filter(|_| is_new) {
             let row = self.row(opponent, now);
             row.rematches = if started.rematch {
                 row.rematches + 1

@@ -500,6 +500,26 @@ fn a_game_is_known_from_its_first_mention_on_and_move_costs_are_available() {
 }
 
 #[test]
+fn a_game_against_an_anonymous_player_is_known_after_a_restart_and_names_no_opponent() {
+    let folder = tempfile::tempdir().unwrap();
+    let anonymous = StartedGame {
+        opponent: None,
+        ..started("a", false)
+    };
+    let fixture = Fixture::over(Store::open(folder.path()).unwrap());
+    fixture.state.started(&anonymous);
+    drop(fixture);
+    let (store, kept) = Store::open(folder.path()).unwrap();
+    assert_eq!(kept.opponents, []);
+    let fixture = Fixture::over((store, kept));
+    assert_eq!(fixture.state.games_today(false), 1);
+    fixture.pass(HOUR);
+    fixture.state.started(&anonymous);
+    assert_eq!(fixture.state.known_for(&anonymous.game), Some(HOUR));
+    assert_eq!(fixture.state.games_today(false), 1);
+}
+
+#[test]
 fn a_game_is_open_until_its_end_is_counted_and_no_longer() {
     let fixture = Fixture::new();
     let open = || -> Vec<GameId> {
