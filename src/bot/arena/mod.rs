@@ -8,7 +8,7 @@ mod schedule;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::config;
-use crate::lichess::{Account, Arena, Variant};
+use crate::lichess::{Account, Arena, Speed, Variant, speed_of};
 
 pub use schedule::ArenaSchedule;
 
@@ -49,15 +49,12 @@ pub fn admits(
     now: SystemTime,
 ) -> Result<(), &'static str> {
     let entry = &arena.entry;
+    let clock = arena.base.zip(arena.increment);
+    let too_fast = clock.is_some_and(|(at, plus)| speed_of(at, plus) == Speed::UltraBullet);
     let of_team = |wanted: &String| team.is_some_and(|team| team == wanted);
     let wrong_team = !entry.teams.is_empty() && !entry.teams.iter().any(of_team);
-    let rating = us.rating;
-    let too_low = rating
-        .zip(entry.min_rating)
-        .is_some_and(|(our, min)| our < min);
-    let too_high = rating
-        .zip(entry.max_rating)
-        .is_some_and(|(our, max)| our > max);
+    let ratings = entry.min_rating.unwrap_or(i32::MIN)..=entry.max_rating.unwrap_or(i32::MAX);
+    let is_outside = us.rating.is_some_and(|our| !ratings.contains(&our));
     let too_few = entry.min_rated_games.is_some_and(|least| us.games < least);
     let age = us.created_at.and_then(|at| now.duration_since(at).ok());
     let too_young = age.zip(entry.min_account_age);
@@ -65,6 +62,7 @@ pub fn admits(
         (arena.variant != Variant::Atomic, "it is not atomic"),
         (!arena.bots_allowed, "it does not admit bots"),
         (arena.from_position, "it starts from a custom position"),
+        (too_fast, "it is too fast for bots"),
         (arena.is_finished, "it is over"),
         (arena.is_private && !password, "it needs a password"),
         (wrong_team, "it needs a team"),
@@ -73,10 +71,7 @@ pub fn admits(
             entry.by_list && entry.accepted != Some(true),
             "it is for invited users",
         ),
-        (
-            too_low || too_high,
-            "the bot's rating is outside its limits",
-        ),
+        (is_outside, "the bot's rating is outside its limits"),
         (too_few, "the bot has not played enough games"),
         (
             too_young.is_some_and(|(our, least)| our.as_secs() / DAY < u64::from(least)),
@@ -155,12 +150,19 @@ mod tests {
     #[test]
     fn each_obstacle_is_named() {
         type AccountFault = fn(&mut Arena);
-        let rows: [(AccountFault, &str); 13] = [
+        let rows: [(AccountFault, &str); 14] = [
             (|it| it.variant = Variant::Standard, "it is not atomic"),
             (|it| it.bots_allowed = false, "it does not admit bots"),
             (
                 |it| it.from_position = true,
                 "it starts from a custom position",
+            ),
+            (
+                |it| {
+                    it.base = Some(Duration::from_secs(15));
+                    it.increment = Some(Duration::ZERO);
+                },
+                "it is too fast for bots",
             ),
             (|it| it.is_finished = true, "it is over"),
             (|it| it.is_private = true, "it needs a password"),
