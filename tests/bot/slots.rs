@@ -5,7 +5,9 @@ use std::time::Duration;
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, Settings, StateRules};
 use megaton::config;
-use megaton::lichess::{Challenge, DeclineReason, Event, GameId, GameInfo, Player, Side, UserId};
+use megaton::lichess::{
+    Challenge, DeclineReason, Event, GameId, GameInfo, Player, Side, UserId, Variant,
+};
 use megaton::store::FinishedGame;
 
 use crate::challenges::{bot, challenge, game, player};
@@ -625,6 +627,28 @@ fn ratings_are_taken_from_the_games_and_not_from_the_start() {
     over.rating = Some(1590);
     over.rating_diff = Some(5);
     fixture.apply(&AccountEvent::Event(Event::GameFinish(Box::new(over))));
+    assert_eq!(fixture.challenged(asked("c2")), accept("c2"));
+}
+
+#[test]
+fn a_rating_in_another_variant_is_not_ours_in_atomic() {
+    let mut fixture = Fixture::with(|settings| {
+        settings.challenge.humans.max_rating_difference = 100;
+    });
+    let foreign = GameInfo {
+        variant: Variant::Standard,
+        rating: Some(2400),
+        rating_diff: Some(-300),
+        ..game("g1", player("b"))
+    };
+    let asked = |id: &str| {
+        let mut who = player("a");
+        who.rating = Some(1510);
+        challenge(id, who)
+    };
+    fixture.started(foreign.clone());
+    assert_eq!(fixture.challenged(asked("c1")), accept("c1"));
+    fixture.ended(foreign);
     assert_eq!(fixture.challenged(asked("c2")), accept("c2"));
 }
 

@@ -13,7 +13,7 @@ use super::{AccountState, ListCall};
 use crate::bot::account_event::AccountEffect;
 use crate::bot::game::CallOutcome;
 use crate::bot::state::StartedGame;
-use crate::lichess::{GameId, GameInfo, Status};
+use crate::lichess::{GameId, GameInfo, Status, Variant};
 use crate::store::Origin;
 
 /// The most games that the list of running games shows.
@@ -49,6 +49,11 @@ impl GameOrigin {
 
 fn is_arena(game: &GameInfo) -> bool {
     game.tournament.is_some() || game.source.as_deref() == Some("arena")
+}
+
+/// Whether its rating may be our atomic one: another program on the account may play other variants.
+pub(super) fn may_be_atomic(game: &GameInfo) -> bool {
+    matches!(game.variant, Variant::Atomic | Variant::Unknown)
 }
 
 impl AccountState {
