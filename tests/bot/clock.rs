@@ -7,7 +7,7 @@ use std::time::Duration;
 use megaton::bot::game::{Anomaly, CallOutcome, GameEffect, GameInput, RequestId};
 use megaton::bot::{MoveOverhead, Settings};
 use megaton::engine::{Limits, Score, SearchResult};
-use megaton::lichess::{BySide, Expiration, GameState, Side, Speed, Status};
+use megaton::lichess::{BySide, Expiration, GameState, Player, Side, Speed, Status};
 
 use crate::harness::{
     Harness, active_search, full, ms, notes, posted, posts, reopens, result, settings, state, stops,
@@ -55,6 +55,25 @@ fn the_cost_of_a_move_is_learned_once_it_is_shown() {
     // A minute and two seconds minus 0.52 s.
     let actions = harness.state_with(with_clock(SHOWN, 61_480));
     assert_eq!(learned(&actions), Some(ms(120)));
+}
+
+#[test]
+fn the_servers_own_engine_teaches_no_cost() {
+    let mut harness = Harness::new(Side::White);
+    let mut game = full(Side::White, state("g1f3"));
+    game.black = Player {
+        ai_level: Some(3),
+        ..Player::default()
+    };
+    harness.open_with(game, harness.now);
+    harness.now += ms(3000);
+    let actions = harness.state_with(with_clock(LINE, 60_000));
+    let search = active_search(&actions).expect("our turn").request_id;
+    harness.now += ms(400);
+    posted(&harness.think(search, "e2e3")).expect("sent");
+    // A minute and two seconds minus 1.02 s, half a second of it the server's own pause.
+    let actions = harness.state_with(with_clock(SHOWN, 60_980));
+    assert_eq!(learned(&actions), None);
 }
 
 #[test]

@@ -96,10 +96,11 @@ impl GameMachine {
             return;
         };
         let measured = pending.sent.as_ref().and_then(|sent| sent.measured);
+        // The server holds back each move against its own engine: no other game's moves cost that.
         let left = last_state
             .state
             .time(setup.us)
-            .filter(|_| !last_state.opening);
+            .filter(|_| !last_state.opening && !setup.opponent_is_ai);
         let cost = measured.zip(left).and_then(|(sent, left)| sent.cost(left));
         self.out.extend(cost.map(GameEffect::LearnOverhead));
     }
