@@ -22,7 +22,7 @@ const LICHESS: &str = "https://lichess.org";
 const TOKEN_FILE: &str = "token.txt";
 /// The page that creates tokens, with the useful scopes selected.
 const TOKEN_PAGE: &str = "/account/oauth/token/create?scopes[]=bot:play&scopes[]=challenge:read\
-                          &scopes[]=challenge:write&description=Megaton";
+                          &description=Megaton";
 
 /// Ask a few questions and write a starter config
 ///
