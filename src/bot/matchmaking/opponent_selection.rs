@@ -149,7 +149,7 @@ impl Matchmaker {
         users.into_iter().take(SHORTLIST).map(offer).collect()
     }
 
-    /// Tells the operator that a challenge of theirs was not sent, which ends a series.
+    /// Tells the operator that a challenge of theirs was not sent, or not kept, which ends a series.
     pub(super) fn report_unsent(&mut self, origin: Initiator, to: UserId, why: &str) {
         match origin {
             Initiator::Rules => {}

@@ -40,6 +40,7 @@ impl Matchmaker {
         if casual {
             let profile = offer.profile.name;
             tracing::warn!(profile, "the server makes this profile casual: skipping it");
+            self.report_unsent(offer.origin, offer.to, "Lichess does not rate this clock");
             self.unratable.push(profile);
             self.withdraw(None);
         }
@@ -99,11 +100,8 @@ impl Matchmaker {
 
     /// Looks for the challenge whose answer was lost among the open ones.
     pub(super) fn found(&mut self, found: Option<&[Challenge]>, around: &MatchContext<'_>) {
-        let AttemptState::Lost { offer, .. } = &self.state else {
-            return;
-        };
-        let Some(found) = found else {
-            // The event may still come, or the game itself.
+        let (AttemptState::Lost { offer, .. }, Some(found)) = (&self.state, found) else {
+            // Without the list, the event may still come, or the game itself.
             return;
         };
         let to = offer.to.clone();

@@ -64,6 +64,32 @@ fn a_decline_or_a_cancel_ends_a_series_and_says_so() {
 }
 
 #[test]
+fn a_challenge_by_command_that_the_server_makes_casual_is_reported_and_ends_its_series() {
+    let why = "Lichess does not rate this clock";
+    for is_of_series in [true, false] {
+        let mut world = World::new(Matchmaking::default());
+        let reported = if is_of_series {
+            world.matchmaker.start_series(series(3)).unwrap();
+            let text = format!("series with near: 0 of 3 games begun; over: {why}");
+            MatchmakingEffect::SeriesEnded(text)
+        } else {
+            let manual = ChallengeRequest::manual("near", Some("0+1"), &[]).unwrap();
+            world.matchmaker.queue_manual(manual).unwrap();
+            MatchmakingEffect::ManualFailed(user("near"), why.to_owned())
+        };
+        let mut casual = challenge("c", &world.next_offer());
+        casual.rated = false;
+        let held = MatchmakingEffect::Held(ChallengeId::new("c"));
+        assert_eq!(
+            world.handle(&AccountEvent::Created(Box::new(casual))),
+            [held, reported, MatchmakingEffect::Withdraw]
+        );
+        (world.held, world.spare) = (false, 1);
+        assert!(!world.offers_within(MINUTE * 60));
+    }
+}
+
+#[test]
 fn a_challenge_withdrawn_alone_ends_its_series_and_leaves_all_else() {
     let manual = |name: &str| ChallengeRequest::manual(name, None, &[]).unwrap();
     for is_of_series in [true, false] {
