@@ -200,6 +200,28 @@ fn a_game_that_begins_before_the_answer_takes_one_slot() {
 }
 
 #[test]
+fn a_challenge_recalled_while_its_answer_is_lost_is_withdrawn_once_it_is_found() {
+    let open = || Box::new(ours("c1", "near"));
+    let echo = Event::Challenge {
+        challenge: open(),
+        compat: None,
+    };
+    for found in [
+        AccountEvent::Event(echo),
+        AccountEvent::Outgoing(Some(vec![*open()])),
+    ] {
+        let mut fixture = Fixture::new(2).settled();
+        ask_near(&mut fixture);
+        fixture.apply(&AccountEvent::NotCreated(NotCreated::Lost));
+        fixture.account.recall(true, fixture.now);
+        let withdrawn = [Wanted::Cancel("c1".to_owned())];
+        assert_eq!(fixture.apply(&found), withdrawn, "{found:?}");
+        fixture.canceled("c1", CallOutcome::Done);
+        assert!(!fixture.account.has_outgoing());
+    }
+}
+
+#[test]
 fn a_challenge_whose_game_has_begun_makes_room_for_no_other() {
     let fixture = Fixture::with(|settings| {
         settings.challenge.concurrency = 1;

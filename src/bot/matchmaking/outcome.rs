@@ -227,16 +227,18 @@ impl Matchmaker {
 
     /// Withdraws the open challenge; the outcome is recorded once that is done.
     pub(super) fn withdraw(&mut self, outcome: Option<AttemptOutcome>) {
-        // The account state withdraws one that is being created once the answer gives it the id.
-        if let AttemptState::Pending { .. } | AttemptState::Creating { .. } = self.state {
-            self.out.push(MatchmakingEffect::Withdraw);
-        }
         self.state = match std::mem::replace(&mut self.state, AttemptState::Idle) {
             AttemptState::Pending { offer, id, .. } => {
                 AttemptState::Withdrawn { offer, id, outcome }
             }
-            other => other,
+            // The account state withdraws it once it learns the id.
+            unnamed @ (AttemptState::Creating { .. } | AttemptState::Lost { .. }) => unnamed,
+            other => {
+                self.state = other;
+                return;
+            }
         };
+        self.out.push(MatchmakingEffect::Withdraw);
     }
 
     /// The attempt is over without a game.

@@ -547,6 +547,22 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
 }
 
 #[test]
+fn a_challenge_whose_answer_was_lost_is_withdrawn_by_command() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    let withdrawn = vec![MatchmakingEffect::Withdraw];
+    assert_eq!(world.matchmaker.recall(true), (0, withdrawn));
+    let echo = echo(Box::new(challenge("c", &offer)));
+    assert_eq!(
+        world.handle(&AccountEvent::Event(echo)),
+        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+    );
+    (world.held, world.spare) = (false, 1);
+    assert_eq!(world.pass(MINUTE / 60), [MatchmakingEffect::Release]);
+}
+
+#[test]
 fn limits_are_waited_for_and_reported_to_the_quota() {
     let hour = MINUTE * 60;
     let mut world = World::enabled();
