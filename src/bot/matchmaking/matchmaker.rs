@@ -195,8 +195,10 @@ impl Matchmaker {
         self.series.as_ref()
     }
 
-    pub(super) fn end_series(&mut self, why: &str) {
-        if let Some(series) = self.series.take() {
+    /// Ends the series with this opponent. The last attempt of a cancelled series may end after another
+    /// series has begun.
+    pub(super) fn end_series(&mut self, with: &UserId, why: &str) {
+        if let Some(series) = self.series.take_if(|it| it.request.to == *with) {
             let text = format!("{}; over: {why}", series.describe());
             self.out.push(MatchmakingEffect::SeriesEnded(text));
         }
@@ -243,9 +245,11 @@ impl Matchmaker {
             self.manual_queue.clear();
             self.pair = None;
         }
-        let is_of_series = |offer: &ChallengeRequest| offer.origin == Initiator::Series;
-        if all || self.state.offer().is_some_and(is_of_series) {
-            self.end_series("cancelled");
+        let running = self.series.as_ref().map(|it| &it.request).filter(|_| all);
+        let of_series = |offer: &&ChallengeRequest| offer.origin == Initiator::Series;
+        let ended = running.or(self.state.offer().filter(of_series));
+        if let Some(with) = ended.map(|it| it.to.clone()) {
+            self.end_series(&with, "cancelled");
         }
         self.withdraw(None);
         (dropped, std::mem::take(&mut self.out))

@@ -157,7 +157,7 @@ impl Matchmaker {
                 let failed = MatchmakingEffect::ManualFailed(to, why.to_owned());
                 self.out.push(failed);
             }
-            Initiator::Series => self.end_series(why),
+            Initiator::Series => self.end_series(&to, why),
         }
     }
 
@@ -210,7 +210,7 @@ impl Matchmaker {
         let is_wanted = match origin {
             Initiator::Rules => true,
             Initiator::Operator => self.manual_queue.front() == shortlist.first(),
-            Initiator::Series => self.next_of_series(around).is_some(),
+            Initiator::Series => self.next_of_series(around) == shortlist.first(),
         };
         if !is_wanted {
             return;

@@ -200,12 +200,12 @@ impl Matchmaker {
         self.quiet_since = around.now;
         let by_rule = offer.origin == Initiator::Rules;
         if offer.origin == Initiator::Series
-            && let Some(series) = &mut self.series
+            && let Some(series) = self.series.as_mut().filter(|it| it.request.to == offer.to)
         {
             series.begun += 1;
-            series.request = offer.turned();
+            series.request = series.request.turned();
             if series.begun >= series.games {
-                self.end_series("complete");
+                self.end_series(&offer.to, "complete");
             }
         }
         let first_of_two = by_rule && self.rules.color_pairs && offer.color == ColorChoice::White;
@@ -248,9 +248,9 @@ impl Matchmaker {
         if offer.origin == Initiator::Series {
             match outcome {
                 Some(AttemptOutcome::Declined(reason)) => {
-                    self.end_series(&format!("declined ({reason})"));
+                    self.end_series(&offer.to, &format!("declined ({reason})"));
                 }
-                Some(_) => self.end_series("no answer"),
+                Some(_) => self.end_series(&offer.to, "no answer"),
                 None => {}
             }
         }

@@ -242,3 +242,40 @@ fn a_manual_challenge_cancelled_during_its_look_up_is_not_sent_and_takes_no_othe
         }
     }
 }
+
+#[test]
+fn no_series_takes_the_look_up_the_refusal_or_the_game_of_one_cancelled_before() {
+    let with = |name: &str| {
+        let request = ChallengeRequest::manual(name, Some("1+1"), &[]).unwrap();
+        Series::new(request, 3).unwrap()
+    };
+    let replace = |world: &mut World| {
+        world.matchmaker.recall(true);
+        world.matchmaker.start_series(with("far")).unwrap();
+    };
+    let begin = || {
+        let mut world = World::new(Matchmaking::default());
+        world.matchmaker.start_series(with("near")).unwrap();
+        world
+    };
+    let mut world = begin();
+    let lookup = world.pass(MINUTE);
+    replace(&mut world);
+    let next = [MatchmakingEffect::LookUp(vec![user("far")])];
+    assert_eq!(world.answer(&lookup).unwrap(), next);
+
+    let refused = AccountEvent::NotCreated(NotCreated::Refused("no".to_owned()));
+    let started = AccountEvent::Event(Event::GameStart(Box::new(game("c", &user("near")))));
+    for outcome in [refused, started] {
+        let mut world = begin();
+        let offer = world.next_offer();
+        if let AccountEvent::Event(_) = outcome {
+            world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
+        }
+        replace(&mut world);
+        world.handle(&outcome);
+        (world.held, world.spare) = (false, 1);
+        assert_eq!(world.matchmaker.series(), Some(&with("far")), "{outcome:?}");
+        assert_eq!(world.next_offer().to, user("far"), "{outcome:?}");
+    }
+}
