@@ -133,8 +133,9 @@ impl EndpointClass {
             }
             // 64 in five seconds, shared by all users of the server.
             Self::Answer | Self::AcceptBot => vec![per(20, second * 5)],
-            // 25 credits a minute, 200 a day.
-            Self::Create => vec![per(20, minute), per(200, minute * 60 * 24)],
+            // 25 credits a minute. Those of a day are counted by `bot::quota`, which knows them beyond
+            // a restart and may have learned another limit.
+            Self::Create => vec![per(20, minute)],
             // 30 joins in ten minutes.
             Self::Arena => vec![per(25, minute * 10)],
             Self::Playing | Self::Chat | Self::Lookup | Self::Warm => vec![per(60, minute)],

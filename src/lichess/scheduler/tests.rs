@@ -392,6 +392,17 @@ fn a_challenge_to_a_human_costs_more() {
     );
 }
 
+#[test]
+fn the_challenges_of_a_day_are_left_to_the_quota() {
+    let (mut scheduler, now) = scheduler();
+    for minutes in 0..100 {
+        let now = now + MINUTE * minutes;
+        for _ in 0..4 {
+            assert_eq!(scheduler.ask(EndpointClass::Create, 5, now), Decision::Go);
+        }
+    }
+}
+
 /// One thing that happens to the simulated client.
 #[derive(Clone, Debug)]
 enum Step {
