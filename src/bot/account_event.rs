@@ -286,8 +286,8 @@ pub enum JoinOutcome {
     Limited(Duration),
     /// Refused now or for this account; in the server's words.
     Refused(String),
-    /// The account may not play in arenas.
-    Banned,
+    /// The token or account may not play in arenas; in the server's words.
+    Forbidden(String),
     /// The arena does not exist.
     Gone,
 }
@@ -297,7 +297,7 @@ impl From<Result<(), Error>> for JoinOutcome {
         match outcome {
             Ok(()) => Self::Done,
             Err(Error::RateLimited { wait, .. }) => Self::Limited(wait.unwrap_or_default()),
-            Err(error) if error.is_forbidden() => Self::Banned,
+            Err(Error::Refused { status: 403, body }) => Self::Forbidden(body.message),
             Err(Error::Refused { body, .. }) => Self::Refused(body.message),
             Err(Error::Gone { .. }) => Self::Gone,
             Err(Error::Transient { .. } | Error::Protocol { .. }) => Self::Lost,
@@ -392,5 +392,23 @@ mod tests {
             );
         }
         assert_eq!(NotCreated::from(&Disconnect::Ended), NotCreated::Lost);
+    }
+
+    #[test]
+    fn a_forbidden_join_keeps_the_servers_words() {
+        let refused = |status| {
+            let message = "Missing scope: tournament:write".to_owned();
+            let body = ErrorBody {
+                message,
+                ..ErrorBody::default()
+            };
+            JoinOutcome::from(Err(Error::Refused {
+                status,
+                body: Box::new(body),
+            }))
+        };
+        let said = "Missing scope: tournament:write".to_owned();
+        assert_eq!(refused(403), JoinOutcome::Forbidden(said.clone()));
+        assert_eq!(refused(400), JoinOutcome::Refused(said));
     }
 }

@@ -27,7 +27,7 @@ const MIN_BETWEEN: u32 = 25;
 /// Seconds before a refused join is retried, and how often at most.
 const REFUSED_WAIT: u32 = 60;
 const MAX_REFUSALS: u32 = 3;
-/// Seconds without joins after a ban.
+/// Seconds without joins after the token or account was forbidden them.
 const BAN: u32 = 3600;
 /// Maximum number of planned arenas.
 const MAX_AHEAD: usize = 32;
@@ -524,8 +524,8 @@ impl ArenaSchedule {
                     self.forget(id);
                 }
             }
-            JoinOutcome::Banned => {
-                tracing::error!(arena = id, "this account may not play in arenas");
+            JoinOutcome::Forbidden(why) => {
+                tracing::error!(arena = id, why, "the server forbids joining arenas");
                 self.banned = Some(now + self.second * BAN);
                 self.forget(id);
             }

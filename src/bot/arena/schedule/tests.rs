@@ -241,7 +241,7 @@ fn a_ban_pauses_all_joins_for_a_while() {
     assert!(join(&world.handle(&AccountEvent::ArenasListed(vec![arena(0)]))).is_some());
     world.handle(&AccountEvent::ArenaJoined(
         ID.to_owned(),
-        JoinOutcome::Banned,
+        JoinOutcome::Forbidden("banned".to_owned()),
     ));
     let other = Arena {
         id: "other123".to_owned(),
