@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::{Eligibility, admits, suits};
 use crate::bot::account_event::{AccountEffect, AccountEvent, JoinOutcome};
-use crate::config;
+use crate::config::{self, ArenaId};
 use crate::lichess::{Arena, Event, GameId, GameInfo, JoinOptions, Side, Status};
 
 /// Seconds between fetches of the tournament list.
@@ -45,7 +45,8 @@ enum ArenaRequest {
     Found,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// In this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ArenaState {
     Unknown,
     /// To be joined shortly before it begins.
@@ -159,18 +160,20 @@ impl ArenaSchedule {
             may_rate: true,
             chance: fastrand::Rng::with_seed(seed),
         };
-        calendar.plan_named(now);
+        calendar.plan_named(&[], now);
         calendar
     }
 
     /// Replaces the rules. The bot does not leave joined arenas because of them.
     pub fn set_rules(&mut self, rules: Arc<config::Arena>, now: Instant) {
-        self.rules = rules;
-        self.plans.retain(|_, plan| {
-            plan.wanted != ArenaRequest::Rules || plan.stage != ArenaState::Ahead
+        let before = std::mem::replace(&mut self.rules, rules);
+        let names = |rules: &config::Arena, id: &str| rules.ids.iter().any(|it| it.id == id);
+        self.plans.retain(|id, plan| {
+            let is_dropped = names(&before, id) && !names(&self.rules, id);
+            plan.stage >= ArenaState::In || plan.wanted != ArenaRequest::Rules && !is_dropped
         });
         self.list_at = now;
-        self.plan_named(now);
+        self.plan_named(&before.ids, now);
     }
 
     /// Updates the bot's rating.
@@ -178,19 +181,29 @@ impl ArenaSchedule {
         self.us.rating = Some(rating);
     }
 
-    /// Plans the arenas named in the config.
-    fn plan_named(&mut self, now: Instant) {
+    /// Plans the arenas named in the config. An entry that was not there `before` counts whatever became
+    /// of the arena, unless the bot is in it.
+    fn plan_named(&mut self, before: &[ArenaId], now: Instant) {
         let rules = Arc::clone(&self.rules);
         for arena in &rules.ids {
-            let entrance = JoinOptions {
-                team: arena.team.clone(),
-                ..JoinOptions::default()
-            };
-            if !self.shut.contains(&arena.id) {
-                let plan = PlannedArena::new(ArenaRequest::Named, entrance, now);
-                self.plans.entry(arena.id.clone()).or_insert(plan);
+            let plan = self.plans.get(&arena.id);
+            let is_new = !before.contains(arena) && plan.is_none_or(|it| it.stage < ArenaState::In);
+            if is_new || plan.is_none() && !self.shut.contains(&arena.id) {
+                let mut entrance = plan.map(|it| it.entrance.clone()).unwrap_or_default();
+                entrance.team.clone_from(&arena.team);
+                self.want(&arena.id, entrance, now);
             }
         }
+    }
+
+    /// Plans an arena by the operator's wish.
+    fn want(&mut self, id: &str, entrance: JoinOptions, now: Instant) {
+        self.shut.remove(id);
+        let new = || PlannedArena::new(ArenaRequest::Named, JoinOptions::default(), now);
+        let plan = self.plans.entry(id.to_owned()).or_insert_with(new);
+        (plan.wanted, plan.entrance) = (ArenaRequest::Named, entrance);
+        plan.failures = 0;
+        (plan.refresh_at, plan.next) = (now, now);
     }
 
     /// Whether joins are allowed; if not, leaves the joined arenas.
@@ -198,12 +211,11 @@ impl ArenaSchedule {
         let mut out = Vec::new();
         if open && !self.open {
             self.list_at = now;
-            self.plan_named(now);
+            self.plan_named(&Arc::clone(&self.rules).ids, now);
         }
         self.open = open;
         if !open {
-            let ids: Vec<_> = self.plans.keys().cloned().collect();
-            for id in ids {
+            for id in self.plans.keys().cloned().collect::<Vec<_>>() {
                 self.part(&id, &mut out);
             }
         }
@@ -220,15 +232,7 @@ impl ArenaSchedule {
         if !self.open {
             return None;
         }
-        self.shut.remove(id);
-        let plan = self
-            .plans
-            .entry(id.to_owned())
-            .or_insert_with(|| PlannedArena::new(ArenaRequest::Named, JoinOptions::default(), now));
-        plan.wanted = ArenaRequest::Named;
-        plan.entrance = entrance;
-        plan.failures = 0;
-        (plan.refresh_at, plan.next) = (now, now);
+        self.want(id, entrance, now);
         let mut out = Vec::new();
         self.pass(now, &mut out);
         Some(out)

@@ -44,10 +44,13 @@ impl World {
     }
 
     fn named() -> Self {
-        Self::new(config::Arena {
-            ids: vec![format!("{ID}:bombers").parse::<ArenaId>().unwrap()],
-            ..config::Arena::default()
-        })
+        Self::new(named(&[&format!("{ID}:bombers")]))
+    }
+
+    /// Reloads the config, which names these arenas.
+    fn reload(&mut self, ids: &[&str]) -> Vec<AccountEffect> {
+        self.calendar.set_rules(Arc::new(named(ids)), self.now());
+        self.pass(0)
     }
 
     fn now(&self) -> Instant {
@@ -72,6 +75,15 @@ impl World {
 
     fn done(&mut self) -> Vec<AccountEffect> {
         self.handle(&AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Done))
+    }
+}
+
+/// Rules that name these arenas.
+fn named(ids: &[&str]) -> config::Arena {
+    let id = |id: &&str| id.parse::<ArenaId>().unwrap();
+    config::Arena {
+        ids: ids.iter().map(id).collect(),
+        ..config::Arena::default()
     }
 }
 
@@ -195,6 +207,68 @@ fn an_arena_of_the_config_is_fetched_and_joined_for_its_team() {
         panic!("{effects:?}");
     };
     assert_eq!(entrance.team.as_deref(), Some("bombers"));
+}
+
+#[test]
+fn a_reload_drops_the_arenas_that_the_config_no_longer_names_and_leaves_none() {
+    let mut world = World::named();
+    world.pass(0);
+    assert_eq!(world.reload(&[]), [], "it was being checked");
+    let shown = |to_start| AccountEvent::ArenaShown(Box::new(arena(to_start)));
+    assert_eq!(world.handle(&shown(0)), []);
+    assert_eq!(world.calendar.describe(), [""; 0]);
+
+    let mut world = World::named();
+    world.pass(0);
+    world.handle(&shown(600));
+    let now = world.now();
+    world
+        .calendar
+        .join("other123", JoinOptions::default(), now)
+        .unwrap();
+    world.reload(&[]);
+    assert_eq!(world.calendar.describe(), ["other123: being checked"]);
+
+    let mut world = World::named();
+    world.pass(0);
+    world.handle(&shown(0));
+    world.done();
+    assert_eq!(world.reload(&[]), []);
+    assert_eq!(world.calendar.playing(), 1);
+}
+
+#[test]
+fn an_entry_changed_by_a_reload_replaces_what_was_planned_and_what_had_failed() {
+    let rebels = format!("{ID}:rebels");
+    let team = |effects: &[AccountEffect]| match effects {
+        [AccountEffect::JoinArena(_, entrance)] => entrance.team.clone(),
+        other => panic!("{other:?}"),
+    };
+    let battle = |to_start| {
+        let mut battle = arena(to_start);
+        battle.entry.teams = vec!["bombers".to_owned(), "rebels".to_owned()];
+        AccountEvent::ArenaShown(Box::new(battle))
+    };
+    // Planned for another team.
+    let mut world = World::named();
+    world.pass(0);
+    world.handle(&battle(600));
+    world.reload(&[&rebels]);
+    assert_eq!(team(&world.pass(570)).as_deref(), Some("rebels"));
+    // Given up: no member of a team was to join.
+    let mut world = World::new(named(&[ID]));
+    world.pass(0);
+    assert_eq!(world.handle(&battle(0)), []);
+    assert_eq!(world.reload(&[ID]), [], "nothing has changed");
+    assert_eq!(
+        world.reload(&[&rebels]),
+        [AccountEffect::ShowArena(ID.to_owned())]
+    );
+    assert_eq!(team(&world.handle(&battle(0))).as_deref(), Some("rebels"));
+    // Whoever plays there plays on.
+    world.done();
+    assert_eq!(world.reload(&[ID]), []);
+    assert_eq!(team(&world.pass(45)).as_deref(), Some("rebels"));
 }
 
 #[test]
