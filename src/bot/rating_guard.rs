@@ -97,7 +97,7 @@ impl RatingGuard {
     /// Records a finished game.
     pub fn finished(&mut self, game: &FinishedGame, now: Timestamp) -> GuardUpdate {
         let mut news = GuardUpdate::default();
-        if !game.rated || !game.counts() {
+        if !game.counts_for_ratings() {
             return news;
         }
         self.remember(game);

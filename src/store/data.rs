@@ -256,6 +256,15 @@ impl FinishedGame {
         self.plies >= 2 && self.color.is_some() && status.has_result(self.winner)
     }
 
+    /// Whether the server counts it for the ratings: as [`FinishedGame::counts`], and without the moves
+    /// where a missed first move ended it, which decides games of arenas alone.
+    pub fn counts_for_ratings(&self) -> bool {
+        let is_no_show = self.color.is_some()
+            && self.winner.is_some()
+            && Status::from_word(&self.status) == Status::NoStart;
+        self.rated && (self.counts() || is_no_show)
+    }
+
     /// The result for us.
     pub fn result(&self) -> GameResult {
         match (self.winner, self.color) {

@@ -378,8 +378,7 @@ impl Opponents {
 /// Whether a game's rating change is overdue.
 fn lacks_rating_change(game: &FinishedGame, now: Timestamp) -> bool {
     let age = now.since(game.at);
-    game.rated
-        && game.counts()
+    game.counts_for_ratings()
         && game.rating_diff.is_none()
         && (RATING_CHANGE_WITHIN..DAY).contains(&age)
 }

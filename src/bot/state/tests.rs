@@ -367,6 +367,41 @@ fn a_missing_rating_is_overdue_after_half_a_minute_and_for_a_day() {
 }
 
 #[test]
+fn a_missed_first_move_in_an_arena_counts_for_the_ratings() {
+    let fixture = Fixture::new();
+    let now = fixture.state.now();
+    let missed = |id: &str, winner| FinishedGame {
+        status: "noStart".into(),
+        plies: 1,
+        ..finished(id, winner, now)
+    };
+    fixture.state.finished(missed("undecided", None));
+    let casual = FinishedGame {
+        rated: false,
+        ..missed("casual", Some(Side::Black))
+    };
+    fixture.state.finished(casual);
+    let lost = missed("a", Some(Side::Black));
+    assert_eq!(fixture.state.finished(lost), [], "the first loss");
+    fixture.pass(Duration::from_secs(31));
+    let untold = fixture.state.missing_rating_changes();
+    let games: Vec<_> = untold.iter().map(|open| open.game.as_str()).collect();
+    assert_eq!(games, ["a"]);
+    for n in 1..8 {
+        assert!(fixture.state.rated_rest(Some(&foe())).is_none(), "{n}");
+        let lost = missed(&format!("b{n}"), Some(Side::Black));
+        fixture.state.finished(lost);
+    }
+    assert!(fixture.state.rated_rest(Some(&foe())).is_some());
+    let record = fixture.state.opponent(&foe());
+    assert_eq!(
+        (record.losses, record.last.len()),
+        (0, 0),
+        "nothing was played"
+    );
+}
+
+#[test]
 fn a_rating_may_be_reported_before_or_after_the_end_and_counts_once() {
     let fixture = Fixture::new();
     let now = fixture.state.now();
