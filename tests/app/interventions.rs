@@ -60,6 +60,24 @@ async fn a_refusal_after_a_lost_reply_does_not_say_that_nothing_was_done() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_reaches_no_server_says_that_nothing_was_done() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    let game = Opponent::new(&server).begin().await;
+    until("the game is shown", async || {
+        bot.status()["games"][0]["id"] == game.as_str()
+    })
+    .await;
+    server.shutdown().await;
+    bot.wait_for("event stream lost");
+    for (command, done) in [("resign", "resigned"), ("abort", "aborted")] {
+        let (code, _, err) = bot.tell(&[command, game.as_str(), "--yes"]);
+        assert_eq!(code, Some(1), "{err}");
+        assert!(err.contains(&format!("{game} is not {done}: ")), "{err}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_player_blocked_by_command_is_declined_until_unblocked() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;

@@ -523,7 +523,7 @@ async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
         if !outcome.as_ref().is_err_and(Error::is_transient) {
             break;
         }
-        is_sure = false;
+        is_sure &= outcome.as_ref().is_err_and(Error::is_unreached);
     }
     match outcome {
         Ok(()) => Reply::done(format!("{game} is {end}")),
