@@ -296,19 +296,12 @@ pub(super) fn arenas(arena: &Arena) -> Vec<String> {
     lines
 }
 
-/// The scopes that the config needs besides [`PLAY_SCOPE`], and what for.
+/// The scopes that the config needs besides [`PLAY_SCOPE`], and what for. No bot joins a team:
+/// `megaton team` does.
 pub(super) fn scopes(config: &Config) -> Vec<(&'static str, &'static str)> {
-    let arena = &config.arena;
-    let joins = arena.auto || !arena.ids.is_empty();
-    let joins_team = arena.ids.iter().any(|arena| arena.team.is_some());
-    let scopes = [
-        joins.then_some(("tournament:write", "to join arenas, as [arena] says")),
-        joins_team.then_some((
-            "team:write",
-            "to join the team of an arena, as [arena] says",
-        )),
-    ];
-    scopes.into_iter().flatten().collect()
+    let joins = config.arena.auto || !config.arena.ids.is_empty();
+    let scope = joins.then_some(("tournament:write", "to join arenas, as [arena] says"));
+    scope.into_iter().collect()
 }
 
 /// The greetings, filled in.
@@ -511,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn arenas_name_the_scopes_they_need() {
+    fn arenas_name_the_scope_they_need() {
         let mut config = Config::default();
         config.arena.ids = vec!["aBcD1234:my-team".parse().unwrap()];
         assert_eq!(arenas(&config.arena), ["joins aBcD1234:my-team"]);
@@ -519,7 +512,8 @@ mod tests {
             .into_iter()
             .map(|(scope, _)| scope)
             .collect();
-        assert_eq!(scopes, ["tournament:write", "team:write"]);
+        // It is for the operator to join the team.
+        assert_eq!(scopes, ["tournament:write"]);
     }
 
     #[test]
