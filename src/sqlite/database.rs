@@ -2,7 +2,9 @@
 //!
 //! A file that cannot be read stays as it is; a transaction is written whole or not at all.
 
+use std::fmt::Write as _;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -25,7 +27,7 @@ impl Database {
     /// When the file belongs to another program or a later version, is damaged, or cannot be written.
     pub fn open(kind: &'static FileKind, path: &Path, now: Timestamp) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let (mut file, found) = Self::connect(kind, path, flags)?;
+        let (mut file, found) = Self::connect(kind, path, path, flags)?;
         if found != Format::Empty && fs::metadata(path).is_ok_and(|file| file.len() <= kind.checked)
         {
             file.check()?;
@@ -43,7 +45,7 @@ impl Database {
         if !path.exists() {
             return Err(Error::Missing(path.to_owned()));
         }
-        let (file, found) = Self::connect(kind, path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let (file, found) = Self::connect(kind, path, path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let known = kind.schema.known();
         match found {
             Format::Empty => Err(Error::Missing(path.to_owned())),
@@ -56,15 +58,28 @@ impl Database {
         }
     }
 
-    /// Opens the file and finds out its format, without a change to it.
+    /// Fails as `open` would for what an existing file is. Takes no lock, since another process may
+    /// have it open, and changes nothing; the format is that of the last migration.
+    ///
+    /// # Errors
+    /// As for `open`. A file that seems damaged may be good while another process has it open: what
+    /// its log holds is missing here, or being merged.
+    pub fn check_unlocked(kind: &'static FileKind, path: &Path) -> Result<(), Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let (file, _) = Self::connect(kind, path, unlocked(path), flags)?;
+        file.check()
+    }
+
+    /// Opens the file at an address and finds out its format, without a change to it.
     fn connect(
         kind: &'static FileKind,
         path: &Path,
+        address: impl AsRef<Path>,
         flags: OpenFlags,
     ) -> Result<(Self, Format), Error> {
         let connected = || {
             let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let db = Connection::open_with_flags(path, flags)?;
+            let db = Connection::open_with_flags(address, flags)?;
             db.busy_timeout(kind.busy)?;
             if kind.exclusive {
                 db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -115,7 +130,12 @@ impl Database {
         set("synchronous", if kind.durable { "FULL" } else { "NORMAL" })?;
         self.db
             .pragma_update(None, "journal_size_limit", kind.log_size)?;
-        kind.schema.migrate(&mut self.db, now)
+        kind.schema.migrate(&mut self.db, now)?;
+        if found != Format::Ours(kind.schema.known()) {
+            // `check_unlocked` reads no log, so the format has to be in the file. No more depends on it.
+            let _ = self.checkpoint();
+        }
+        Ok(())
     }
 
     pub fn path(&self) -> &Path {
@@ -193,6 +213,15 @@ impl Database {
             .query_row("PRAGMA page_count", [], |row| row.get(0))
             .unwrap()
     }
+}
+
+/// The address at which `SQLite` reads a file as it lies there: without locks and without its log.
+fn unlocked(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        let _ = write!(address, "%{byte:02x}");
+    }
+    address + "?immutable=1"
 }
 
 /// The meaning of an error while a file is opened: its content, or the system around it.

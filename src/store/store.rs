@@ -20,8 +20,10 @@ use crate::sqlite::{Database, Error, FileKind, Timestamp, Worker};
 
 /// The file in the data folder.
 const FILE: &str = "state.db";
+/// What `SQLite` has not merged into it yet.
+const LOG: &str = "state.db-wal";
 /// How the file is opened.
-static KIND: FileKind = FileKind {
+pub(super) static KIND: FileKind = FileKind {
     schema: tables::SCHEMA,
     exclusive: true,
     durable: true,
@@ -119,6 +121,23 @@ impl Store {
             reason: format!("no thread for it: {error}"),
         })?;
         Ok((store, state))
+    }
+
+    /// Fails as `open` would for the file in `folder`, if there is one. A bot that has it open does not
+    /// matter, and nothing changes.
+    ///
+    /// # Errors
+    /// When the file is of a later version or another program, or damaged.
+    pub fn check(folder: &Path) -> Result<(), Error> {
+        let (path, log) = (folder.join(FILE), folder.join(LOG));
+        if !path.exists() {
+            return Ok(());
+        }
+        match Database::check_unlocked(&KIND, &path) {
+            // What the log holds may make it whole.
+            Err(Error::Damaged { .. }) if log.metadata().is_ok_and(|log| log.len() > 0) => Ok(()),
+            checked => checked,
+        }
     }
 
     pub(super) fn start(

@@ -9,13 +9,13 @@ use super::data::{
     Change, Cooldown, FinishedGame, GameMemory, GuardRow, GuardScope, Interaction, InteractionKind,
     Limit, LimitName, OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause, State, TimeSpan,
 };
-use super::store::{Backend, open as open_file};
+use super::store::{Backend, KIND, open as open_file};
 use super::tables::{self, SCHEMA};
 use super::{Store, StoreError, Timestamp};
 use crate::experience::{LineMistake, LineResult, PlayedLine};
 use crate::lichess::{GameId, Side, Status, UserId};
 use crate::rules::Color;
-use crate::sqlite::{Database, Format, Schema};
+use crate::sqlite::{Database, FileKind, Format, Schema};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
@@ -333,7 +333,44 @@ fn a_later_format_is_refused_and_left_alone() {
         "{refused}"
     );
     assert!(refused.to_string().contains("later version"), "{refused}");
+    assert_eq!(Store::check(folder.path()), Err(refused));
     assert_eq!(fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn the_format_of_a_file_in_use_is_known_without_its_lock() {
+    // A name with a meaning in an address.
+    let folder = tempfile::Builder::new().prefix("a?b#c%41 é").tempdir();
+    let folder = folder.unwrap();
+    assert_eq!(Store::check(folder.path()), Ok(()), "nothing there yet");
+    let (_store, _) = Store::open(folder.path()).unwrap();
+    assert_eq!(Store::check(folder.path()), Ok(()));
+    // As an earlier version sees it, right after the migration.
+    let kind = FileKind {
+        schema: Schema {
+            steps: &SCHEMA.steps[..1],
+            ..SCHEMA
+        },
+        ..KIND
+    };
+    let file = folder.path().join("state.db");
+    let refused = Database::check_unlocked(Box::leak(Box::new(kind)), &file).unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::Newer { found, .. } if *found == SCHEMA.known()),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_file_that_its_log_makes_whole_passes_the_check() {
+    let (db, log) = killed(12);
+    let folder = tempfile::tempdir().unwrap();
+    // The log is merged from the first page on; a kill left the file shorter than that page says.
+    fs::write(folder.path().join("state.db"), &db[..4096]).unwrap();
+    let refused = Store::check(folder.path()).unwrap_err();
+    assert!(matches!(&refused, StoreError::Damaged { .. }), "{refused}");
+    fs::write(folder.path().join("state.db-wal"), log).unwrap();
+    assert_eq!(Store::check(folder.path()), Ok(()));
 }
 
 #[test]
@@ -351,6 +388,7 @@ fn a_file_that_is_not_ours_is_refused_and_left_alone() {
         let refused = Store::open(folder).unwrap_err();
         assert!(matches!(&refused, StoreError::Damaged { .. }), "{refused}");
         assert!(refused.to_string().contains("move it"), "{refused}");
+        assert_eq!(Store::check(folder), Err(refused));
         assert_eq!(fs::read(&file).unwrap(), before);
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 
 use megaton::store::Store;
 
+use super::control::{Running, server};
 use super::program::{Ran, command, ran};
 
 /// Where the bot below keeps what it knows of its server.
@@ -51,15 +52,52 @@ fn a_damaged_state_ends_it_with_what_to_do_and_is_left_as_it_is() {
     );
 }
 
+/// `megaton check --offline` with this data folder.
+fn checked(folder: &std::path::Path) -> Ran {
+    let config = folder.join("config.toml");
+    fs::write(&config, OFFLINE).expect("a config");
+    let mut command = command(&["check", "--offline", "--config"]);
+    ran(command.arg(&config))
+}
+
+#[test]
+fn check_fails_where_the_state_would_end_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept = folder.path().join(HOME);
+    let file = kept.join("state.db");
+    drop(Store::open(&kept).expect("ours"));
+    let good = checked(folder.path());
+    assert_eq!(good.status, Some(0), "{}", good.stderr);
+    let db = rusqlite::Connection::open(&file).expect("a file");
+    let later = "INSERT INTO schema (version, at) SELECT max(version) + 1, 0 FROM schema";
+    db.execute(later, []).expect("a later format");
+    drop(db);
+    let refused_as_at_the_start = |why: &str| {
+        let before = fs::read(&file).expect("a file");
+        let checked = checked(folder.path());
+        assert_eq!(checked.status, Some(2), "{}", checked.stdout);
+        let expected = format!("megaton: {} {why}", file.display());
+        assert!(checked.stderr.starts_with(&expected), "{}", checked.stderr);
+        assert_eq!(checked.stderr, started_with(folder.path()).stderr);
+        assert_eq!(fs::read(&file).expect("still there"), before);
+    };
+    refused_as_at_the_start("was written by a later version of this program");
+    fs::write(&file, b"not a database".repeat(700)).expect("a file");
+    refused_as_at_the_start("is damaged");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_beside_a_running_bot_passes() {
+    let server = server().await;
+    let bot = Running::start(&server, "").await;
+    let (status, _, error) = bot.tell(&["check", "--offline"]);
+    assert_eq!(status, Some(0), "{error}");
+}
+
 #[test]
 fn check_names_the_latest_report_of_a_panic() {
     let folder = tempfile::tempdir().expect("a folder");
-    let config = folder.path().join("config.toml");
-    fs::write(&config, OFFLINE).expect("a config");
-    let check = || {
-        let mut command = command(&["check", "--offline", "--config"]);
-        ran(command.arg(&config)).stdout
-    };
+    let check = || checked(folder.path()).stdout;
     assert!(!check().contains("panic"));
     let kept = folder.path().join(HOME);
     fs::create_dir_all(&kept).expect("a folder");

@@ -12,6 +12,7 @@ use megaton::lichess::{Client, TOKEN_VARIABLE};
 use megaton::panel::{
     self, Delivery, HEARTBEAT_VARIABLE, PanelError, WEBHOOK_VARIABLE, check_password,
 };
+use megaton::store::Store;
 use rustix::fs::{Access, access};
 
 use crate::cli::account::{self, Identity};
@@ -198,6 +199,7 @@ fn state(config: &Config) -> Result<String, Failure> {
     if let Some(fault) = fault_in_folder(&folder) {
         return Err(Failure::setup(format!("[data] folder: {fault}")));
     }
+    Store::check(&folder).map_err(Failure::of_setup)?;
     let later = if folder.is_dir() {
         ""
     } else {
