@@ -1,16 +1,21 @@
 //! The raw traffic of a game: recorded by `run`, printed by `game --wire`, replayed by `practice`.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
+use std::time::Duration;
 
 use megaton::practice::{Options, Partner, Schedule, Server, TimeControl, Timing};
-use serde_json::Value;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::archive_after_kill::game;
-use super::program::{Ran, command, megaton};
+use super::program::{Ran, command, finish, megaton};
 
+/// Longer than the end of a program takes; a hang ends there.
+const GUARD: Duration = Duration::from_secs(60);
 const BOT: &str = "Megaton";
 
 /// One thread and a few nodes: the same position always gets the same move. Silent, since what is
@@ -133,6 +138,35 @@ async fn the_traffic_of_a_game_is_recorded_and_replays_as_recorded() {
         "{}",
         differs.stdout
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_signal_ends_a_replay() {
+    let recorded = Recorded::new(true).await;
+    let printed = recorded.wire().stdout;
+    let last = printed.lines().last().expect("a line");
+    let mut line: Value = serde_json::from_str(last).expect("JSON");
+    // The replay would go on for an hour.
+    line["at"] = json!(line["at"].as_u64().expect("a time") + 3_600_000);
+    (line["kind"], line["text"]) = (json!("in"), json!(""));
+    let (wire, config) = (recorded.file("wire.jsonl"), recorded.file("config.toml"));
+    fs::write(&wire, format!("{printed}{line}\n")).expect("written");
+    let arguments = ["practice", "--replay", &wire, "--config", &config];
+    let mut replay = command(&arguments)
+        .args(["--log-level", "debug"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut log = BufReader::new(replay.stderr.take().expect("its log"));
+    let mut line = String::new();
+    while !line.contains(&recorded.id) {
+        line.clear();
+        assert!(log.read_line(&mut line).expect("text") > 0, "it has ended");
+    }
+    kill_process(Pid::from_child(&replay), Signal::INT).expect("it runs");
+    let status = tokio::task::block_in_place(|| finish(&mut replay, GUARD));
+    assert_eq!(status, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -247,7 +247,8 @@ async fn replay(
     let report = tokio::select! {
         report = replay.finished() => report,
         ended = &mut bot => return ended.or_failed("the bot failed")?.map_err(Failure::failed),
-        () = signals.now.cancelled() => return Ok(()),
+        // The first signal: a recording has no game to finish.
+        () = signals.drain.cancelled() => return Ok(()),
     };
     signals.now.cancel();
     output::print_text(&report)?;
