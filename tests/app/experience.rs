@@ -246,7 +246,18 @@ fn a_review_by_hand_is_stored_and_replaces_the_judgement_of_the_game() {
     let review = reader.review("lost0001").expect("it is readable");
     let review = review.expect("it was stored");
     assert!(review.positions > 0 && !review.given_up, "{review:?}");
-    for (id, why) in [("won", None), ("none", Some("there is no game none"))] {
+    let mut drawn = lost_game("drew0004");
+    drawn.ending = drawn.ending.map(|ending| EndingRecord {
+        status: Status::Draw,
+        winner: None,
+        ..ending
+    });
+    ground.keep(&[ArchiveEntry::Game(drawn.into())]);
+    for (id, why) in [
+        ("drew", None),
+        ("won", Some("game won00002: the bot won it")),
+        ("none", Some("there is no game none")),
+    ] {
         let ran = ground.run(&["review", id, "--time", "10"]);
         assert_eq!(ran.status == Some(0), why.is_none(), "{}", ran.stderr);
         assert!(

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use megaton::archive::{Database, ReviewRecord, dates};
+use megaton::archive::{Database, Outcome, ReviewRecord, dates};
 use megaton::bot::{AnalysisRules, review_game};
 
 use super::game::find;
@@ -40,12 +40,12 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (reader, location) = args.archive.open()?;
     let game = find(&reader, &args.id)?;
-    let refused = |reason: &str| Failure::setup(format!("game {}: {reason}", game.id));
-    if game.our_outcome().is_none() {
-        return Err(refused("not finished, or not a game of ours"));
-    }
-    if game.initial_fen.is_some() {
-        return Err(refused("it does not begin with the usual position"));
+    let refused = |reason: &str| Err(Failure::setup(format!("game {}: {reason}", game.id)));
+    match game.our_outcome() {
+        None => return refused("not finished, or not a game of ours"),
+        Some(Outcome::Win) => return refused("the bot won it: no move cost it"),
+        _ if game.initial_fen.is_some() => return refused("it begins with an unusual position"),
+        Some(_) => {}
     }
     let config = args.archive.config()?;
     let pool = run::pool(&config)?;
