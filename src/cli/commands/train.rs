@@ -75,7 +75,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
     lambda: f32,
     /// Centipawns of an output of 1
-    #[arg(long, value_name = "CP", default_value_t = 400)]
+    #[arg(long, value_name = "CP", default_value_t = 325)]
     scale: u32,
     /// Divisor that turns sample scores into expected results [default: --scale]
     #[arg(long, value_name = "CP")]
@@ -84,7 +84,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     epochs: u32,
     /// Samples per step
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    #[arg(long, value_name = "N", default_value_t = 8_192)]
     batch: usize,
     /// Peak learning rate
     #[arg(long, value_name = "RATE", default_value_t = 1e-3)]
@@ -289,4 +289,28 @@ fn line(row: &EpochSummary, epochs: u32) -> String {
     let (rate, seconds, speed) = (row.rate, row.seconds, row.speed() / 1e6);
     let _ = write!(line, "  rate {rate:.1e}  {seconds:.1} s  {speed:.2}M/s");
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use megaton::engine::Evaluator;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_net_may_start_from_the_checkpoint_of_the_embedded_one_without_a_word_of_scales() {
+        let line = ["train", "some.samples", "--out", "some.net"];
+        let parameters = parameters(&CommandLine::parse_from(line).args);
+        let embedded = Evaluator::default().network().expect("a net").shape();
+        assert_eq!(parameters.scale, embedded.scale);
+        assert_eq!(parameters.score_scale.to_string(), "325");
+        assert_eq!(parameters.batch, 8_192);
+    }
 }
