@@ -250,9 +250,9 @@ pub struct TableFiles {
     /// Pieces of the largest, kings included.
     #[serde(rename = "most_men")]
     pub max_pieces: usize,
-    /// Unusable files, including those made useless by another one.
+    /// Unusable files, including those made useless by another one, and folders.
     pub faulty: usize,
-    /// Some of the faulty files, with reasons.
+    /// Some of them, with reasons.
     pub faults: Vec<String>,
 }
 

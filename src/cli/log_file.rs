@@ -11,6 +11,7 @@ use std::time::SystemTime;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use super::failure::{Failure, OrFailure as _};
+use super::setup::fault_in_folder;
 
 /// Bytes of a day's file: a fault that repeats itself for a day must not fill the disk.
 const MOST_A_DAY: u64 = 256 << 20;
@@ -60,13 +61,21 @@ fn open_today(folder: &Path, name: &str, kept: usize) -> io::Result<RollingFileA
     })
 }
 
+/// Fails with a reason if `open` could not write there. Creates nothing.
+pub(super) fn check(path: &Path) -> Result<(), String> {
+    let fault = fault_in_link(path).map(str::to_owned);
+    let fault = fault.or_else(|| fault_in_folder(path.parent()?));
+    let failed = |fault: String| Err(format!("{}: {fault}", cannot_write(path)));
+    fault.map_or(Ok(()), failed)
+}
+
 /// How a message about this file begins.
-pub(super) fn cannot_write(path: &Path) -> String {
+fn cannot_write(path: &Path) -> String {
     format!("[log] file: cannot write to {}", path.display())
 }
 
 /// Why no link can be put there, if so.
-pub(super) fn fault_in_link(path: &Path) -> Option<&'static str> {
+fn fault_in_link(path: &Path) -> Option<&'static str> {
     let is_other = path.symlink_metadata().is_ok_and(|it| !it.is_symlink());
     is_other.then_some("a link to the file of the day would replace what is there; move it away")
 }

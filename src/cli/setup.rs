@@ -11,9 +11,10 @@ use megaton::archive::{ArchiveReader, FILE_NAME};
 use megaton::config::{Config, Engine, Format, Level, Log};
 use megaton::engine::Evaluator;
 use megaton::tablebase::Syzygy;
-use rustix::fs::Mode;
+use rustix::fs::{Access, Mode, access};
 
 use super::failure::{Failure, OrFailure as _};
+use super::log_file;
 
 /// The config that is read by default, if it exists.
 const USUAL_CONFIG: &str = "config.toml";
@@ -56,9 +57,15 @@ impl ConfigArgs {
     }
 }
 
-/// Fails with a reason if this machine cannot run a bot with this config.
-pub(super) fn check_machine(config: &Config) -> Result<(), String> {
-    check_memory(config).and_then(|()| read_evaluator(&config.engine).map(drop))
+/// Fails with a reason if this machine cannot run a bot with this config; gives warnings if it can.
+pub(super) fn check_machine(config: &Config) -> Result<Vec<String>, String> {
+    check_memory(config)?;
+    read_evaluator(&config.engine)?;
+    config.log.file.as_deref().map_or(Ok(()), log_file::check)?;
+    let tables = tables(&config.engine);
+    let faults = tables.iter().flat_map(|tables| tables.refused());
+    let warning = |fault: &String| format!("WARNING: [engine] syzygy_path: {fault}");
+    Ok(faults.map(warning).collect())
 }
 
 fn check_memory(config: &Config) -> Result<(), String> {
@@ -79,6 +86,26 @@ fn machine_memory() -> Option<usize> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes / 1024)
+}
+
+/// Why the bot could not write files in this folder, if so.
+pub(super) fn fault_in_folder(folder: &Path) -> Option<String> {
+    // The bot creates what is missing below the first folder that exists.
+    let existing = folder.ancestors().find(|place| place.exists());
+    let existing = existing.filter(|place| !place.as_os_str().is_empty());
+    let existing = existing.unwrap_or(Path::new("."));
+    if !existing.is_dir() {
+        return Some(format!("{} is not a folder", existing.display()));
+    }
+    access(existing, Access::WRITE_OK | Access::EXEC_OK)
+        .is_err()
+        .then(|| {
+            format!(
+                "{} is not writable: this user cannot write to {}",
+                folder.display(),
+                existing.display()
+            )
+        })
 }
 
 /// From now on only this user can read what the process creates.
@@ -225,12 +252,9 @@ fn named_evaluator(name: Option<&Path>) -> Result<Evaluator, impl std::fmt::Disp
 }
 
 /// The endgame tables in the config's folders, if it names any.
-pub(super) fn tables(engine: &Engine) -> Result<Option<Arc<Syzygy>>, Failure> {
-    if engine.syzygy_path.is_empty() {
-        return Ok(None);
-    }
-    let tables = Syzygy::open(&engine.syzygy_path).or_setup("[engine] syzygy_path")?;
-    Ok(Some(Arc::new(tables)))
+pub(super) fn tables(engine: &Engine) -> Option<Arc<Syzygy>> {
+    let folders = &engine.syzygy_path;
+    (!folders.is_empty()).then(|| Arc::new(Syzygy::open_available(folders)))
 }
 
 /// How many threads this machine runs in parallel.

@@ -40,25 +40,7 @@ impl Config {
             path: path.to_owned(),
             fault,
         })?;
-        let config = config.seen_from(path.parent().unwrap_or(Path::new("")));
-        if let Some(fault) = config.missing_folder(&text) {
-            let path = path.to_owned();
-            return Err(ConfigError::Refused { path, fault });
-        }
-        Ok(config)
-    }
-
-    /// The first tablebase folder that does not exist, with its place in the text.
-    fn missing_folder(&self, text: &str) -> Option<Fault> {
-        let tree = DeTable::parse(text).ok()?;
-        let engine = tree.get_ref().get("engine")?.get_ref().as_table()?;
-        let items = engine.get("syzygy_path")?.get_ref().as_array()?;
-        let (item, folder) = items
-            .iter()
-            .zip(&self.engine.syzygy_path)
-            .find(|(_, folder)| !folder.is_dir())?;
-        let what = format!("the folder {} does not exist", folder.display());
-        Some(Source(text).fault(item.span().start, "[engine] syzygy_path", what))
+        Ok(config.seen_from(path.parent().unwrap_or(Path::new(""))))
     }
 
     /// Server and data folder of a file that may have errors, as far as they can be read; otherwise

@@ -40,9 +40,9 @@ pub struct TablebaseState {
     pub distances: usize,
     /// Pieces of the largest table, kings included.
     pub most_pieces: usize,
-    /// Unusable files, including those made useless by another one.
+    /// Unusable files, including those made useless by another one, and folders.
     pub faulty: usize,
-    /// Broken files with reasons.
+    /// Broken files, and folders without tables, with reasons.
     pub faults: Vec<String>,
 }
 

@@ -58,8 +58,8 @@ impl Reload {
     }
 }
 
-/// Why a config cannot be used here, if it cannot.
-pub type ConfigCheck = fn(&Config) -> Result<(), String>;
+/// Why a config cannot be used here, if it cannot; otherwise warnings.
+pub type ConfigCheck = fn(&Config) -> Result<Vec<String>, String>;
 
 /// The task that rereads the config.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Reloader {
         self
     }
 
-    /// Also refuses what this check refuses: what would end the next start.
+    /// Also refuses what this check refuses, what would end the next start, and repeats its warnings.
     #[must_use]
     pub fn checking(mut self, check: ConfigCheck) -> Self {
         self.check = Some(check);
@@ -148,11 +148,10 @@ impl Reloader {
         let check = self.check;
         let read = tokio::task::spawn_blocking(move || {
             let config = Config::read(&path).map_err(|error| error.to_string())?;
-            check
-                .map_or(Ok(()), |check| check(&config))
-                .map(|()| config)
+            let warnings = check.map_or(Ok(Vec::new()), |check| check(&config))?;
+            Ok::<_, String>((config, warnings))
         });
-        let config = read.await.map_err(|error| error.to_string())??;
+        let (config, warnings) = read.await.map_err(|error| error.to_string())??;
         let changes = self.current.changes(&config);
         // Sent even without changes: a command may have changed the settings.
         let settings = Arc::new(config.clone());
@@ -168,6 +167,7 @@ impl Reloader {
         if let Some(secrets) = &self.secrets {
             lines.extend(secrets.renew(config).await);
         }
+        lines.extend(warnings);
         if lines.is_empty() {
             return Ok("no changes".to_owned());
         }
@@ -230,7 +230,7 @@ mod tests {
         let current = Config::read(&path).unwrap();
         let (reloader, reload) = Reloader::new(Some(path.clone()), current, control);
         let check: ConfigCheck = |config| match config.engine.hash {
-            ..=100 => Ok(()),
+            ..=100 => Ok(Vec::new()),
             hash => Err(format!("{hash} is too much")),
         };
         let task = tokio::spawn(reloader.checking(check).run());

@@ -43,7 +43,7 @@ pub struct Syzygy {
     tables: Tablebase<Atomic>,
     known: HashMap<Material, MaterialTables>,
     max_pieces: usize,
-    /// Files that were skipped, with the reason.
+    /// Folders and files that were skipped, with the reason.
     refused: Vec<String>,
     /// Files that failed when probed, with the reason.
     failed: Mutex<Vec<String>>,
@@ -117,17 +117,33 @@ impl Syzygy {
     /// Opens the tables in these folders, each of which must have some. The first of two equal tables
     /// counts.
     pub fn open<P: AsRef<Path>>(folders: &[P]) -> Result<Syzygy, SyzygyError> {
-        let mut syzygy = Syzygy {
+        let mut syzygy = Syzygy::empty();
+        for folder in folders {
+            syzygy.add(folder.as_ref())?;
+        }
+        Ok(syzygy)
+    }
+
+    /// Opens what tables there are in these folders. A folder without any counts as refused: its disk may
+    /// not be mounted yet.
+    pub fn open_available<P: AsRef<Path>>(folders: &[P]) -> Syzygy {
+        let mut syzygy = Syzygy::empty();
+        for folder in folders {
+            if let Err(error) = syzygy.add(folder.as_ref()) {
+                syzygy.refused.push(error.to_string());
+            }
+        }
+        syzygy
+    }
+
+    fn empty() -> Syzygy {
+        Syzygy {
             tables: Tablebase::new(),
             known: HashMap::new(),
             max_pieces: 0,
             refused: Vec::new(),
             failed: Mutex::default(),
-        };
-        for folder in folders {
-            syzygy.add(folder.as_ref())?;
         }
-        Ok(syzygy)
     }
 
     fn add(&mut self, folder: &Path) -> Result<(), SyzygyError> {
@@ -196,7 +212,7 @@ impl Syzygy {
         self.known.values().map(of_one).sum()
     }
 
-    /// Files that look like tables but are not, each with the reason.
+    /// Folders without tables and files that look like tables but are not, each with the reason.
     pub fn refused(&self) -> &[String] {
         &self.refused
     }

@@ -306,6 +306,48 @@ async fn a_hangup_reads_the_config_again_and_a_bad_one_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn table_folders_without_tables_are_named_at_a_reload_and_end_no_start() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    // A mount point where nothing is mounted, and a misspelt name.
+    let (empty, missing) = ("unmounted", "misspelt");
+    fs::create_dir(bot.config().with_file_name(empty)).expect("a folder");
+    let folders = format!("syzygy_path = [\"{empty}\", \"{missing}\"]");
+    bot.rewrite(|text| text.replace("[engine]", &format!("[engine]\n{folders}")));
+    let faults = [
+        format!("{empty}: no atomic tables"),
+        format!("{missing}: No such file"),
+    ];
+    let names_both = |text: &str| faults.iter().all(|fault| text.contains(fault));
+    let (code, out, err) = bot.tell(&["reload"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(names_both(&out) && out.contains("next start"), "{out}");
+    let (code, out, err) = bot.tell(&["check", "--offline"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(names_both(&out), "{out}");
+    bot.restart(&server).await;
+    bot.wait_for(&faults[0]);
+    bot.wait_for(&faults[1]);
+    let (_, out, _) = bot.tell(&["status"]);
+    assert!(names_both(&out), "{out}");
+    bot.signal(Signal::TERM);
+    assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_refuses_a_log_file_that_would_end_the_next_start() {
+    let server = server().await;
+    let mut bot = Running::start(&server, "").await;
+    // Its folder is a file.
+    bot.rewrite(|text| text + "[log]\nfile = \"config.toml/megaton.log\"\n");
+    let (code, out, err) = bot.tell(&["reload"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(err.contains("[log] file: cannot write to"), "{err}");
+    bot.signal(Signal::TERM);
+    assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_start_on_the_same_data_is_refused() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;

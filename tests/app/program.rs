@@ -144,9 +144,12 @@ fn check_looks_at_every_file_that_the_config_names() {
     assert_eq!(ran.status, Some(0), "{}", ran.stderr);
     let warning = "WARNING: http://127.0.0.1:8650, closed without its password: [panel] token_file: cannot read";
     assert!(ran.stdout.contains(warning), "{}", ran.stdout);
+    let ran = check_config("[engine]\nsyzygy_path = [\"no\"]\n");
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    let warning = "/no: No such file or directory";
+    assert!(ran.stdout.contains(warning), "{}", ran.stdout);
     for (text, key) in [
         ("[engine]\neval_file = \"no.net\"\n", "[engine] eval_file: "),
-        ("[engine]\nsyzygy_path = \"no\"\n", "[engine] syzygy_path: "),
         (
             "[alerts]\nwebhook_file = \"no.txt\"\n",
             "[alerts] webhook_file: ",

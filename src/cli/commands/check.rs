@@ -13,12 +13,11 @@ use megaton::panel::{
     self, Delivery, HEARTBEAT_VARIABLE, PanelError, WEBHOOK_VARIABLE, check_password,
 };
 use megaton::store::Store;
-use rustix::fs::{Access, access};
 
 use crate::cli::account::{self, Identity};
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::logging::FILTERS;
-use crate::cli::setup::{ConfigArgs, evaluator, tables};
+use crate::cli::setup::{ConfigArgs, evaluator, fault_in_folder, tables};
 use crate::cli::{log_file, output, runtime, summary};
 
 /// What a variable decides if it is set. Of several for one key the first does.
@@ -95,7 +94,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     print_field("server", &summary::server(&config.lichess.url))?;
     let engine = summary::engine(&config.engine, &evaluator(&config.engine)?);
     print_field("engine", &[engine])?;
-    let tables = tables(&config.engine)?;
+    let tables = tables(&config.engine);
     print_field("tablebase", &summary::tables(tables.as_deref()))?;
     print_field("book", &books(&config.book))?;
     print_field("data", &[state(config)?, socket(config)])?;
@@ -208,26 +207,6 @@ fn state(config: &Config) -> Result<String, Failure> {
     Ok(format!("state in {shown}{later}"))
 }
 
-/// Why the bot could not write files in this folder, if so.
-fn fault_in_folder(folder: &Path) -> Option<String> {
-    // The bot creates what is missing below the first folder that exists.
-    let existing = folder.ancestors().find(|place| place.exists());
-    let existing = existing.filter(|place| !place.as_os_str().is_empty());
-    let existing = existing.unwrap_or(Path::new("."));
-    if !existing.is_dir() {
-        return Some(format!("{} is not a folder", existing.display()));
-    }
-    access(existing, Access::WRITE_OK | Access::EXEC_OK)
-        .is_err()
-        .then(|| {
-            format!(
-                "{} is not writable: this user cannot write to {}",
-                folder.display(),
-                existing.display()
-            )
-        })
-}
-
 /// The reports of panics, if there are any.
 fn crashes(config: &Config) -> Option<String> {
     let reports = panel::crash_reports(&config.data.home(&config.lichess)?);
@@ -241,20 +220,12 @@ fn log(log: &Log) -> Result<String, Failure> {
     let Some(file) = &log.file else {
         return Ok("stderr".to_owned());
     };
-    let fault = log_file::fault_in_link(file)
-        .map(str::to_owned)
-        .or_else(|| fault_in_folder(file.parent()?));
-    match fault {
-        Some(fault) => Err(Failure::setup(format!(
-            "{}: {fault}",
-            log_file::cannot_write(file)
-        ))),
-        None => Ok(format!(
-            "stderr, and {} with the day in its name; {} are kept",
-            file.display(),
-            log.files
-        )),
-    }
+    log_file::check(file).map_err(Failure::setup)?;
+    Ok(format!(
+        "stderr, and {} with the day in its name; {} are kept",
+        file.display(),
+        log.files
+    ))
 }
 
 fn socket(config: &Config) -> String {

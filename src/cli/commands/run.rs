@@ -143,11 +143,15 @@ fn report_crashes(
 
 /// The search threads and the hash that the config asks for.
 pub(super) fn pool(config: &Config) -> Result<Pool, Failure> {
+    let tables = tables(&config.engine);
+    for fault in tables.iter().flat_map(|tables| tables.refused()) {
+        tracing::error!("[engine] syzygy_path: {fault}; the bot plays without");
+    }
     let options = EngineOptions {
         hash_mb: config.engine.hash,
         threads: config.engine.cores(),
         evaluator: evaluator(&config.engine)?,
-        tables: tablebases(BuiltIn::On, tables(&config.engine)?),
+        tables: tablebases(BuiltIn::On, tables),
         ..EngineOptions::default()
     };
     Ok(Pool::in_background(&options))

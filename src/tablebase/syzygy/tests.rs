@@ -42,6 +42,22 @@ fn a_folder_must_exist_and_hold_tables() {
 }
 
 #[test]
+fn a_folder_without_tables_costs_the_others_nothing() {
+    let (empty, good) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    fs::write(good.path().join("KQvK.atbw"), [7; 64 + 16]).unwrap();
+    let missing = Path::new("/no/such/folder");
+    let syzygy = Syzygy::open_available(&[missing, empty.path(), good.path()]);
+    assert_eq!((syzygy.found().outcomes, syzygy.most_pieces()), (1, 3));
+    let state = syzygy.state();
+    assert_eq!(state.faulty, 2);
+    assert!(
+        state.faults[0].starts_with("/no/such/folder: "),
+        "{state:?}"
+    );
+    assert!(state.faults[1].contains("no atomic tables"), "{state:?}");
+}
+
+#[test]
 fn a_file_of_a_wrong_size_is_skipped_and_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("KQvK.atbw"), [0; 10]).unwrap();
