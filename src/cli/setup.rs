@@ -11,7 +11,7 @@ use megaton::archive::{ArchiveReader, FILE_NAME};
 use megaton::config::{Config, Engine, Format, Level, Log};
 use megaton::engine::Evaluator;
 use megaton::tablebase::Syzygy;
-use rustix::fs::{Access, Mode, access};
+use rustix::fs::Mode;
 
 use super::failure::{Failure, OrFailure as _};
 use super::log_file;
@@ -86,26 +86,6 @@ fn machine_memory() -> Option<usize> {
         .find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kilobytes: usize = total.split_whitespace().next()?.parse().ok()?;
     Some(kilobytes / 1024)
-}
-
-/// Why the bot could not write files in this folder, if so.
-pub(super) fn fault_in_folder(folder: &Path) -> Option<String> {
-    // The bot creates what is missing below the first folder that exists.
-    let existing = folder.ancestors().find(|place| place.exists());
-    let existing = existing.filter(|place| !place.as_os_str().is_empty());
-    let existing = existing.unwrap_or(Path::new("."));
-    if !existing.is_dir() {
-        return Some(format!("{} is not a folder", existing.display()));
-    }
-    access(existing, Access::WRITE_OK | Access::EXEC_OK)
-        .is_err()
-        .then(|| {
-            format!(
-                "{} is not writable: this user cannot write to {}",
-                folder.display(),
-                existing.display()
-            )
-        })
 }
 
 /// From now on only this user can read what the process creates.

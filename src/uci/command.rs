@@ -133,9 +133,6 @@ const KEYWORDS: [&str; 13] = [
     "perft",
 ];
 
-/// Deeper than any perft ends; each ply takes some of the thread's stack.
-const MOST_PERFT: u32 = 50;
-
 /// Skips unreadable values; a negative time counts as zero.
 fn go(words: &[&str]) -> Command {
     let mut go = Go::default();
@@ -159,7 +156,8 @@ fn go(words: &[&str]) -> Command {
             "nodes" => go.nodes = number(),
             "movetime" => go.movetime = number().map(Duration::from_millis),
             "mate" => go.mate = number().map(count),
-            "perft" => return Command::Perft(number().map_or(1, count).min(MOST_PERFT)),
+            // Deeper than any perft ends; each ply takes some of the thread's stack.
+            "perft" => return Command::Perft(number().map_or(1, count).min(50)),
             "infinite" => go.infinite = true,
             "ponder" => go.ponder = true,
             "searchmoves" => {
@@ -204,10 +202,7 @@ mod tests {
         };
         assert_eq!(Command::parse("go depth nodes 5"), Command::Go(expected));
         assert_eq!(Command::parse("go perft"), Command::Perft(1));
-        assert_eq!(
-            Command::parse("go perft 100000"),
-            Command::Perft(MOST_PERFT)
-        );
+        assert_eq!(Command::parse("go perft 100000"), Command::Perft(50));
     }
 
     #[test]

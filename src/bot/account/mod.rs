@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use self::correspondence::{CorrespondenceGames, is_correspondence};
-use self::running_games::may_be_atomic;
 use self::slots::{
     AcceptedChallenges, ActiveGames, ChallengeQueue, ExcessGames, OutgoingChallenge, SlotLimits,
     SlotUsage,
@@ -386,7 +385,10 @@ impl AccountState {
     /// running games again, with the rating at their start.
     fn learn_rating(&mut self, game: &GameInfo) {
         let is_known = self.plays(&game.id) || game.has_moved || is_correspondence(game);
-        if let Some(rating) = game.rating.filter(|_| !is_known && may_be_atomic(game)) {
+        if let Some(rating) = game
+            .rating
+            .filter(|_| !is_known && Self::may_be_atomic(game))
+        {
             self.set_rating(rating);
         }
     }
@@ -396,7 +398,7 @@ impl AccountState {
     fn add_rating_diff(&mut self, game: &GameInfo) {
         let was_seen = self.plays(&game.id) || self.ended.contains(&game.id);
         let before = self.rating.filter(|_| was_seen).or(game.rating);
-        if let Some(rating) = before.filter(|_| may_be_atomic(game)) {
+        if let Some(rating) = before.filter(|_| Self::may_be_atomic(game)) {
             self.set_rating(rating.saturating_add(game.rating_diff.unwrap_or(0)));
         }
     }

@@ -51,12 +51,12 @@ fn is_arena(game: &GameInfo) -> bool {
     game.tournament.is_some() || game.source.as_deref() == Some("arena")
 }
 
-/// Whether its rating may be our atomic one: another program on the account may play other variants.
-pub(super) fn may_be_atomic(game: &GameInfo) -> bool {
-    matches!(game.variant, Variant::Atomic | Variant::Unknown)
-}
-
 impl AccountState {
+    /// Whether its rating may be our atomic one: another program on the account may play other variants.
+    pub(super) fn may_be_atomic(game: &GameInfo) -> bool {
+        matches!(game.variant, Variant::Atomic | Variant::Unknown)
+    }
+
     pub(super) fn started(&mut self, game: &GameInfo) {
         let over = game.status.is_some_and(Status::is_over);
         let closed = game.compat.is_some_and(|compat| !compat.bot);
