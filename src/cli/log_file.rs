@@ -8,10 +8,10 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use rustix::fs::{Access, access};
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use super::failure::{Failure, OrFailure as _};
+use super::writable::fault_in_folder;
 
 /// Bytes of a day's file: a fault that repeats itself for a day must not fill the disk.
 const MOST_A_DAY: u64 = 256 << 20;
@@ -67,26 +67,6 @@ pub(super) fn check(path: &Path) -> Result<(), String> {
     let fault = fault.or_else(|| fault_in_folder(path.parent()?));
     let failed = |fault: String| Err(format!("{}: {fault}", cannot_write(path)));
     fault.map_or(Ok(()), failed)
-}
-
-/// Why the bot could not write files in this folder, if so.
-pub(super) fn fault_in_folder(folder: &Path) -> Option<String> {
-    // The bot creates what is missing below the first folder that exists.
-    let existing = folder.ancestors().find(|place| place.exists());
-    let existing = existing.filter(|place| !place.as_os_str().is_empty());
-    let existing = existing.unwrap_or(Path::new("."));
-    if !existing.is_dir() {
-        return Some(format!("{} is not a folder", existing.display()));
-    }
-    access(existing, Access::WRITE_OK | Access::EXEC_OK)
-        .is_err()
-        .then(|| {
-            format!(
-                "{} is not writable: this user cannot write to {}",
-                folder.display(),
-                existing.display()
-            )
-        })
 }
 
 /// How a message about this file begins.

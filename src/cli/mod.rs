@@ -6,7 +6,7 @@
 //!
 //! * `args`: the command line; `setup`: options of several commands; `prompt`: questions
 //! * `failure`: exit statuses; `logging`, `runtime`, `malloc`: the process; `log_file`: a new file
-//!   each day
+//!   each day; `writable`: whether a folder takes files
 //! * `plain_text`: text from outside without control characters
 //! * `account`, `summary`: token, account and config; `account_bot`: the bot of an account; `services`: what
 //!   runs beside it; `shared_process`: several accounts in one process
@@ -27,6 +27,7 @@ mod services;
 mod setup;
 mod shared_process;
 mod summary;
+mod writable;
 
 pub(crate) use args::start;
 pub(crate) use failure::EXIT_SETUP;

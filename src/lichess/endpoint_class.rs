@@ -133,8 +133,8 @@ impl EndpointClass {
             }
             // 64 in five seconds, shared by all users of the server.
             Self::Answer | Self::AcceptBot => vec![per(20, second * 5)],
-            // 25 credits a minute. Those of a day are counted by `bot::quota`, which knows them beyond
-            // a restart and may have learned another limit.
+            // 25 credits a minute. `bot::quota` counts those of a day, over restarts too, against the
+            // config's limit.
             Self::Create => vec![per(20, minute)],
             // 30 joins in ten minutes.
             Self::Arena => vec![per(25, minute * 10)],

@@ -45,7 +45,7 @@ enum ArenaRequest {
     Found,
 }
 
-/// In this order.
+/// How far the bot is with an arena, in the order in which it gets there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ArenaState {
     Unknown,

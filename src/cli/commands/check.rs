@@ -18,6 +18,7 @@ use crate::cli::account::{self, Identity};
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::logging::FILTERS;
 use crate::cli::setup::{ConfigArgs, evaluator, tables};
+use crate::cli::writable::fault_in_folder;
 use crate::cli::{log_file, output, runtime, summary};
 
 /// What a variable decides if it is set. Of several for one key the first does.
@@ -195,7 +196,7 @@ fn state(config: &Config) -> Result<String, Failure> {
         return Ok(lost.to_owned());
     };
     let shown = folder.display();
-    if let Some(fault) = log_file::fault_in_folder(&folder) {
+    if let Some(fault) = fault_in_folder(&folder) {
         return Err(Failure::setup(format!("[data] folder: {fault}")));
     }
     Store::check(&folder).map_err(Failure::of_setup)?;
