@@ -125,7 +125,7 @@ impl Services {
                 health,
                 metrics: Some(metrics),
                 event_log: event_bus.event_log().clone(),
-                archive,
+                archive: archive.filter(|_| config.archive.keep),
                 watch,
                 server: config.lichess.url.clone(),
             },

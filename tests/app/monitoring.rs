@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::practice::{Endpoint, Fault, ServerHandle};
@@ -22,7 +23,7 @@ const GUARD: Duration = Duration::from_secs(60);
 /// A started `megaton run`, killed when it is dropped.
 pub(super) struct Watched {
     child: Child,
-    folder: tempfile::TempDir,
+    folder: Arc<tempfile::TempDir>,
     page: SocketAddr,
 }
 
@@ -37,8 +38,17 @@ impl Drop for Watched {
 impl Watched {
     /// Starts it with these variables; its page is at a free port.
     pub(super) fn start(server: &ServerHandle, more: &str, variables: &[(&str, &str)]) -> Self {
+        let folder = Arc::new(tempfile::tempdir().expect("a folder"));
+        Self::start_in(folder, server, more, variables)
+    }
+
+    fn start_in(
+        folder: Arc<tempfile::TempDir>,
+        server: &ServerHandle,
+        more: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let token = server.open_bot(BOT).expect("a good name");
-        let folder = tempfile::tempdir().expect("a folder");
         let page = free_address();
         let text = format!(
             "[lichess]\nurl = \"{}\"\n[engine]\nhash = 1\nnodes = 1\n[panel]\nlisten = \"{page}\"\n{more}",
@@ -91,6 +101,35 @@ impl Watched {
     fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
+}
+
+/// The page's starts of the program, once it lists one.
+async fn starts(bot: &Watched) -> Value {
+    let found = || -> Option<Value> {
+        let (_, body) = bot.get("/api/events?kind=start")?;
+        let page: Value = serde_json::from_str(&body).ok()?;
+        body.contains("\"start\"").then_some(page)
+    };
+    until("its start is listed", async || found().is_some()).await;
+    found().expect("it was listed")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_an_archive_the_page_shows_this_run_and_not_an_old_file() {
+    let server = server().await;
+    let bot = Watched::start(&server, "", &[]);
+    let first = starts(&bot).await;
+    let folder = bot.folder.clone();
+    let archived = || {
+        let name = Path::new("games.db");
+        let mut folders = fs::read_dir(folder.path().join("data")).ok()?;
+        folders.find_map(|it| Some(it.ok()?.path().join(name)).filter(|it| it.exists()))
+    };
+    until("the archive has it", async || archived().is_some()).await;
+    drop(bot);
+
+    let bot = Watched::start_in(folder.clone(), &server, "[archive]\nkeep = false\n", &[]);
+    assert_ne!(starts(&bot).await, first, "the start before is shown");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
