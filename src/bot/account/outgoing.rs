@@ -13,7 +13,7 @@ use crate::bot::account_event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
     ChallengeRequest, Directory, ManualChallengeError, MatchContext, MatchmakingEffect, Series,
-    all_keys,
+    refusals,
 };
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::{ChallengeTarget, Permit};
@@ -351,9 +351,7 @@ impl AccountState {
                     {
                         self.state.release(&key);
                     }
-                    for key in all_keys(&user) {
-                        self.state.clear_cooldown(&key);
-                    }
+                    self.state.clear_cooldowns(&refusals(&user));
                 }
             }
         }

@@ -50,6 +50,8 @@ enum CooldownScope {
     Speed(Speed),
     Mode(bool),
     Game(Speed, bool),
+    /// Everything, by the bot's own choice: no refusal, and not shortened by one.
+    Played,
 }
 
 impl CooldownScope {
@@ -59,35 +61,29 @@ impl CooldownScope {
             Self::Speed(speed) => (Some(speed), None),
             Self::Mode(rated) => (None, Some(rated)),
             Self::Game(speed, rated) => (Some(speed), Some(rated)),
+            Self::Played => return format!("played {opponent}"),
         };
         let speed = speed.map_or("*", Speed::as_str);
         let mode = rated.map_or("*", |rated| if rated { "rated" } else { "casual" });
-        format!("challenge {opponent} {speed} {mode}")
+        format!("{}{speed} {mode}", refusals(opponent))
     }
 }
 
 /// The cooldowns that rule out such a game.
-pub fn keys(opponent: &UserId, speed: Speed, rated: bool) -> [String; 4] {
+pub fn keys(opponent: &UserId, speed: Speed, rated: bool) -> [String; 5] {
     [
         CooldownScope::All,
         CooldownScope::Speed(speed),
         CooldownScope::Mode(rated),
         CooldownScope::Game(speed, rated),
+        CooldownScope::Played,
     ]
     .map(|about| about.key(opponent))
 }
 
-/// All cooldowns that an opponent can have.
-pub fn all_keys(opponent: &UserId) -> Vec<String> {
-    let mut keys = Vec::new();
-    for speed in SPEEDS {
-        for rated in [true, false] {
-            keys.extend(self::keys(opponent, speed, rated));
-        }
-    }
-    keys.sort_unstable();
-    keys.dedup();
-    keys
+/// The prefix of the keys of an opponent's refusals, which an accepted challenge makes forgotten.
+pub fn refusals(opponent: &UserId) -> String {
+    format!("challenge {opponent} ")
 }
 
 /// The cooldowns that follow an attempt at such a game; `first` and `most` are the configured
@@ -142,7 +138,7 @@ fn about(
         },
         AttemptOutcome::Silent => (vec![CooldownScope::All], first),
         AttemptOutcome::Barred => (vec![CooldownScope::All], long),
-        AttemptOutcome::Played(wait) => (vec![CooldownScope::All], wait),
+        AttemptOutcome::Played(wait) => (vec![CooldownScope::Played], wait),
     }
 }
 
@@ -224,13 +220,15 @@ mod tests {
     }
 
     #[test]
-    fn clearing_removes_every_possible_cooldown() {
-        let all = all_keys(&UserId::new("nukeengine"));
-        assert_eq!(all.len(), 18);
+    fn every_refusal_has_the_prefix_and_a_played_game_is_none() {
+        let prefix = refusals(&UserId::new("nukeengine"));
         for reason in DeclineReason::ALL {
             for rest in learned(AttemptOutcome::Declined(*reason)) {
-                assert!(all.contains(&rest.key), "{rest:?}");
+                assert!(rest.key.starts_with(&prefix), "{rest:?}");
             }
         }
+        let played = AttemptOutcome::Played(HOUR);
+        assert!(!learned(played)[0].key.starts_with(&prefix));
+        assert_eq!(open(played, true), "----");
     }
 }

@@ -418,6 +418,6 @@ pub enum MatchmakingEffect {
     SeriesEnded(String),
     /// Report that the operator's challenge to this user was not sent, and why.
     ManualFailed(UserId, String),
-    /// Clear this user's cooldowns: they accepted, and this is the game if it has begun.
+    /// Forget this user's refusals: they accepted, and this is the game if it has begun.
     Forgive(UserId, Option<GameId>),
 }

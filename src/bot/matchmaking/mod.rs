@@ -21,6 +21,6 @@ mod outcome;
 pub use self::challenge_request::ManualChallengeError;
 pub use self::matchmaker::{Directory, MatchContext, MatchmakingEffect};
 pub use challenge_request::{ChallengeRequest, Initiator, Series};
-pub use cooldown::{AttemptOutcome, Cooldown, all_keys, keys, lesson};
+pub use cooldown::{AttemptOutcome, Cooldown, keys, lesson, refusals};
 pub use matchmaker::Matchmaker;
 pub use online_bots::{Candidate, OnlineBots};

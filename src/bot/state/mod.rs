@@ -323,18 +323,8 @@ impl BotState {
         })
     }
 
-    /// All current cooldowns whose key has this prefix.
-    pub fn cooldowns(&self, prefix: &str) -> Vec<(String, Cooldown)> {
-        self.with_state(|inner, now| {
-            let keys = inner.cooldowns.range(prefix.to_owned()..);
-            keys.take_while(|(key, _)| key.starts_with(prefix))
-                .filter(|(_, cooldown)| cooldown.span.holds(now))
-                .map(|(key, cooldown)| (key.clone(), cooldown.clone()))
-                .collect()
-        })
-    }
-
-    /// Starts a cooldown of `first`, doubled for each failure in a row up to `most`.
+    /// Starts a cooldown of `first`, doubled for each failure in a row up to `most`. It ends no earlier
+    /// than the one before.
     pub fn cool(
         &self,
         key: &str,
@@ -343,11 +333,14 @@ impl BotState {
         reason: Option<&str>,
     ) -> Cooldown {
         self.change(|inner, now, changes| {
-            let before = inner.cooldowns.get(key).map_or(0, |rest| rest.failures);
-            let doubled = first.saturating_mul(2_u32.saturating_pow(before.min(24)));
+            let before = inner.cooldowns.get(key);
+            let failures = before.map_or(0, |rest| rest.failures);
+            let doubled = first.saturating_mul(2_u32.saturating_pow(failures.min(24)));
+            let mut span = TimeSpan::new(now, doubled.min(most));
+            span.until = before.map_or(span.until, |rest| rest.span.until.max(span.until));
             let cooldown = Cooldown {
-                span: TimeSpan::new(now, doubled.min(most)),
-                failures: before.saturating_add(1),
+                span,
+                failures: failures.saturating_add(1),
                 reason: reason.map(str::to_owned),
             };
             inner.cooldowns.insert(key.to_owned(), cooldown.clone());
@@ -356,12 +349,12 @@ impl BotState {
         })
     }
 
-    /// Ends a cooldown and forgets its failures.
-    pub fn clear_cooldown(&self, key: &str) {
+    /// Ends the cooldowns whose key has this prefix and forgets their failures.
+    pub fn clear_cooldowns(&self, prefix: &str) {
         self.change(|inner, _, changes| {
-            if inner.cooldowns.remove(key).is_some() {
-                changes.push(Change::Cooldown(key.to_owned(), None));
-            }
+            let from = prefix.to_owned()..;
+            let ended = (inner.cooldowns).extract_if(from, |key, _| key.starts_with(prefix));
+            changes.extend(ended.map(|(key, _)| Change::Cooldown(key, None)));
         });
     }
 

@@ -456,7 +456,7 @@ fn the_last_two_games_of_a_pair_are_known_except_aborted_ones() {
 }
 
 #[test]
-fn cooldowns_double_and_end_and_are_found_by_their_prefix() {
+fn cooldowns_double_and_end_and_are_cleared_by_their_prefix() {
     let fixture = Fixture::new();
     let cool = |key| fixture.state.cool(key, HOUR, DAY, Some("later"));
     let lengths: Vec<_> = (0..6)
@@ -467,7 +467,6 @@ fn cooldowns_double_and_end_and_are_found_by_their_prefix() {
         .collect();
     assert_eq!(lengths, [1, 2, 4, 8, 16, 24]);
     cool("other blitz");
-    assert_eq!(fixture.state.cooldowns("foe ").len(), 1);
     assert!(fixture.state.resting("foe blitz").is_some());
     fixture.pass(DAY);
     assert!(fixture.state.resting("foe blitz").is_none());
@@ -479,8 +478,21 @@ fn cooldowns_double_and_end_and_are_found_by_their_prefix() {
             .failures,
         6
     );
-    fixture.state.clear_cooldown("foe blitz");
+    fixture.state.clear_cooldowns("foe ");
     assert_eq!(fixture.state.cooldown("foe blitz"), None);
+    assert!(fixture.state.cooldown("other blitz").is_some());
+}
+
+#[test]
+fn a_short_cooldown_does_not_shorten_a_longer_one() {
+    let fixture = Fixture::new();
+    let long = fixture.state.cool("foe", DAY, DAY * 7, Some("nobot"));
+    fixture.pass(HOUR);
+    let short = fixture.state.cool("foe", HOUR, DAY * 7, Some("later"));
+    assert_eq!(short.span.until, long.span.until);
+    fixture.pass(DAY);
+    let later = fixture.state.cool("foe", HOUR, DAY * 7, Some("later")).span;
+    assert_eq!(later.until.since(later.at), HOUR * 4, "the old one is over");
 }
 
 #[test]

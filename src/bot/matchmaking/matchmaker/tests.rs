@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::{Directory, *};
 use crate::bot::matchmaking::challenge_request::Initiator;
-use crate::bot::matchmaking::cooldown::all_keys;
+use crate::bot::matchmaking::cooldown::refusals;
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::bot::state::{BotState, StateRules};
 use crate::config::Profile;
@@ -159,9 +159,7 @@ impl World {
                         .cool(&rest.key, rest.first, rest.most, reason);
                 }
                 MatchmakingEffect::Forgive(user, _) => {
-                    for key in all_keys(user) {
-                        self.directory.state.clear_cooldown(&key);
-                    }
+                    self.directory.state.clear_cooldowns(&refusals(user));
                 }
                 _ => {}
             }
@@ -487,6 +485,22 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
     let third = world.next_offer();
     assert_ne!(third.to, first.to);
     assert_eq!(third.color, ColorChoice::White);
+}
+
+#[test]
+fn an_opponent_who_has_played_is_left_to_others_even_if_the_second_game_is_declined() {
+    let mut world = World::enabled();
+    let first = world.next_offer();
+    world.accept(&first);
+    let second = world.next_offer();
+    assert_eq!((&second.to, second.color), (&first.to, ColorChoice::Black));
+    world.decline(&second, "later");
+    for _ in 0..2 {
+        let other = world.next_offer();
+        assert_ne!(other.to, first.to);
+        world.decline(&other, "nobot");
+    }
+    assert!(!world.offers_within(MINUTE * 60));
 }
 
 #[test]
