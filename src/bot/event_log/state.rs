@@ -420,6 +420,16 @@ impl LogState {
         self.challenges.settle(version);
         self.events.settle(version);
         self.wire.settle(version);
+        // An export of a game of an earlier run: the archive has merged it with the analysis. It stays
+        // for a rating change that may come.
+        self.ended.retain(
+            |LoggedGame {
+                 record, revision, ..
+             }| {
+                let lacks_rating = record.rated && record.white.rating_diff.is_none();
+                record.program.is_some() || lacks_rating || *revision > version
+            },
+        );
         self.forget();
     }
 }

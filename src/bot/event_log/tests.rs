@@ -347,6 +347,27 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
 }
 
 #[test]
+fn an_export_of_an_earlier_game_gives_way_to_the_archive_once_that_has_it() {
+    let settled = |export: &ExportedGame| {
+        let event_log = EventLog::default();
+        event_log.archive(Vec::new());
+        let game = Game::from_uci_moves("g1f3 f7f6").unwrap();
+        event_log.missed(export, Side::White, &game);
+        event_log.settle(event_log.since(0).version - 1);
+        assert!(event_log.game(ID).is_some(), "the archive lacks it");
+        event_log.settle(event_log.since(0).version);
+        event_log.game(ID)
+    };
+    assert_eq!(settled(&export()), None);
+    let mut unrated = export();
+    unrated.players = BySide {
+        white: Player::default(),
+        black: Player::default(),
+    };
+    assert!(settled(&unrated).is_some(), "its rating change may come");
+}
+
+#[test]
 fn a_game_lost_on_time_while_the_bot_was_away_is_told_from_one_whose_move_came_late() {
     let before = EventLog::default();
     open(&before, "");
