@@ -254,7 +254,10 @@ impl Tags {
         let status = match (told, self.get("Termination")) {
             (Some(status), _) if status != Status::Unknown => status,
             (_, Some("Unterminated")) => return None,
+            // The opponent of a player who never moved has won.
+            (_, Some("Abandoned")) if winner.is_some() => Status::NoStart,
             (_, Some("Abandoned")) => Status::Aborted,
+            (_, Some("Unknown")) if result == Outcome::Unknown => Status::UnknownFinish,
             (_, Some("Time forfeit")) => Status::OutOfTime,
             (_, Some("Rules infraction")) => Status::Cheat,
             _ => match (on_board, result) {
@@ -366,6 +369,9 @@ mod tests {
             ("Time forfeit", white, None, Some(Status::OutOfTime)),
             ("Time forfeit", drawn, None, Some(Status::OutOfTime)),
             ("Abandoned", open, None, Some(Status::Aborted)),
+            ("Abandoned", white, None, Some(Status::NoStart)),
+            ("Unknown", open, None, Some(Status::UnknownFinish)),
+            ("Unknown", drawn, None, Some(Status::Draw)),
             ("Rules infraction", white, None, Some(Status::Cheat)),
             ("Unterminated", open, None, None),
             ("?", open, None, None),
@@ -379,5 +385,8 @@ mod tests {
             .ending(Outcome::Unknown, None, 0)
             .map(|ended| ended.status);
         assert_eq!(ended, Some(Status::NoStart));
+        let unknown = tags(&[("Status", "unknown"), ("Termination", "Unknown")]);
+        let ended = unknown.ending(Outcome::Unknown, None, 0);
+        assert!(ended.is_some(), "it does not run");
     }
 }
