@@ -4,6 +4,7 @@
 //! code must run them where blocking is allowed.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -235,21 +236,26 @@ impl ArchiveReader {
     pub fn backup(&self, to: &Path) -> Result<u64, Error> {
         let partial = to.with_added_extension("partial");
         let failed = |reason: &str| Error::failed(to, reason);
-        if to.exists() {
-            return Err(failed("the file exists already"));
-        }
         let Some(name) = partial.to_str() else {
             return Err(failed("its name is not valid UTF-8"));
         };
-        // Left by an interrupted backup; SQLite does not write to a file with content.
-        if partial.exists() {
-            fs::remove_file(&partial)
-                .map_err(|error| Error::failed(&partial, &error.to_string()))?;
+        if to.exists() {
+            return Err(failed("the file exists already"));
         }
-        let copied = self.ask(|db| Ok(db.execute("VACUUM INTO ?1", [name])));
-        let moved = copied?
-            .map_err(|error| failed(&error.to_string()))
-            .and_then(|_| sync_and_move(&partial, to).map_err(|error| failed(&error.to_string())));
+        let file = lock(&partial).map_err(|error| failed(&error.to_string()))?;
+        let copy = || {
+            // Another backup may have ended since the first look.
+            if to.exists() {
+                return Err(failed("the file exists already"));
+            }
+            // SQLite does not write to a file with content, as an interrupted backup leaves it.
+            file.set_len(0)
+                .map_err(|error| failed(&error.to_string()))?;
+            self.ask(|db| Ok(db.execute("VACUUM INTO ?1", [name])))?
+                .map_err(|error| failed(&error.to_string()))?;
+            sync_and_move(&partial, to).map_err(|error| failed(&error.to_string()))
+        };
+        let moved = copy();
         if moved.is_err() {
             // A partial copy is useless.
             let _ = fs::remove_file(&partial);
@@ -264,6 +270,22 @@ impl ArchiveReader {
         let db = self.db.lock();
         db.ask(question)
     }
+}
+
+/// Opens a file to write, and locks it: two backups at once would each publish what the other has
+/// written of its copy.
+fn lock(partial: &Path) -> std::io::Result<fs::File> {
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(partial)?;
+    let is_taken = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+    // A backup that failed meanwhile has removed the file.
+    if is_taken || file.metadata()?.nlink() == 0 {
+        return Err(std::io::Error::other("another backup is writing it"));
+    }
+    Ok(file)
 }
 
 fn sync_and_move(partial: &Path, to: &Path) -> std::io::Result<u64> {

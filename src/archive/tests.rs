@@ -480,6 +480,24 @@ fn a_backup_is_whole_and_replaces_nothing() {
 }
 
 #[test]
+fn a_backup_leaves_alone_what_another_writes() {
+    let (folder, path) = ground();
+    drop(Database::open(&path, 1).unwrap());
+    let reader = ArchiveReader::open(&path).unwrap();
+    let to = folder.path().join("copy.db");
+    let partial = folder.path().join("copy.db.partial");
+    let other = fs::File::create(&partial).unwrap();
+    other.lock().unwrap();
+    fs::write(&partial, "so far").unwrap();
+    let error = reader.backup(&to).unwrap_err();
+    assert!(error.to_string().contains("another backup"), "{error}");
+    assert_eq!(fs::read_to_string(&partial).unwrap(), "so far");
+    drop(other);
+    assert!(reader.backup(&to).unwrap() > 0);
+    assert!(ArchiveReader::open(&to).is_ok() && !partial.exists());
+}
+
+#[test]
 fn a_game_belongs_to_the_day_on_which_it_ended() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
