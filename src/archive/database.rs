@@ -91,7 +91,8 @@ impl Database {
     pub fn unfinished(&mut self, since: Millis) -> Result<Vec<GameRecord>, Error> {
         self.0.read(|batch| {
             let mut open = batch.prepare(
-                "SELECT id FROM game WHERE status IS NULL AND began >= ?1
+                "SELECT id FROM game
+                WHERE status IS NULL AND began >= ?1 AND us IS NOT NULL AND origin <> 'imported'
                 ORDER BY began DESC LIMIT 1000",
             )?;
             let ids = open.query_map([rows::number(since)], |row| row.get(0))?;

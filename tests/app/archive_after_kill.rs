@@ -10,12 +10,14 @@ use megaton::archive::{ArchiveReader, FILE_NAME, Filter, GameRecord, Order};
 use megaton::practice::{
     Event, Options, Partner, Schedule, Server, ServerHandle, TimeControl, Timing,
 };
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 use tokio_util::sync::CancellationToken;
 
-use super::program::command;
+use super::program::{command, finish};
 
 const CONFIG: &str = "config.toml";
 const BOT: &str = "Megaton";
@@ -138,6 +140,36 @@ async fn a_kill_costs_the_archive_nothing_and_the_record_continues() {
     }
     let thought = ended.moves.iter().filter(|made| made.depth.is_some());
     assert!(thought.count() > 0, "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_counted_end_that_a_kill_cost_the_archive_is_looked_up() {
+    let ground = Ground::new().await;
+    let folder = ground.folder.path();
+    let casual = Schedule {
+        rated: false,
+        ..schedule(1, 1, Partner::Random)
+    };
+    let stop = |mut bot: Child| {
+        kill_process(Pid::from_child(&bot), Signal::TERM).expect("it runs");
+        finish(&mut bot, GUARD).expect("it ends");
+    };
+    let bot = ground.run();
+    let games = ground.server.play(BOT, casual, CancellationToken::new());
+    let report = games.await;
+    assert!(report.is_clean(), "{report}");
+    let before = game(folder, |game| game.ending.is_some()).await;
+    stop(bot);
+    let db = Connection::open(archive(folder).expect("a folder")).expect("an archive");
+    let lost = "UPDATE game SET status = NULL, winner = NULL, ended = NULL, result = NULL";
+    assert_eq!(db.execute(lost, []), Ok(1));
+    drop(db);
+    let bot = ground.run();
+    let after = game(folder, |game| game.ending.is_some()).await;
+    stop(bot);
+    let end = |game: &GameRecord| (game.result(), game.ending.as_ref().map(|it| it.status));
+    assert_eq!(end(&after), end(&before));
+    assert_eq!(after.moves, before.moves, "with what was thought");
 }
 
 /// The moves of every game as the server saw them.

@@ -124,7 +124,7 @@ impl AccountState {
         Self {
             matchmaker,
             arenas,
-            backfill: Backfill::new(&timing),
+            backfill: Backfill::new(&timing, &state),
             me,
             lists: Arc::new(PlayerLists::named(&settings.challenge)),
             awaits_lists: false,
@@ -497,6 +497,7 @@ impl AccountState {
         let running: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
         let mut missing = self.state.open_games();
         missing.extend(self.state.missing_rating_changes());
+        missing.extend_from_slice(&self.backfill.unarchived);
         missing.retain(|open| {
             let game = &open.game;
             !running.contains(game) && !self.tracks(game) && !self.tasks.contains(game)

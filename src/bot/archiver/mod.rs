@@ -24,11 +24,13 @@ use tokio_util::sync::CancellationToken;
 
 use self::writer::ArchiveWriter;
 use super::event_log::{EventLog, epoch, millis};
-use super::state::BotState;
+use super::state::{BotState, UnfinishedGame};
 use super::supervisor::restart_on_panic;
 use crate::archive::{Millis, Writer};
 use crate::config;
 use crate::engine::Pool;
+use crate::lichess::GameId;
+use crate::store::Timestamp;
 
 pub use self::analysis::{AnalysisRules, review_game};
 pub(super) use self::analysis::{wait_for_games, wait_for_quiet};
@@ -117,6 +119,11 @@ impl Archiver {
                 Vec::new()
             }
         };
+        let unarchived = unfinished.iter().map(|game| UnfinishedGame {
+            game: GameId::new(game.id.as_str()),
+            since: Timestamp::from_millis(game.began()),
+        });
+        state.set_unarchived(unarchived.collect());
         event_log.archive(unfinished);
         // The server repeats an open challenge when the event stream opens. Nothing waits for this.
         drop(writer.ask(move |disk| {

@@ -2,8 +2,8 @@
 //!
 //! `state` marks a game when it starts and removes the mark once its end is counted; what is still
 //! marked is looked up, one game at a time and at the lowest priority, after the list of running games
-//! has shown that it no longer runs. So are games whose end was seen without a rating change. Nothing
-//! here plays, and nothing waits for it.
+//! has shown that it no longer runs. So are games whose end was seen without a rating change, or counted
+//! but lost to the archive. Nothing here plays, and nothing waits for it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -22,18 +22,23 @@ pub(super) struct Backfill {
     retry_queue: RetryQueue,
     /// Whether a look-up is in progress.
     asking: bool,
+    /// Games whose end the archive lacks.
+    pub(super) unarchived: Vec<UnfinishedGame>,
 }
 
 impl Backfill {
-    pub(super) fn new(timing: &BotTiming) -> Self {
+    pub(super) fn new(timing: &BotTiming, state: &BotState) -> Self {
         Self {
             retry_queue: RetryQueue::new(timing),
             asking: false,
+            unarchived: state.unarchived(),
         }
     }
 
-    /// Replaces the games to look up.
+    /// Replaces the games to look up: none of them runs.
     pub(super) fn set(&mut self, missing: Vec<UnfinishedGame>, now: Instant) {
+        // The end of a game that runs now is seen.
+        self.unarchived.retain(|it| missing.contains(it));
         self.retry_queue.set(missing, now);
     }
 
@@ -46,7 +51,8 @@ impl Backfill {
     pub(super) fn next(&mut self, state: &BotState, now: Instant) -> Option<GameId> {
         while !self.asking {
             let game = self.retry_queue.next(now)?;
-            if state.is_open(&game) || state.lacks_rating(&game) {
+            let is_unarchived = self.unarchived.iter().any(|it| it.game == game);
+            if is_unarchived || state.is_open(&game) || state.lacks_rating(&game) {
                 self.asking = true;
                 return Some(game);
             }
@@ -69,6 +75,9 @@ impl Backfill {
     ) {
         self.asking = false;
         let found = found(game, answer, me, state, out);
+        if matches!(found, LookupOutcome::Settled | LookupOutcome::Nothing) {
+            self.unarchived.retain(|it| it.game != *game);
+        }
         match self.retry_queue.answered(game, found, now, state.now()) {
             NextLookup::Stay => {}
             NextLookup::Leave => {
@@ -284,7 +293,8 @@ impl RetryQueue {
                 tries: 0,
                 unknown: 0,
             });
-            self.entries.insert(game, entry);
+            // A game may be missing in two ways.
+            self.entries.entry(game).or_insert(entry);
         }
     }
 
@@ -320,12 +330,9 @@ impl RetryQueue {
                 return NextLookup::Stay;
             }
             LookupOutcome::Failed(advised) => advised,
-            LookupOutcome::Running => None,
-            LookupOutcome::Nothing => {
-                entry.unknown += 1;
-                None
-            }
+            LookupOutcome::Running | LookupOutcome::Nothing => None,
         };
+        entry.unknown += u32::from(found == LookupOutcome::Nothing);
         let old = today.since(entry.since) >= LIFE && found != LookupOutcome::Running;
         if entry.unknown >= MAX_UNKNOWN || old {
             self.entries.remove(game);
@@ -387,6 +394,36 @@ mod tests {
             MissedResult::Over(missed) => *missed,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn an_end_that_only_the_archive_lacks_is_looked_up_and_counts_for_nothing() {
+        let (state, now) = (BotState::nowhere(), Instant::now());
+        let unarchived = [("q7ZxVt2B", 1), ("unknown", 2)].map(|(game, since)| UnfinishedGame {
+            game: GameId::new(game),
+            since: Timestamp::from_millis(since),
+        });
+        state.set_unarchived(unarchived.to_vec());
+        let mut backfill = Backfill::new(&BotTiming::default(), &state);
+        let (first, second) = (&unarchived[0].game, &unarchived[1].game);
+        let answers = [
+            (first, Ok(Box::new(export()))),
+            (
+                second,
+                Err(Error::Gone {
+                    status: 404,
+                    body: Box::default(),
+                }),
+            ),
+        ];
+        let mut out = Vec::new();
+        for (game, answer) in answers {
+            backfill.set(backfill.unarchived.clone(), now);
+            assert_eq!(backfill.next(&state, now).as_ref(), Some(game));
+            backfill.exported(game, &answer, &UserId::new("me"), &state, now, &mut out);
+        }
+        assert!(matches!(out[..], [AccountEffect::LogExport(_)]), "{out:?}");
+        assert_eq!(backfill.unarchived, [], "neither is asked for again");
     }
 
     #[test]
@@ -482,6 +519,14 @@ mod retry_queue_tests {
             game: GameId::new(game),
             since: Timestamp::from_millis(since),
         }
+    }
+
+    #[test]
+    fn a_game_missing_in_two_ways_is_looked_up_once() {
+        let (mut retry_queue, now) = retry_queue(&[("a", 1), ("a", 1)]);
+        assert!(retry_queue.next(now).is_some());
+        retry_queue.set(vec![open("a", 1), open("a", 1)], now);
+        assert_eq!(retry_queue.next(now), None);
     }
 
     fn retry_queue(games: &[(&str, u64)]) -> (RetryQueue, Instant) {

@@ -94,7 +94,7 @@ struct StreamEntry {
 }
 
 /// The data behind the lock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LogState {
     pub(super) version: u64,
     games: BTreeMap<String, LoggedGame>,
@@ -109,24 +109,6 @@ pub(super) struct LogState {
     archived: bool,
     settled: u64,
     lost: u64,
-}
-
-impl Default for LogState {
-    fn default() -> Self {
-        Self {
-            version: 0,
-            games: BTreeMap::new(),
-            streams: BTreeMap::new(),
-            ended: VecDeque::new(),
-            known: HashMap::new(),
-            challenges: RingBuffer::new(RING),
-            events: RingBuffer::new(RING),
-            wire: RingBuffer::new(RING),
-            archived: false,
-            settled: 0,
-            lost: 0,
-        }
-    }
 }
 
 impl LogState {
@@ -512,6 +494,12 @@ pub(super) struct RingBuffer<T> {
 struct RingEntry<T> {
     value: Arc<T>,
     revision: u64,
+}
+
+impl<T: Clone> Default for RingBuffer<T> {
+    fn default() -> Self {
+        Self::new(RING)
+    }
 }
 
 impl<T: Clone> RingBuffer<T> {

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::rules::{Game, Move};
 
 /// The moves of one game and the resulting position.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PlayedMoves {
     text: String,
     game: Game,
@@ -41,10 +41,7 @@ pub struct IllegalMove {
 
 impl PlayedMoves {
     pub fn new() -> Self {
-        Self {
-            text: String::new(),
-            game: Game::new(),
-        }
+        Self::default()
     }
 
     pub fn game(&self) -> &Game {
@@ -128,12 +125,6 @@ impl PlayedMoves {
         self.game = game;
         moves.clone_into(&mut self.text);
         Ok(change)
-    }
-}
-
-impl Default for PlayedMoves {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -91,6 +91,7 @@ pub(super) struct Inner {
     newest: Timestamp,
     pruned: Timestamp,
     pub(super) named: u64,
+    unarchived: Vec<UnfinishedGame>,
 }
 
 impl BotState {
@@ -402,6 +403,7 @@ impl Inner {
             newest,
             pruned: Timestamp::default(),
             named: 0,
+            unarchived: Vec::new(),
         }
     }
 
@@ -578,6 +580,15 @@ impl BotState {
     /// reports it once, so it can be lost.
     pub fn missing_rating_changes(&self) -> Vec<UnfinishedGame> {
         self.with_state(|inner, now| inner.opponents.missing_rating_changes(now))
+    }
+
+    /// Games that the archive had as running when the bot started: it may lack an end that is counted.
+    pub fn unarchived(&self) -> Vec<UnfinishedGame> {
+        self.inner.lock().unarchived.clone()
+    }
+
+    pub fn set_unarchived(&self, games: Vec<UnfinishedGame>) {
+        self.inner.lock().unarchived = games;
     }
 
     pub fn lacks_rating(&self, game: &GameId) -> bool {
