@@ -477,6 +477,36 @@ fn a_draw_is_worth_less_against_a_weaker_opponent() {
     }
 }
 
+#[test]
+fn a_dead_draw_counts_as_level_whatever_it_is_worth_against_the_opponent() {
+    let played = |settings: Settings, ratings: [i32; 2], score: i32| {
+        let mut harness = Harness::with(Side::White, settings);
+        harness.ratings = Some(ratings);
+        crate::quiet_game::play_on(harness, 9, |_| Score::Cp(score))
+    };
+    for (ratings, score, accepted) in [
+        ([2000, 2400], 20, true),
+        ([2000, 2400], 21, false),
+        ([2000, 2000], 20, false),
+        ([2800, 2000], 15, true),
+    ] {
+        let mut harness = played(late(), ratings, score).harness;
+        let answer = asks(&harness.state_with(offer(&line(9), Side::Black)));
+        let is_yes = answer == [GameRequest::AcceptDraw];
+        assert_eq!(is_yes, accepted, "{ratings:?} {score}");
+    }
+    for (ratings, score, offered) in [
+        ([2800, 2000], -40, true),
+        ([2800, 2000], -41, false),
+        ([2000, 2000], -40, false),
+        ([2000, 2400], 20, true),
+        ([2000, 2400], -15, true),
+    ] {
+        let offers = played(offering(), ratings, score).offers();
+        assert_eq!(offers == [8], offered, "{ratings:?} {score} {offers:?}");
+    }
+}
+
 /// Results by tables: won, won too late, drawn, lost too late, lost.
 const PROVED: [i32; 5] = [30_000, 1, 0, -1, -30_000];
 

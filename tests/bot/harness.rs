@@ -25,6 +25,8 @@ pub(crate) struct Harness {
     pub(crate) now: Instant,
     pub(crate) us: Side,
     pub(crate) bot_opponent: bool,
+    /// Ours and the opponent's.
+    pub(crate) ratings: Option<[i32; 2]>,
     pub(crate) casual: bool,
 }
 
@@ -150,6 +152,7 @@ impl Harness {
         };
         Self {
             bot_opponent: false,
+            ratings: None,
             casual: false,
             machine: GameMachine::new(params, Arc::new(settings), BotTiming::default()),
             now: Instant::now(),
@@ -197,12 +200,15 @@ impl Harness {
     pub(crate) fn full(&self, state: GameState) -> GameFull {
         let mut full = full(self.us, state);
         full.rated = !self.casual;
+        let (us, them) = match self.us {
+            Side::White => (&mut full.white, &mut full.black),
+            Side::Black => (&mut full.black, &mut full.white),
+        };
         if self.bot_opponent {
-            let them = match self.us {
-                Side::White => &mut full.black,
-                Side::Black => &mut full.white,
-            };
             them.title = Some("BOT".into());
+        }
+        if let Some(ratings) = self.ratings {
+            [us.rating, them.rating] = ratings.map(Some);
         }
         full
     }

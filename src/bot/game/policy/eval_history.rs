@@ -89,6 +89,9 @@ impl GameMachine {
             None => result.is_some_and(|result| self.is_lost(result)),
         };
         let level = i64::from(self.settings.draw.score);
+        // A dead draw has exactly this score, which contempt may put outside of level.
+        let draw = -i64::from(self.contempt());
+        let (least, most) = (draw.min(-level), draw.max(level));
         let ply = self.ply();
         let eval_history = &mut self.policies.eval_history;
         let before = match eval_history.counted {
@@ -98,8 +101,8 @@ impl GameMachine {
         let mut streaks = before;
         if let Some(result) = result {
             let score = i64::from(result.score.centipawns());
-            streaks.level = longer(streaks.level, score.abs() <= level);
-            streaks.no_better = longer(streaks.no_better, score <= level);
+            streaks.level = longer(streaks.level, (least..=most).contains(&score));
+            streaks.no_better = longer(streaks.no_better, score <= most);
             eval_history.score = Some(result.score);
         }
         eval_history.proved = proved;
