@@ -86,8 +86,8 @@ impl EventLoop {
         let context = BotContext {
             online_tables: online_tables(&options.client, &options.settings),
             explorer: options.settings.explorer.enabled.then(|| {
-                let positions = options.settings.explorer.positions;
-                Explorer::open(options.lists.data.as_deref(), positions)
+                let rules = &options.settings.explorer;
+                Explorer::open(options.lists.data.as_deref(), rules.positions, rules.plies)
             }),
             settings: Arc::new(options.settings),
             chat_queue,

@@ -47,21 +47,28 @@ pub struct Explorer(Arc<Mutex<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
+    /// Positions of games with at least so many plies are not looked up.
+    plies: usize,
     set: CandidateSet,
     file: Option<CandidateFile>,
 }
 
 impl Explorer {
-    /// Keeps at most `capacity` positions, in a file of this folder if there is one.
-    pub fn open(folder: Option<&Path>, capacity: usize) -> Self {
+    /// Keeps at most `capacity` positions of less than `plies`, in a file of this folder if there is
+    /// one.
+    pub fn open(folder: Option<&Path>, capacity: usize, plies: u32) -> Self {
         let mut set = CandidateSet::new(capacity);
         let file = folder.map(|folder| CandidateFile::open(&folder.join(EXPLORER_FILE), &mut set));
-        Self(Arc::new(Mutex::new(Kept { set, file })))
+        let plies = plies as usize;
+        Self(Arc::new(Mutex::new(Kept { plies, set, file })))
     }
 
-    /// The moves of a position that the explorer found and our search approved.
-    pub fn approved(&self, position: &Position) -> Vec<Move> {
-        let kept = self.0.lock();
+    /// The moves that the explorer found for a game's position in the opening and our search approved.
+    pub fn approved(&self, game: &Game) -> Vec<Move> {
+        let (kept, position) = (self.0.lock(), game.position());
+        if game.ply() >= kept.plies {
+            return Vec::new();
+        }
         let known = kept.set.get(&ExploredKey::new(position, None));
         known.map_or_else(Vec::new, |known| known.approved(position))
     }

@@ -108,7 +108,7 @@ impl Reading {
             rounds: watch::Sender::default(),
         };
         change(&mut host);
-        let explorer = Explorer::open(folder, capacity);
+        let explorer = Explorer::open(folder, capacity, rules().plies);
         let task = ExplorerTask {
             explorer: explorer.clone(),
             server: server
@@ -153,9 +153,12 @@ impl Reading {
     }
 }
 
+fn game(line: &str) -> Game {
+    Game::from_uci_moves(line).expect("legal moves")
+}
+
 fn after(line: &str) -> Position {
-    let game = Game::from_uci_moves(line).expect("legal moves");
-    *game.position()
+    *game(line).position()
 }
 
 fn known(explorer: &Explorer, line: &str) -> Option<ExploredPosition> {
@@ -176,15 +179,18 @@ async fn a_popular_move_that_loses_is_refused_and_sound_ones_are_approved() {
     let checked = explored.checked.unwrap();
     assert!(checked.refused.contains(&"d7d5".to_owned()), "{checked:?}");
     assert!(checked.approved.contains(&"f7f6".to_owned()), "{checked:?}");
-    let approved = reading.explorer.approved(&after("g1f3"));
+    let approved = reading.explorer.approved(&game("g1f3"));
     assert!(
         approved.iter().all(|mv| mv.to_string() != "d7d5"),
         "{approved:?}"
     );
     // A restart knows it all.
     assert!(folder.path().join(EXPLORER_FILE).exists());
-    let again = Explorer::open(Some(folder.path()), 1000);
-    assert_eq!(again.approved(&after("g1f3")), approved);
+    let again = Explorer::open(Some(folder.path()), 1000, 2);
+    assert_eq!(again.approved(&game("g1f3")), approved);
+    // It keeps the length of the opening that it was opened with.
+    let short = Explorer::open(Some(folder.path()), 1000, 1);
+    assert_eq!(short.approved(&game("g1f3")), []);
     reading.practice.shutdown().await;
 }
 
@@ -303,7 +309,7 @@ async fn a_bot_plays_its_games_while_the_explorer_hangs_and_plays_what_was_appro
     let folder = tempfile::tempdir().unwrap();
     let reading = Reading::with(Some(folder.path()), |_| {}).await;
     reading.until(|explorer| is_checked(explorer, "")).await;
-    let approved = reading.explorer.approved(&Position::default());
+    let approved = reading.explorer.approved(&Game::default());
     assert!(!approved.is_empty());
     for _ in 0..50 {
         reading

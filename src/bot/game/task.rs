@@ -328,13 +328,11 @@ impl GameTask {
     /// In the opening the search chooses among the moves that the explorer found and an earlier search
     /// approved, if there are any.
     fn prefer_explored(&self, mut limits: Limits) -> Limits {
-        let game = self.machine.game();
         let Some(explorer) = &self.context.explorer else {
             return limits;
         };
-        let is_free = limits.searchmoves.is_empty() && limits.multipv <= 1;
-        if is_free && game.ply() < self.context.settings.explorer.plies as usize {
-            limits.searchmoves = explorer.approved(game.position());
+        if limits.searchmoves.is_empty() && limits.multipv <= 1 {
+            limits.searchmoves = explorer.approved(self.machine.game());
         }
         limits
     }
