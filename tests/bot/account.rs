@@ -665,6 +665,18 @@ fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
 }
 
 #[test]
+fn a_bot_that_is_shutting_down_gives_way_to_no_other_program() {
+    let mut fixture = Fixture::new(4).settled();
+    assert_eq!(fixture.account.restart_obstacle(), None);
+    ask_near(&mut fixture);
+    let open = Some("a challenge of the bot is open");
+    assert_eq!(fixture.account.restart_obstacle(), open);
+    fixture.apply(&AccountEvent::Drain);
+    let ends = Some("the bot is shutting down");
+    assert_eq!(fixture.account.restart_obstacle(), ends);
+}
+
+#[test]
 fn a_draining_account_accepts_nothing_and_plays_what_runs() {
     let mut fixture = Fixture::new(4);
     fixture.challenged(challenge("c1", player("a")));

@@ -213,6 +213,14 @@ impl AccountState {
         self.shutdown.has_begun()
     }
 
+    /// Why no other program may take over now, if the account has a reason. A bot that is shutting
+    /// down finishes its games itself.
+    pub fn restart_obstacle(&self) -> Option<&'static str> {
+        let ends = self.is_draining().then_some("the bot is shutting down");
+        let asks = self.has_outgoing();
+        ends.or(asks.then_some("a challenge of the bot is open"))
+    }
+
     /// The bot's atomic rating, if known.
     pub fn rating(&self) -> Option<i32> {
         self.rating

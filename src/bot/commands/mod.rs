@@ -154,10 +154,9 @@ impl EventLoop {
     fn restart_obstacle(&self) -> Option<String> {
         let games = self.context.event_bus.event_log().statuses();
         let game = games.iter().find_map(GameStatus::restart_obstacle);
-        let is_open = self.account_state.has_outgoing();
-        let open = || is_open.then(|| "a challenge of the bot is open".to_owned());
+        let account = || self.account_state.restart_obstacle().map(str::to_owned);
         let busy = || (!self.api_queue.is_idle()).then(|| "a call is under way".to_owned());
-        game.or_else(open).or_else(busy)
+        game.or_else(account).or_else(busy)
     }
 
     /// Whether to hand over now. Gives an upgrade up whose time is over.
@@ -172,11 +171,8 @@ impl EventLoop {
         if Instant::now() >= until || self.account_state.is_draining() {
             self.upgrade_until = None;
             tracing::warn!(obstacle, "upgrade given up");
-            let text = format!("upgrade given up: {obstacle}");
-            self.context
-                .event_bus
-                .event_log()
-                .note("operator", text, None);
+            let event_log = self.context.event_bus.event_log();
+            event_log.note("operator", format!("upgrade given up: {obstacle}"), None);
         }
         false
     }
