@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -273,4 +274,32 @@ async fn an_open_challenge_delays_an_upgrade_and_is_withdrawn_after_a_kill() {
     assert_eq!(code, Some(0));
     bot.signal(Signal::TERM);
     assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_while_it_hands_over_ends_the_process() {
+    let server = server().await;
+    let hook = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = hook.local_addr().expect("an address");
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("hook"), format!("http://{address}/")).expect("a file");
+    let token = server.open_bot(BOT).expect("a good name");
+    let alerts = "[alerts]\nwebhook_file = \"hook\"\nformat = \"text\"\n";
+    let mut bot = Running::start_in(&server, folder, Some(&token), alerts).await;
+    // A first 401 may be about our name in the user agent; it is asked again without.
+    for _ in 0..2 {
+        let refusal = Fault::Refuse { status: 401 };
+        server.faults().add(Endpoint::Events, refusal);
+    }
+    server.break_streams();
+    // Never answered, this message holds the end of the old program.
+    let _taken = tokio::task::block_in_place(|| hook.accept()).expect("a message");
+    let (mut upgrade, _) = begin_upgrade(&bot);
+    bot.wait_for("handing over to the installed program");
+    bot.signal(Signal::TERM);
+    let (code, log) = bot.end();
+    upgrade.kill().expect("it waits for the new program");
+    upgrade.wait().expect("it ends");
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.contains("stopped while handing over"), "{log}");
 }

@@ -11,7 +11,6 @@ use megaton::engine::{EngineOptions, Pool};
 use megaton::panel::{CrashReports, RecentLines, attend, installed_program};
 use megaton::tablebase::{BuiltIn, tablebases};
 use tokio::sync::broadcast::Receiver;
-use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, Span};
 
 use crate::cli::account_bot::{AccountBot, PreparedBot};
@@ -53,16 +52,13 @@ impl Args {
         if self.configs.is_empty() {
             return Ok(vec![ConfigArgs::default().load()?]);
         }
-        let files = self.configs.iter();
-        files
-            .map(|file| ConfigArgs::of(file.clone()).load())
-            .collect()
+        let load = |file: &PathBuf| ConfigArgs::of(file.clone()).load();
+        self.configs.iter().map(load).collect()
     }
 }
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
-    let upgrade = serve(args)?;
-    if upgrade.is_cancelled() {
+    if serve(args)? {
         return Err(hand_over(installed_program()));
     }
     Ok(())
@@ -72,20 +68,19 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 /// this one. Comes back only if neither works.
 fn hand_over(program: Option<PathBuf>) -> Failure {
     let own = PathBuf::from("/proc/self/exe");
-    let mut failed = None;
+    let mut failed = String::new();
     for program in program.into_iter().chain([own]) {
         let mut arguments = std::env::args_os();
         let name = arguments.next().unwrap_or_else(|| "megaton".into());
         let error = Command::new(&program).arg0(name).args(arguments).exec();
         tracing::error!(program = %program.display(), %error, "cannot start the program");
-        failed = Some(error);
+        failed = error.to_string();
     }
-    let error = failed.map(|error| error.to_string()).unwrap_or_default();
-    Failure::failed(format!("cannot hand over: {error}"))
+    Failure::failed(format!("cannot hand over: {failed}"))
 }
 
-/// Plays until the end; gives what says whether to hand over.
-fn serve(args: &Args) -> Result<CancellationToken, Failure> {
+/// Plays until the end; gives whether to hand over.
+fn serve(args: &Args) -> Result<bool, Failure> {
     malloc::limit_arenas();
     create_privately();
     let configs = args.load()?;
@@ -93,15 +88,15 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
     let first = &configs[0].0;
     let log = logging::start(&args.log, &first.log)?;
     let (_crash_reports, crashes) = report_crashes(first, log.recent_lines()).unzip();
-    let pool = pool(first)?;
-    let several = configs.len() > 1;
-    let bots = configs
-        .into_iter()
-        .map(|(config, path)| AccountBot::new(config, path, &pool));
-    let bots: Vec<AccountBot> = bots.collect::<Result<_, _>>()?;
     runtime::block_on(async {
         let shutdown = runtime::listen()?;
+        // A reload must not end a bot that does not play yet. Each listens for itself once it does.
+        let _hangups = runtime::hangups()?;
         tokio::spawn(log.watch());
+        let pool = pool(&configs[0].0)?;
+        let several = configs.len() > 1;
+        let bot = |(config, path): LoadedConfig| AccountBot::new(config, path, &pool);
+        let bots: Vec<AccountBot> = configs.into_iter().map(bot).collect::<Result<_, _>>()?;
         let prepared = bots.into_iter().map(|bot| {
             let shutdown = Shutdown {
                 drain: shutdown.drain.child_token(),
@@ -117,14 +112,20 @@ fn serve(args: &Args) -> Result<CancellationToken, Failure> {
             let span = if several { bot.span() } else { Span::none() };
             tokio::spawn(bot.play().instrument(span))
         });
-        let playing: Vec<_> = playing.collect();
         // The trouble of one account is none of the others'.
         let mut outcome = Ok(());
         for ended in futures::future::join_all(playing).await {
-            let ended = ended.unwrap_or_else(|panic| resume_unwind(panic.into_panic()));
-            outcome = outcome.and(ended);
+            outcome = outcome.and(ended.unwrap_or_else(|panic| resume_unwind(panic.into_panic())));
         }
-        outcome.map(|()| shutdown.upgrade)
+        outcome?;
+        let (upgrades, stops) = (
+            shutdown.upgrade.is_cancelled(),
+            shutdown.drain.is_cancelled(),
+        );
+        if upgrades && stops {
+            tracing::warn!("stopped while handing over: the next start resumes the games left");
+        }
+        Ok(upgrades && !stops)
     })
 }
 
