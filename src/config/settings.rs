@@ -313,7 +313,8 @@ sections! {
 
     /// `[correspondence]`: games with days per move, or without a limit.
     Correspondence {
-        /// Time between checks for games where the bot is to move.
+        /// Time between checks for games where the bot is to move: at most 4 hours, whatever it says,
+        /// and at most 5 minutes while other games run.
         poll: Duration as "Seconds" = Duration::from_secs(300), whole((30, 86_400), "seconds");
         /// Thinking time per move.
         think: Duration as "Seconds" = Duration::from_secs(10), whole((1, 3600), "seconds");
