@@ -469,6 +469,14 @@ fn contradictory_matchmaking_chat_and_draw_settings_are_reported() {
 }
 
 #[test]
+fn no_depth_that_a_search_cannot_reach_is_accepted_for_resigning() {
+    let parse = |depth: u32| Config::parse(&format!("[resign]\ndepth = {depth}"));
+    assert_eq!(parse(127).expect("the deepest search").resign.depth, 127);
+    let said = complaint("[resign]\ndepth = 128");
+    assert!(said.contains("1 to 127"), "{said}");
+}
+
+#[test]
 fn an_address_in_place_of_its_file_is_refused_and_never_repeated() {
     for (key, secret) in [
         ("webhook_file", "https://hooks.example.org/T0/Sesame"),

@@ -360,7 +360,7 @@ sections! {
         /// Consecutive own moves with a lost score.
         moves: u32 = 4, whole((1, 100), "moves");
         /// Depth to which each of them must have been searched, in plies.
-        depth: u32 = 10, whole((1, 245), "plies");
+        depth: u32 = 10, whole((1, 127), "plies");
     }
 
     /// `[takeback]`: takebacks in casual games.
