@@ -493,7 +493,7 @@ fn an_address_in_place_of_its_file_is_refused_and_never_repeated() {
 
 #[test]
 fn a_token_in_the_config_is_refused_and_never_repeated() {
-    let secret = "lip_Sesame0pen";
+    let secret = "lip_Sesame0penSesame0pen";
     for text in [
         format!("[lichess]\ntoken = \"{secret}\""),
         format!("token = \"{secret}\""),
@@ -519,6 +519,19 @@ fn a_token_in_the_config_is_refused_and_never_repeated() {
         format!("[lichess\n{secret}"),
     ] {
         assert!(!complaint(&text).contains("Sesame"), "{text}");
+    }
+}
+
+#[test]
+fn names_that_begin_like_a_token_are_accepted() {
+    let name = "lip_of_twenty_chars1";
+    assert_eq!(name.len(), 20, "the longest user name");
+    for text in [
+        "[challenge]\nblock = [\"lio_messi\"]".to_owned(),
+        format!("[challenge]\nblock = [\"{name}\"]"),
+        "[lichess]\ntoken_file = \"lip_token.txt\"".to_owned(),
+    ] {
+        Config::parse(&text).expect("no token");
     }
 }
 
