@@ -112,7 +112,8 @@ impl BookFile {
     }
 
     /// The positions of a graph. A move has a weight if at least `visits` positions were searched after
-    /// it, and it is proved or about as good as the best.
+    /// it, and it is proved or about as good as the best; if only a move that was searched less is good,
+    /// none has, and the engine decides.
     pub fn from_graph(graph: &Graph, visits: u8) -> BookFile {
         let mut entries = Vec::new();
         for position in graph.positions() {
@@ -121,12 +122,15 @@ impl BookFile {
                 .iter()
                 .map(|it| graph.visits(&position.play(it.mv), u8::MAX))
                 .collect();
-            let best = best(&candidates, &visited, visits);
             for (candidate, visited) in candidates.iter().zip(visited) {
+                let best = &candidates[0];
                 let weight = match candidate.win_in {
-                    Some(_) if candidate.win_in == candidates[0].win_in => SOFT + 1,
-                    None if visited >= visits && candidate.loss_in.is_none() => {
-                        best.map_or(0, |best| (SOFT + 1 - (best - candidate.score)).max(0))
+                    Some(_) if candidate.win_in == best.win_in => SOFT + 1,
+                    None if best.win_in.is_none()
+                        && candidate.loss_in.is_none()
+                        && visited >= visits =>
+                    {
+                        (SOFT + 1 - (best.score - candidate.score)).max(0)
                     }
                     _ => 0,
                 };
@@ -304,16 +308,6 @@ fn unpack(bytes: &[u8]) -> Result<Vec<u8>, BookError> {
     Ok(entries)
 }
 
-/// The best score of a move that may be played.
-fn best(candidates: &[Candidate], visited: &[u8], visits: u8) -> Option<i32> {
-    if candidates.first()?.win_in.is_some() {
-        return None;
-    }
-    let fit = candidates.iter().zip(visited);
-    let fit = fit.filter(|(it, visited)| it.loss_in.is_none() && **visited >= visits);
-    fit.map(|(it, _)| it.score).max()
-}
-
 /// The learning field: score (i16), half-moves to a win or, negative, to a loss (i8), visits (u8).
 fn learn(candidate: &Candidate, visits: u8) -> u32 {
     let plies = |plies: u16| plies.min(127) as i8;
@@ -433,6 +427,16 @@ mod tests {
         let deeper = BookFile::from_graph(&small(), 2);
         assert_eq!(played(&deeper, ""), [("g1f3".to_owned(), 16)]);
         assert!(played(&deeper, "g1f3 f7f6").is_empty());
+    }
+
+    #[test]
+    fn nothing_is_played_where_a_better_move_was_not_searched_further() {
+        let unsure = graph(&[
+            ("", &[("g1f3", 60), ("e2e4", 300)]),
+            ("g1f3", &[("f7f6", -60)]),
+        ]);
+        let book = BookFile::from_graph(&unsure, 1);
+        assert!(played(&book, "").is_empty(), "{:?}", played(&book, ""));
     }
 
     #[test]
@@ -575,6 +579,20 @@ mod tests {
         }
         assert_eq!(best, "f7f6 f3e5 f3g5 ");
         assert!(!played(&book, "").is_empty());
+        for position in graph.positions() {
+            let candidates = graph.candidates(position);
+            let best = candidates[0].score;
+            for played in book.moves(position).iter().filter(|it| it.weight > 0) {
+                let same = candidates.iter().find(|it| it.mv == played.mv).unwrap();
+                let loss = best - same.score;
+                assert!(
+                    loss <= SOFT,
+                    "{} loses {loss} in {}",
+                    same.mv,
+                    position.fen()
+                );
+            }
+        }
     }
 
     proptest! {
