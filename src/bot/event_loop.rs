@@ -326,10 +326,8 @@ impl EventLoop {
     /// Records an event, passes it to the account state and runs the effects.
     pub(super) fn handle_event(&mut self, event: &AccountEvent) {
         self.log_event(event);
-        if let AccountEvent::Accepted {
-            answer: AcceptOutcome::Done,
-            ..
-        } = event
+        if let AccountEvent::Accepted { answer, .. } = event
+            && matches!(answer, AcceptOutcome::Done)
         {
             self.accepted_at = Some(Instant::now());
         }
@@ -412,14 +410,17 @@ impl EventLoop {
             "game ended unseen: looked up"
         );
         let context = &self.context;
+        let level = context.settings.engine.casual_level;
+        let is_full = level.of_game(finished.rated, finished.is_bot).is_none() || started.arena;
+        // A record from the export alone names no program, and so no level either.
+        let record = record.filter(|record| is_full || record.program.is_some());
         if let Some(line) = record.and_then(|record| record.played_line(None)) {
             context.state.learn(line);
         }
         context.state.started(&started);
         raise_guard_alerts(&context.alerts, context.state.finished(finished));
-        context.event_bus.publish(BotEvent::Finished {
-            ending: Arc::new(ending),
-        });
+        let ending = Arc::new(ending);
+        context.event_bus.publish(BotEvent::Finished { ending });
     }
 
     /// Adds a game to the event log, and with it to the archive, from its export.

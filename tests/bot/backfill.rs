@@ -10,7 +10,7 @@ use megaton::bot::{
     BotError, BotEvent, BotOptions, BotState, BotTiming, EventBus, EventLog, ListSources, Settings,
     Shutdown, StateRules, run,
 };
-use megaton::config;
+use megaton::config::{self, CasualLevel};
 use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, EndpointClass, GameId, OfferDraw, Side,
@@ -86,6 +86,7 @@ impl Ground {
     async fn open() -> Self {
         let options = practice::Options {
             timing: practice::Timing::scaled(FASTER),
+            bot: Some(BOT.to_owned()),
             seed: 7,
             ..practice::Options::default()
         };
@@ -103,11 +104,16 @@ impl Ground {
 
     /// Starts the bot on the server with its stored state.
     async fn bot(&self) -> Bot {
+        self.bot_at(CasualLevel::Full).await
+    }
+
+    async fn bot_at(&self, casual_level: CasualLevel) -> Bot {
         let state = remembered(self.folder.path()).await;
         let client = client(&self.server, &self.token);
         let mut settings = Settings {
             engine: config::Engine {
                 nodes: NonZeroU64::new(200),
+                casual_level,
                 ..config::Engine::default()
             },
             ..Settings::default()
@@ -164,6 +170,10 @@ impl Ground {
         let bot = UserId::new(BOT);
         let asked = self.foe.create_challenge(&bot, &options);
         asked.await.unwrap();
+        self.started().await
+    }
+
+    async fn started(&mut self) -> GameId {
         let started = |event: &Event| match event {
             Event::Started { game, .. } => Some(GameId::new(game.clone())),
             _ => None,
@@ -187,6 +197,32 @@ impl Ground {
         bot.kill().await;
         self.foe.resign(&game).await.unwrap();
         game
+    }
+
+    /// The same as a casual game against a human, a visitor of the server's page.
+    async fn resigned_unseen_by_a_visitor(&mut self, bot: Bot) -> GameId {
+        until("the bot is there", || self.server.is_online(BOT)).await;
+        let wishes = r#"{"color": "white", "limit": 180, "increment": 2}"#;
+        let admitted = self.visit("new", wishes).await;
+        let admitted: serde_json::Value = serde_json::from_str(&admitted).unwrap();
+        let ticket = admitted["ticket"].as_str().unwrap();
+        let game = self.started().await;
+        self.visit(&format!("{ticket}/move/g1f3"), "").await;
+        let answered = |event: &Event| matches!(event, Event::Moved { ply: 2, .. }).then_some(());
+        self.next(answered).await;
+        until("the game is known", || bot.state.is_open(&game)).await;
+        bot.kill().await;
+        self.visit(&format!("{ticket}/resign"), "").await;
+        game
+    }
+
+    async fn visit(&self, path: &str, body: &'static str) -> String {
+        let url = format!("{}/play/{path}", self.server.url());
+        // A second installation changes nothing.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let answer = client.post(url).body(body).send().await.unwrap();
+        answer.error_for_status().unwrap().text().await.unwrap()
     }
 }
 
@@ -255,6 +291,22 @@ async fn a_game_that_ended_while_the_bot_was_down_is_counted_once() {
     let record = state.opponent(&foe);
     assert_eq!((record.wins, record.losses, record.games_today), (1, 0, 1));
     ground.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_below_full_strength_that_ended_while_the_bot_was_down_teaches_nothing() {
+    for (level, teaches) in [(CasualLevel::Hard, false), (CasualLevel::Full, true)] {
+        let mut ground = Ground::open().await;
+        let bot = ground.bot_at(level).await;
+        let game = ground.resigned_unseen_by_a_visitor(bot).await;
+        let bot = ground.bot_at(level).await;
+        until("it is counted", || !bot.state.is_open(&game)).await;
+        let experience = bot.state.experience();
+        let line = experience.line(game.as_str());
+        assert_eq!(line.is_some(), teaches, "{level:?}: {line:?}");
+        bot.stop().await;
+        ground.server.shutdown().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
