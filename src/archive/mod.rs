@@ -49,7 +49,7 @@ pub use record::{
     MoveRecord, Origin, Outcome, PlayerRecord, ResultCounts, ScoreRecord, Source,
     TimeControlRecord, WireRecord,
 };
-pub use review::{AT_LEVEL, LESSONS, LESSONS_AT_ONCE, Mistake, ReviewRecord};
+pub use review::{AT_LEVEL, LESSONS, LESSONS_AT_ONCE, LESSONS_SHOWN, Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;
 pub use stats::{Group, OpeningGroup, RatedGame, RatingDay, Stats, TimeTrouble, follow};
 pub use time_loss::{Cause, TimeLoss, time_loss};

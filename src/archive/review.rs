@@ -18,8 +18,8 @@ use crate::sqlite::Error;
 pub const LESSONS: usize = 4000;
 /// So many of them at once: others need the file as well.
 pub const LESSONS_AT_ONCE: usize = 100;
-/// Games of an opponent that are shown.
-const LESSONS_SHOWN: usize = 200;
+/// Games of an opponent that are shown, the latest.
+pub const LESSONS_SHOWN: usize = 200;
 /// Scores beyond this count alike in a line to learn from, in centipawns.
 const WORST: i32 = 1000;
 

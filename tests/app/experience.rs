@@ -6,7 +6,9 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
-use megaton::archive::{ArchiveEntry, ArchiveReader, EndingRecord, GameRecord, ScoreRecord};
+use megaton::archive::{
+    ArchiveEntry, ArchiveReader, EndingRecord, GameRecord, LESSONS_SHOWN, ScoreRecord,
+};
 use megaton::bot::{
     self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown, StateRules,
 };
@@ -232,6 +234,24 @@ fn the_command_shows_lines_and_what_is_avoided_and_why() {
         "{}",
         nobody.stderr
     );
+}
+
+#[test]
+fn the_command_says_when_it_counts_the_latest_games_alone() {
+    let ground = Ground::new();
+    let at = |number: usize| BEGAN + 10_000 * number as u64;
+    let keep = |numbers: std::ops::Range<usize>| {
+        let games = numbers.map(|number| game(&format!("won{number:05}"), at(number)));
+        let entries: Vec<_> = games.map(|it| ArchiveEntry::Game(it.into())).collect();
+        ground.keep(&entries);
+    };
+    keep(0..LESSONS_SHOWN - 1);
+    let all = ground.told(&["experience", "nuke"]);
+    assert!(all.starts_with("nuke: 199 won, 0 drawn, 0 lost\n"), "{all}");
+    keep(LESSONS_SHOWN - 1..LESSONS_SHOWN + 5);
+    let latest = ground.told(&["experience", "nuke"]);
+    let expected = "nuke: 200 won, 0 drawn, 0 lost in the latest 200 games\n";
+    assert!(latest.starts_with(expected), "{latest}");
 }
 
 #[test]

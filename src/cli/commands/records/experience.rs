@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use megaton::archive::dates;
+use megaton::archive::{LESSONS_SHOWN, dates};
 use megaton::experience::{AvoidedMove, ExperienceReport};
 
 use crate::cli::failure::Failure;
@@ -15,9 +15,10 @@ const SHOWN: usize = 20;
 
 /// Show the lines played against an opponent, and the moves the bot avoids because of them
 ///
-/// Reads the archive, beside a running bot too. The bot avoids a move that cost a game against
-/// anybody, and leaves a line that an opponent won for no known reason: [experience] of the config.
-/// The scores during a game name its mistake at once; a review (`megaton review`) replaces that.
+/// Reads the latest 200 games from the archive, beside a running bot too. The bot avoids a move that
+/// cost a game against anybody, and leaves a line that an opponent won for no known reason:
+/// [experience] of the config. The scores during a game name its mistake at once; a review
+/// (`megaton review`) replaces that.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton experience SomeBot
@@ -56,13 +57,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn text(report: &ExperienceReport, most: usize) -> String {
-    let mut text = format!(
-        "{}: {} won, {} drawn, {} lost\n\n",
-        plain(&report.opponent),
-        report.wins,
-        report.draws,
-        report.losses
-    );
+    let (wins, draws, losses) = (report.wins, report.draws, report.losses);
+    let mut text = plain(&report.opponent);
+    let _ = write!(text, ": {wins} won, {draws} drawn, {losses} lost");
+    if report.lines.len() >= LESSONS_SHOWN {
+        let _ = write!(text, " in the latest {LESSONS_SHOWN} games");
+    }
+    text += "\n\n";
     for avoided in &report.avoided {
         let _ = writeln!(text, "avoids {} {}", avoided.mv, reason(avoided));
         if !avoided.after.is_empty() {
