@@ -314,6 +314,12 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
 async fn an_arena_is_joined_and_left(steered: &Steered, server: &ServerHandle) {
     let order = |verb: &str, arena: &str| json!({ "do": verb, "arena": arena });
     steered.refused(&order("leave", "nosuch12"), "is joined or planned");
+    steered.done(&order("join", "nosuch12"), "`megaton events` why not");
+    let told = "join nosuch12: not joined, there is no such arena";
+    until("the operator is told why not", async || {
+        steered.written(server).iter().any(|text| text == told)
+    })
+    .await;
     let id = server.open_arena(ArenaPlan::default()).expect("an arena");
     let is_in = || server.arena(&id).is_some_and(|arena| arena.has(BOT));
     steered.done(&order("join", &id), "joining ");

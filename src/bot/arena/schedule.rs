@@ -31,8 +31,12 @@ const MAX_REFUSALS: u32 = 3;
 const BAN: u32 = 3600;
 /// Maximum number of planned arenas.
 const MAX_AHEAD: usize = 32;
+/// Why the bot gives up an arena that the server does not know.
+const NO_ARENA: &str = "there is no such arena";
 /// Closed arenas that the bot remembers.
 const MAX_CLOSED: usize = 1000;
+
+type Effects = Vec<AccountEffect>;
 
 /// Origin of a planned arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -345,8 +349,8 @@ impl ArenaSchedule {
                 self.listing = false;
                 self.list_at = now + wait.unwrap_or_default().max(self.second * REFRESH_EVERY);
             }
-            AccountEvent::ArenaShown(arena) => self.shown(arena, now, wall),
-            AccountEvent::ArenaNotShown(id, gone) => self.not_shown(id, *gone, now),
+            AccountEvent::ArenaShown(arena) => self.shown(arena, now, wall, &mut out),
+            AccountEvent::ArenaNotShown(id, gone) => self.not_shown(id, *gone, now, &mut out),
             AccountEvent::ArenaJoined(id, joined) => self.joined(id, joined, now, &mut out),
             AccountEvent::ArenaLeft(id, done) => self.left(id, *done, now),
             _ => {}
@@ -450,7 +454,7 @@ impl ArenaSchedule {
         }
     }
 
-    fn shown(&mut self, arena: &Arena, now: Instant, wall: SystemTime) {
+    fn shown(&mut self, arena: &Arena, now: Instant, wall: SystemTime, out: &mut Effects) {
         let Some(plan) = self.plans.get_mut(&arena.id) else {
             return;
         };
@@ -468,33 +472,22 @@ impl ArenaSchedule {
         let (team, password) = (entrance.team.as_deref(), entrance.password.is_some());
         match admits(arena, team, password, &self.us, wall) {
             Ok(()) => plan.stage = ArenaState::Ahead,
-            Err(why) => {
-                tracing::warn!(arena = %arena.id, name = %arena.name, %why, "cannot join");
-                self.shut.insert(arena.id.clone());
-                self.plans.remove(&arena.id);
-            }
+            Err(why) => self.give_up(&arena.id, why, out),
         }
     }
 
-    fn not_shown(&mut self, id: &str, gone: bool, now: Instant) {
+    fn not_shown(&mut self, id: &str, gone: bool, now: Instant, out: &mut Effects) {
         let Some(plan) = self.plans.get_mut(id) else {
             return;
         };
         plan.calling = false;
         plan.refresh_at = now + self.second * REFRESH_EVERY;
         if gone && plan.games.is_empty() {
-            tracing::warn!(arena = id, "there is no such arena");
-            self.forget(id);
+            self.give_up(id, NO_ARENA, out);
         }
     }
 
-    fn joined(
-        &mut self,
-        id: &str,
-        joined: &JoinOutcome,
-        now: Instant,
-        out: &mut Vec<AccountEffect>,
-    ) {
+    fn joined(&mut self, id: &str, joined: &JoinOutcome, now: Instant, out: &mut Effects) {
         let present = (self.second * PRESENT_EVERY).mul_f64(0.9 + self.chance.f64() / 5.0);
         let Some(plan) = self.plans.get_mut(id) else {
             return;
@@ -525,15 +518,15 @@ impl ArenaSchedule {
                 plan.next = now + self.second * REFUSED_WAIT;
                 tracing::warn!(arena = id, why, "the arena refused the join");
                 if plan.failures >= MAX_REFUSALS {
-                    self.forget(id);
+                    self.give_up(id, why, out);
                 }
             }
             JoinOutcome::Forbidden(why) => {
                 tracing::error!(arena = id, why, "the server forbids joining arenas");
                 self.banned = Some(now + self.second * BAN);
-                self.forget(id);
+                self.give_up(id, why, out);
             }
-            JoinOutcome::Gone => self.forget(id),
+            JoinOutcome::Gone => self.give_up(id, NO_ARENA, out),
         }
     }
 
@@ -593,6 +586,16 @@ impl ArenaSchedule {
                 plan.next = joined.max(now + second);
             }
         }
+    }
+
+    /// Drops an arena that the bot cannot join, and tells an operator who asked for it why.
+    fn give_up(&mut self, id: &str, why: &str, out: &mut Effects) {
+        tracing::warn!(arena = id, why, "arena given up");
+        let is_named = |plan: &PlannedArena| plan.wanted == ArenaRequest::Named;
+        if self.plans.get(id).is_some_and(is_named) {
+            out.push(AccountEffect::Note(format!("join {id}: not joined, {why}")));
+        }
+        self.forget(id);
     }
 
     fn forget(&mut self, id: &str) {

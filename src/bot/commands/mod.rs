@@ -294,7 +294,7 @@ impl EventLoop {
         if let Some(effects) = joining {
             self.run_effects(effects);
             return Reply::done(format!(
-                "joining {id} shortly before it starts; `status` shows the outcome"
+                "joining {id} shortly before it starts: `status` shows it, `megaton events` why not"
             ));
         }
         let why = if self.account_state.is_draining() {

@@ -139,6 +139,11 @@ fn join(effects: &[AccountEffect]) -> Option<bool> {
     }
 }
 
+/// The note that tells the operator why the bot did not join.
+fn not_joined(why: &str) -> AccountEffect {
+    AccountEffect::Note(format!("join {ID}: not joined, {why}"))
+}
+
 #[test]
 fn nothing_is_fetched_unless_enabled() {
     let mut world = World::new(config::Arena::default());
@@ -258,7 +263,7 @@ fn an_entry_changed_by_a_reload_replaces_what_was_planned_and_what_had_failed() 
     // Given up: no member of a team was to join.
     let mut world = World::new(named(&[ID]));
     world.pass(0);
-    assert_eq!(world.handle(&battle(0)), []);
+    assert_eq!(world.handle(&battle(0)), [not_joined("it needs a team")]);
     assert_eq!(world.reload(&[ID]), [], "nothing has changed");
     assert_eq!(
         world.reload(&[&rebels]),
@@ -279,14 +284,14 @@ fn an_arena_that_does_not_admit_the_bot_is_given_up() {
     closed.bots_allowed = false;
     assert_eq!(
         world.handle(&AccountEvent::ArenaShown(Box::new(closed))),
-        []
+        [not_joined("it does not admit bots")]
     );
     assert_eq!(world.sleeps(), None);
     let mut world = World::named();
     world.pass(0);
     assert_eq!(
         world.handle(&AccountEvent::ArenaNotShown(ID.to_owned(), true)),
-        []
+        [not_joined(NO_ARENA)]
     );
     assert_eq!(world.sleeps(), None);
 }
@@ -304,8 +309,28 @@ fn a_refused_join_is_retried_a_few_times_only() {
         assert_eq!(world.sleeps(), Some(60));
         assert!(join(&world.pass(60)).is_some());
     }
-    assert_eq!(world.handle(&refused()), []);
+    assert_eq!(world.handle(&refused()), [not_joined("pause")]);
     assert_eq!(world.sleeps(), None);
+}
+
+#[test]
+fn the_operator_is_told_why_an_arena_asked_for_cannot_be_joined() {
+    let outcomes = [
+        (JoinOutcome::Gone, NO_ARENA),
+        (JoinOutcome::Forbidden("no scope".to_owned()), "no scope"),
+    ];
+    for (outcome, why) in outcomes {
+        let joined = AccountEvent::ArenaJoined(ID.to_owned(), outcome);
+        let mut world = World::named();
+        world.pass(0);
+        world.handle(&AccountEvent::ArenaShown(Box::new(arena(0))));
+        assert_eq!(world.handle(&joined), [not_joined(why)]);
+        // Nobody asked for what the rules found.
+        let mut world = World::auto();
+        world.pass(0);
+        world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+        assert_eq!(world.handle(&joined), []);
+    }
 }
 
 #[test]
