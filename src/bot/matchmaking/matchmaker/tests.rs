@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 
-use super::{Directory, *};
+use super::{Directory, MatchmakingEffect as Effect, *};
 use crate::bot::matchmaking::challenge_request::Initiator;
 use crate::bot::matchmaking::cooldown::refusals;
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
@@ -131,7 +131,7 @@ impl World {
         })
     }
 
-    fn handle(&mut self, received: &AccountEvent) -> Vec<MatchmakingEffect> {
+    fn handle(&mut self, received: &AccountEvent) -> Vec<Effect> {
         let moment = START + self.passed;
         self.clock.store(moment.as_millis(), Ordering::Relaxed);
         let around = MatchContext {
@@ -149,43 +149,38 @@ impl World {
         let mut effects = self.matchmaker.handle(received, &around);
         for effect in &effects {
             match effect {
-                MatchmakingEffect::Create(_) => (self.held, self.spare) = (true, 0),
-                MatchmakingEffect::Release => (self.held, self.spare) = (false, 1),
-                MatchmakingEffect::Rest(rest) => {
+                Effect::Create(_) => (self.held, self.spare) = (true, 0),
+                Effect::Release => (self.held, self.spare) = (false, 1),
+                Effect::Rest(rest) => {
                     self.rests_kept += 1;
                     let reason = Some(rest.reason);
                     self.directory
                         .state
                         .cool(&rest.key, rest.first, rest.most, reason);
                 }
-                MatchmakingEffect::Forgive(user, _) => {
+                Effect::Forgive(user, _) => {
                     self.directory.state.clear_cooldowns(&refusals(user));
                 }
                 _ => {}
             }
         }
-        effects.retain(|effect| {
-            !matches!(
-                effect,
-                MatchmakingEffect::Rest(_) | MatchmakingEffect::Forgive(..)
-            )
-        });
+        effects.retain(|effect| !matches!(effect, Effect::Rest(_) | Effect::Forgive(..)));
         effects
     }
 
-    fn pass(&mut self, time: Duration) -> Vec<MatchmakingEffect> {
+    fn pass(&mut self, time: Duration) -> Vec<Effect> {
         self.passed += time;
         self.handle(&AccountEvent::Tick)
     }
 
     /// The effects after the answer to a look-up; `None` if the effects ask for something else.
-    fn answer(&mut self, effects: &[MatchmakingEffect]) -> Option<Vec<MatchmakingEffect>> {
+    fn answer(&mut self, effects: &[Effect]) -> Option<Vec<Effect>> {
         Some(match effects {
-            [MatchmakingEffect::List] => {
+            [Effect::List] => {
                 let listed = accounts(&self.bots);
                 self.handle(&AccountEvent::BotsListed(listed))
             }
-            [MatchmakingEffect::LookUp(users)] => {
+            [Effect::LookUp(users)] => {
                 let seen = users
                     .iter()
                     .map(|id| Presence {
@@ -202,7 +197,7 @@ impl World {
     }
 
     /// Answers look-ups until another effect is due; returns it, if any.
-    fn until_something(&mut self, mut effects: Vec<MatchmakingEffect>) -> Vec<MatchmakingEffect> {
+    fn until_something(&mut self, mut effects: Vec<Effect>) -> Vec<Effect> {
         while let Some(next) = self.answer(&effects) {
             effects = next;
         }
@@ -211,25 +206,23 @@ impl World {
 
     /// Passes time until a challenge is to be made.
     fn next_offer(&mut self) -> ChallengeRequest {
-        for _ in 0..100_000 {
-            let effects = self.pass(Duration::from_secs(10));
-            if let [MatchmakingEffect::Create(offer)] = self.until_something(effects).as_slice() {
-                return (**offer).clone();
-            }
-        }
-        panic!("no challenge in eleven days");
+        self.offer_within(MINUTE * 60 * 24 * 11)
+            .expect("a challenge in eleven days")
     }
 
-    /// Whether a challenge is made within this time.
     fn offers_within(&mut self, time: Duration) -> bool {
+        self.offer_within(time).is_some()
+    }
+
+    fn offer_within(&mut self, time: Duration) -> Option<ChallengeRequest> {
         let end = self.passed + time;
         while self.passed < end {
             let effects = self.pass(Duration::from_secs(10));
-            if let [MatchmakingEffect::Create(_)] = self.until_something(effects).as_slice() {
-                return true;
+            if let [Effect::Create(offer)] = self.until_something(effects).as_slice() {
+                return Some((**offer).clone());
             }
         }
-        false
+        None
     }
 
     fn decline(&mut self, offer: &ChallengeRequest, reason: &str) {
@@ -237,10 +230,7 @@ impl World {
         let mut declined = challenge("c", offer);
         declined.decline_reason = Some(DeclineReason::from_word(reason));
         let event = Event::ChallengeDeclined(Box::new(declined));
-        assert_eq!(
-            self.handle(&AccountEvent::Event(event)),
-            [MatchmakingEffect::Release]
-        );
+        assert_eq!(self.handle(&AccountEvent::Event(event)), [Effect::Release]);
     }
 
     fn accept(&mut self, offer: &ChallengeRequest) {
@@ -327,9 +317,9 @@ fn after_an_idle_while_the_nearest_is_challenged_with_white() {
     let mut world = World::enabled();
     assert_eq!(world.pass(MINUTE * 4), []);
     let effects = world.pass(MINUTE);
-    assert_eq!(effects, [MatchmakingEffect::List]);
+    assert_eq!(effects, [Effect::List]);
     let effects = world.until_something(effects);
-    let [MatchmakingEffect::Create(offer)] = effects.as_slice() else {
+    let [Effect::Create(offer)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     assert_eq!(offer.to, user("near"));
@@ -436,20 +426,14 @@ fn a_challenge_without_an_answer_is_withdrawn_and_starts_a_cooldown() {
     let created = AccountEvent::Created(Box::new(challenge("c", &offer)));
     assert_eq!(
         world.handle(&created),
-        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+        [Effect::Held(ChallengeId::new("c"))]
     );
     assert_eq!(world.pass(Duration::from_secs(19)), []);
-    assert_eq!(
-        world.pass(Duration::from_secs(1)),
-        [MatchmakingEffect::Withdraw]
-    );
+    assert_eq!(world.pass(Duration::from_secs(1)), [Effect::Withdraw]);
     assert_eq!(world.pass(Duration::from_secs(1)), []);
     // The account state has withdrawn it.
     (world.held, world.spare) = (false, 1);
-    assert_eq!(
-        world.pass(Duration::from_secs(1)),
-        [MatchmakingEffect::Release]
-    );
+    assert_eq!(world.pass(Duration::from_secs(1)), [Effect::Release]);
     assert_ne!(world.next_offer().to, offer.to);
 }
 
@@ -477,7 +461,7 @@ fn an_opponent_is_met_with_both_colours_and_then_left_to_others() {
     // The second game does not wait for the idle time.
     let over = world.handle(&game_over());
     let effects = world.until_something(over);
-    let [MatchmakingEffect::Create(second)] = effects.as_slice() else {
+    let [Effect::Create(second)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
     assert_eq!((&second.to, second.color), (&first.to, ColorChoice::Black));
@@ -510,10 +494,7 @@ fn an_incoming_challenge_takes_the_slot_and_starts_no_cooldown() {
     world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
     // The account state withdrew it and gave the slot to an incoming challenge.
     (world.held, world.games) = (false, 1);
-    assert_eq!(
-        world.handle(&AccountEvent::Tick),
-        [MatchmakingEffect::Release]
-    );
+    assert_eq!(world.handle(&AccountEvent::Tick), [Effect::Release]);
     assert_eq!(world.rests_kept, 0, "no cooldown starts");
     (world.games, world.spare) = (0, 1);
     assert_eq!(world.next_offer().to, offer.to);
@@ -524,20 +505,20 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     let lost = AccountEvent::NotCreated(NotCreated::Lost);
-    assert_eq!(world.handle(&lost), [MatchmakingEffect::Find]);
+    assert_eq!(world.handle(&lost), [Effect::Find]);
     let found = vec![challenge("c", &offer)];
     assert_eq!(
         world.handle(&AccountEvent::Outgoing(Some(found))),
-        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+        [Effect::Held(ChallengeId::new("c"))]
     );
-    assert_eq!(world.pass(MINUTE), [MatchmakingEffect::Withdraw]);
+    assert_eq!(world.pass(MINUTE), [Effect::Withdraw]);
 
     let mut world = World::enabled();
     world.next_offer();
     world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
     assert_eq!(
         world.handle(&AccountEvent::Outgoing(Some(Vec::new()))),
-        [MatchmakingEffect::Release]
+        [Effect::Release]
     );
 
     let mut world = World::enabled();
@@ -547,7 +528,7 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
     let echo = echo(Box::new(challenge("c", &offer)));
     assert_eq!(
         world.handle(&AccountEvent::Event(echo)),
-        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+        [Effect::Held(ChallengeId::new("c"))]
     );
 
     let mut world = World::enabled();
@@ -565,15 +546,15 @@ fn a_challenge_whose_answer_was_lost_is_withdrawn_by_command() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
-    let withdrawn = vec![MatchmakingEffect::Withdraw];
+    let withdrawn = vec![Effect::Withdraw];
     assert_eq!(world.matchmaker.recall(true), (0, withdrawn));
     let echo = echo(Box::new(challenge("c", &offer)));
     assert_eq!(
         world.handle(&AccountEvent::Event(echo)),
-        [MatchmakingEffect::Held(ChallengeId::new("c"))]
+        [Effect::Held(ChallengeId::new("c"))]
     );
     (world.held, world.spare) = (false, 1);
-    assert_eq!(world.pass(MINUTE / 60), [MatchmakingEffect::Release]);
+    assert_eq!(world.pass(MINUTE / 60), [Effect::Release]);
 }
 
 #[test]
@@ -582,13 +563,13 @@ fn limits_are_waited_for_and_reported_to_the_quota() {
     let mut world = World::enabled();
     world.next_offer();
     let limited = AccountEvent::NotCreated(NotCreated::Limited(hour));
-    assert_eq!(world.handle(&limited), [MatchmakingEffect::Release]);
+    assert_eq!(world.handle(&limited), [Effect::Release]);
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
     // The bot state has recorded whose daily limit is spent.
     world.directory.avoided = vec!["near", "far"];
     let spent = AccountEvent::NotCreated(NotCreated::DaySpent);
-    assert_eq!(world.handle(&spent), [MatchmakingEffect::Release]);
+    assert_eq!(world.handle(&spent), [Effect::Release]);
     assert_eq!(
         (offer.to, world.next_offer().to),
         (user("near"), user("weak"))
@@ -608,10 +589,7 @@ fn a_profile_that_the_server_makes_casual_is_left_out() {
     let effects = world.handle(&AccountEvent::Created(Box::new(casual)));
     assert_eq!(
         effects,
-        [
-            MatchmakingEffect::Held(ChallengeId::new("c")),
-            MatchmakingEffect::Withdraw
-        ]
+        [Effect::Held(ChallengeId::new("c")), Effect::Withdraw]
     );
     (world.held, world.spare) = (false, 1);
     assert!(!world.offers_within(MINUTE * 60));
@@ -622,10 +600,7 @@ fn closing_withdraws_the_open_challenge() {
     let mut world = World::enabled();
     let offer = world.next_offer();
     world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
-    assert_eq!(
-        world.matchmaker.set_open(false),
-        [MatchmakingEffect::Withdraw]
-    );
+    assert_eq!(world.matchmaker.set_open(false), [Effect::Withdraw]);
     (world.held, world.spare) = (false, 1);
     assert!(!world.offers_within(MINUTE * 60));
     let manual = ChallengeRequest::manual("x1", None, &[]).unwrap();
@@ -755,7 +730,7 @@ proptest! {
                 }
             };
             for effect in effects {
-                if let MatchmakingEffect::Create(offer) = effect {
+                if let Effect::Create(offer) = effect {
                     prop_assert!(slots > 0);
                     if let Some(before) = asked.replace(world.passed) {
                         prop_assert!(world.passed >= before + MINUTE);
@@ -781,7 +756,7 @@ fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
     while world.passed < end {
         let mut effects = world.pass(Duration::from_secs(10));
         loop {
-            if effects == [MatchmakingEffect::List] {
+            if effects == [Effect::List] {
                 asked.push(world.passed);
             }
             match world.answer(&effects) {
@@ -789,7 +764,7 @@ fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
                 None => break,
             }
         }
-        if let [MatchmakingEffect::Create(_)] = effects.as_slice() {
+        if let [Effect::Create(_)] = effects.as_slice() {
             world.handle(&AccountEvent::NotCreated(NotCreated::NoSlot));
             (world.held, world.spare) = (false, 1);
         }
@@ -847,7 +822,7 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
     let mut world = World::new(Matchmaking::default());
     let manual = || ChallengeRequest::manual("Someone", None, &[]).unwrap();
     let someone = || user("someone");
-    let unasked = |why: &str| MatchmakingEffect::ManualFailed(someone(), why.to_owned());
+    let unasked = |why: &str| Effect::ManualFailed(someone(), why.to_owned());
     let seen = |online| {
         AccountEvent::UsersSeen(vec![Presence {
             id: someone(),
@@ -861,51 +836,33 @@ fn a_manual_challenge_that_fails_says_why_and_one_without_a_slot_waits() {
         (seen(false), "not online"),
     ] {
         world.matchmaker.queue_manual(manual()).unwrap();
-        assert_eq!(
-            world.pass(MINUTE),
-            [MatchmakingEffect::LookUp(vec![someone()])]
-        );
+        assert_eq!(world.pass(MINUTE), [Effect::LookUp(vec![someone()])]);
         assert_eq!(world.handle(&received), [unasked(why)]);
         assert!(!world.offers_within(MINUTE * 10), "{why}");
     }
     world.matchmaker.queue_manual(manual()).unwrap();
-    assert_eq!(
-        world.pass(MINUTE),
-        [MatchmakingEffect::LookUp(vec![someone()])]
-    );
+    assert_eq!(world.pass(MINUTE), [Effect::LookUp(vec![someone()])]);
     world.spare = 0;
     assert_eq!(world.handle(&seen(true)), []);
     world.spare = 1;
-    assert_eq!(
-        world.pass(MINUTE),
-        [MatchmakingEffect::LookUp(vec![someone()])]
-    );
+    assert_eq!(world.pass(MINUTE), [Effect::LookUp(vec![someone()])]);
     assert_eq!(world.handle(&seen(false)).len(), 1);
     let later = START + world.passed + MINUTE * 60;
     world.directory.barred = Some((later, Denied::BotGames));
     world.matchmaker.queue_manual(manual()).unwrap();
     assert_eq!(world.matchmaker.describe(), "waiting to challenge someone");
-    assert_eq!(
-        world.pass(MINUTE),
-        [MatchmakingEffect::LookUp(vec![someone()])]
-    );
+    assert_eq!(world.pass(MINUTE), [Effect::LookUp(vec![someone()])]);
     let spent = unasked("daily limit of bot games reached");
     assert_eq!(world.handle(&seen(true)), [spent]);
     world.directory.barred = Some((later, Denied::Pace));
     world.matchmaker.queue_manual(manual()).unwrap();
-    assert_eq!(
-        world.pass(MINUTE),
-        [MatchmakingEffect::LookUp(vec![someone()])]
-    );
-    assert!(matches!(
-        world.handle(&seen(true))[..],
-        [MatchmakingEffect::Create(_)]
-    ));
+    assert_eq!(world.pass(MINUTE), [Effect::LookUp(vec![someone()])]);
+    assert!(matches!(world.handle(&seen(true))[..], [Effect::Create(_)]));
     let refused = NotCreated::Refused("refused with status 400: friends only".to_owned());
     let said = unasked("refused with status 400: friends only");
     assert_eq!(
         world.handle(&AccountEvent::NotCreated(refused)),
-        [said, MatchmakingEffect::Release]
+        [said, Effect::Release]
     );
     world.directory.barred = None;
     world.matchmaker.queue_manual(manual()).unwrap();
