@@ -20,7 +20,7 @@ use super::health::Health;
 use super::protocol::{LONGEST, Request, Response};
 use super::reload::Reload;
 use super::successor;
-use crate::bot::ControlHandle;
+use crate::bot::{Command, ControlHandle};
 
 /// Most clients at the same time.
 const MOST_CLIENTS: usize = 16;
@@ -32,6 +32,8 @@ const MOST_READ: u64 = 64 << 10;
 const CLIENT_TIME: Duration = Duration::from_secs(5);
 /// Time for the bot to answer.
 const BOT_TIME: Duration = Duration::from_secs(10);
+/// The same where the answer is the server's. A client waits 30 s.
+const GAME_TIME: Duration = Duration::from_secs(25);
 /// Pause after a failed accept.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Longest socket path that every system accepts, in bytes.
@@ -195,7 +197,11 @@ pub(super) async fn answer(
             Err(why) => Response::refused(format!("config unchanged: {why}")),
         };
     };
-    match control.ask(command, BOT_TIME).await {
+    let time = match command {
+        Command::Abort(_) | Command::Resign(_) => GAME_TIME,
+        _ => BOT_TIME,
+    };
+    match control.ask(command, time).await {
         Ok(reply) => reply.into(),
         Err(error) => Response::refused(error.to_string()),
     }
@@ -206,7 +212,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::bot::{Command, Reply, channel};
+    use crate::bot::{Reply, channel};
     use crate::config::Config;
     use crate::panel::{Reloader, SelfTest, StatusWatch, ask};
 

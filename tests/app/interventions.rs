@@ -60,6 +60,21 @@ async fn a_refusal_after_a_lost_reply_does_not_say_that_nothing_was_done() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_whose_call_hangs_is_answered_by_what_its_tries_found() {
+    let server = server().await;
+    let bot = Running::start(&server, "").await;
+    let other = Opponent::new(&server);
+    let game = other.begin().await;
+    other.move_and_wait(&game, "e2e4").await;
+    server.faults().add(Endpoint::Game, Fault::DoneInSilence);
+    let (code, _, err) = bot.tell(&["resign", game.as_str(), "--yes"]);
+    assert!(!other.plays(&game).await);
+    assert_eq!(code, Some(1), "{err}");
+    let unsure = format!("{game} may be resigned, since a call got no answer");
+    assert!(err.contains(&unsure), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_reaches_no_server_says_that_nothing_was_done() {
     let server = server().await;
     let mut bot = Running::start(&server, "").await;

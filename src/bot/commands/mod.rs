@@ -42,13 +42,9 @@ impl EventLoop {
                 }
                 Err(reply) => reply,
             },
-            Command::Abort(game) => {
-                let game = game.clone();
-                return self.end(envelope, game, GameCommand::Aborted);
-            }
+            Command::Abort(game) => return self.end(game.clone(), envelope, GameCommand::Aborted),
             Command::Resign(game) => {
-                let game = game.clone();
-                return self.end(envelope, game, GameCommand::Resigned);
+                return self.end(game.clone(), envelope, GameCommand::Resigned);
             }
             Command::Status => Reply::Status(Box::new(self.status())),
             Command::Pause => self.pause(envelope.via),
@@ -435,6 +431,8 @@ pub(in crate::bot) fn note(event_log: &EventLog, envelope: &Envelope, reply: &Re
 
 /// How often to make a call that gets no answer.
 const TRIES: u32 = 3;
+/// Time for all of them: the panel waits a little longer for the reply.
+const TRYING: Duration = Duration::from_secs(22);
 
 /// How to end a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
@@ -446,7 +444,7 @@ pub(in crate::bot) enum GameCommand {
 
 impl EventLoop {
     /// Ends a game; the reply follows the server's answer.
-    pub(in crate::bot) fn end(&self, envelope: Envelope, game: GameId, end: GameCommand) {
+    pub(in crate::bot) fn end(&self, game: GameId, envelope: Envelope, end: GameCommand) {
         if !self.account_state.plays(&game) {
             let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
             note(self.context.event_bus.event_log(), &envelope, &reply);
@@ -456,7 +454,8 @@ impl EventLoop {
         let event_log = self.context.event_bus.event_log().clone();
         let client = self.context.client.clone();
         tokio::spawn(async move {
-            let reply = run_effect(&client, &game, end).await;
+            let tried = tokio::time::timeout(TRYING, run_effect(&client, &game, end)).await;
+            let reply = tried.unwrap_or_else(|_| unsure(&game, end, "no answer in time"));
             note(&event_log, &envelope, &reply);
             envelope.answer(reply);
         });
@@ -523,11 +522,15 @@ async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
     }
     match outcome {
         Ok(()) => Reply::done(format!("{game} is {end}")),
-        Err(error) if !is_sure => Reply::refused(format!(
-            "{game} may be {end}, since a call got no answer: see `megaton status` ({error})"
-        )),
+        Err(error) if !is_sure => unsure(game, end, &error.to_string()),
         Err(error) => Reply::refused(format!("{game} is not {end}: {error}")),
     }
+}
+
+fn unsure(game: &GameId, end: GameCommand, why: &str) -> Reply {
+    Reply::refused(format!(
+        "{game} may be {end}, since a call got no answer: see `megaton status` ({why})"
+    ))
 }
 
 impl Command {
