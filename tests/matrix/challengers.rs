@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use futures::stream::{self, StreamExt};
 use megaton::bot::BotEvent;
 use megaton::lichess::Variant;
 use megaton::practice::{
@@ -14,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::crossing_challenges::{all, calls, most_at_once};
 use crate::guest::Guest;
-use crate::harness::{AT_ONCE, BOT, Cell, GUARD, client, play, schedule, server, start, until};
+use crate::harness::{BOT, Cell, GUARD, client, play, run_all, schedule, server, start, until};
 
 const MOODS: [OpponentBehavior; 8] = [
     OpponentBehavior::Plain,
@@ -160,8 +159,7 @@ async fn declines_through(fault: Fault) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_decline_that_meets_a_fault_is_sent_and_costs_no_one_a_game() {
-    let faults = stream::iter(crate::arenas::faults());
-    faults.for_each_concurrent(AT_ONCE, declines_through).await;
+    run_all(crate::arenas::faults(), declines_through).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::num::NonZeroU64;
+use std::sync::LazyLock;
+use std::thread;
 use std::time::Duration;
 
-use futures::stream::{self, StreamExt};
+use futures::future;
 use megaton::bot::{
     self, BotEvent, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
     Reply, Settings, Shutdown, StateRules, Status,
@@ -17,6 +19,7 @@ use megaton::practice::{
     ArenaPlan, Endpoint, Fault, GamePhase, Injection, OpponentBehavior, Options, Partner, Schedule,
     ScheduleReport, Server, ServerHandle, TimeControl, Timing, Trigger,
 };
+use tokio::sync::Semaphore;
 use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -26,8 +29,8 @@ pub(crate) const BOT: &str = "Megaton";
 pub(crate) const SPEED: u32 = 30;
 /// Calls take so long at most before they count as lost: this machine has other things to do.
 const CALL: Duration = Duration::from_millis(250);
-/// Cells under way at once.
-pub(crate) const AT_ONCE: usize = 8;
+/// Cells under way at once for each core, in all tests together: more would make the bots late.
+const CELLS_PER_CORE: usize = 8;
 /// No cell takes longer; a hang ends there.
 pub(crate) const GUARD: Duration = Duration::from_secs(60);
 /// From the loss of a stream to its next opening: so many seconds of Lichess at most by the rules of
@@ -374,15 +377,28 @@ pub(crate) fn schedule(games: usize, concurrency: usize) -> Schedule {
     }
 }
 
+/// Runs every case, as many at once as the machine has room for beside those of the other tests.
+pub(crate) async fn run_all<C, R>(
+    cases: impl IntoIterator<Item = C>,
+    run: impl AsyncFn(C) -> R,
+) -> Vec<R> {
+    static ROOM: LazyLock<Semaphore> = LazyLock::new(|| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Semaphore::new(CELLS_PER_CORE * cores)
+    });
+    let run = &run;
+    let in_turn = cases.into_iter().map(|case| async move {
+        let _room = ROOM.acquire().await.unwrap();
+        run(case).await
+    });
+    future::join_all(in_turn).await
+}
+
 /// Plays every cell and says of all of them what went wrong.
 pub(crate) async fn play(cells: Vec<Cell>) {
     let count = cells.len();
-    let wrong: Vec<String> = stream::iter(cells)
-        .map(cell)
-        .buffer_unordered(AT_ONCE)
-        .filter_map(|wrong| async { wrong })
-        .collect()
-        .await;
+    let ends = run_all(cells, cell).await;
+    let wrong: Vec<String> = ends.into_iter().flatten().collect();
     assert!(
         wrong.is_empty(),
         "{} of {count} cells:\n{}",

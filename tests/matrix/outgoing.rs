@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use futures::stream::{self, StreamExt};
 use megaton::bot::{BotEvent, Settings};
 use megaton::practice::{BodyShape, Endpoint, Event, Fault, Injection, Partner, ServerHandle};
 use tokio::sync::broadcast::Receiver;
@@ -11,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::crossing_challenges::{all, calls, most_at_once};
 use crate::guest::Guest;
-use crate::harness::{AT_ONCE, BOT, GUARD, Running, SPEED, schedule, server, start, until};
+use crate::harness::{BOT, GUARD, Running, SPEED, run_all, schedule, server, start, until};
 
 /// How long a challenge waits for its answer where no one gives one.
 const UNANSWERED: Duration = Duration::from_millis(150);
@@ -158,14 +157,10 @@ async fn takes_back_through(fault: Fault) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_challenge_becomes_one_game_despite_any_fault_of_its_creation() {
-    let faults = stream::iter(crate::calls::faults());
-    faults.for_each_concurrent(AT_ONCE, asks_through).await;
+    run_all(crate::calls::faults(), asks_through).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_challenge_frees_its_slot_despite_any_fault_of_its_cancellation() {
-    let faults = stream::iter(crate::arenas::faults());
-    faults
-        .for_each_concurrent(AT_ONCE, takes_back_through)
-        .await;
+    run_all(crate::arenas::faults(), takes_back_through).await;
 }

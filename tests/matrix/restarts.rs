@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use futures::stream::{self, StreamExt};
 use megaton::practice::{
     Channel, Endpoint, Event, Fault, GamePhase, Injection, ServerFault, StreamFault, Trigger,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{AT_ONCE, BOT, put_on, put_on_with, schedule, server, until};
+use crate::harness::{BOT, put_on, put_on_with, run_all, schedule, server, until};
 
 const GUARD: Duration = Duration::from_secs(60);
 
@@ -146,6 +145,5 @@ async fn killed_at(phase: GamePhase) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_killed_at_any_phase_finds_its_game_again() {
-    let phases = stream::iter(GamePhase::ALL);
-    phases.for_each_concurrent(AT_ONCE, killed_at).await;
+    run_all(GamePhase::ALL, killed_at).await;
 }
