@@ -79,6 +79,16 @@ pub(crate) const WINS: [(&str, u32); 14] = [
     ),
 ];
 
+/// Asserts that a line is this long and ends the game.
+fn assert_decides(root: &Position, line: &[Move], plies: u32) {
+    let last = line.iter().fold(*root, |position, &mv| position.play(mv));
+    assert!(
+        line.len() == plies as usize && last.outcome().is_some(),
+        "{}: {line:?}",
+        root.fen()
+    );
+}
+
 #[test]
 fn short_wins_are_found_with_their_true_length() {
     for (fen, moves) in WINS {
@@ -96,6 +106,7 @@ fn short_wins_are_found_with_their_true_length() {
             child.outcome().is_some() || loses_in(&child, moves - 1),
             "{fen}: {best}"
         );
+        assert_decides(&position, &result.line, 2 * moves - 1);
     }
 }
 
@@ -117,6 +128,7 @@ fn a_lost_side_knows_how_long_it_has() {
             left == 1 || !wins_in(&lost.play(answer), left - 1),
             "{fen} {best} {answer} is sooner over"
         );
+        assert_decides(&lost, &result.line, 2 * left);
     }
 }
 

@@ -285,7 +285,13 @@ impl Searcher {
                 continue;
             }
             if self.loses_to_threat(node, &picked) {
-                verdict.value = verdict.value.max(mated_in(ply + 2));
+                let value = mated_in(ply + 2);
+                if node.kind == NodeKind::Pv && value > verdict.value.max(alpha) {
+                    // Should no move do better, the line ends with the explosion.
+                    self.win_now(&position.play(picked.mv), node.kind, ply + 1);
+                    self.update_pv(ply, picked.mv);
+                }
+                verdict.value = verdict.value.max(value);
                 continue;
             }
             count += 1;
