@@ -417,6 +417,26 @@ fn the_last_line_before_the_move_begins_with_it() {
 }
 
 #[test]
+fn a_last_score_that_is_only_a_bound_is_told_as_one() {
+    // The seventh iteration finds another best move, and the node limit ends its second search.
+    let fen = "8/p7/Pp6/1P2p1k1/3nP2p/5p1P/3R4/4K3 b - - 0 1";
+    let mut bounds = 0;
+    for nodes in (1355..1760).step_by(20) {
+        let text = talk(&format!("position fen {fen}\ngo nodes {nodes}\n"));
+        let told = text
+            .lines()
+            .rfind(|line| line.starts_with("info depth"))
+            .unwrap();
+        let (_, line) = told.split_once(" pv ").unwrap();
+        if told.contains(" cp ") && !line.contains(' ') {
+            assert!(told.contains(" lowerbound "), "{nodes}: {text}");
+            bounds += 1;
+        }
+    }
+    assert!(bounds > 0, "no search ended on a bound");
+}
+
+#[test]
 fn a_bound_is_told_with_the_depth_of_its_own_iteration() {
     let text = talk("position startpos\ngo movetime 3000\n");
     let mut finished = 0;

@@ -41,6 +41,8 @@ const MOST_DEPTH: i32 = MAX_PLY as i32 - 1;
 struct RootMove {
     mv: Move,
     value: Value,
+    /// Whether that value is exact.
+    bound: ScoreBound,
     /// The value after the last finished iteration.
     previous: Value,
     /// What the present iteration has found: a value or a bound.
@@ -156,6 +158,7 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
                 RootMove {
                     mv,
                     value: -INFINITE,
+                    bound: ScoreBound::Exact,
                     previous: -INFINITE,
                     found: None,
                     line: vec![mv],
@@ -248,7 +251,7 @@ impl<'a> Root<'a> {
             self.moves[0].value = mate_in(1);
             self.show_best();
             (self.depth, self.searcher.root_depth) = (1, 1);
-            self.report_line(0, ScoreBound::Exact);
+            self.report_line(0);
             return Some(StopReason::Decided);
         }
         (self.moves.len() == 1 && self.searcher.control.plays_on_clock())
@@ -280,7 +283,7 @@ impl<'a> Root<'a> {
             self.send_vote();
             self.rank();
             for line in 0..self.lines {
-                self.report_line(line, ScoreBound::Exact);
+                self.report_line(line);
             }
             let best = &self.moves[0];
             let same = best.mv == best_before;
@@ -323,7 +326,7 @@ impl<'a> Root<'a> {
         if let Some(place) = place.filter(|_| self.lines == 1) {
             self.moves.swap(0, place);
             self.depth = vote.depth.min(most);
-            self.moves[0].value = vote.value;
+            (self.moves[0].value, self.moves[0].bound) = (vote.value, ScoreBound::Exact);
             self.moves[0].line = vote.line;
             self.show_best();
         }
@@ -395,27 +398,25 @@ impl<'a> Root<'a> {
             if self.searcher.is_halted() {
                 return;
             }
-            let bound = if value <= alpha {
+            if value <= alpha {
                 beta = i32::midpoint(alpha, beta);
                 alpha = (value - delta).max(-INFINITE);
                 shallower = 0;
-                ScoreBound::Upper
             } else if value >= beta {
                 beta = (value + delta).min(INFINITE);
                 if !is_decisive(value) {
                     shallower = (shallower + 1).min(params::ASPIRATION_SHALLOWER);
                 }
-                ScoreBound::Lower
             } else {
                 return;
-            };
+            }
             delta = delta * tunables::aspiration_growth() / 100;
             if delta > params::ASPIRATION_MOST || is_decisive(value) {
                 (alpha, beta) = (-INFINITE, INFINITE);
             }
             let elapsed = self.searcher.control.search_shared.started.elapsed();
             if self.lines == 1 && elapsed >= params::REPORT_BOUNDS_AFTER {
-                self.report_line(line, bound);
+                self.report_line(line);
             }
         }
     }
@@ -440,14 +441,16 @@ impl<'a> Root<'a> {
                 root_move.value = -INFINITE;
                 continue;
             }
-            root_move.value = value;
+            (root_move.value, root_move.bound) = (value, ScoreBound::Upper);
             if value > alpha {
+                root_move.bound = ScoreBound::Exact;
                 root_move.line.truncate(1);
                 root_move.line.extend_from_slice(&self.searcher.frame(1).pv);
                 if line == 0 {
                     self.searcher.control.search_shared.set_best(root_move.mv);
                 }
                 if value >= beta {
+                    root_move.bound = ScoreBound::Lower;
                     break;
                 }
                 alpha = value;
@@ -495,7 +498,7 @@ impl<'a> Root<'a> {
         Score::from_value(known.unwrap_or(value))
     }
 
-    fn report_line(&mut self, line: usize, bound: ScoreBound) {
+    fn report_line(&mut self, line: usize) {
         let score = self.known_score(line);
         if line == 0 {
             self.reported = Some(self.moves[0].mv);
@@ -509,7 +512,7 @@ impl<'a> Root<'a> {
             seldepth: self.searcher.seldepth as u32,
             multipv: line + 1,
             score,
-            bound,
+            bound: root_move.bound,
             nodes: self.searcher.all_nodes(),
             table_hits: self.searcher.table_hits,
             time: control.search_shared.started.elapsed(),
@@ -522,7 +525,7 @@ impl<'a> Root<'a> {
         let best = &self.moves[0];
         if self.reported != Some(best.mv) && best.value != -INFINITE {
             // Found after the last finished iteration, or by a helper.
-            self.report_line(0, ScoreBound::Exact);
+            self.report_line(0);
         }
         let best = &self.moves[0];
         let child = self.position.play(best.mv);
@@ -558,7 +561,8 @@ fn avoid_refuted(moves: &mut [RootMove], value_before: Value) {
     let other = moves.iter().position(|it| !is_refuted(it));
     if let Some(other) = other.filter(|&other| other > 0 && value_before > -MATE_BOUND) {
         moves.swap(0, other);
-        moves[0].value = value_before;
+        // In the iteration before no other move was better than the best.
+        (moves[0].value, moves[0].bound) = (value_before, ScoreBound::Upper);
         moves[0].line.truncate(1);
     }
 }
@@ -618,6 +622,7 @@ mod tests {
                 .map(|(mv, found)| RootMove {
                     mv,
                     value: found.unwrap_or(-INFINITE),
+                    bound: ScoreBound::Exact,
                     previous: 20,
                     found,
                     line: vec![mv, mv],
@@ -629,6 +634,7 @@ mod tests {
         let (before, mut after) = (moves(), moves());
         avoid_refuted(&mut after, 20);
         assert_eq!((after[0].mv, after[0].value), (before[2].mv, 20));
+        assert_eq!(after[0].bound, ScoreBound::Upper);
         assert_eq!(after[0].line.len(), 1);
         // Without a better one, or if all was lost before, the order stays.
         for (best, value_before) in [(2, 20), (0, mated_in(9))] {
