@@ -1,7 +1,7 @@
 //! Tactical suites: positions with one correct move, searched with an empty table.
 //!
-//! Reads EPD lines with the opcodes `c0` (the correct move in UCI) or `bm` (in SAN), `id` and `dm`
-//! (win in this many moves).
+//! Reads EPD lines with the opcodes `c0` or `bm` (the one correct move, in UCI or SAN), `id` and
+//! `dm` (win in this many moves).
 
 use std::io::{self, Write};
 
@@ -25,8 +25,8 @@ pub enum SuiteError {
     /// The position is invalid.
     #[error("line {line}: {error}")]
     Fen { line: usize, error: FenError },
-    /// No opcode `c0`, and no `bm` that is a legal move.
-    #[error("line {line}: no answer (opcode c0 or bm)")]
+    /// Neither opcode `c0` nor `bm` is a legal move.
+    #[error("line {line}: no answer (one legal move in opcode c0 or bm)")]
     NoAnswer { line: usize },
 }
 
@@ -66,15 +66,15 @@ fn puzzle(line: usize, text: &str) -> Result<Puzzle, SuiteError> {
             // The first opcode follows the position in the same part.
             let words: Vec<&str> = part.split_ascii_whitespace().collect();
             let at = words.iter().rposition(|&word| word == name)?;
-            words
-                .get(at + 1)
-                .map(|value| value.trim_matches('"').to_owned())
+            Some(words[at + 1..].join(" ").trim_matches('"').to_owned())
         })
     };
-    let by_san = || Some(position.parse_san(&opcode("bm")?).ok()?.to_string());
-    let answer = opcode("c0")
-        .or_else(by_san)
-        .ok_or(SuiteError::NoAnswer { line })?;
+    let answer = ["c0", "bm"].into_iter().find_map(|name| {
+        let text = opcode(name)?;
+        let by_san = |_| position.parse_san(&text);
+        position.parse_uci(&text).or_else(by_san).ok()
+    });
+    let answer = answer.ok_or(SuiteError::NoAnswer { line })?.to_string();
     Ok(Puzzle {
         id: opcode("id").unwrap_or_else(|| format!("line {line}")),
         position,
@@ -143,6 +143,31 @@ mod tests {
         assert_eq!(puzzle.mate_in, Some(1));
         let by_san = parse("8/8/8/8/8/8/8/K1k5 w - - bm Ka2;").unwrap();
         assert_eq!(by_san[0].answer, "a1a2");
+    }
+
+    #[test]
+    fn an_answer_is_one_legal_move_in_either_notation() {
+        let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+        for answer in [
+            "c0 \"g1f3\";",
+            "c0 \"Nf3\";",
+            "bm g1f3;",
+            "bm Nf3; c0 \"a free comment\";",
+        ] {
+            let puzzles = parse(&format!("{start} {answer} id \"the first move\";")).unwrap();
+            assert_eq!(puzzles[0].answer, "g1f3", "{answer}");
+            assert_eq!(puzzles[0].id, "the first move");
+        }
+        // The line to the position, as the files of `megaton openings` have it, and others.
+        for answer in [
+            "c0 \"g1f3 g8f6 f3g1 f6g8\";",
+            "bm Nf3 Nc3;",
+            "c0 \"e7e5\";",
+            "c0;",
+        ] {
+            let error = parse(&format!("{start} {answer}")).unwrap_err();
+            assert_eq!(error, SuiteError::NoAnswer { line: 1 }, "{answer}");
+        }
     }
 
     #[test]

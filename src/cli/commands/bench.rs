@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Depth in plies [default: that of the standard bench]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Option<u32>,
-    /// Solve the positions of this EPD file (operation c0 holds the right move)
+    /// Solve the positions of this EPD file (operation c0 or bm holds the right move)
     #[arg(long, value_name = "FILE", conflicts_with = "depth")]
     suite: Option<PathBuf>,
     /// Nodes per suite position
