@@ -37,9 +37,10 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half the width of the 95% interval.
-    pub fn margin(&self) -> f64 {
-        (self.high - self.low) / 2.0
+    /// Half the width of the 95% interval; none while all pairs are equal, which says nothing of the
+    /// error.
+    pub fn margin(&self) -> Option<f64> {
+        (self.error > 0.0).then(|| (self.high - self.low) / 2.0)
     }
 }
 
@@ -198,6 +199,20 @@ mod tests {
                 differences.iter().all(|it| it.abs() < 1e-5),
                 "{pairs:?}: {found:?}"
             );
+        }
+    }
+
+    #[test]
+    fn equal_pairs_give_no_interval() {
+        let margin = |pairs| tally(pairs).estimate().unwrap().margin();
+        for at in 0..5 {
+            let mut pairs = [0; 5];
+            for count in [1, 3, 50, 1001] {
+                pairs[at] = count;
+                assert_eq!(margin(pairs), None, "{pairs:?}");
+            }
+            pairs[(at + 1) % 5] = 1;
+            assert!(margin(pairs).is_some_and(|it| it > 0.0), "{pairs:?}");
         }
     }
 

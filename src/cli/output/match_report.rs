@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use megaton::match_runner::{Forfeits, Match, MatchReport, MatchScore, Sprt, Tally};
+use megaton::match_runner::{Estimate, Forfeits, Match, MatchReport, MatchScore, Sprt, Tally};
 
 const PLAYERS: [&str; 2] = ["A", "B"];
 
@@ -98,10 +98,10 @@ fn counts(tally: &Tally) -> String {
 }
 
 fn elo(tally: &Tally) -> Option<String> {
-    let estimate = tally.estimate()?;
-    let (elo, margin) = (estimate.elo, estimate.margin());
-    let (low, high) = (estimate.low, estimate.high);
-    Some(format!("{elo:+.1} ± {margin:.1} [{low:+.1}, {high:+.1}]"))
+    let estimate @ Estimate { elo, low, high, .. } = tally.estimate()?;
+    let interval = |margin| format!(" ± {margin:.1} [{low:+.1}, {high:+.1}]");
+    let interval = estimate.margin().map(interval).unwrap_or_default();
+    Some(format!("{elo:+.1}{interval}"))
 }
 
 fn likelihood(sprt: &Sprt, ratio: f64) -> String {
