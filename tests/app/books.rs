@@ -82,6 +82,29 @@ fn a_book_with_a_fault_is_named_and_a_wrong_line_too() {
         error.contains("bad.bin: 40 bytes are not a whole number"),
         "{error}"
     );
+    // Any text would be a book under construction without a readable line.
+    fs::write(folder.join("notes.txt"), "Not a book.\n").unwrap();
+    fs::write(folder.join("empty.graph"), "").unwrap();
+    fs::write(folder.join("own.book"), "a good one").unwrap();
+    for command in ["stats", "show"] {
+        let error = refused(folder, &[command, "notes.txt"]);
+        assert!(error.contains("notes.txt is no book: line 1: "), "{error}");
+    }
+    let grow = "grow young.graph --positions 3 --nodes 300 --proof-nodes 100 --threads 1";
+    said(folder, &grow.split(' ').collect::<Vec<_>>());
+    for (export, problem) in [
+        ("export notes.txt own.book", "notes.txt is no book"),
+        ("export empty.graph own.book", "nothing to export"),
+        (
+            "export young.graph own.book --polyglot",
+            "no move reaches --visits 10",
+        ),
+    ] {
+        let error = refused(folder, &export.split(' ').collect::<Vec<_>>());
+        assert!(error.contains(problem), "{error}");
+        let kept = fs::read_to_string(folder.join("own.book")).unwrap();
+        assert_eq!(kept, "a good one", "{export}");
+    }
     let error = refused(folder, &["export", "missing.graph", "out.book"]);
     assert!(error.contains("missing.graph"), "{error}");
     let error = refused(folder, &["show", "built-in", "Nf3", "Nf3"]);

@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::anyhow;
 use megaton::archive::{ArchiveReader, Filter, Order};
 use megaton::book::{BookFile, Candidate, Expansion, Graph, open_book};
-use megaton::engine::Evaluator;
 use megaton::files::write_whole;
 use megaton::match_runner::{GrowOptions, GrowProgress, grow, import, read_graph};
 use megaton::rules::{Game, Position};
@@ -21,7 +20,7 @@ use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::output::table::{Align, Table};
 use crate::cli::output::{self};
 use crate::cli::runtime;
-use crate::cli::setup::cores;
+use crate::cli::setup::{EvalArgs, cores};
 
 /// Time between two lines of progress without a terminal.
 const LINE_PERIOD: Duration = Duration::from_secs(30);
@@ -53,7 +52,11 @@ enum Task {
     /// Show what the book knows after some moves
     Show(Show),
     /// Count the positions and proofs of a book
-    Stats(File),
+    Stats {
+        /// File of the book, exported or under construction; built-in: the one in the program
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Write a book that the bot and other programs play from
     Export(Export),
     /// Add the positions of a book, with their scores, to a book under construction
@@ -96,9 +99,8 @@ struct Grow {
     /// Run at the lowest priority (nice 19)
     #[arg(long)]
     background: bool,
-    /// Evaluate with this net file [default: the built-in net]
-    #[arg(long, value_name = "FILE")]
-    eval_file: Option<PathBuf>,
+    #[command(flatten)]
+    eval: EvalArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -109,13 +111,6 @@ struct Show {
     /// Moves from the start position, in UCI or SAN
     #[arg(value_name = "MOVE")]
     moves: Vec<String>,
-}
-
-#[derive(Debug, clap::Args)]
-struct File {
-    /// File of the book, exported or under construction; built-in: the one in the program
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
@@ -154,7 +149,7 @@ pub(crate) fn execute(args: Args) -> Result<(), Failure> {
     match args.task {
         Task::Grow(args) => run(args),
         Task::Show(args) => show(&args),
-        Task::Stats(args) => stats(&args.file),
+        Task::Stats { file } => stats(&file),
         Task::Export(args) => export(&args),
         Task::Import(args) => {
             let added = import(&args.file, &open(&args.book)?).map_err(failure)?;
@@ -165,10 +160,6 @@ pub(crate) fn execute(args: Args) -> Result<(), Failure> {
 
 fn run(args: Grow) -> Result<(), Failure> {
     let seeds = seeds(&args)?;
-    let evaluator = match &args.eval_file {
-        Some(file) => Evaluator::named(file).or_setup("--eval-file")?,
-        None => Evaluator::default(),
-    };
     let options = GrowOptions {
         out: args.file,
         positions: args.positions,
@@ -180,7 +171,7 @@ fn run(args: Grow) -> Result<(), Failure> {
             Expansion::Broad
         },
         proof_nodes: args.proof_nodes,
-        evaluator,
+        evaluator: args.eval.evaluator()?,
         threads: args.threads.unwrap_or_else(cores),
         in_background: args.background,
         seeds,
@@ -283,9 +274,13 @@ fn open(file: &Path) -> Result<Graph, Failure> {
         let bytes = fs::read(file).or_setup(file.display())?;
         // A book under construction is text, but for damaged lines.
         let (graph, progress) = read_graph(&String::from_utf8_lossy(&bytes));
-        if progress.positions > 0 || bytes.is_ascii() {
+        if progress.positions > 0 || bytes.is_empty() {
             warn(&progress)?;
             return Ok(graph);
+        }
+        if let Some(damage) = progress.first_damage.filter(|_| bytes.is_ascii()) {
+            let file = file.display();
+            return Err(Failure::setup(format!("{file} is no book: {damage}")));
         }
         Arc::new(open_book(file).map_err(Failure::setup)?)
     };
@@ -305,6 +300,11 @@ fn export(args: &Export) -> Result<(), Failure> {
     } else {
         book.bytes()
     };
+    // A book without a move would cost the user the one that OUT may hold.
+    if book.is_empty() || bytes.is_empty() {
+        let why = "nothing to export: no move reaches --visits";
+        return Err(Failure::setup(format!("{why} {}", args.visits)));
+    }
     let written = write_whole(&args.out, |file| file.write_all(&bytes));
     written.or_failed(args.out.display())?;
     output::print(format!("{} bytes", bytes.len()))
