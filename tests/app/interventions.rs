@@ -193,6 +193,22 @@ async fn a_first_run_writes_a_config_that_plays() {
     let (code, _, complaint) = init(&["--contact", "é"]);
     assert_eq!(code, Some(2));
     assert!(complaint.contains("[lichess] contact"), "{complaint}");
+
+    // A bot without a token does not play, and only a check with the server minds.
+    for (name, offline, status) in [("later", None, 2), ("offline", Some("--offline"), 0)] {
+        let place = folder.path().join(name).display().to_string();
+        let mut init = command(&["init", "--yes", "--folder", &place, "--url", server.url()]);
+        let ran = tokio::task::block_in_place(|| ran(init.args(offline)));
+        assert_eq!(ran.status, Some(status), "{}{}", ran.stdout, ran.stderr);
+        let token = "token    none yet: create one at http";
+        assert!(ran.stdout.contains(token), "{}", ran.stdout);
+        assert!(
+            ran.stdout.contains("megaton run --config"),
+            "{}",
+            ran.stdout
+        );
+        assert_eq!(ran.stderr.contains("no token: set"), offline.is_none());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
