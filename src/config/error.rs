@@ -34,12 +34,18 @@ pub struct Fault {
     pub what: String,
 }
 
+impl Fault {
+    /// The error without its line, for settings that stand in no file yet.
+    pub fn without_line(&self) -> String {
+        match self.key.as_str() {
+            "" => self.what.clone(),
+            key => format!("{key}: {}", self.what),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.line)?;
-        if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
-        }
-        f.write_str(&self.what)
+        write!(f, "{}: {}", self.line, self.without_line())
     }
 }

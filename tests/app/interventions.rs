@@ -192,7 +192,10 @@ async fn a_first_run_writes_a_config_that_plays() {
     fs::remove_file(folder.path().join("new/config.toml")).expect("it was there");
     let (code, _, complaint) = init(&["--contact", "é"]);
     assert_eq!(code, Some(2));
-    assert!(complaint.contains("[lichess] contact"), "{complaint}");
+    assert!(
+        complaint.starts_with("megaton: [lichess] contact: "),
+        "{complaint}"
+    );
 
     // A bot without a token does not play, and only a check with the server minds.
     for (name, offline, status) in [("later", None, 2), ("offline", Some("--offline"), 0)] {

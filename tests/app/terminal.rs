@@ -184,8 +184,24 @@ async fn a_first_run_asks_and_never_shows_the_token() {
     let folder = tempfile::tempdir().expect("a folder");
     let (status, shown) = tokio::task::block_in_place(|| {
         let mut terminal = Terminal::start(command(&["init"]).current_dir(folder.path()));
-        terminal.answer("Server [https://lichess.org]: ", server.url());
-        terminal.answer("email address or link [none]: ", "me@example.org");
+        for (question, wrong, problem, right) in [
+            (
+                "Server [https://lichess.org]: ",
+                "lichess.org",
+                "\n[lichess] url: \"lichess.org\" is not a URL",
+                server.url(),
+            ),
+            (
+                "email address or link [none]: ",
+                "Jürgen (me@example.org)",
+                "\n[lichess] contact: goes into a header",
+                "me@example.org",
+            ),
+        ] {
+            terminal.answer(question, wrong);
+            terminal.wait_for(problem);
+            terminal.answer(question, right);
+        }
         let echoed = terminal.wait_for("Play all, humans or bots [all]: ");
         assert!(echoed.contains("me@example.org"), "typed in the open");
         terminal.type_line("cats");

@@ -95,14 +95,14 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     let asks = !args.yes && io::stdin().is_terminal();
     let mut draft = args.draft();
+    // A wrong flag costs no answers; each answer is checked as it is given.
+    Config::parse(&draft.text()).map_err(|fault| Failure::setup(fault.without_line()))?;
     if draft.token_file.is_none() {
         draft.token_file = existing_token(&args.folder)?;
     }
     if asks {
         args.ask(&mut draft)?;
     }
-    // The answers must make a config before anything is written.
-    Config::parse(&draft.text()).or_setup("invalid setting")?;
     let typed = if asks { ask_token(&draft)? } else { None };
     fs::create_dir_all(&args.folder).or_setup(format!("cannot write {}", args.folder.display()))?;
     if let Some(token) = typed {
@@ -156,37 +156,34 @@ impl Args {
 
     /// Asks for everything that no flag gives.
     fn ask(&self, draft: &mut ConfigDraft) -> Result<(), Failure> {
-        let any = |text: &str| Ok(text.to_owned());
         prompt::write("Press Enter for the default in brackets.\n")?;
         if self.url.is_none() {
-            draft.url = answer("Server [https://lichess.org]: ", any)?;
+            let question = "Server [https://lichess.org]: ";
+            draft.url = answer(question, |text| setting("url", text))?;
         }
         if self.contact.is_none() {
             let question = "How can Lichess staff reach you, an email address or link [none]: ";
-            draft.contact = answer(question, any)?;
+            draft.contact = answer(question, |text| setting("contact", text))?;
         }
         if self.opponents.is_none() {
-            let given = answer("Play all, humans or bots [all]: ", choice)?;
-            draft.opponents = given.unwrap_or_default();
+            draft.opponents = answer("Play all, humans or bots [all]: ", choice)?;
         }
         if self.modes.is_none() {
-            let given = answer("Play rated, casual or both [both]: ", choice)?;
-            draft.modes = given.unwrap_or_default();
+            draft.modes = answer("Play rated, casual or both [both]: ", choice)?;
         }
         if self.games.is_none() {
             draft.games = answer("Concurrent games [8]: ", |text| {
                 let count = text.parse().ok().filter(|count| (1..=100).contains(count));
-                count.ok_or_else(|| "a number from 1 to 100".to_owned())
+                Ok(Some(count.ok_or("Expected a number from 1 to 100.")?))
             })?;
         }
         if !self.matchmaking {
             let question = "Challenge other bots too, yes or no [no]: ";
-            let given = answer(question, |text| match text.to_ascii_lowercase().as_str() {
+            draft.matchmaking = answer(question, |text| match &*text.to_ascii_lowercase() {
                 "y" | "yes" => Ok(true),
                 "n" | "no" => Ok(false),
-                _ => Err("yes or no".to_owned()),
+                _ => Err("Expected yes or no.".to_owned()),
             })?;
-            draft.matchmaking = given.unwrap_or(false);
         }
         Ok(())
     }
@@ -213,28 +210,35 @@ fn ask_token(draft: &ConfigDraft) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Asks until the answer is valid; an empty one gives `None`.
-fn answer<T>(
+/// Asks until the answer is valid; an empty one gives the default.
+fn answer<T: Default>(
     question: &str,
     parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Option<T>, Failure> {
+) -> Result<T, Failure> {
     loop {
         let typed = prompt::line(question)?;
         if typed.is_empty() {
-            return Ok(None);
+            return Ok(T::default());
         }
         match parse(&typed) {
-            Ok(value) => return Ok(Some(value)),
-            Err(wanted) => prompt::write(&format!("Expected {wanted}.\n"))?,
+            Ok(value) => return Ok(value),
+            Err(problem) => prompt::write(&format!("{problem}\n"))?,
         }
     }
+}
+
+/// The text, if a config may have it as this key of `[lichess]`.
+fn setting(key: &str, text: &str) -> Result<Option<String>, String> {
+    let parsed = Config::parse(&format!("lichess.{key} = {}", toml::Value::from(text)));
+    parsed.map_err(|fault| fault.without_line())?;
+    Ok(Some(text.to_owned()))
 }
 
 fn choice<T: ValueEnum>(text: &str) -> Result<T, String> {
     T::from_str(text, true).map_err(|_| {
         let names = T::value_variants().iter().filter_map(T::to_possible_value);
         let names: Vec<String> = names.map(|value| value.get_name().to_owned()).collect();
-        format!("one of {}", names.join(", "))
+        format!("Expected one of {}.", names.join(", "))
     })
 }
 
@@ -382,7 +386,7 @@ mod tests {
     fn a_choice_is_one_of_the_listed_words() {
         assert_eq!(choice::<Opponents>("Bots"), Ok(Opponents::Bots));
         let wanted = choice::<Opponents>("cats").unwrap_err();
-        assert_eq!(wanted, "one of all, humans, bots");
+        assert_eq!(wanted, "Expected one of all, humans, bots.");
     }
 
     #[test]
