@@ -45,9 +45,11 @@ pub(super) fn trouble(url: &str, error: &Error) -> String {
             status: None,
             reason,
             ..
-        } => format!("cannot reach {url}: {reason}; `megaton run` would wait and retry"),
+        } => {
+            format!("cannot reach {url}: {reason}; try again later (`megaton run` does so itself)")
+        }
         Error::Transient { .. } => {
-            format!("{url} is failing ({error}); `megaton run` would wait and retry")
+            format!("{url} is failing ({error}); try again later (`megaton run` does so itself)")
         }
         Error::RateLimited { wait, .. } => {
             let wait = wait.map_or(60, |wait| wait.as_secs().max(1));
@@ -99,11 +101,11 @@ mod tests {
         let cases = [
             (
                 offline,
-                "cannot reach https://x: dns error; `megaton run` would wait",
+                "cannot reach https://x: dns error; try again later (`megaton run`",
             ),
             (
                 busy,
-                "failing (status 503: deploying); `megaton run` would wait",
+                "failing (status 503: deploying); try again later (`megaton run`",
             ),
             (limited, "wait 90 s before trying again"),
             (

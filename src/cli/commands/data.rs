@@ -34,7 +34,8 @@ enum Task {
     /// command continues an interrupted run. Pack a folder in place with the folder itself as `--out`;
     /// `megaton datagen` continues it. Finds every damaged byte, like `verify`.
     Pack(Pack),
-    /// Make samples for `megaton train`: filtered, deduplicated, in random order
+    /// Make samples for `megaton train` (a build with --features train): filtered, deduplicated,
+    /// in random order
     ///
     /// Leaves out positions in check, before a capture or promotion, with a threatened explosion,
     /// or with a score beyond the limit. Where --memory does not suffice, the samples go through temporary

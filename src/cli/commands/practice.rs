@@ -69,8 +69,8 @@ pub(crate) struct Args {
     /// Port of the page and the Bot API; 0 picks a free one [default: 8642, headless: 0]
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Sparring partner: random, greedy or engine; repeatable, they take turns [default: greedy,
-    /// random]
+    /// Sparring partner: random, greedy, engine, or a level (beginner, easy, medium, hard, expert);
+    /// repeatable, they take turns [default: greedy, random]
     #[arg(long, value_name = "WHO")]
     partner: Vec<Partner>,
     /// Nodes per move of an engine partner

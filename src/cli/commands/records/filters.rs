@@ -43,7 +43,7 @@ pub(crate) struct GameFilterArgs {
     /// With this ending: mate, variantEnd, resign, outoftime, draw, stalemate, aborted, ...
     #[arg(long, value_name = "WAY", value_parser = parse_status)]
     ended: Vec<Status>,
-    /// Of this speed: bullet, blitz, rapid, classical or correspondence
+    /// Of this speed: ultraBullet, bullet, blitz, rapid, classical or correspondence
     #[arg(long, value_parser = parse_speed)]
     speed: Option<Speed>,
     /// Our colour
