@@ -105,7 +105,7 @@ impl Services {
             pool: options.pool.clone(),
         });
         let archive = home.map(|home| home.join(FILE_NAME));
-        let alerts = alerts.with_archive(archive.clone());
+        let alerts = alerts.with_past(archive.clone(), options.state.clone());
         let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch.clone()));
         let services = Self {
             config: config.clone(),

@@ -30,13 +30,15 @@ use self::webhook::{WebhookClient, WebhookMessage};
 use super::health::Health;
 use super::status_poller::{LastStatus, StatusWatch};
 use crate::archive::{ArchiveReader, Filter, Order, RatedGame, follow};
-use crate::bot::{BotEvent, EventLog};
+use crate::bot::{BotEvent, BotState, EventLog};
 use crate::lichess::HttpFetcher;
 
 /// Time between two comparisons with the status.
 const LOOK: Duration = Duration::from_secs(5);
 /// Games whose ratings are known.
 const MOST_RATED: usize = 100_000;
+/// Note in the bot's state: our highest rating, whose games the archive may have dropped by now.
+const HIGHEST_RATING: &str = "rating.highest";
 /// Messages that may wait.
 const MOST_WAITING: usize = 16;
 
@@ -59,6 +61,8 @@ pub struct Alerts {
     fetcher: HttpFetcher,
     /// The archive with the ratings so far.
     archive: Option<PathBuf>,
+    /// The state with the highest rating of earlier runs.
+    state: Option<BotState>,
     queued: mpsc::Receiver<AlertMessage>,
     end: CancellationToken,
     /// When events were last dropped, until the status has been compared.
@@ -153,6 +157,7 @@ impl Alerts {
             delivery,
             fetcher,
             archive: None,
+            state: None,
             queued,
             end,
             missed: None,
@@ -161,10 +166,15 @@ impl Alerts {
         Ok((alerter, alerts))
     }
 
-    /// Knows the ratings in this archive, so that only a record is one.
+    /// Knows the ratings in this archive and the highest of earlier runs, so that only a record is one.
     #[must_use]
-    pub fn with_archive(self, archive: Option<PathBuf>) -> Self {
-        Self { archive, ..self }
+    pub fn with_past(self, archive: Option<PathBuf>, state: BotState) -> Self {
+        let state = Some(state);
+        Self {
+            archive,
+            state,
+            ..self
+        }
     }
 
     /// Runs until [`Alerter::end`]; returns once the last message is sent or given up. The end of the bot
@@ -190,7 +200,7 @@ impl Alerts {
                 Some(message) = self.queued.recv() => vec![message],
                 highest = &mut history, if is_reading => {
                     is_reading = false;
-                    self.rules.know_ratings(highest.ok().flatten());
+                    self.know_ratings(highest.ok().flatten());
                     Vec::new()
                 }
                 () = self.end.cancelled() => break,
@@ -237,12 +247,22 @@ impl Alerts {
         Some(Outlet { queue, sending })
     }
 
+    /// The highest rating in the archive, if it has any; an earlier run may have noted a higher one.
+    fn know_ratings(&mut self, archived: Option<i32>) {
+        let state = self.state.as_ref();
+        let noted = state.and_then(|state| state.note(HIGHEST_RATING)?.parse().ok());
+        self.rules.know_ratings(archived.max(noted));
+    }
+
     /// The messages that were held back, and those that the status gives rise to.
     fn check_status(&mut self, watch: &StatusWatch) -> Vec<AlertMessage> {
         let now = Instant::now();
         let mut messages: Vec<AlertMessage> = self.limit.overdue(now).into_iter().collect();
         if let Some(LastStatus { status, at }) = watch.seen() {
             messages.extend(self.rules.check(&status, now));
+            if let (Some(state), Some(highest)) = (&self.state, self.rules.highest_rating()) {
+                state.set_note(HIGHEST_RATING, Some(highest.to_string()));
+            }
             // By then all events that were not dropped have been handled.
             if self.missed.is_some_and(|missed| at >= missed + self.every) {
                 self.missed = None;

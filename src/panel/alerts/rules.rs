@@ -46,7 +46,7 @@ impl AlertMessage {
 enum Ratings {
     /// The archive is being read.
     Unknown,
-    /// What the archive says; the present rating may be higher.
+    /// What archive and state say; the present rating may be higher.
     Past(Option<i32>),
     /// The highest rating, and when it was last reported.
     Highest(i32, Option<Instant>),
@@ -154,6 +154,14 @@ impl AlertRules {
     /// The highest rating of the past, if any is known.
     pub(super) fn know_ratings(&mut self, highest: Option<i32>) {
         self.ratings = Ratings::Past(highest);
+    }
+
+    /// The highest rating, once it is known.
+    pub(super) fn highest_rating(&self) -> Option<i32> {
+        match self.ratings {
+            Ratings::Highest(highest, _) => Some(highest),
+            Ratings::Unknown | Ratings::Past(_) => None,
+        }
     }
 
     /// Whether the rating is a record. A rise of many games is one message a day.

@@ -4,7 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::bot::{AlertKind, EventBus, channel};
+use crate::bot::{AlertKind, EventBus, Reply, Status, channel};
 use crate::config::{AlertFormat, Alerts as Settings};
 
 /// Longer than anything here takes; a hang ends there.
@@ -181,6 +181,47 @@ async fn muted_kinds_are_not_sent_and_another_webhook_takes_over_at_once() {
         );
         alerter.end();
         task.await.unwrap();
+    };
+    tokio::time::timeout(GUARD, all).await.unwrap();
+}
+
+/// A watch that has seen the bot with this rating.
+async fn rated(rating: i32) -> StatusWatch {
+    let (control, mut commands) = channel();
+    let (watch, poller) = StatusWatch::new(control);
+    let task = tokio::spawn(poller.run());
+    let status = Status {
+        rating: Some(rating),
+        ..Status::default()
+    };
+    let answer = Reply::Status(Box::new(status));
+    commands.next().await.answer(answer);
+    watch.changes().changed().await.unwrap();
+    task.abort();
+    watch
+}
+
+#[tokio::test]
+async fn the_highest_rating_outlives_the_games_that_led_to_it() {
+    let state = BotState::nowhere();
+    // No archive knows it.
+    let start = || {
+        let (_, alerts) = Alerts::new(in_text(None), None).unwrap();
+        let mut alerts = alerts.with_past(None, state.clone());
+        alerts.know_ratings(None);
+        alerts
+    };
+    let all = async {
+        let high = rated(2400).await;
+        assert_eq!(start().check_status(&high), [], "the first rating is none");
+        let mut restarted = start();
+        for rating in [2350, 2390] {
+            let told = restarted.check_status(&rated(rating).await);
+            assert_eq!(told, [], "2400 was higher");
+        }
+        let told = restarted.check_status(&rated(2401).await);
+        let record = AlertMessage::new("rating", "new highest rating: 2401");
+        assert_eq!(told, [record]);
     };
     tokio::time::timeout(GUARD, all).await.unwrap();
 }
