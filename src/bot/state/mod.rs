@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
-use self::opponents::Opponents;
+use self::opponents::{ENCOUNTERS_KEPT, Opponents};
 use crate::bot::quota::{Budget, ChallengeTarget, DEMAND_NOTE, Denied, Forecast, Permit, Quota};
 use crate::bot::rating_guard::{Pause, RatingGuard};
 use crate::bot::settings::Settings;
@@ -107,9 +107,8 @@ impl BotState {
     }
 
     /// The state of an earlier run, with a given clock.
-    pub fn with_clock(store: Store, kept: State, rules: StateRules, clock: WallClock) -> Self {
+    pub fn with_clock(store: Store, mut kept: State, rules: StateRules, clock: WallClock) -> Self {
         let now = Timestamp::from(clock());
-        let mut kept = kept;
         let lines = std::mem::take(&mut kept.lines);
         let inner = Inner::new(kept, rules, now);
         let state = Self {
@@ -205,12 +204,8 @@ impl BotState {
 
     /// Records an accepted challenge.
     pub fn accepted(&self, challenge: &ChallengeId, opponent: &UserId, is_bot: bool) {
-        self.meet(
-            challenge.as_str(),
-            InteractionKind::Accepted,
-            opponent,
-            is_bot,
-        );
+        let kind = InteractionKind::Accepted;
+        self.meet(challenge.as_str(), kind, opponent, is_bot);
     }
 
     /// Records that an opponent never made the first move of a game.
@@ -717,7 +712,11 @@ impl BotState {
     pub fn started(&self, started: &StartedGame) {
         self.change(|inner, now, changes| {
             inner.open(&started.game, now, changes);
-            let is_new = inner.opponents.started(started, now, changes);
+            let note = inner.notes.get(&key(&started.game));
+            let since = note.and_then(|note| note.parse().ok().map(Timestamp::from_millis));
+            // A game known for so long has been counted, though no record of its start is left.
+            let is_old = since.is_some_and(|at| at + ENCOUNTERS_KEPT <= now);
+            let is_new = !is_old && inner.opponents.started(started, now, changes);
             if is_new && started.is_bot && !started.arena {
                 begin(inner, started, now, changes);
             }

@@ -21,7 +21,7 @@ pub struct UnfinishedGame {
 }
 
 /// How long an interaction is kept.
-const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
+pub(super) const ENCOUNTERS_KEPT: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How long complete results are kept in memory.
 const RESULTS_KEPT: Duration = Duration::from_secs(48 * 3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -303,14 +303,12 @@ impl Opponents {
             return;
         };
         let lines = self.last.entry(opponent.clone()).or_default();
-        lines.insert(
-            0,
-            KnownGame {
-                opening: game.opening.clone(),
-                color,
-                result: game.result(),
-            },
-        );
+        let latest = KnownGame {
+            opening: game.opening.clone(),
+            color,
+            result: game.result(),
+        };
+        lines.insert(0, latest);
         lines.truncate(GAMES_COMPARED);
     }
 

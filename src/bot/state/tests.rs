@@ -567,6 +567,33 @@ fn a_game_against_an_anonymous_player_is_known_after_a_restart_and_names_no_oppo
 }
 
 #[test]
+fn a_game_that_lasts_for_weeks_is_not_a_game_of_today_at_every_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    for is_on_disk in [false, true] {
+        let open = || Store::open(folder.path()).unwrap();
+        let opened = if is_on_disk { open() } else { Store::nowhere() };
+        let mut fixture = Fixture::over(opened);
+        let counted = |state: &BotState| (state.budget().incoming, state.games_today(true));
+        // Expected days ago, it begins only now.
+        fixture.state.expect_game(&GameId::new("a"));
+        fixture.pass(DAY * 6);
+        fixture.state.started(&started("a", true));
+        assert_eq!(counted(&fixture.state), (1, 1));
+        fixture.pass(DAY * 8);
+        if is_on_disk {
+            fixture.state = BotState::nowhere();
+            let ((store, kept), hand) = (open(), Arc::clone(&fixture.time));
+            let clock = Arc::new(move || *hand.lock().unwrap());
+            fixture.state = BotState::with_clock(store, kept, StateRules::default(), clock);
+        }
+        fixture.state.started(&started("a", true));
+        assert_eq!(counted(&fixture.state), (0, 0));
+        fixture.state.started(&started("b", true));
+        assert_eq!(counted(&fixture.state), (1, 1), "another is one of today");
+    }
+}
+
+#[test]
 fn a_game_is_open_until_its_end_is_counted_and_no_longer() {
     let fixture = Fixture::new();
     let open = || -> Vec<GameId> {
