@@ -253,8 +253,8 @@ impl LogState {
                 ending.at = ending.at.min(seen.saturating_sub(1));
             }
             for side in [Side::White, Side::Black] {
-                let diff = record.player(side).rating_diff;
-                old.player_mut(side).rating_diff = diff;
+                let player = old.player_mut(side);
+                player.rating_diff = record.player(side).rating_diff.or(player.rating_diff);
             }
             record = old;
         }
@@ -295,13 +295,18 @@ impl LogState {
         let mut ended = self.ended.iter_mut().rev();
         let running = self.games.get_mut(id);
         let entry = running.or_else(|| ended.find(|entry| entry.record.id == id));
-        let Some(entry) = entry else { return };
-        if let Some(us) = entry.record.us {
-            let record = Arc::make_mut(&mut entry.record);
+        let logged = entry.map(|entry| {
+            entry.revision = revision;
+            Arc::make_mut(&mut entry.record)
+        });
+        // The stream of a game of an earlier run may not be open yet.
+        let Some(record) = logged.or_else(|| self.known.get_mut(id)) else {
+            return;
+        };
+        if let Some(us) = record.us {
             record.player_mut(us).rating_diff = Some(ours);
             let opponent = record.player_mut(us.other());
             opponent.rating_diff = theirs.or(opponent.rating_diff);
-            entry.revision = revision;
         }
     }
 
@@ -404,14 +409,11 @@ impl LogState {
         self.wire.settle(version);
         // An export of a game of an earlier run: the archive has merged it with the analysis. It stays
         // for a rating change that may come.
-        self.ended.retain(
-            |LoggedGame {
-                 record, revision, ..
-             }| {
-                let lacks_rating = record.rated && record.white.rating_diff.is_none();
-                record.program.is_some() || lacks_rating || *revision > version
-            },
-        );
+        self.ended.retain(|entry| {
+            let record = &entry.record;
+            let lacks_rating = record.rated && record.white.rating_diff.is_none();
+            record.program.is_some() || lacks_rating || entry.revision > version
+        });
         self.forget();
     }
 }

@@ -259,6 +259,21 @@ fn records_of_an_earlier_run_stay_in_the_game() {
 }
 
 #[test]
+fn a_rating_change_may_come_before_the_stream_of_a_resumed_game() {
+    let before = EventLog::default();
+    open(&before, "g1f3");
+    let kept = GameRecord::clone(&before.game(ID).unwrap());
+    let event_log = EventLog::default();
+    event_log.archive(vec![kept]);
+    event_log.rated(&GameId::new(ID), 5, Some(-5));
+    open(&event_log, "g1f3");
+    event_log.over(&ending(Some(Status::Resign)));
+    let game = event_log.game(ID).unwrap();
+    let diffs = [&game.white, &game.black].map(|player| player.rating_diff);
+    assert_eq!(diffs, [Some(5), Some(-5)]);
+}
+
+#[test]
 fn ended_games_wait_for_the_archive_and_are_dropped_once_safe() {
     let run = |archived: bool, games: usize| {
         let event_log = EventLog::default();
