@@ -50,11 +50,14 @@ enum ArenaRequest {
 }
 
 /// How far the bot is with an arena, in the order in which it gets there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 enum ArenaState {
+    #[strum(to_string = "being checked")]
     Unknown,
     /// To be joined shortly before it begins.
     Ahead,
+    #[strum(to_string = "playing")]
     In,
     Leaving,
 }
@@ -128,9 +131,7 @@ impl ClosedArenas {
     }
 
     fn insert(&mut self, id: String) {
-        if self.contains(&id) {
-            return;
-        }
+        self.remove(&id);
         self.0.push_back(id);
         if self.0.len() > MAX_CLOSED {
             self.0.pop_front();
@@ -171,10 +172,11 @@ impl ArenaSchedule {
     /// Replaces the rules. The bot does not leave joined arenas because of them.
     pub fn set_rules(&mut self, rules: Arc<config::Arena>, now: Instant) {
         let before = std::mem::replace(&mut self.rules, rules);
-        let names = |rules: &config::Arena, id: &str| rules.ids.iter().any(|it| it.id == id);
         self.plans.retain(|id, plan| {
-            let is_dropped = names(&before, id) && !names(&self.rules, id);
-            plan.stage >= ArenaState::In || plan.wanted != ArenaRequest::Rules && !is_dropped
+            if is_in_config(&before, id) && !is_in_config(&self.rules, id) {
+                plan.wanted = ArenaRequest::Rules;
+            }
+            plan.stage >= ArenaState::In || plan.wanted != ArenaRequest::Rules
         });
         self.list_at = now;
         self.plan_named(&before.ids, now);
@@ -210,7 +212,8 @@ impl ArenaSchedule {
         (plan.refresh_at, plan.next) = (now, now);
     }
 
-    /// Whether joins are allowed; if not, leaves the joined arenas.
+    /// Whether joins are allowed; if not, leaves the joined arenas. Those that the operator named stay
+    /// planned.
     pub fn set_open(&mut self, open: bool, now: Instant) -> Vec<AccountEffect> {
         let mut out = Vec::new();
         if open && !self.open {
@@ -256,23 +259,20 @@ impl ArenaSchedule {
         let Some(plan) = self.plans.get_mut(id) else {
             return;
         };
+        let stays = plan.wanted == ArenaRequest::Named && !self.shut.contains(id);
         match plan.stage {
             ArenaState::Leaving => {}
+            ArenaState::Unknown if stays => {}
             // A call in progress must not overtake this: a join that arrives last would bring the
             // bot in again.
-            _ if plan.calling => {
-                plan.stage = ArenaState::Leaving;
-                plan.failures = 0;
-            }
+            _ if plan.calling => (plan.stage, plan.failures) = (ArenaState::Leaving, 0),
             ArenaState::In => {
-                plan.stage = ArenaState::Leaving;
-                plan.failures = 0;
+                (plan.stage, plan.failures) = (ArenaState::Leaving, 0);
                 plan.calling = true;
                 out.push(AccountEffect::LeaveArena(id.to_owned()));
             }
-            ArenaState::Unknown | ArenaState::Ahead => {
-                self.plans.remove(id);
-            }
+            ArenaState::Ahead if stays => {}
+            ArenaState::Unknown | ArenaState::Ahead => drop(self.plans.remove(id)),
         }
     }
 
@@ -290,15 +290,7 @@ impl ArenaSchedule {
 
     /// Every planned or joined arena, in words.
     pub fn describe(&self) -> Vec<String> {
-        let words = |(id, plan): (&String, &PlannedArena)| {
-            let stage = match plan.stage {
-                ArenaState::Unknown => "being checked",
-                ArenaState::Ahead => "ahead",
-                ArenaState::In => "playing",
-                ArenaState::Leaving => "leaving",
-            };
-            format!("{id}: {stage}")
-        };
+        let words = |(id, plan): (&String, &PlannedArena)| format!("{id}: {}", plan.stage);
         self.plans.iter().map(words).collect()
     }
 
@@ -539,8 +531,10 @@ impl ArenaSchedule {
         plan.next = now + self.second;
         if done || plan.failures > MAX_REFUSALS {
             tracing::info!(arena = id, "left the arena");
-            // One left for the pause of rated games is joined again after it.
-            if self.open && !self.shut.contains(id) {
+            // One left for the pause of rated games is joined again after it, one that the operator named
+            // after any pause.
+            let stays = self.open || plan.wanted == ArenaRequest::Named;
+            if stays && !self.shut.contains(id) {
                 (plan.stage, plan.failures) = (ArenaState::Ahead, 0);
             } else {
                 self.plans.remove(id);
@@ -602,6 +596,10 @@ impl ArenaSchedule {
         self.plans.remove(id);
         self.shut.insert(id.to_owned());
     }
+}
+
+fn is_in_config(rules: &config::Arena, id: &str) -> bool {
+    rules.ids.iter().any(|it| it.id == id)
 }
 
 /// Start and end of an arena by the local clock; the server's countdown takes precedence over its

@@ -619,6 +619,73 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
 }
 
 #[test]
+fn an_arena_joined_by_command_outlasts_a_pause() {
+    for is_joined in [false, true] {
+        let mut world = World::new(config::Arena::default());
+        let entrance = JoinOptions {
+            password: Some("boom".to_owned()),
+            ..JoinOptions::default()
+        };
+        world.calendar.join(ID, entrance.clone(), world.now());
+        let begins = if is_joined { 0 } else { 600 };
+        world.handle(&AccountEvent::ArenaShown(Box::new(arena(begins))));
+        let mut left = Vec::new();
+        if is_joined {
+            world.done();
+            left.push(AccountEffect::LeaveArena(ID.to_owned()));
+        }
+        assert_eq!(world.calendar.set_open(false, world.now()), left);
+        if is_joined {
+            world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true));
+        }
+        assert_eq!(world.pass(575), [], "paused");
+        assert_eq!(world.calendar.set_open(true, world.now()), []);
+        let join = |pair_me| {
+            let password = entrance.password.clone();
+            let entrance = JoinOptions {
+                password,
+                pair_me,
+                ..JoinOptions::default()
+            };
+            AccountEffect::JoinArena(ID.to_owned(), entrance)
+        };
+        assert_eq!(world.pass(0), [join(is_joined)]);
+        // A command ends it even in a pause.
+        world.done();
+        world.calendar.set_open(false, world.now());
+        world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true));
+        assert_eq!(world.calendar.describe(), [format!("{ID}: ahead")]);
+        assert_eq!(world.calendar.leave(ID), Some(Vec::new()));
+        assert_eq!(world.calendar.describe(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_pause_while_an_arena_is_looked_at_changes_nothing() {
+    let mut world = World::named();
+    assert_eq!(world.pass(0), [AccountEffect::ShowArena(ID.to_owned())]);
+    assert_eq!(world.calendar.set_open(false, world.now()), []);
+    let shown = AccountEvent::ArenaShown(Box::new(arena(0)));
+    assert_eq!(world.handle(&shown), []);
+    assert_eq!(world.sleeps(), Some(3600), "until it ends");
+    world.calendar.set_open(true, world.now());
+    assert_eq!(join(&world.pass(0)), Some(true));
+}
+
+#[test]
+fn an_arena_that_left_the_config_while_joined_does_not_outlast_a_pause() {
+    let mut world = World::named();
+    world.pass(0);
+    world.handle(&AccountEvent::ArenaShown(Box::new(arena(0))));
+    world.done();
+    world.reload(&[]);
+    assert_eq!(world.calendar.playing(), 1);
+    world.calendar.set_open(false, world.now());
+    world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true));
+    assert_eq!(world.calendar.describe(), [""; 0]);
+}
+
+#[test]
 fn the_rules_join_no_more_arenas_than_the_operator_wants() {
     let mut world = World::auto();
     world.pass(0);
