@@ -268,10 +268,17 @@ async fn an_open_challenge_delays_an_upgrade_and_is_withdrawn_after_a_kill() {
     let challenge = challenged(&bot, &mut stream).await;
     let (mut upgrade, line) = begin_upgrade(&bot);
     assert!(line.contains("a challenge of the bot is open"), "{line}");
+    let (code, _, err) = bot.tell(&["challenge", "Third", "3+2"]);
+    assert_eq!(code, Some(0), "{err}");
     let declined = other.0.decline(&challenge, DeclineReason::Later).await;
     declined.expect("an open challenge");
     let code = tokio::task::block_in_place(|| finish(&mut upgrade, GUARD));
     assert_eq!(code, Some(0));
+    let (_, events, err) = bot.tell(&["events", "--kind", "operator"]);
+    assert!(
+        events.contains("challenge third: not sent"),
+        "{events}{err}"
+    );
     bot.signal(Signal::TERM);
     assert_eq!(bot.end().0, Some(0));
 }

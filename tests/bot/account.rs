@@ -5,7 +5,7 @@ use std::time::Duration;
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
 use megaton::lichess::{
-    Challenge, Compat, Event, GameId, GameInfo, Presence, Speed, Status, UserId,
+    Challenge, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status, UserId,
 };
 
 use crate::challenges::{bot, challenge, game, player};
@@ -98,6 +98,27 @@ fn no_one_is_challenged_before_the_running_games_are_known() {
         seen: true,
     };
     assert!(looks_up(&mut fixture, &over));
+}
+
+#[test]
+fn a_program_that_takes_over_leaves_on_record_what_commands_asked_for() {
+    let mut fixture = Fixture::with(|settings| {
+        settings.arena.ids = vec!["config12".parse().expect("an id")];
+    })
+    .settled();
+    let account = &mut fixture.account;
+    for user in ["near", "far"] {
+        assert!(account.challenge(user, Some("3+2"), None, None, 1).is_ok());
+    }
+    let joins = account.join_arena("aBcD1234", JoinOptions::default(), fixture.now);
+    assert!(joins.is_some());
+    let expected = [
+        "challenge near: not sent, no new games accepted",
+        "challenge far: not sent, no new games accepted",
+        "join aBcD1234: forgotten, another program took over",
+    ];
+    let expected = expected.map(|text| AccountEffect::Note(text.to_owned()));
+    assert_eq!(account.hand_over(), expected);
 }
 
 /// A challenge of the bot, as the server describes it.

@@ -94,21 +94,15 @@ impl CorrespondenceGames {
         } else {
             VisitState::Waiting
         };
-        let parking = self
-            .0
-            .entry(game.id.clone())
-            .or_insert_with(|| CorrespondenceGame {
-                game: Box::new(game.clone()),
-                state,
-                deadline,
-            });
+        let known = self.0.get(&game.id);
         // A running game task knows better.
-        if !parking.state.is_visited() {
-            *parking = CorrespondenceGame {
+        if !known.is_some_and(|known| known.state.is_visited()) {
+            let announced = CorrespondenceGame {
                 game: Box::new(game.clone()),
                 state,
                 deadline,
             };
+            self.0.insert(game.id.clone(), announced);
         }
     }
 

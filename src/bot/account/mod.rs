@@ -533,6 +533,14 @@ impl AccountState {
         self.arenas.leave(id)
     }
 
+    /// Says which challenges and arenas of commands a program that takes over does not know.
+    pub fn hand_over(&mut self) -> Vec<AccountEffect> {
+        let effects = self.matchmaker.set_open(false);
+        self.run_matchmaking(effects);
+        self.out.extend(self.arenas.hand_over());
+        std::mem::take(&mut self.out)
+    }
+
     /// Every planned or joined arena, in words.
     pub fn describe_arenas(&self) -> Vec<String> {
         self.arenas.describe()

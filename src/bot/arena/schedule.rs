@@ -276,6 +276,16 @@ impl ArenaSchedule {
         }
     }
 
+    /// Says which arenas, named by a command alone, a program that takes over does not know.
+    pub fn hand_over(&self) -> Vec<AccountEffect> {
+        let by_command = self.plans.iter().filter(|(id, plan)| {
+            plan.wanted == ArenaRequest::Named && !is_in_config(&self.rules, id)
+        });
+        let note = |id: &str| format!("join {id}: forgotten, another program took over");
+        let notes = by_command.map(|(id, _)| AccountEffect::Note(note(id)));
+        notes.collect()
+    }
+
     /// Number of joined arenas.
     pub fn playing(&self) -> usize {
         let joined = |plan: &&PlannedArena| plan.stage == ArenaState::In;

@@ -162,6 +162,8 @@ impl EventLoop {
         };
         let Some(obstacle) = self.restart_obstacle() else {
             tracing::info!("handing over to the installed program");
+            let effects = self.account_state.hand_over();
+            self.run_effects(effects);
             return true;
         };
         if Instant::now() >= until || self.account_state.is_draining() {
