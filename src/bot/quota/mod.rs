@@ -1,7 +1,8 @@
 //! The daily quota: what Lichess lets a bot spend in a day, and what it has spent.
 //!
 //! Pure: timestamps come in as data, and every change to persist goes out as data. It never grants more
-//! than a limit within any 24 hours, whatever the clock does.
+//! than a limit within any 24 hours, even if the clock is set back. Only a clock that is set forward again
+//! after that makes uses look older than they are; the server's own limit still holds.
 //!
 //! Here: games and credits granted, spent and returned, what the server's replies reveal about its
 //! limits, how many games other bots will ask for, the pace of a day, and how long the budget lasts.
