@@ -3,7 +3,7 @@
 //! Pure. A move counts as approved only if our search has looked at it and found that it costs little; a
 //! move of an explorer alone is never played.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -20,7 +20,7 @@ const MOST_MOVES: usize = 256;
 /// A position, without its counters; with a player, only the games of that player count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ExploredKey {
-    fen: String,
+    pub(super) fen: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     player: Option<UserId>,
 }
@@ -129,9 +129,11 @@ impl ExploredPosition {
 #[derive(Clone, Debug)]
 pub struct CandidateSet {
     capacity: usize,
-    positions: HashMap<ExploredKey, ExploredPosition>,
+    /// Each with its number in `order`.
+    positions: HashMap<ExploredKey, (u64, ExploredPosition)>,
     /// The keys, the one read longest ago first.
-    order: VecDeque<ExploredKey>,
+    order: BTreeMap<u64, ExploredKey>,
+    last: u64,
 }
 
 impl CandidateSet {
@@ -139,22 +141,24 @@ impl CandidateSet {
         Self {
             capacity: capacity.max(1),
             positions: HashMap::new(),
-            order: VecDeque::new(),
+            order: BTreeMap::new(),
+            last: 0,
         }
     }
 
     pub fn get(&self, key: &ExploredKey) -> Option<&ExploredPosition> {
-        self.positions.get(key)
+        self.positions.get(key).map(|(_, position)| position)
     }
 
     pub fn put(&mut self, position: ExploredPosition) {
         let key = position.key.clone();
-        if self.positions.insert(key.clone(), position).is_some() {
-            self.order.retain(|known| *known != key);
+        self.last += 1;
+        self.order.insert(self.last, key.clone());
+        if let Some((before, _)) = self.positions.insert(key, (self.last, position)) {
+            self.order.remove(&before);
         }
-        self.order.push_back(key);
         while self.order.len() > self.capacity {
-            if let Some(oldest) = self.order.pop_front() {
+            if let Some((_, oldest)) = self.order.pop_first() {
                 self.positions.remove(&oldest);
             }
         }
@@ -175,7 +179,7 @@ impl CandidateSet {
 
     /// All of them, the one read longest ago first.
     pub fn iter(&self) -> impl Iterator<Item = &ExploredPosition> {
-        self.order.iter().filter_map(|key| self.positions.get(key))
+        self.order.values().filter_map(|key| self.get(key))
     }
 }
 
@@ -252,5 +256,27 @@ mod tests {
         set.put(entry(&ExploredKey::new(&after, None), 4));
         assert!(set.get(&one).is_none() && set.get(&all).is_some() && !set.is_empty());
         assert_eq!(set.iter().map(|entry| entry.at).collect::<Vec<_>>(), [3, 4]);
+    }
+
+    /// If each position that is read again went through all the others, this would take minutes.
+    #[test]
+    fn positions_read_again_do_not_go_through_all_that_are_kept() {
+        let mut set = CandidateSet::new(100_000);
+        let begin = std::time::Instant::now();
+        for at in 0..200_000 {
+            let key = ExploredKey {
+                fen: (at % 100_000).to_string(),
+                player: None,
+            };
+            set.put(ExploredPosition {
+                key,
+                at,
+                moves: Vec::new(),
+                checked: None,
+            });
+            assert!(begin.elapsed().as_secs() < 20, "{at}");
+        }
+        assert_eq!(set.len(), 100_000);
+        assert_eq!(set.iter().next().map(|oldest| oldest.at), Some(100_000));
     }
 }

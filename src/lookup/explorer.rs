@@ -17,7 +17,7 @@ use super::candidates::{
     CandidateSet, CheckedMoves, ExploredKey, ExploredPosition, MOST_CANDIDATES, is_approved,
     played_moves,
 };
-use super::explorer_plan::{ExplorerPlan, ExplorerRules, ExplorerStep};
+use super::explorer_plan::{ExplorerPlan, ExplorerRules, ExplorerStep, ExplorerWalk};
 use crate::engine::{Engine, Limits, Pool, SearchResult, StopReason};
 use crate::lichess::{Error, LookupServer, UserId};
 use crate::rules::{Game, Move, Position};
@@ -127,7 +127,8 @@ impl<H: ExplorerHost> ExplorerTask<H> {
         breaker: &mut CircuitBreaker,
         skipped: &mut AgedCache<ExploredKey, ()>,
     ) {
-        while let Some(step) = self.next(regulars, skipped) {
+        let mut walk = ExplorerWalk::new(regulars);
+        while let Some(step) = self.next(&mut walk, skipped).await {
             let key = match step {
                 ExplorerStep::Ask { position, player } => {
                     let now = Instant::now();
@@ -165,21 +166,22 @@ impl<H: ExplorerHost> ExplorerTask<H> {
         }
     }
 
-    fn next(
+    async fn next(
         &self,
-        regulars: &[UserId],
+        walk: &mut ExplorerWalk<'_>,
         skipped: &AgedCache<ExploredKey, ()>,
     ) -> Option<ExplorerStep> {
-        let kept = self.explorer.0.lock();
+        let capacity = self.explorer.0.lock().set.capacity();
         let plan = ExplorerPlan {
             rules: &self.rules,
-            known: &kept.set,
-            regulars,
+            // A game asks for its moves meanwhile: the lock is free between two positions.
+            known: &|key| self.explorer.get(key),
+            capacity,
             book_moves: &|position| self.host.book_moves(position),
             is_skipped: &|key| skipped.get(key, Instant::now()).is_some(),
             now: seconds(),
         };
-        plan.next()
+        walk.next(&plan).await
     }
 
     async fn ask(

@@ -4,7 +4,7 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use super::candidates::{CandidateSet, ExploredKey, ExploredPosition};
+use super::candidates::{ExploredKey, ExploredPosition};
 use crate::lichess::UserId;
 use crate::rules::{Color, Move, Position};
 
@@ -28,7 +28,7 @@ pub struct ExplorerRules {
 
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExplorerStep {
+pub(super) enum ExplorerStep {
     /// Ask the explorer: for the games of all, or of a player with the colour to move.
     Ask {
         position: Position,
@@ -39,18 +39,27 @@ pub enum ExplorerStep {
 }
 
 /// What the plan depends on.
-#[expect(missing_debug_implementations, reason = "it holds functions")]
-pub struct ExplorerPlan<'a> {
-    pub rules: &'a ExplorerRules,
-    pub known: &'a CandidateSet,
-    /// Opponents whose openings are read, the most frequent first.
-    pub regulars: &'a [UserId],
+pub(super) struct ExplorerPlan<'a> {
+    pub(super) rules: &'a ExplorerRules,
+    /// What is known of a position; a copy, so that the plan locks nothing.
+    pub(super) known: &'a (dyn Fn(&ExploredKey) -> Option<ExploredPosition> + Sync),
+    /// How many positions are kept at most.
+    pub(super) capacity: usize,
     /// The moves of our book; none where it knows nothing.
-    pub book_moves: &'a dyn Fn(&Position) -> Vec<Move>,
+    pub(super) book_moves: &'a (dyn Fn(&Position) -> Vec<Move> + Sync),
     /// Positions that failed lately.
-    pub is_skipped: &'a dyn Fn(&ExploredKey) -> bool,
+    pub(super) is_skipped: &'a (dyn Fn(&ExploredKey) -> bool + Sync),
     /// Seconds since 1970.
-    pub now: u64,
+    pub(super) now: u64,
+}
+
+/// The way through the lines. It stops at each step and goes on from there, since nothing before it
+/// depends on the step.
+pub(super) struct ExplorerWalk<'a> {
+    /// Positions left behind.
+    seen: HashSet<(u64, Color, Option<&'a UserId>)>,
+    wanted: HashSet<ExploredKey>,
+    heap: BinaryHeap<Frontier<'a>>,
 }
 
 /// Why a line cannot be followed yet: a step comes first, or it is skipped.
@@ -95,47 +104,59 @@ impl Frontier<'_> {
     }
 }
 
-impl ExplorerPlan<'_> {
-    /// The next step; `None` if nothing is left.
-    pub fn next(&self) -> Option<ExplorerStep> {
-        let (mut seen, mut wanted) = (HashSet::new(), HashSet::new());
-        let mut heap = BinaryHeap::new();
-        for player in self.regulars.iter().map(Some).chain([None]) {
-            for us in Color::ALL {
-                heap.push(Frontier {
-                    weight: u64::MAX,
-                    ply: 0,
-                    us,
-                    player,
-                    position: Position::default(),
-                });
-            }
+impl<'a> ExplorerWalk<'a> {
+    /// A walk from the start position; `regulars` are the opponents whose openings are read.
+    pub(super) fn new(regulars: &'a [UserId]) -> Self {
+        let players = regulars.iter().map(Some).chain([None]);
+        let start = |(player, us)| Frontier {
+            weight: u64::MAX,
+            ply: 0,
+            us,
+            player,
+            position: Position::default(),
+        };
+        let starts = players.flat_map(|player| Color::ALL.map(|us| start((player, us))));
+        Self {
+            seen: HashSet::new(),
+            wanted: HashSet::new(),
+            heap: starts.collect(),
         }
-        while let Some(at) = heap.pop() {
-            let is_new = seen.insert((at.position.key(), at.us, at.player));
-            if !is_new || at.ply >= self.rules.plies || at.position.outcome().is_some() {
+    }
+
+    /// The next step, the same one again until it is done or skipped; `None` if nothing is left. It
+    /// gives way now and then: the way through positions that are known is long.
+    pub(super) async fn next(&mut self, plan: &ExplorerPlan<'_>) -> Option<ExplorerStep> {
+        while let Some(at) = self.heap.pop() {
+            tokio::task::consume_budget().await;
+            let place = (at.position.key(), at.us, at.player);
+            let is_over = at.ply >= plan.rules.plies || at.position.outcome().is_some();
+            if is_over || self.seen.contains(&place) {
                 continue;
             }
             let children = if at.position.turn() == at.us {
-                self.ours(&at, &mut wanted)
+                plan.ours(&at, &mut self.wanted)
             } else {
-                self.theirs(&at, &mut wanted)
+                plan.theirs(&at, &mut self.wanted)
             };
-            match children {
-                Ok(children) => heap.extend(children.into_iter().map(|(mv, weight)| Frontier {
-                    weight: weight.min(at.weight),
-                    ply: at.ply + 1,
-                    us: at.us,
-                    player: at.player,
-                    position: at.position.play(mv),
-                })),
-                Err(Some(step)) => return Some(*step),
-                Err(None) => {}
+            if let Err(Some(step)) = children {
+                self.heap.push(at);
+                return Some(*step);
             }
+            self.seen.insert(place);
+            let children = children.unwrap_or_default().into_iter();
+            self.heap.extend(children.map(|(mv, weight)| Frontier {
+                weight: weight.min(at.weight),
+                ply: at.ply + 1,
+                us: at.us,
+                player: at.player,
+                position: at.position.play(mv),
+            }));
         }
         None
     }
+}
 
+impl ExplorerPlan<'_> {
     /// Our moves: those of the book, or those that are approved, or our search's own; or what to do
     /// before they are known.
     fn ours(
@@ -189,12 +210,12 @@ impl ExplorerPlan<'_> {
         key: &ExploredKey,
         wanted: &mut HashSet<ExploredKey>,
         step: impl Fn() -> ExplorerStep,
-    ) -> Result<&ExploredPosition, Blocked> {
-        if wanted.len() >= self.known.capacity() && !wanted.contains(key) {
+    ) -> Result<ExploredPosition, Blocked> {
+        if wanted.len() >= self.capacity && !wanted.contains(key) {
             return Err(None);
         }
         wanted.insert(key.clone());
-        match self.known.get(key) {
+        match (self.known)(key) {
             Some(known) if self.now.saturating_sub(known.at) < self.rules.age => Ok(known),
             _ if (self.is_skipped)(key) => Err(None),
             _ => Err(Some(Box::new(step()))),
@@ -206,5 +227,91 @@ impl ExplorerPlan<'_> {
             position: at.position,
             player: player.cloned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::poll;
+
+    use super::*;
+    use crate::lookup::candidates::PlayedMove;
+
+    const RULES: ExplorerRules = ExplorerRules {
+        plies: 3,
+        min_games: 1,
+        loss: 0,
+        nodes: 0,
+        age: 1000,
+    };
+
+    /// Every legal move, played once.
+    fn explored(position: &Position) -> ExploredPosition {
+        let played = |mv: &Move| PlayedMove {
+            uci: mv.to_string(),
+            games: 1,
+        };
+        ExploredPosition {
+            key: ExploredKey::new(position, None),
+            at: 0,
+            moves: position.legal_moves().iter().map(played).collect(),
+            checked: None,
+        }
+    }
+
+    /// Our book has every move.
+    fn plan<'a>(
+        known: &'a (dyn Fn(&ExploredKey) -> Option<ExploredPosition> + Sync),
+    ) -> ExplorerPlan<'a> {
+        ExplorerPlan {
+            rules: &RULES,
+            known,
+            capacity: 100_000,
+            book_moves: &|position| position.legal_moves().iter().copied().collect(),
+            is_skipped: &|_| false,
+            now: 0,
+        }
+    }
+
+    fn position(key: &ExploredKey) -> Position {
+        Position::from_fen(&format!("{} 0 1", key.fen)).expect("the FEN of a key")
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_long_walk_gives_way_to_other_tasks() {
+        let known = |key: &ExploredKey| Some(explored(&position(key)));
+        let plan = plan(&known);
+        let mut walk = ExplorerWalk::new(&[]);
+        let mut next = pin!(walk.next(&plan));
+        assert!(poll!(&mut next).is_pending(), "hundreds of positions");
+        assert_eq!(next.await, None);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_walk_goes_on_from_the_last_step_and_never_starts_anew() {
+        let lookups = AtomicUsize::new(0);
+        let read = parking_lot::Mutex::new(HashSet::new());
+        let known = |key: &ExploredKey| {
+            lookups.fetch_add(1, Ordering::Relaxed);
+            let is_read = read.lock().contains(key);
+            is_read.then(|| explored(&position(key)))
+        };
+        let plan = plan(&known);
+        let mut walk = ExplorerWalk::new(&[]);
+        let mut steps = 0;
+        while let Some(step) = walk.next(&plan).await {
+            // Until it is done it is the next step.
+            assert_eq!(walk.next(&plan).await, Some(step.clone()));
+            let ExplorerStep::Ask { position, .. } = step else {
+                panic!("the book has all our moves");
+            };
+            assert!(read.lock().insert(ExploredKey::new(&position, None)));
+            steps += 1;
+        }
+        assert!(steps > 400, "{steps}");
+        assert!(lookups.into_inner() <= 4 * steps);
     }
 }

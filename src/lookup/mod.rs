@@ -24,6 +24,6 @@ pub use candidates::{
     is_approved, played_moves,
 };
 pub use explorer::{EXPLORER_FILE, Explorer, ExplorerHost, ExplorerTask};
-pub use explorer_plan::{ExplorerPlan, ExplorerRules, ExplorerStep};
+pub use explorer_plan::ExplorerRules;
 pub use online_tables::{LookupCounts, OnlineTables, TableLookup};
 pub use table_verdict::{TableVerdict, WrongReply, table_verdict};

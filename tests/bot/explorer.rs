@@ -1,7 +1,7 @@
 //! The opening explorer: read while no game runs, checked by our search, and never in the way.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -27,6 +27,10 @@ struct Host {
     regulars: Vec<UserId>,
     /// How often reading has begun.
     rounds: watch::Sender<u32>,
+    /// The explorer that a game asks for moves whenever the plan asks for the book's.
+    asks: OnceLock<Explorer>,
+    /// Whether the game got its answer.
+    answered: watch::Sender<Option<bool>>,
 }
 
 impl ExplorerHost for Host {
@@ -43,6 +47,12 @@ impl ExplorerHost for Host {
     }
 
     fn book_moves(&self, position: &Position) -> Vec<Move> {
+        if let Some(explorer) = self.asks.get().cloned() {
+            let (sender, receiver) = mpsc::channel();
+            std::thread::spawn(move || sender.send(explorer.approved(&Game::default())));
+            let answered = receiver.recv_timeout(GUARD).is_ok();
+            self.answered.send_replace(Some(answered));
+        }
         let known = self
             .book
             .iter()
@@ -106,6 +116,8 @@ impl Reading {
             book: Vec::new(),
             regulars: Vec::new(),
             rounds: watch::Sender::default(),
+            asks: OnceLock::new(),
+            answered: watch::Sender::default(),
         };
         change(&mut host);
         let explorer = Explorer::open(folder, capacity, rules().plies);
@@ -263,6 +275,21 @@ async fn nothing_is_read_while_a_game_runs() {
     tokio::time::timeout(GUARD, asked)
         .await
         .expect("it reads after the game");
+    running.abort();
+    reading.practice.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_gets_its_moves_while_the_plan_is_made() {
+    let reading = Reading::with(None, |_| {}).await;
+    let host = &reading.task.host;
+    assert!(host.asks.set(reading.explorer.clone()).is_ok());
+    let mut answered = host.answered.subscribe();
+    let task = Arc::clone(&reading.task);
+    let running = tokio::spawn(async move { task.run().await });
+    let asked = tokio::time::timeout(GUARD * 2, answered.wait_for(Option::is_some)).await;
+    let answered = *asked.expect("the book is asked").expect("it runs");
+    assert_eq!(answered, Some(true));
     running.abort();
     reading.practice.shutdown().await;
 }
