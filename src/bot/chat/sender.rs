@@ -115,13 +115,13 @@ async fn send(client: &Client, line: &ChatMessage) {
 
 // The order of chat messages: one at a time, with a pause between two of the same game.
 //
-// Pure and bounded. It drops messages that do not fit or have waited too long: a greeting after a
-// minute helps no one.
+// Pure and bounded. It drops messages that do not fit or have waited too long beyond the pause: a
+// greeting after a minute helps no one.
 
 /// Messages queued per game.
 const MAX_A_GAME: usize = 8;
 const MAX_GAMES: usize = 256;
-/// How long a message is worth sending.
+/// How long a message is worth sending once the pause before it is over.
 const LIFE: Duration = Duration::from_secs(30);
 
 /// The messages of all games.
@@ -134,6 +134,7 @@ pub(super) struct PendingMessages {
 #[derive(Debug)]
 struct GameMessages {
     game: GameId,
+    /// Each with when it came.
     lines: VecDeque<(ChatMessage, Instant)>,
     /// When the next one may be sent.
     free: Instant,
@@ -163,7 +164,7 @@ impl PendingMessages {
         let waiting = &mut self.games[index];
         let fits = waiting.lines.len() < MAX_A_GAME;
         if fits {
-            waiting.lines.push_back((line, now + LIFE));
+            waiting.lines.push_back((line, now));
         }
         fits
     }
@@ -171,7 +172,8 @@ impl PendingMessages {
     /// The message to send now, if any. Games take turns.
     pub(super) fn next(&mut self, now: Instant) -> Option<ChatMessage> {
         for waiting in &mut self.games {
-            waiting.lines.retain(|(_, until)| *until > now);
+            let (free, lines) = (waiting.free, &mut waiting.lines);
+            lines.retain(|(_, came)| now < free.max(*came) + LIFE);
         }
         let ready = |waiting: &GameMessages| waiting.free <= now && !waiting.lines.is_empty();
         let index = self.games.iter().position(ready)?;
@@ -276,6 +278,25 @@ mod tests {
         assert!(said(&mut queue, now + PAUSE).is_some());
         assert!(said(&mut queue, now + PAUSE).is_some());
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn a_long_pause_costs_no_message() {
+        let mut queue = PendingMessages::default();
+        let (now, pause) = (Instant::now(), Duration::from_secs(60));
+        for text in ["one", "two", "three"] {
+            let line = line("a", text);
+            assert!(queue.push(ChatMessage { pause, ..line }, now));
+        }
+        let mut said = |at| queue.next(at).map(|line| line.text);
+        assert_eq!(said(now), Some("one".to_owned()));
+        assert_eq!(said(now + pause), Some("two".to_owned()));
+        assert_eq!(said(now + pause * 2), Some("three".to_owned()));
+        // An operator's message comes within the pause, and then waits for too long.
+        let pause = Duration::ZERO;
+        let line = line("a", "four");
+        assert!(queue.push(ChatMessage { pause, ..line }, now + LIFE * 4));
+        assert_eq!(queue.next(now + LIFE * 7), None);
     }
 
     #[test]
