@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use megaton::bot::AcceptOutcome;
-use megaton::bot::AccountEvent;
 use megaton::bot::game::CallOutcome;
+use megaton::bot::{AcceptOutcome, AccountEvent, OpponentKind};
 use megaton::lichess::{Event, Player};
 use proptest::prelude::*;
 
@@ -131,7 +130,7 @@ fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
         Happening::NoList => fixture.apply(&AccountEvent::NoList),
         Happening::Wait(seconds) => fixture.wait(u64::from(seconds)),
         Happening::Hold(id) => {
-            let spare = fixture.account.spare();
+            let spare = fixture.account.spare(OpponentKind::Bot);
             let taken = fixture.account.taken();
             let held = fixture.hold(&format!("p{}", id / 2));
             assert_eq!(held, spare > 0);
@@ -141,8 +140,9 @@ fn happen(fixture: &mut Fixture, happening: Happening) -> Vec<Wanted> {
         Happening::Held(id) => fixture.held(&name(id)),
         Happening::Release => fixture.released(),
         Happening::Withdraw => {
-            let api_queue = fixture.account.withdraw();
-            crate::fixture::wanted(api_queue)
+            let mut effects = fixture.apply(&AccountEvent::Pause);
+            effects.extend(fixture.apply(&AccountEvent::Resume));
+            effects
         }
         Happening::CancelAnswered(id, number) => fixture.canceled(&name(id), answer(number)),
         Happening::AbortAnswered(id, number) => fixture.aborted(&name(id), answer(number)),

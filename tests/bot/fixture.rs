@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{
-    AcceptOutcome, AccountEffect, AccountEvent, AccountState, BotState, BotTiming, OpponentKind,
-    Settings, StateRules,
+    AcceptOutcome, AccountEffect, AccountEvent, AccountState, BotState, BotTiming, NotCreated,
+    OpponentKind, Settings, StateRules,
 };
 use megaton::lichess::{
     Account, Challenge, ChallengeId, DeclineReason, Event, GameId, GameInfo, Perf, UserId,
@@ -152,7 +152,7 @@ impl Fixture {
 
     /// The challenge was not created.
     pub(crate) fn released(&mut self) -> Vec<Wanted> {
-        wanted(self.account.release(self.now))
+        self.apply(&AccountEvent::NotCreated(NotCreated::NoSlot))
     }
 
     /// The list of running games has arrived, once at the start and long enough ago.

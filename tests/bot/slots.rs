@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, Settings, StateRules};
+use megaton::bot::{
+    AcceptOutcome, AccountEffect, AccountEvent, OpponentKind, Settings, StateRules,
+};
 use megaton::config;
 use megaton::lichess::{
-    Challenge, DeclineReason, Event, GameId, GameInfo, Player, Side, UserId, Variant,
+    Challenge, DeclineReason, Event, GameId, GameInfo, Player, Presence, Side, UserId, Variant,
 };
 use megaton::store::FinishedGame;
 
@@ -122,9 +124,9 @@ fn no_challenge_waits_where_the_queue_is_off() {
 #[test]
 fn the_bots_own_challenge_holds_a_slot_and_becomes_its_game() {
     let mut fixture = fixture(2, 1);
-    assert_eq!(fixture.account.spare(), 1);
+    assert_eq!(fixture.account.spare(OpponentKind::Bot), 1);
     assert!(fixture.hold("nuke"));
-    assert_eq!(fixture.account.spare(), 0, "one at a time");
+    assert_eq!(fixture.account.spare(OpponentKind::Bot), 0, "one at a time");
     assert_eq!(fixture.account.taken(), 1);
     assert_eq!(fixture.held("o1"), []);
     assert_eq!(fixture.started(game("o1", bot("nuke"))), play("o1"));
@@ -133,7 +135,7 @@ fn the_bots_own_challenge_holds_a_slot_and_becomes_its_game() {
         (1, false)
     );
     // The only slot that bots may have is taken.
-    assert_eq!(fixture.account.spare(), 0);
+    assert_eq!(fixture.account.spare(OpponentKind::Bot), 0);
     fixture.left("o1");
     assert!(fixture.account.is_empty());
 }
@@ -734,12 +736,36 @@ fn a_pause_ends_and_so_does_an_alert() {
             fixture.challenged(challenge("c1", player("a"))),
             later("c1")
         );
-        assert_eq!(fixture.account.spare(), 0);
+        assert_eq!(fixture.account.spare(OpponentKind::Bot), 0);
         fixture.apply(&open);
         assert_eq!(
             fixture.challenged(challenge("c1", player("a"))),
             accept("c1")
         );
         fixture.apply(&canceled(challenge("c1", player("a"))));
+    }
+}
+
+#[test]
+fn a_challenge_by_command_to_a_human_takes_a_slot_reserved_for_humans() {
+    for (title, is_sent) in [(None, true), (Some("BOT"), false)] {
+        let mut fixture = fixture(2, 2).settled();
+        let account = &mut fixture.account;
+        account.challenge("Humy", None, None, None, 1).unwrap();
+        let humy = UserId::new("humy");
+        let effects = account.handle(&AccountEvent::Tick, fixture.now);
+        assert_eq!(effects, [AccountEffect::LookUp(vec![humy.clone()])]);
+        let seen = Presence {
+            id: humy,
+            title: title.map(str::to_owned),
+            online: true,
+            playing: false,
+        };
+        let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
+        let [AccountEffect::Create(_)] = effects[..] else {
+            assert!(!is_sent && effects.is_empty(), "{effects:?}");
+            continue;
+        };
+        assert!(is_sent && account.has_outgoing(), "{title:?}");
     }
 }

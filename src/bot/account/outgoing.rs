@@ -26,18 +26,18 @@ const MAX_TRIES: u32 = 4;
 
 /// Calls from outside about the bot's own challenge.
 impl AccountState {
-    /// Slots available to the bot's own challenge: none while a challenge is queued or one of the
-    /// bot's is open, and never a slot reserved for humans.
-    pub fn spare(&self) -> usize {
+    /// Slots available to the bot's own challenge of this kind: none while a challenge is queued or one
+    /// of the bot's is open, and to a bot never a slot reserved for humans.
+    pub fn spare(&self, kind: OpponentKind) -> usize {
         if self.is_closed() || self.outgoing.is_some() || !self.queue.is_empty() {
             return 0;
         }
-        self.plan().room(OpponentKind::Bot, self.tally())
+        self.plan().room(kind, self.tally())
     }
 
     /// Takes a slot for a challenge about to be sent. Returns whether one was free.
     pub fn hold(&mut self, opponent: &UserId, kind: OpponentKind, now: Instant) -> bool {
-        if self.spare() == 0 {
+        if self.spare(kind) == 0 {
             return false;
         }
         self.outgoing = Some(OutgoingChallenge {
@@ -87,20 +87,6 @@ impl AccountState {
     }
 
     /// Frees the slot: the challenge was never created, was declined, or is known to be gone.
-    #[must_use]
-    pub fn release(&mut self, now: Instant) -> Vec<AccountEffect> {
-        self.now = now;
-        self.free_outgoing();
-        std::mem::take(&mut self.out)
-    }
-
-    /// Withdraws the challenge; the slot is free once the server has answered.
-    #[must_use]
-    pub fn withdraw(&mut self) -> Vec<AccountEffect> {
-        self.cancel_outgoing();
-        std::mem::take(&mut self.out)
-    }
-
     fn free_outgoing(&mut self) {
         self.outgoing = None;
         self.fill_slots();
@@ -282,7 +268,8 @@ impl AccountState {
         // The lists say whom never to challenge; a game from before this process started may be the
         // last of a series, or take the slot.
         let waits = self.awaits_lists || self.excess.settled.is_none();
-        let spare = if waits { 0 } else { self.spare() };
+        let spare = |kind| if waits { 0 } else { self.spare(kind) };
+        let [spare, spare_for_humans] = [OpponentKind::Bot, OpponentKind::Human].map(spare);
         let taken = self.taken();
         let directory = OpponentDirectory {
             state: &self.state,
@@ -295,6 +282,7 @@ impl AccountState {
             now: self.now,
             moment: self.state.now(),
             spare,
+            spare_for_humans,
             // Each joined arena may begin a game at any moment.
             games: taken.saturating_sub(usize::from(held)) + self.arenas.playing(),
             held,

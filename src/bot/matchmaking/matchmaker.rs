@@ -387,8 +387,10 @@ pub struct MatchContext<'a> {
     pub now: Instant,
     /// The current time by the wall clock.
     pub moment: Timestamp,
-    /// Slots available to the bot's own challenge.
+    /// Slots available to the bot's own challenge to a bot.
     pub spare: usize,
+    /// Those available to one to a human: at least as many.
+    pub spare_for_humans: usize,
     pub games: usize,
     /// Whether the bot's own challenge holds a slot.
     pub held: bool,

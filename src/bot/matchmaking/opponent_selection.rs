@@ -36,7 +36,9 @@ impl Matchmaker {
             return;
         }
         let busy = around.games > 0 && !self.rules.during_games && !by_order;
-        if around.spare == 0 || busy {
+        // An opponent by command is a human until the look-up shows a bot.
+        let has_slot = around.spare > 0 || (by_order && around.spare_for_humans > 0);
+        if !has_slot || busy {
             self.crowded = true;
             return;
         }
@@ -203,7 +205,6 @@ impl Matchmaker {
         };
         let shortlist = std::mem::take(shortlist);
         self.state = AttemptState::Idle;
-        let at = |offer: &ChallengeRequest| seen.iter().find(|it| it.id == offer.to);
         let Some((origin, first)) = shortlist.first().map(|it| (it.origin, it.to.clone())) else {
             return;
         };
@@ -216,14 +217,16 @@ impl Matchmaker {
             return;
         }
         let by_order = origin != Initiator::Rules;
-        if by_order && (!self.open || around.spare == 0) {
+        let is_bot = !by_order || seen.iter().any(|it| it.id == first && it.is_bot());
+        let has_slot = around.spare > 0 || (!is_bot && around.spare_for_humans > 0);
+        if !self.open || !has_slot {
             // Wait for the next slot.
             self.next = around.now + self.rules.spacing;
             return;
         }
         let found = shortlist.into_iter().find_map(|mut offer| {
-            let presence = at(&offer)?;
-            if by_order && presence.is_bot() {
+            let presence = seen.iter().find(|it| it.id == offer.to)?;
+            if is_bot {
                 offer.target = ChallengeTarget::Bot;
             }
             // The operator may know better who has time for two games.
@@ -232,7 +235,7 @@ impl Matchmaker {
         if origin == Initiator::Operator {
             self.manual_queue.pop_front();
         }
-        let Some(offer) = found.filter(|_| self.open && around.spare > 0) else {
+        let Some(offer) = found else {
             tracing::debug!(by_order, "no opponent available");
             let known = seen.iter().any(|it| it.id == first);
             let why = if known {

@@ -138,6 +138,7 @@ impl World {
             now: self.begun + self.passed,
             moment,
             spare: self.spare,
+            spare_for_humans: self.spare,
             games: self.games,
             held: self.held,
             game: match received {
