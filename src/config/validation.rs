@@ -47,6 +47,17 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contra
         .or_else(|| in_log(config))
 }
 
+impl Config {
+    /// Why matchmaking, if it is enabled, can never send a challenge.
+    pub fn matchmaking_fault(&self) -> Option<String> {
+        let nowhere = |_: &Setting| false;
+        let fault = in_slots(self, &nowhere).or_else(|| in_matchmaking(self, &nowhere));
+        fault
+            .filter(|_| self.matchmaking.enabled)
+            .map(|(_, what)| what)
+    }
+}
+
 const fn at(section: &'static str, key: &'static str) -> Setting {
     Setting {
         section,

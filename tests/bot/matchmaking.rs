@@ -173,6 +173,35 @@ async fn the_last_opponent_is_challenged_again_on_command() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn matchmaking_that_can_never_send_a_challenge_is_not_turned_on() {
+    let server = lichess(practice::ServerRules::default()).await;
+    let no_slot = |settings: &mut Settings| {
+        settings.challenge.bots.accept = false;
+        settings.challenge.reserved_for_humans = settings.challenge.concurrency;
+    };
+    let no_game = |settings: &mut Settings| settings.limits.bot_games = 0;
+    let no_profile = |settings: &mut Settings| settings.matchmaking.profile.clear();
+    let cases: [(&str, fn(&mut Settings), &str); 3] = [
+        ("Seeker1", no_slot, "slots are reserved for humans"),
+        ("Seeker2", no_game, "with bot_games = 0"),
+        ("Seeker3", no_profile, "add a [[matchmaking.profile]]"),
+    ];
+    for (name, change, why) in cases {
+        let mut bot = Bot::seeking(&server, name, |settings| {
+            settings.matchmaking.enabled = false;
+            change(settings);
+        });
+        next(&mut bot.events, |it| matches!(it, BotEvent::Online)).await;
+        let told = bot.control.ask(Command::Matchmaking(true), PATIENCE).await;
+        let refused = |reply: &Reply| matches!(reply, Reply::Refused(text) if text.contains(why));
+        assert!(told.as_ref().is_ok_and(refused), "{told:?}");
+        let off = bot.control.ask(Command::Matchmaking(false), PATIENCE).await;
+        assert!(matches!(off, Ok(Reply::Done(_))), "{off:?}");
+        bot.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failed_manual_challenge_is_logged_with_the_reason() {
     let server = lichess(practice::ServerRules::default()).await;
     let mut bot = Bot::seeking(&server, "Seeker", |settings| {

@@ -269,10 +269,10 @@ impl EventLoop {
 
     fn matchmake(&mut self, on: bool) -> Reply {
         let mut settings = Settings::clone(&self.context.settings);
-        if on && settings.matchmaking.profile.is_empty() {
-            return Reply::refused("the config has no [[matchmaking.profile]]");
-        }
         settings.matchmaking.enabled = on;
+        if let Some(why) = settings.matchmaking_fault() {
+            return Reply::refused(why);
+        }
         self.reload(&Arc::new(settings));
         Reply::done(if on {
             "matchmaking on until the config is reloaded"
