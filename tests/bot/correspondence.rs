@@ -144,6 +144,18 @@ fn the_list_is_polled_often_enough_for_one_day_per_move() {
 }
 
 #[test]
+fn a_shorter_interval_of_a_reloaded_config_holds_at_once() {
+    let mut settings = Settings::default();
+    settings.correspondence.poll = Duration::from_secs(4 * HOUR);
+    let mut fixture = Fixture::with(|initial| initial.clone_from(&settings));
+    fixture.started(slow("s1", None));
+    fixture.wait(60);
+    settings.correspondence.poll = Duration::from_secs(30);
+    fixture.apply(&AccountEvent::Settings(Arc::new(settings)));
+    assert_eq!(fixture.wait(30), [AccountEffect::List]);
+}
+
+#[test]
 fn the_nearest_deadline_comes_first_and_two_at_a_time() {
     let mut fixture = Fixture::new();
     let unlimited = GameInfo {

@@ -287,7 +287,10 @@ impl AccountState {
             AccountEvent::Settings(settings) => {
                 self.settings = Arc::clone(settings);
                 let rules = Arc::new(settings.matchmaking.clone());
-                self.matchmaker.set_rules(rules);
+                self.matchmaker.set_rules(rules, self.now);
+                let poll = self.correspondence.poll(&settings.correspondence);
+                let at = self.now + poll.unwrap_or(self.timing.reconcile);
+                self.list_at = self.list_at.map(|planned| planned.min(at));
                 let rules = Arc::new(settings.arena.clone());
                 return self.arenas.set_rules(rules, self.now);
             }

@@ -134,8 +134,9 @@ impl Matchmaker {
     }
 
     /// Replaces the rules; the current attempt continues under the old ones.
-    pub fn set_rules(&mut self, rules: Arc<Matchmaking>) {
+    pub fn set_rules(&mut self, rules: Arc<Matchmaking>, now: Instant) {
         self.unratable.clear();
+        self.next = self.next.min(now + rules.spacing);
         self.rules = rules;
     }
 

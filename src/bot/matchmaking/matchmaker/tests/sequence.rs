@@ -279,3 +279,22 @@ fn no_series_takes_the_look_up_the_refusal_or_the_game_of_one_cancelled_before()
         assert_eq!(world.next_offer().to, user("far"), "{outcome:?}");
     }
 }
+
+#[test]
+fn a_shorter_spacing_holds_at_once() {
+    let day = Matchmaking {
+        enabled: true,
+        spacing: MINUTE * 60 * 24,
+        ..Matchmaking::default()
+    };
+    let mut world = World::new(day);
+    let first = world.next_offer();
+    world.decline(&first, "later");
+    let now = world.begun + world.passed;
+    let rules = Matchmaking {
+        enabled: true,
+        ..Matchmaking::default()
+    };
+    world.matchmaker.set_rules(Arc::new(rules), now);
+    assert!(world.offers_within(MINUTE * 2));
+}
