@@ -106,6 +106,8 @@ pub struct Matchmaker {
     pub(super) chance: fastrand::Rng,
     /// Waiting only for a slot or the end of a game.
     pub(super) crowded: bool,
+    /// Games run, and it goes on beside them.
+    pub(super) beside_games: bool,
     /// The effects of the event being handled.
     pub(super) out: Vec<MatchmakingEffect>,
 }
@@ -129,6 +131,7 @@ impl Matchmaker {
             open: true,
             chance: fastrand::Rng::with_seed(seed),
             crowded: false,
+            beside_games: false,
             out: Vec::new(),
         }
     }
@@ -298,11 +301,11 @@ impl Matchmaker {
     }
 
     pub(super) fn idle_until(&self) -> Instant {
-        if self.manual_queue.is_empty() && self.pair.is_none() && self.series.is_none() {
-            self.next.max(self.quiet_since + self.rules.idle)
-        } else {
-            self.next
+        let by_order = !self.manual_queue.is_empty() || self.series.is_some();
+        if by_order || self.pair.is_some() || self.beside_games {
+            return self.next;
         }
+        self.next.max(self.quiet_since + self.rules.idle)
     }
 
     /// Handles an event and returns the effects in order.
@@ -332,6 +335,7 @@ impl Matchmaker {
     /// Reacts to time and to the account state.
     fn pass(&mut self, around: &MatchContext<'_>) {
         self.crowded = false;
+        self.beside_games = around.games > 0 && self.rules.during_games;
         self.heed_decline();
         match &self.state {
             AttemptState::Pending { until, .. } if *until <= around.now => {

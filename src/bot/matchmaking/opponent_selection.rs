@@ -35,7 +35,7 @@ impl Matchmaker {
             self.crowded = true;
             return;
         }
-        let busy = around.games > 0 && !self.rules.during_games && !by_order;
+        let busy = around.games > 0 && !self.beside_games && !by_order;
         // An opponent by command is a human until the look-up shows a bot.
         let has_slot = around.spare > 0 || (by_order && around.spare_for_humans > 0);
         if !has_slot || busy {

@@ -366,6 +366,31 @@ fn it_waits_while_games_run_or_no_slot_is_spare() {
 }
 
 #[test]
+fn beside_games_it_goes_on_however_often_one_begins_or_ends() {
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        during_games: true,
+        ..Matchmaking::default()
+    });
+    world.games = 3;
+    let busy = |world: &mut World| {
+        (0..30).any(|_| {
+            let effects = world.handle(&game_over());
+            let effects = world.until_something(effects);
+            matches!(effects[..], [Effect::Create(_)]) || world.offers_within(MINUTE * 2)
+        })
+    };
+    assert!(busy(&mut world));
+    // Without a game it waits for the idle time.
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        during_games: true,
+        ..Matchmaking::default()
+    });
+    assert!(!busy(&mut world));
+}
+
+#[test]
 fn after_a_decline_the_next_bot_is_challenged_after_the_spacing() {
     let mut world = World::enabled();
     let first = world.next_offer();
