@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -115,6 +116,43 @@ fn an_unwritable_folder_is_reported_before_anything_starts() {
         let named = data.to_string_lossy();
         assert!(log.contains(&*named), "{verb}: {log}");
     }
+}
+
+#[test]
+fn a_config_that_cannot_be_written_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Room for the folder and an empty file in it, but for no content.
+    let script = r#"mount -t tmpfs -o size=4k none "$1" && dd if=/dev/zero of="$1/ballast" bs=4k count=1 \
+                    && { "$2" init --yes --offline --folder "$1"; echo "status $?"; ls "$1"; }"#;
+    let program = env!("CARGO_BIN_EXE_megaton");
+    let name = "a_config_that_cannot_be_written_leaves_no_file";
+    let Some((said, log)) = inside(name, folder.path(), script, &[program.as_ref()]) else {
+        return;
+    };
+    assert_eq!(said, "status 2\nballast\n", "{log}");
+    assert!(log.contains("cannot write"), "{log}");
+    assert!(log.contains("config.toml: No space left"), "{log}");
+}
+
+/// What a shell says that runs this script with the folder and `more` as arguments, where it may mount
+/// a disk on the folder; `None` where that is impossible.
+fn inside(name: &str, folder: &Path, script: &str, more: &[&OsStr]) -> Option<(String, String)> {
+    let flags = match namespace(folder) {
+        Ok(flags) => flags,
+        Err(why) => {
+            let _ = writeln!(io::stderr(), "SKIPPED {name}: no disk of its own: {why}");
+            return None;
+        }
+    };
+    let output = Command::new("unshare")
+        .args([flags, "sh", "-c", script, "sh"])
+        .arg(folder)
+        .args(more)
+        .env_remove("LICHESS_BOT_TOKEN")
+        .output()
+        .expect("it starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    Some((text(output.stdout), text(output.stderr)))
 }
 
 /// Not a test of its own but the inner part of the first one.

@@ -124,13 +124,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     } else {
         format!(" --config {}", path.display())
     };
-    print_field(
-        "next",
-        format!(
-            "megaton upgrade-account{config}   (once, if the account is not a bot yet)\n         \
-             megaton run{config}"
-        ),
-    )?;
+    let next = format!(
+        "megaton upgrade-account{config}   (once, if the account is not a bot yet)\n         \
+         megaton run{config}"
+    );
+    print_field("next", next)?;
     outcome
 }
 
@@ -279,8 +277,10 @@ fn write_new(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
     let written = options.open(path).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
+        let written = file.write_all(text.as_bytes());
+        let synced = written.and_then(|()| file.sync_all());
+        // What is left would pass for a config of defaults, and keep the next attempt from writing.
+        synced.inspect_err(|_| drop(fs::remove_file(path)))
     });
     written.or_setup(format!("cannot write {}", path.display()))
 }
