@@ -42,8 +42,10 @@ impl Database {
     /// # Errors
     /// When there is none, it has another format, or it cannot be read.
     pub fn open_to_read(kind: &'static FileKind, path: &Path) -> Result<Self, Error> {
-        if !path.exists() {
-            return Err(Error::Missing(path.to_owned()));
+        match path.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Err(Error::Missing(path.to_owned())),
+            Err(error) => return Err(Error::failed(path, &error.to_string())),
         }
         let (file, found) = Self::connect(kind, path, path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let known = kind.schema.known();

@@ -13,7 +13,7 @@ use super::schema::FileKind;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Error {
     /// There is no file to read. Only the archive is opened for reading alone.
-    #[error("there is no archive {}: a bot that runs with this config creates it", .0.display())]
+    #[error("there is no archive {}: a running bot creates its own in its [data] folder", .0.display())]
     Missing(PathBuf),
     /// The folder cannot be created or written.
     #[error("cannot use the data folder {}: {reason}", path.display())]

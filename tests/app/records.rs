@@ -532,6 +532,19 @@ fn an_unusable_archive_is_named_and_left_alone() {
     let ran = ground.run(&["games"]);
     assert_eq!(ran.status, Some(2));
     assert!(ran.stderr.contains("there is no archive"), "{}", ran.stderr);
+    let circle = ground.file("circle.db");
+    std::os::unix::fs::symlink("circle.db", &circle).expect("a link");
+    for command in [
+        &["games"][..],
+        &["stats"],
+        &["import", "/dev/null"],
+        &["import", "--dry-run", "--account", "x", "/dev/null"],
+    ] {
+        let ran = megaton(&[command, &["--archive", &circle]].concat());
+        assert_eq!(ran.status, Some(1), "{command:?}: {}", ran.stderr);
+        let said = "circle.db: Too many levels of symbolic links";
+        assert!(ran.stderr.contains(said), "{command:?}: {}", ran.stderr);
+    }
     let file = ground.file("broken.db");
     fs::write(&file, "no database, but somebody's only copy of something").expect("a file");
     for command in [

@@ -58,7 +58,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let path = args.archive.locate()?.path;
     let no_account =
         || Failure::setup("the archive is empty, so the account is unknown: use --account NAME");
-    if args.account.is_none() && !path.exists() {
+    let exists = path.try_exists().or_failed(path.display())?;
+    if args.account.is_none() && !exists {
         return Err(no_account());
     }
     let target = Target::open(&path, args.dry_run)?;
