@@ -13,6 +13,9 @@ use super::error::Error;
 use super::schema::{FileKind, Format};
 use super::timestamp::Timestamp;
 
+/// A connection to a file, and the file's format.
+type Connected = rusqlite::Result<(Connection, Format)>;
+
 #[derive(Debug)]
 pub struct Database {
     kind: &'static FileKind,
@@ -27,7 +30,7 @@ impl Database {
     /// When the file belongs to another program or a later version, is damaged, or cannot be written.
     pub fn open(kind: &'static FileKind, path: &Path, now: Timestamp) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let (mut file, found) = Self::connect(kind, path, path, flags)?;
+        let (mut file, found) = Self::known(kind, path, connect(kind, path, flags))?;
         if found != Format::Empty && fs::metadata(path).is_ok_and(|file| file.len() <= kind.checked)
         {
             file.check()?;
@@ -47,15 +50,20 @@ impl Database {
             Ok(false) => return Err(Error::Missing(path.to_owned())),
             Err(error) => return Err(Error::failed(path, &error.to_string())),
         }
-        let (file, found) = Self::connect(kind, path, path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let known = kind.schema.known();
+        let mut connected = connect(kind, path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        // Even a reader writes an index of the log beside the file. Read-only storage allows none, but
+        // without a log no one writes to the file either.
+        if let Err(error) = &connected
+            && let Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) = error.sqlite_error_code()
+            && !has_log(path)
+        {
+            connected = connect_unlocked(kind, path);
+        }
+        let (file, found) = Self::known(kind, path, connected)?;
+        let (path, known) = (path.to_owned(), kind.schema.known());
         match found {
-            Format::Empty => Err(Error::Missing(path.to_owned())),
-            Format::Ours(found) if found < known => Err(Error::Older {
-                path: path.to_owned(),
-                found,
-                known,
-            }),
+            Format::Empty => Err(Error::Missing(path)),
+            Format::Ours(found) if found < known => Err(Error::Older { path, found, known }),
             _ => Ok(file),
         }
     }
@@ -67,47 +75,24 @@ impl Database {
     /// As for `open`. A file that seems damaged may be good while another process has it open: what
     /// its log holds is missing here, or being merged.
     pub fn check_unlocked(kind: &'static FileKind, path: &Path) -> Result<(), Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let (file, _) = Self::connect(kind, path, unlocked(path), flags)?;
+        let (file, _) = Self::known(kind, path, connect_unlocked(kind, path))?;
         file.check()
     }
 
-    /// Opens the file at an address and finds out its format, without a change to it.
-    fn connect(
-        kind: &'static FileKind,
-        path: &Path,
-        address: impl AsRef<Path>,
-        flags: OpenFlags,
-    ) -> Result<(Self, Format), Error> {
-        let connected = || {
-            let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let db = Connection::open_with_flags(address, flags)?;
-            db.busy_timeout(kind.busy)?;
-            if kind.exclusive {
-                db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-            }
-            db.set_prepared_statement_cache_capacity(32);
-            let found = kind.schema.format(&db)?;
-            Ok((db, found))
-        };
-        let (db, found) = connected().map_err(|error| opening(kind, path, &error))?;
-        let known = kind.schema.known();
+    /// The connected file, if its format is known.
+    fn known(kind: &'static FileKind, path: &Path, db: Connected) -> Result<(Self, Format), Error> {
+        let (db, found) = db.map_err(|error| opening(kind, path, &error))?;
+        let (path, known) = (path.to_owned(), kind.schema.known());
         match found {
-            Format::Ours(found) if found > known => {
-                return Err(Error::Newer {
-                    path: path.to_owned(),
-                    found,
-                    known,
-                    remedy: kind.newer,
-                });
-            }
-            Format::Foreign => {
-                return Err(Error::damaged(kind, path, "it belongs to another program"));
-            }
-            Format::Empty | Format::Ours(_) => {}
+            Format::Ours(found) if found > known => Err(Error::Newer {
+                path,
+                found,
+                known,
+                remedy: kind.newer,
+            }),
+            Format::Foreign => Err(Error::damaged(kind, &path, "it belongs to another program")),
+            Format::Empty | Format::Ours(_) => Ok((Self { kind, path, db }, found)),
         }
-        let path = path.to_owned();
-        Ok((Self { kind, path, db }, found))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -217,13 +202,34 @@ impl Database {
     }
 }
 
-/// The address at which `SQLite` reads a file as it lies there: without locks and without its log.
-fn unlocked(path: &Path) -> String {
+/// Opens the file at an address and finds out its format, without a change to it.
+fn connect(kind: &FileKind, address: &Path, flags: OpenFlags) -> Connected {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(address, flags)?;
+    db.busy_timeout(kind.busy)?;
+    if kind.exclusive {
+        db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    }
+    db.set_prepared_statement_cache_capacity(32);
+    let found = kind.schema.format(&db)?;
+    Ok((db, found))
+}
+
+/// Whether the file has a log, as far as that can be known.
+fn has_log(path: &Path) -> bool {
+    let mut log = path.canonicalize().unwrap_or_default().into_os_string();
+    log.push("-wal");
+    Path::new(&log).try_exists().unwrap_or(true)
+}
+
+/// Opens a file as it lies there: without locks and without its log.
+fn connect_unlocked(kind: &FileKind, path: &Path) -> Connected {
     let mut address = "file:".to_owned();
     for byte in path.as_os_str().as_bytes() {
         let _ = write!(address, "%{byte:02x}");
     }
-    address + "?immutable=1"
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    connect(kind, Path::new(&(address + "?immutable=1")), flags)
 }
 
 /// The meaning of an error while a file is opened: its content, or the system around it.

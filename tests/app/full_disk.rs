@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use megaton::archive::{ArchiveReader, FILE_NAME, GameRecord};
+use megaton::archive::{ArchiveReader, Database, FILE_NAME, GameRecord};
 use megaton::bot::{BotState, StateRules};
 use megaton::practice::{
     GameReport, Options, Partner, Schedule, Server, ServerHandle, TimeControl, Timing,
@@ -132,6 +132,24 @@ fn a_config_that_cannot_be_written_leaves_no_file() {
     assert_eq!(said, "status 2\nballast\n", "{log}");
     assert!(log.contains("cannot write"), "{log}");
     assert!(log.contains("config.toml: No space left"), "{log}");
+}
+
+#[test]
+fn a_copy_of_the_archive_on_a_read_only_disk_is_readable() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let archive = folder.path().join(FILE_NAME);
+    drop(Database::open(&archive, 1).expect("an archive"));
+    let script = r#"mount -t tmpfs none "$1" && cp "$3" "$1" && mount -o remount,ro none "$1" \
+                    && { "$2" games --archive "$1/games.db"; echo "status $?"; ls "$1"; }"#;
+    let program = env!("CARGO_BIN_EXE_megaton");
+    let name = "a_copy_of_the_archive_on_a_read_only_disk_is_readable";
+    let more = [program.as_ref(), archive.as_os_str()];
+    let Some((said, log)) = inside(name, &disk, script, &more) else {
+        return;
+    };
+    assert!(said.ends_with("status 0\ngames.db\n"), "{said}{log}");
 }
 
 /// What a shell says that runs this script with the folder and `more` as arguments, where it may mount
