@@ -44,6 +44,7 @@ mod shutdown;
 mod size;
 mod soak;
 mod startup;
+mod table_files;
 #[cfg(unix)]
 mod terminal;
 mod tls;

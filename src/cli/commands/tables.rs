@@ -137,16 +137,7 @@ fn verify(args: &Verify) -> Result<(), Failure> {
             reference: syzygy.as_ref().map(|tables| tables as &dyn TablebaseProbe),
         },
     );
-    for fault in tables.faults() {
-        output::print(fault)?;
-    }
-    let mut errors = 0;
-    for report in &reports {
-        errors += report.errors.len();
-        for error in &report.errors {
-            output::print(format!("{}: {error}", report.name))?;
-        }
-    }
+    let errors = print_errors(&tables, &reports)?;
     let sum = |count: fn(&TableReport) -> u64| reports.iter().map(count).sum::<u64>();
     output::print(format!(
         "{} tables: {} positions compared with Syzygy, {} with their own moves, {errors} errors",
@@ -154,11 +145,23 @@ fn verify(args: &Verify) -> Result<(), Failure> {
         sum(|report| report.compared),
         sum(|report| report.played),
     ))?;
-    if errors == 0 && tables.faults().is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Reported)
+    verdict(errors)
+}
+
+/// Prints the unusable tables and the errors in the others; returns their number.
+fn print_errors(tables: &OutcomeTables, reports: &[TableReport]) -> Result<usize, Failure> {
+    let mut errors = tables.faults().to_vec();
+    for report in reports {
+        let named = |error| format!("{}: {error}", report.name);
+        errors.extend(report.errors.iter().map(named));
     }
+    errors.iter().try_for_each(output::print)?;
+    Ok(errors.len())
+}
+
+/// A file with errors ends the command with a status of its own.
+fn verdict(errors: usize) -> Result<(), Failure> {
+    (errors == 0).then_some(()).ok_or(Failure::Reported)
 }
 
 fn stats(file: &Path) -> Result<(), Failure> {
@@ -177,12 +180,13 @@ fn stats(file: &Path) -> Result<(), Failure> {
         ("won/drawn/lost %", Align::Right),
         ("cursed", Align::Right),
     ]);
-    for (place, report) in check(&tables, extent).into_iter().enumerate() {
+    let reports = check(&tables, extent);
+    for report in &reports {
         let [white, black] = report.values;
         let cursed = |values: ValueCounts| values.cursed + values.blessed;
         lines.row(vec![
             report.name.to_owned(),
-            tables.bytes(place).to_string(),
+            report.bytes.to_string(),
             white.all().to_string(),
             shares(white),
             black.all().to_string(),
@@ -190,7 +194,8 @@ fn stats(file: &Path) -> Result<(), Failure> {
             (cursed(white) + cursed(black)).to_string(),
         ]);
     }
-    output::print_text(lines.take())
+    output::print_text(lines.take())?;
+    verdict(print_errors(&tables, &reports)?)
 }
 
 fn shares(values: ValueCounts) -> String {

@@ -175,10 +175,9 @@ impl OutcomeFile {
         self.tables.iter().flatten().count()
     }
 
-    /// The bytes of a table.
-    pub(super) fn bytes(&self, table: usize) -> usize {
-        let table = self.tables.get(table).and_then(Option::as_ref);
-        table.map_or(0, |table| table.bytes.len())
+    /// The bytes of a table; `None` if it is unusable.
+    pub(super) fn bytes(&self, table: usize) -> Option<usize> {
+        Some(self.tables.get(table)?.as_ref()?.bytes.len())
     }
 
     /// Unusable tables, each with the reason.

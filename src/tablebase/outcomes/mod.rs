@@ -123,11 +123,6 @@ impl OutcomeTables {
         (position.halfmove_clock() == 0).then_some(TableRuling::Won(winner))
     }
 
-    /// The bytes of the table at a place from 0 to [`OUTCOME_TABLES`].
-    pub fn bytes(&self, table: usize) -> usize {
-        self.file.bytes(table)
-    }
-
     /// Unusable tables, each with the reason.
     pub fn faults(&self) -> &[String] {
         self.file.faults()

@@ -40,6 +40,8 @@ impl ValueCounts {
 #[derive(Clone, Debug)]
 pub struct TableReport {
     pub name: &'static str,
+    /// The table's size in the file.
+    pub bytes: usize,
     /// White's side, which is the stronger, to move; then Black's.
     pub values: [ValueCounts; 2],
     /// Positions compared with the other tables, and with their own moves.
@@ -67,11 +69,13 @@ impl std::fmt::Debug for Extent<'_> {
 }
 
 impl OutcomeTables {
-    /// Checks the table at a place from 0 to [`super::OUTCOME_TABLES`].
+    /// Checks the table at a place from 0 to [`super::OUTCOME_TABLES`]; `None` if it is unusable.
     pub fn check(&self, table: usize, extent: Extent<'_>) -> Option<TableReport> {
+        let bytes = self.file.bytes(table)?;
         let layout = Layout::new(NAMES.get(table)?);
         let mut report = TableReport {
             name: layout.name,
+            bytes,
             values: [ValueCounts::default(); 2],
             compared: 0,
             played: 0,
