@@ -90,6 +90,17 @@ fn a_silent_program_is_killed_and_restarted() {
 }
 
 #[test]
+fn a_patience_of_nothing_or_of_ages_is_refused() {
+    let hall = Hall::new();
+    for patience in ["0", "86401", "18446744073709551615"] {
+        let options = ["--nodes", "100", "--watchdog", patience];
+        let ran = against(&hall, &ourselves(), &options);
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("is not in 1..=86400"), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_program_with_endless_output_is_killed() {
     let hall = Hall::new();
     let program = script(&hall, "talk", "while echo info string blah; do :; done");

@@ -93,7 +93,7 @@ pub(crate) struct Args {
     margin: u64,
     /// Seconds an answer may be overdue before the player forfeits; with --nodes or --depth the most
     /// that a move of a program may take
-    #[arg(long, value_name = "S", default_value_t = 30)]
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     watchdog: u64,
     /// Exclude pairs that this player forfeited: by an illegal move, a crash, a hang or on time
     #[arg(long, value_name = "WHO", value_parser = one_of(PLAYERS))]
