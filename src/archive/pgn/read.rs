@@ -95,11 +95,12 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
     if let Some(variant) = archiver.foreign() {
         return Err(PgnFault::Foreign { line, variant });
     }
-    if let Some(stray) = stray_word(text, &archiver) {
+    if let Some(stray) = stray_word(text) {
         let stray: String = stray.chars().filter(|c| !c.is_control()).take(20).collect();
-        return Err(broken(format!(
-            "{stray:?} among its moves (from line {moves} on)"
-        )));
+        let stray = format!("{stray:?} among its moves (from line {moves} on)");
+        // A skipped word makes the moves after it those of the other side.
+        let fault = archiver.fault.map(|fault| format!("; {fault}"));
+        return Err(broken(stray + &fault.unwrap_or_default()));
     }
     archiver.finish(text).map_err(broken)
 }
@@ -289,10 +290,7 @@ fn made_up_id(tags: &Tags, moves: &[MoveRecord], text: &[u8]) -> String {
 
 /// The first word among the moves that is neither a move nor any other PGN token. `pgn-reader`
 /// skips such words silently.
-fn stray_word(text: &[u8], archiver: &RecordBuilder) -> Option<String> {
-    if archiver.fault.is_some() {
-        return None;
-    }
+fn stray_word(text: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(text);
     let mut rest = String::with_capacity(text.len());
     let mut depth = 0_usize;

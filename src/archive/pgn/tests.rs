@@ -253,6 +253,7 @@ fn garbage_costs_only_its_own_game() {
         good("straywrd")
             .replace("2. Ng5", "2. @@!! Ng5")
             .into_bytes(),
+        good("mistyped").replace("1. Nf3", "1. NF3").into_bytes(),
         good("cutoff00").replace(" 1-0\n\n", "\n\n").into_bytes(),
         good("wrongend").replace(" 1-0\n", " 0-1\n").into_bytes(),
         good("unclosed")
@@ -291,6 +292,7 @@ fn garbage_costs_only_its_own_game() {
         "line 24, game badmove1: half-move 3: no legal move is written Nh8",
         "line 47: this belongs to no game",
         "game straywrd: \"@@!!\" among its moves",
+        "game mistyped: \"NF3\" among its moves",
         "game cutoff00: cut off: no result after its moves",
         "game wrongend: its last word is not the result in its tags",
         "game unclosed: unterminated comment",
