@@ -270,6 +270,8 @@ pub struct NameList {
     pub read_ago: Option<u64>,
     /// Why the source cannot be read at present.
     pub error: Option<String>,
+    /// Which of its lines are no names, in words.
+    pub skipped: Option<String>,
 }
 
 impl NameList {
@@ -280,6 +282,7 @@ impl NameList {
             names: state.names,
             read_ago: state.read.map(|at| at.elapsed().as_secs()),
             error: state.error.clone(),
+            skipped: state.skipped.clone(),
         }
     }
 }

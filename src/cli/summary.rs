@@ -1,7 +1,9 @@
 //! What the config and the account mean for a bot, as lines for people. Pure.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use megaton::bot::ParsedList;
 use megaton::config::{
     Arena, Challenge, Chat, Config, Engine, Matchmaking, Profile, Template, Visitors, Words,
 };
@@ -77,9 +79,15 @@ fn lists(challenge: &Challenge) -> String {
 }
 
 /// What the lists' files and addresses contain.
-pub(super) fn lists_read(state: &[(String, Result<usize, String>)]) -> Vec<String> {
-    let line = |(list, read): &(String, Result<usize, String>)| match read {
-        Ok(names) => format!("{list}: {}", count_in_words(*names, "name", "names")),
+pub(super) fn lists_read(state: &[(String, Result<Arc<ParsedList>, String>)]) -> Vec<String> {
+    let line = |(list, read): &(String, Result<Arc<ParsedList>, String>)| match read {
+        Ok(read) => {
+            let names = count_in_words(read.names.len(), "name", "names");
+            let skipped = read.skipped.as_ref();
+            let skipped = skipped.map(|it| ("WARNING: ", format!("; {it}")));
+            let (warning, skipped) = skipped.unwrap_or_default();
+            format!("{warning}{list}: {names}{skipped}")
+        }
         Err(reason) => format!("WARNING: {list}: {reason}"),
     };
     state.iter().map(line).collect()
@@ -100,10 +108,9 @@ pub(super) fn server(url: &str) -> Vec<String> {
 /// The built-in endgame tables, and those that were found.
 pub(super) fn tables(tables: Option<&Syzygy>) -> Vec<String> {
     let Some(tables) = tables else {
-        return vec![
-            "built-in, up to 4 pieces; no Syzygy files: [engine] syzygy_path names no folder"
-                .to_owned(),
-        ];
+        let none =
+            "built-in, up to 4 pieces; no Syzygy files: [engine] syzygy_path names no folder";
+        return vec![none.to_owned()];
     };
     let refused = tables.refused().iter();
     let refused = refused.map(|file| format!("WARNING: {file}"));

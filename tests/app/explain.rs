@@ -139,10 +139,17 @@ fn check_reads_the_lists_too() {
         .collect();
     assert_eq!(lists.len(), 2, "{lists:?}");
     assert!(lists[0].ends_with("foes.txt: one name"), "{lists:?}");
+    assert!(!lists[0].contains("WARNING"), "{lists:?}");
     assert!(
         lists[1].contains("WARNING: file:") && lists[1].contains("nowhere.txt: No such file"),
         "{lists:?}"
     );
+    fs::write(folder.path().join("foes.txt"), "BLASTCAP\nnot a name\n").expect("written");
+    let said = megaton(&["check", "--offline", "--config", &config]).stdout;
+    let warned = said.lines().find(|line| line.contains("WARNING: file:"));
+    let warned = warned.expect("a warning");
+    let skipped = "foes.txt: one name; line 2 is no account name";
+    assert!(warned.ends_with(skipped), "{warned}");
 }
 
 /// An archive with this challenge, and the verdict on it.

@@ -11,6 +11,8 @@ mod refresher;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::state::BotState;
 use crate::config;
 use crate::config::{Entry, without_query};
@@ -29,7 +31,15 @@ const MAX_LINE: usize = 200;
 const BY_COMMAND: &str = "megaton block";
 
 /// The names of each file and URL, by the entry as written in the config.
-pub(super) type ListContents = HashMap<String, Arc<Vec<UserId>>>;
+pub(super) type ListContents = HashMap<String, Arc<ParsedList>>;
+
+/// The names in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParsedList {
+    pub names: Vec<UserId>,
+    /// Which lines are no names, in words.
+    pub skipped: Option<String>,
+}
 
 /// Blocked, allowed and welcome players, each with the entry that lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +67,7 @@ impl NameSet {
                 }
                 Entry::File(_) | Entry::Url(_) => {
                     let read = contents.get(&key);
-                    for name in read.iter().flat_map(|names| names.iter()) {
+                    for name in read.iter().flat_map(|list| &list.names) {
                         names
                             .entry(name.clone())
                             .or_insert_with(|| Arc::clone(&source));
@@ -143,12 +153,12 @@ pub enum ListParseError {
     TooLong,
 }
 
-/// Parses a text with one name per line; `#` starts a comment. A few bad lines are skipped: lists
-/// kept by others are not always clean.
+/// Parses a text with one name, or address of a profile, per line; `#` starts a comment. A few bad
+/// lines are skipped: lists kept by others are not always clean.
 ///
 /// # Errors
 /// When the text is no list at all, such as a web page.
-pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
+pub fn read_names(text: &str) -> Result<ParsedList, ListParseError> {
     let mut names = Vec::new();
     let mut bad = Vec::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -156,6 +166,7 @@ pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
         if matches!(bare, "" | "@") {
             continue;
         }
+        let bare = bare.rsplit_once("/@/").map_or(bare, |(_, name)| name);
         let name = UserId::typed(bare).filter(|_| line.len() <= MAX_LINE);
         match name {
             Some(name) => names.push(name),
@@ -165,10 +176,16 @@ pub fn read_names(text: &str) -> Result<Vec<UserId>, ListParseError> {
             return Err(ListParseError::TooLong);
         }
     }
-    match bad.first() {
-        Some(&line) if bad.len() > names.len() => Err(ListParseError::Prose { line }),
-        _ => Ok(names),
-    }
+    let skipped = match bad[..] {
+        [line, ..] if bad.len() > names.len() => return Err(ListParseError::Prose { line }),
+        [] => None,
+        [line] => Some(format!("line {line} is no account name")),
+        [line, ..] => Some(format!(
+            "{} lines are no account names (the first is line {line})",
+            bad.len()
+        )),
+    };
+    Ok(ParsedList { names, skipped })
 }
 
 // Accounts that the operator blocked by command; survives restarts.
@@ -253,7 +270,7 @@ mod tests {
 
     fn names(text: &str) -> Vec<String> {
         let read = read_names(text).unwrap();
-        read.iter().map(ToString::to_string).collect()
+        read.names.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -267,6 +284,13 @@ mod tests {
     #[test]
     fn a_few_bad_lines_are_skipped_and_a_page_is_refused() {
         assert_eq!(names("a b c\nblastcap\nnuke\n"), ["blastcap", "nuke"]);
+        let skipped = |text| read_names(text).unwrap().skipped;
+        assert_eq!(skipped("# a b\nnuke\nhttps://a.org/@/BlastCap\n"), None);
+        let one = skipped("nuke\nBadGuy (cheats)\n");
+        assert_eq!(one.as_deref(), Some("line 2 is no account name"));
+        let two = skipped("nuke\nfuse\n?\n!\n");
+        let said = "2 lines are no account names (the first is line 3)";
+        assert_eq!(two.as_deref(), Some(said));
         let page = "<!DOCTYPE html>\n<html><body>\n<p>Not found</p>\n</body></html>";
         assert_eq!(read_names(page), Err(ListParseError::Prose { line: 1 }));
         assert!(read_names(&"x".repeat(1 << 20)).is_err());
@@ -295,8 +319,8 @@ mod tests {
         let mut contents = ListContents::new();
         let friend = UserId::new("friend");
         assert!(!PlayerLists::of(&rules, &[], &contents).allows(&friend));
-        let read = Arc::new(vec![friend.clone()]);
-        contents.insert("https://example.org/friends".to_owned(), read);
+        let read = read_names("friend").unwrap();
+        contents.insert("https://example.org/friends".to_owned(), Arc::new(read));
         let lists = PlayerLists::of(&rules, &[], &contents);
         assert!(lists.allows(&friend) && !lists.allows_anyone());
         assert!(!lists.allows(&UserId::new("foe")));
@@ -310,7 +334,8 @@ mod tests {
             ..config::Challenge::default()
         };
         let foe = UserId::new("foe");
-        let contents = ListContents::from([(entry.to_owned(), Arc::new(vec![foe.clone()]))]);
+        let read = Arc::new(read_names("foe").unwrap());
+        let contents = ListContents::from([(entry.to_owned(), read)]);
         let lists = PlayerLists::of(&rules, &[], &contents);
         assert_eq!(lists.blocked_by(&foe), Some("https://a/b"));
     }

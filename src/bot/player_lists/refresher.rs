@@ -17,11 +17,11 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
 use tokio::time::{sleep_until, timeout, timeout_at};
 
-use super::{ListContents, PlayerLists, read_names};
+use super::{ListContents, ParsedList, PlayerLists, read_names};
 use crate::bot::settings::{BotTiming, Settings};
 use crate::config::{Entry, without_query};
 use crate::files::write_whole;
-use crate::lichess::{FetchError, FetchedPage, HttpFetcher, UserId};
+use crate::lichess::{FetchError, FetchedPage, HttpFetcher};
 
 /// The most that is read of a file.
 const MAX_FILE: u64 = 2 << 20;
@@ -34,7 +34,7 @@ pub struct ListSources {
 }
 
 /// The state of one source of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListState {
     /// Which list: `block`, `allow`, `welcome` or `avoid`.
     pub list: &'static str,
@@ -46,6 +46,8 @@ pub struct ListState {
     pub read: Option<Instant>,
     /// The current read error, if any.
     pub error: Option<String>,
+    /// Which lines are no names, in words.
+    pub skipped: Option<String>,
 }
 
 /// The known state of the lists' files and URLs.
@@ -102,21 +104,17 @@ impl ListRefresher {
         self.states.subscribe()
     }
 
-    /// Every file and URL with its number of names, or the reason why it cannot be read.
-    pub fn state(&self) -> Vec<(String, Result<usize, String>)> {
-        let keys: BTreeSet<String> = self
-            .entries()
-            .filter(|entry| !matches!(entry, Entry::Name(_)))
-            .map(ToString::to_string)
-            .collect();
-        let state = |key: &String| match (self.failing.get(key), self.contents.get(key)) {
-            (Some(reason), _) => Err(reason.clone()),
-            (None, Some(names)) => Ok(names.len()),
-            (None, None) => Err("not fetched yet".to_owned()),
-        };
-        let states = keys.into_iter().map(|key| {
-            let state = state(&key);
-            (without_query(&key).to_owned(), state)
+    /// Every file and URL with its names, or the reason why it cannot be read.
+    pub fn state(&self) -> Vec<(String, Result<Arc<ParsedList>, String>)> {
+        let places = self.entries().filter(|it| !matches!(it, Entry::Name(_)));
+        let keys: BTreeSet<String> = places.map(ToString::to_string).collect();
+        let states = keys.iter().map(|key| {
+            let state = match (self.failing.get(key), self.contents.get(key)) {
+                (Some(reason), _) => Err(reason.clone()),
+                (None, Some(list)) => Ok(Arc::clone(list)),
+                (None, None) => Err("not fetched yet".to_owned()),
+            };
+            (without_query(key).to_owned(), state)
         });
         states.collect()
     }
@@ -203,29 +201,29 @@ impl ListRefresher {
         let mut states = Vec::new();
         for (list, entries) in self.by_list() {
             let is_name = |entry: &&Entry| matches!(entry, Entry::Name(_));
-            let names = entries.iter().filter(is_name).count();
-            if names > 0 {
+            let (names, places): (Vec<_>, Vec<_>) = entries.iter().partition(is_name);
+            if !names.is_empty() {
                 states.push(ListState {
                     list,
-                    source: None,
-                    names,
-                    read: None,
-                    error: None,
+                    names: names.len(),
+                    ..ListState::default()
                 });
             }
-            let places = entries.iter().filter(|entry| !is_name(entry));
-            states.extend(places.map(|entry| self.state_of(list, &entry.to_string())));
+            let keys = places.iter().map(ToString::to_string);
+            states.extend(keys.map(|key| self.state_of(list, &key)));
         }
         self.states.send_replace(Arc::new(states));
     }
 
     fn state_of(&self, list: &'static str, key: &str) -> ListState {
+        let known = self.contents.get(key);
         ListState {
             list,
             source: Some(without_query(key).to_owned()),
-            names: self.contents.get(key).map_or(0, |names| names.len()),
+            names: known.map_or(0, |list| list.names.len()),
             read: self.read.get(key).copied(),
             error: self.failing.get(key).cloned(),
+            skipped: known.and_then(|list| list.skipped.clone()),
         }
     }
 
@@ -243,11 +241,10 @@ impl ListRefresher {
         let entries: Vec<Entry> = self.entries().cloned().collect();
         for entry in entries {
             let key = entry.to_string();
-            let is_known = self.contents.contains_key(&key);
             let skip = match &entry {
                 Entry::Name(_) => true,
                 Entry::File(_) => false,
-                Entry::Url(_) => is_known,
+                Entry::Url(_) => self.contents.contains_key(&key),
             };
             if skip || !self.pending.insert(key.clone()) {
                 continue;
@@ -282,11 +279,11 @@ impl ListRefresher {
             Ok(Some(copy)) if is_url => {
                 self.failing.remove(&key);
                 if !self.contents.contains_key(&key) {
-                    self.contents.insert(key.clone(), Arc::new(copy.names));
+                    self.contents.insert(key.clone(), Arc::new(copy.list));
                     self.etags.extend(copy.etag.map(|etag| (key, etag)));
                 }
             }
-            Ok(Some(read)) => self.learn(&key, read.names),
+            Ok(Some(read)) => self.learn(&key, read.list),
             Ok(None) => drop(self.failing.remove(&key)),
             Err(reason) => self.complain(&key, &reason),
         }
@@ -296,13 +293,12 @@ impl ListRefresher {
         match self.ask(url).await {
             Ok(FetchedPage::Same) => self.recovered(url),
             Ok(FetchedPage::New { text, etag }) => match read_names(&text) {
-                Ok(names) => {
-                    match etag.clone() {
-                        Some(etag) => self.etags.insert(url.to_owned(), etag),
-                        None => self.etags.remove(url),
-                    };
-                    self.learn(url, names.clone());
-                    self.put_by(url, etag, names).await;
+                Ok(list) => {
+                    self.etags.remove(url);
+                    self.etags
+                        .extend(etag.clone().map(|etag| (url.to_owned(), etag)));
+                    self.learn(url, list.clone());
+                    self.put_by(url, etag, list).await;
                 }
                 Err(error) => self.complain(url, &error.to_string()),
             },
@@ -324,37 +320,33 @@ impl ListRefresher {
         pages.read(url, etag.map(String::as_str)).await
     }
 
-    async fn put_by(&self, url: &str, etag: Option<String>, names: Vec<UserId>) {
+    async fn put_by(&self, url: &str, etag: Option<String>, list: ParsedList) {
         let copy = CachedList {
             url: url.to_owned(),
             etag,
-            names,
+            list,
         };
         let cache = self.cache.clone();
-        let write = spawn_blocking(move || cache.write(&copy));
+        let write = async { spawn_blocking(move || cache.write(&copy)).await? };
         let error = match timeout(self.timing.list_file, write).await {
-            Ok(Ok(Ok(()))) => return,
-            Ok(Ok(Err(error))) => error.to_string(),
+            Ok(Ok(())) => return,
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the disk does not answer".to_owned(),
         };
-        tracing::warn!(
-            list = without_query(url),
-            error,
-            "cannot keep a copy of the list"
-        );
+        let list = without_query(url);
+        tracing::warn!(list, error, "cannot keep a copy of the list");
     }
 
-    fn learn(&mut self, key: &str, names: Vec<UserId>) {
+    fn learn(&mut self, key: &str, read: ParsedList) {
         self.recovered(key);
         let known = self.contents.get(key);
-        if known.is_none_or(|known| **known != names) {
-            tracing::info!(
-                list = without_query(key),
-                names = names.len(),
-                "read a list of names"
-            );
-            self.contents.insert(key.to_owned(), Arc::new(names));
+        if known.is_none_or(|known| **known != read) {
+            let (list, names) = (without_query(key), read.names.len());
+            tracing::info!(list, names, "read a list of names");
+            if let Some(skipped) = &read.skipped {
+                tracing::warn!(list, skipped, "some lines of a list are ignored");
+            }
+            self.contents.insert(key.to_owned(), Arc::new(read));
         }
     }
 
@@ -368,13 +360,9 @@ impl ListRefresher {
     fn complain(&mut self, key: &str, reason: &str) {
         let before = self.failing.insert(key.to_owned(), reason.to_owned());
         if before.is_none() {
-            let kept = self.contents.get(key).map_or(0, |names| names.len());
-            tracing::warn!(
-                list = without_query(key),
-                reason,
-                kept,
-                "cannot read a list of names"
-            );
+            let known = self.contents.get(key);
+            let (list, kept) = (without_query(key), known.map_or(0, |list| list.names.len()));
+            tracing::warn!(list, reason, kept, "cannot read a list of names");
         }
     }
 }
@@ -385,22 +373,20 @@ fn on_disk(entry: &Entry, cache: &ListCache) -> Result<Option<CachedList>, Strin
         Entry::Name(_) => Ok(None),
         Entry::Url(url) => Ok(cache.read(url)),
         Entry::File(path) => {
-            let names = read_file(path)?;
+            let list = read_file(path)?;
             Ok(Some(CachedList {
-                names,
+                list,
                 ..CachedList::default()
             }))
         }
     }
 }
 
-fn read_file(path: &Path) -> Result<Vec<UserId>, String> {
+fn read_file(path: &Path) -> Result<ParsedList, String> {
     let file = fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
-    let mut bounded = file.take(MAX_FILE + 1);
-    bounded
-        .read_to_string(&mut text)
-        .map_err(|error| error.to_string())?;
+    let read = file.take(MAX_FILE + 1).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
     if text.len() as u64 > MAX_FILE {
         return Err(format!("longer than {} kilobytes", MAX_FILE / 1024));
     }
@@ -419,7 +405,8 @@ pub(super) struct CachedList {
     pub(super) url: String,
     /// The server's tag of this version.
     pub(super) etag: Option<String>,
-    pub(super) names: Vec<UserId>,
+    #[serde(flatten)]
+    pub(super) list: ParsedList,
 }
 
 /// The directory of the copies; none to keep nothing on disk.
@@ -471,7 +458,7 @@ mod tests {
         CachedList {
             url: url.to_owned(),
             etag: Some("\"1\"".to_owned()),
-            names: vec![UserId::new("blastcap")],
+            list: read_names("blastcap\na b\n").unwrap(),
         }
     }
 

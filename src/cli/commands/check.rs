@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
-use std::{env, fs};
+use std::{env, fs, iter};
 
 use megaton::book::Books;
 use megaton::bot::{BotTiming, ListRefresher, ListSources};
@@ -117,13 +117,8 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     );
     let heartbeat = delivery.heartbeat;
     let heartbeat = heartbeat.map(|address| format!("heartbeat to {}", address.host()));
-    print_field(
-        "alerts",
-        &[Some(alerts), heartbeat]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>(),
-    )?;
+    let alerts: Vec<String> = iter::once(alerts).chain(heartbeat).collect();
+    print_field("alerts", &alerts)?;
     if offline {
         return Ok(());
     }
@@ -170,7 +165,7 @@ fn books(rules: &BookRules) -> Vec<String> {
     let found = format!("books that can be used: {}{built_in}", books.len());
     let faults = faults.into_iter();
     let faults = faults.map(|fault| format!("WARNING: [book] files: {fault}; skipped"));
-    std::iter::once(found).chain(faults).collect()
+    iter::once(found).chain(faults).collect()
 }
 
 /// The address of the page, and whether it accepts commands.
@@ -252,12 +247,9 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
     );
     print_field("token", &lines)?;
     print_field("account", &summary::account(&account))?;
-    print_field(
-        "website",
-        &[
-            "not checked: set Preferences, Privacy, so that other players can always challenge the bot",
-        ],
-    )?;
+    let website = "not checked: set Preferences, Privacy, so that other players can always \
+                   challenge the bot";
+    print_field("website", &[website])?;
     if let Some(obstacle) = summary::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));
     }

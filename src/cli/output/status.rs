@@ -193,7 +193,8 @@ fn names(list: &NameList) -> String {
     let error = list.error.as_deref();
     let error = error.map(|error| format!("; CANNOT BE READ: {error}"));
     let error = error.unwrap_or_default();
-    format!("{kind}: {names} of {source}, {read}{error}")
+    let skipped: String = list.skipped.iter().map(|it| format!("; {it}")).collect();
+    format!("{kind}: {names} of {source}, {read}{skipped}{error}")
 }
 
 #[cfg(test)]
@@ -266,6 +267,7 @@ mod tests {
             names: 12,
             read_ago: Some(7200),
             error: Some("status 500".to_owned()),
+            skipped: Some("line 3 is no account name".to_owned()),
         };
         let named = NameList {
             list: "allow".to_owned(),
@@ -282,8 +284,8 @@ mod tests {
         assert_eq!(line(&told, 1), "none");
         assert_eq!(
             line(&told, 2),
-            "block: 12 names of https://example.org/foes, read 2 h 0 min ago; \
-             CANNOT BE READ: status 500"
+            "block: 12 names of https://example.org/foes, read 2 h 0 min ago; line 3 is no \
+             account name; CANNOT BE READ: status 500"
         );
         assert_eq!(line(&told, 3), "allow: 1 name in the config");
         told.tables = Some(TableFiles {
