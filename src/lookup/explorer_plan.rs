@@ -263,9 +263,7 @@ mod tests {
     }
 
     /// Our book has every move.
-    fn plan<'a>(
-        known: &'a (dyn Fn(&ExploredKey) -> Option<ExploredPosition> + Sync),
-    ) -> ExplorerPlan<'a> {
+    fn plan(known: &(dyn Fn(&ExploredKey) -> Option<ExploredPosition> + Sync)) -> ExplorerPlan<'_> {
         ExplorerPlan {
             rules: &RULES,
             known,

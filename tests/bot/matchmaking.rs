@@ -174,6 +174,7 @@ async fn the_last_opponent_is_challenged_again_on_command() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn matchmaking_that_can_never_send_a_challenge_is_not_turned_on() {
+    type Change = fn(&mut Settings);
     let server = lichess(practice::ServerRules::default()).await;
     let no_slot = |settings: &mut Settings| {
         settings.challenge.bots.accept = false;
@@ -181,7 +182,7 @@ async fn matchmaking_that_can_never_send_a_challenge_is_not_turned_on() {
     };
     let no_game = |settings: &mut Settings| settings.limits.bot_games = 0;
     let no_profile = |settings: &mut Settings| settings.matchmaking.profile.clear();
-    let cases: [(&str, fn(&mut Settings), &str); 3] = [
+    let cases: [(&str, Change, &str); 3] = [
         ("Seeker1", no_slot, "slots are reserved for humans"),
         ("Seeker2", no_game, "with bot_games = 0"),
         ("Seeker3", no_profile, "add a [[matchmaking.profile]]"),

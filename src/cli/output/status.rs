@@ -193,7 +193,8 @@ fn names(list: &NameList) -> String {
     let error = list.error.as_deref();
     let error = error.map(|error| format!("; CANNOT BE READ: {error}"));
     let error = error.unwrap_or_default();
-    let skipped: String = list.skipped.iter().map(|it| format!("; {it}")).collect();
+    let skipped = list.skipped.as_ref().map(|it| format!("; {it}"));
+    let skipped = skipped.unwrap_or_default();
     format!("{kind}: {names} of {source}, {read}{skipped}{error}")
 }
 
