@@ -115,7 +115,7 @@ fn other_games_get_their_cores_while_one_has_helpers() {
         let begun = Instant::now();
         let searches: Vec<Search> = engines
             .iter()
-            .map(|engine| engine.think(&Game::new(), Limits::movetime(Duration::from_millis(40))))
+            .map(|engine| engine.think(&Game::new(), Limits::nodes(500)))
             .collect();
         for search in &searches {
             let result = answer(search);
