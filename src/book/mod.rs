@@ -1,7 +1,8 @@
 //! Opening books: the moves that a book has for a position, and how a book is made.
 //!
 //! Data in memory, no clock. A book never decides whether it is used; a move of it is checked for
-//! legality where it is read. Nothing here searches, plays or waits.
+//! legality where it is read. Nothing here plays or waits, and only
+//! `proof` searches.
 //!
 //! * `books`: several books by priority, and what is wrong with a file
 //! * `file`: a book file in memory, its two formats and what can be wrong with it

@@ -233,7 +233,8 @@ sections! {
         prefer: Prefer = Prefer::Nearest, Choice(Prefer::VARIANTS);
         /// Two games with each opponent, one with each colour.
         color_pairs: bool = true, Flag;
-        /// Cooldown of an opponent after a first decline; doubles with each further one.
+        /// Cooldown of an opponent after a first challenge without an answer; other reasons have a
+        /// multiple of it. Doubles with each further one.
         cooldown: Duration as "Seconds" = Duration::from_secs(3600), whole((60, YEAR), "seconds");
         /// Maximum of that cooldown.
         cooldown_max: Duration as "Seconds" =
@@ -346,7 +347,7 @@ sections! {
         score: u32 = 15, whole((0, 1000), "centipawns");
         /// Consecutive own moves with a level score.
         moves: u32 = 4, whole((1, 100), "moves");
-        /// No draw before this many plies.
+        /// No draw before this many plies, unless endgame tables prove it.
         ply: u32 = 60, whole((2, 600), "plies");
         offers: u32 = 2, whole((0, 100), "offers per game");
     }
@@ -493,8 +494,8 @@ sections! {
         /// Address and port; none serves no page.
         listen: Option<SocketAddr> as "EmptyIsNone" =
             Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8650))), Address;
-        /// File with the password for commands over HTTP, and for every request from another machine or
-        /// through a proxy. A relative path in a config file starts at that file's folder.
+        /// File with the password for commands over HTTP and for every other request, those from this machine
+        /// unless `trust_local` is set. A relative path in a config file starts at that file's folder.
         token_file: Option<PathBuf> as "path" =
             None, Text("the path of a file with a password, in quotes");
         /// Further host names of the page, besides `localhost` and the listen address. Requests for these

@@ -143,7 +143,6 @@ mod tests {
         assert_eq!(searcher().think(&Game::new(), &limits).depth, 3);
     }
 
-    #[cfg(feature = "tune")]
     #[test]
     fn the_time_of_a_move_follows_the_parameters_of_its_searcher() {
         let mut options = EngineOptions {

@@ -175,7 +175,6 @@ mod tests {
         assert!(soft_factor(settled) < 0.7);
     }
 
-    #[cfg(feature = "tune")]
     #[test]
     fn installed_parameters_change_the_plan_and_none_of_them_breaks_it() {
         use crate::engine::{SearchParams, TUNABLES};

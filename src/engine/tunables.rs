@@ -1,4 +1,5 @@
 //! The parameters of the search that a `tune` build can set while it runs; constants otherwise.
+//! The unit tests have them as variables too.
 //!
 //! One list makes the functions that the search reads, the spins of UCI, the options of `self` in
 //! matches, and the vector of `megaton tune`. Values are in centipawns (cp) of an atomic pawn in the
@@ -26,7 +27,7 @@ pub struct Tunable {
 macro_rules! tunables {
     ($($(#[doc = $doc:literal])+ $name:ident = $default:literal, $least:literal to $most:literal, step $step:literal, $origin:literal;)+) => {
         /// All of them, in the order of the values of a [`SearchParams`].
-        #[cfg(feature = "tune")]
+        #[cfg(any(test, feature = "tune"))]
         pub const TUNABLES: &[Tunable] = &[$(Tunable {
             name: stringify!($name),
             default: $default,
@@ -36,18 +37,18 @@ macro_rules! tunables {
             origin: $origin,
         }),+];
         /// Nothing can be set in this build.
-        #[cfg(not(feature = "tune"))]
+        #[cfg(not(any(test, feature = "tune")))]
         pub const TUNABLES: &[Tunable] = &[];
 
         const _: () = {
             $(assert!($least <= $default && $default <= $most && $step > 0 && !$origin.is_empty());)+
         };
 
-        #[cfg(feature = "tune")]
+        #[cfg(any(test, feature = "tune"))]
         #[expect(non_camel_case_types, reason = "the names of the parameters")]
         enum Slot { $($name),+ }
 
-        #[cfg(feature = "tune")]
+        #[cfg(any(test, feature = "tune"))]
         thread_local! {
             static VALUES: [std::cell::Cell<i32>; TUNABLES.len()] =
                 const { [$(std::cell::Cell::new($default)),+] };
@@ -55,14 +56,14 @@ macro_rules! tunables {
 
         $(
             $(#[doc = $doc])+
-            #[cfg(feature = "tune")]
+            #[cfg(any(test, feature = "tune"))]
             #[inline]
             pub(super) fn $name() -> i32 {
                 VALUES.with(|values| values[Slot::$name as usize].get())
             }
 
             $(#[doc = $doc])+
-            #[cfg(not(feature = "tune"))]
+            #[cfg(not(any(test, feature = "tune")))]
             #[inline]
             pub(super) const fn $name() -> i32 {
                 $default
@@ -224,9 +225,9 @@ impl SearchParams {
 
     /// Makes them the values of this thread's searches.
     #[inline]
-    #[cfg_attr(not(feature = "tune"), expect(clippy::unused_self))]
+    #[cfg_attr(not(any(test, feature = "tune")), expect(clippy::unused_self))]
     pub(super) fn install(&self) {
-        #[cfg(feature = "tune")]
+        #[cfg(any(test, feature = "tune"))]
         VALUES.with(|values| {
             for (cell, value) in values.iter().zip(&self.0) {
                 cell.set(*value);
@@ -239,14 +240,6 @@ impl SearchParams {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_build_without_tuning_has_nothing_to_set() {
-        let mut params = SearchParams::default();
-        let found = params.set("rfp_margin", "100").is_some();
-        assert_eq!(found, cfg!(feature = "tune"));
-    }
-
-    #[cfg(feature = "tune")]
     #[test]
     fn a_value_is_set_by_name_and_installed_for_its_thread() {
         let mut params = SearchParams::default();

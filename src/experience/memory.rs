@@ -1,6 +1,6 @@
 //! All remembered lines, found by position, and the advice they give for a move.
 //!
-//! Bounded: the oldest lines go first, losses after all others. A line that cannot be replayed is
+//! Bounded: the oldest lines go first, of losses and of others apart. A line that cannot be replayed is
 //! dropped. The advice names moves to avoid with the reason; it never says what to play.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

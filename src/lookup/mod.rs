@@ -1,7 +1,7 @@
 //! Look-ups at the services of Lichess: endgame tables online, and the opening explorer.
 //!
-//! Replies are checked before they count. Nothing here is ever on the way of a move: who asks goes on
-//! without an answer.
+//! Replies are checked before they count. Nothing here is ever in the path of a move: the caller
+//! continues without an answer.
 //!
 //! * `breaker`, `cache`: when a service may be asked, and what is kept of its replies; pure
 //! * `explorer`: reads openings while no game runs; `explorer_plan`: what to read next; `candidates`: what

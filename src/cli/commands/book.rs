@@ -124,7 +124,7 @@ struct Export {
     /// Write a Polyglot file: the moves that are played, without scores
     #[arg(long)]
     polyglot: bool,
-    /// Play only moves after which so many positions were searched
+    /// Play only moves after which at least N positions were searched
     #[arg(long, value_name = "N", default_value_t = 10)]
     visits: u8,
 }

@@ -44,8 +44,8 @@ pub(crate) struct Args {
     /// File with the challenge as JSON, - for stdin, or the id of an archived challenge
     #[arg(value_name = "FILE")]
     input: PathBuf,
-    /// Our atomic rating, for rules about the rating difference; an archived challenge has the one
-    /// then [default: unknown]
+    /// Our atomic rating, for rules about the rating difference; an archived challenge uses that
+    /// of its time [default: unknown]
     #[arg(long, value_name = "POINTS")]
     rating: Option<i32>,
 }

@@ -64,7 +64,7 @@ struct Verify {
     /// Folder with the atomic Syzygy tables of three and four pieces
     #[arg(long, value_name = "FOLDER")]
     syzygy: Option<PathBuf>,
-    /// Look at one of so many positions
+    /// Check only every Nth position
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     step: u64,
 }

@@ -42,7 +42,7 @@ const NAMED: usize = 4;
       --openings data/openings.epd --journal data/margins.jsonl
   megaton tune 'time_*' --tc 10+0.1@20 --openings data/openings.epd --journal data/time.jsonl")]
 pub(crate) struct Args {
-    /// Parameters; `*` at the end of a name stands for any rest, '*' alone for all that matter
+    /// Parameters; `*` at the end of a name stands for any rest, '*' alone for all that apply to the limit
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     /// Games to run in parallel
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     concurrency: u16,
-    /// Gain: the share of its step by which a value moves for a point, in the last step
+    /// Gain: how far a value moves for a point, in parts of its step, at the end of the tuning
     #[arg(long, value_name = "R", default_value_t = 0.002)]
     gain: f64,
     /// Random seed

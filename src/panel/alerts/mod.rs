@@ -87,7 +87,7 @@ impl Alerter {
         })
     }
 
-    /// Tells an outside watcher each minute that the bot is ready; runs for ever.
+    /// Tells an outside monitoring service each minute that the bot is ready; runs for ever.
     pub async fn beat(self, health: Health) {
         let heartbeat = Heartbeat::new(self.delivery.subscribe(), self.fetcher);
         heartbeat.run(|| health.report().ready).await;

@@ -7,10 +7,10 @@ use crate::cli::failure::Failure;
 use crate::cli::setup::ArchiveArgs;
 use crate::cli::{output, prompt};
 
-/// Delete old games, or only the engine's analysis of them
+/// Delete old games and events, or only the engine's analysis of them
 ///
-/// Safe beside a running bot. Deleted data cannot be recovered: see `megaton backup`. The bot
-/// prunes by itself as `[archive]` of its config says.
+/// Challenges and raw traffic go with them. Safe beside a running bot. Deleted data cannot be recovered:
+/// see `megaton backup`. The bot prunes by itself as `[archive]` of its config says.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton prune --older-than 365d --dry-run
@@ -19,7 +19,7 @@ use crate::cli::{output, prompt};
 pub(crate) struct Args {
     #[command(flatten)]
     archive: ArchiveArgs,
-    /// Games that started before: a date (2026-11-21) or an age (12h, 7d, 3w)
+    /// What is older: a date (2026-11-21) or an age (12h, 7d, 3w)
     #[arg(long, value_name = "WHEN")]
     older_than: String,
     /// Keep games with moves and clocks; delete only scores, depths and lines

@@ -15,8 +15,8 @@ use crate::cli::setup::ArchiveArgs;
 
 /// Analyse a game that was not won: which move cost it, and what was better
 ///
-/// Searches the bot's positions from the last one back, with the engine that the config names and
-/// less priority than a running bot, and stores the result. A running bot learns from it within a
+/// Searches the bot's positions from the last one back, with the engine that the config names, at
+/// the low priority of a bot's searches, and stores the result. A running bot learns from it within a
 /// minute; by itself it reviews such games while it is idle ([archive] review).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
