@@ -310,11 +310,7 @@ impl MoveRecord {
 
     /// The score from White's view, if the move is the one after `ply` others.
     pub fn white_score(&self, ply: usize) -> Option<ScoreRecord> {
-        let score = self.score?;
-        Some(match GameRecord::mover(ply) {
-            Side::White => score,
-            Side::Black => score.turned(),
-        })
+        Some(self.score?.for_white(GameRecord::mover(ply)))
     }
 
     /// Whether the engine told more than the move itself.
@@ -366,6 +362,15 @@ impl ScoreRecord {
         match self {
             Self::Cp(cp) => Self::Cp(-cp),
             Self::Mate(moves) => Self::Mate(-moves),
+        }
+    }
+
+    /// A score from the view of `side`, from White's; the same again turns it back.
+    #[must_use]
+    pub const fn for_white(self, side: Side) -> Self {
+        match side {
+            Side::White => self,
+            Side::Black => self.turned(),
         }
     }
 

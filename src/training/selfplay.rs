@@ -23,8 +23,8 @@ const WON: (i32, usize) = (2000, 5);
 const DRAWN: (usize, i32, usize) = (80, 6, 12);
 /// The maximum length of a game, in plies.
 const LONGEST: usize = 300;
-/// The score of a mate in centipawns, minus its plies.
-const MATE: i32 = 32_000;
+/// A larger score is a mate or a win by tables.
+const DECIDED: i32 = 16_000;
 
 /// The settings of self-play.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,11 +121,7 @@ pub(super) fn mixed(seed: u64, number: u64) -> u64 {
 
 /// Converts a score to centipawns from White's side, with mates as large numbers.
 fn for_white(score: Score, turn: Color) -> i32 {
-    let value = match score {
-        Score::Cp(value) => value,
-        Score::Mate(moves) if moves > 0 => MATE - (2 * moves - 1),
-        Score::Mate(moves) => -MATE - 2 * moves,
-    };
+    let value = score.centipawns();
     if turn == Color::White { value } else { -value }
 }
 
@@ -147,9 +143,9 @@ impl Adjudication {
         count(&mut self.white_ahead, score >= ahead);
         count(&mut self.black_ahead, score <= -ahead);
         count(&mut self.level, ply > from && score.abs() <= near);
-        if self.white_ahead >= plies || score > MATE / 2 {
+        if self.white_ahead >= plies || score > DECIDED {
             Some(GameResult::Won)
-        } else if self.black_ahead >= plies || score < -MATE / 2 {
+        } else if self.black_ahead >= plies || score < -DECIDED {
             Some(GameResult::Lost)
         } else if self.level >= long {
             Some(GameResult::Drawn)

@@ -17,11 +17,10 @@ const MAX_MATE: i32 = 500;
 pub(super) fn comment(made: &MoveRecord, mover: Side) -> String {
     let mut said = Vec::new();
     if let Some(score) = made.score {
-        let score = seen_by_white(score, mover);
         let depth = made.depth.map(|depth| format!(",{depth}"));
         said.push(format!(
             "[%eval {}{}]",
-            number(score),
+            number(score.for_white(mover)),
             depth.unwrap_or_default()
         ));
     }
@@ -66,13 +65,6 @@ pub(super) fn understand(comment: &str, mover: Side, made: &mut MoveRecord) {
     };
 }
 
-fn seen_by_white(score: ScoreRecord, mover: Side) -> ScoreRecord {
-    match mover {
-        Side::White => score,
-        Side::Black => score.turned(),
-    }
-}
-
 fn number(score: ScoreRecord) -> String {
     match score {
         ScoreRecord::Cp(cp) => format!("{:.2}", f64::from(cp) / 100.0),
@@ -95,7 +87,7 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
         narrow.map(|pawns| ScoreRecord::Cp((pawns * 100.0).round() as i32))
     };
     if let Some(score) = score {
-        made.score = Some(seen_by_white(score, mover));
+        made.score = Some(score.for_white(mover));
         made.depth = depth;
     }
 }

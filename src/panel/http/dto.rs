@@ -126,10 +126,7 @@ impl SearchResultDto {
         if let Some(thinking) = thinking {
             let pondering = thinking.pondering;
             return Some(Self {
-                score: Some(match us {
-                    Side::White => thinking.score,
-                    Side::Black => thinking.score.turned(),
-                }),
+                score: Some(thinking.score.for_white(us)),
                 depth: Some(thinking.depth),
                 seldepth: Some(thinking.seldepth),
                 nodes: Some(thinking.nodes),

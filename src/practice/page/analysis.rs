@@ -20,7 +20,7 @@ use crate::engine::{Engine, EngineOptions, Limits, Pool, StopReason};
 use crate::experience::Severity;
 use crate::practice::api_error::ApiError;
 use crate::practice::sparring_bot::answer;
-use crate::rules::{Color, Game, RepetitionRule};
+use crate::rules::{Game, RepetitionRule};
 
 /// Positions visited for each position of the game, unless the request has its own number.
 const NODES: u64 = 200_000;
@@ -173,13 +173,11 @@ impl Analysis {
             let played = self.game.moves().get(ply).copied();
             let after = self.after.replace(before);
             let mark = after.filter(|_| played != result.best);
-            let score = ScoreRecord::from(result.score);
             PositionReport {
                 ply,
-                score: Some(match game.position().turn() {
-                    Color::White => score,
-                    Color::Black => score.turned(),
-                }),
+                score: Some(
+                    ScoreRecord::from(result.score).for_white(game.position().turn().into()),
+                ),
                 mark: mark.and_then(|after| Severity::of(before, -after)),
                 line: game.position().san_line(result.line.into_iter().take(LINE)),
             }
