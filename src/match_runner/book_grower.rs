@@ -6,9 +6,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 use super::append_file::{AppendFile, Contents};
 use super::error::MatchError;
@@ -165,7 +166,7 @@ pub fn grow(
             }
         }
     });
-    let mut state = shared.lock();
+    let mut state = shared.state.lock();
     if let Some(failure) = state.failure.take() {
         return Err(failure);
     }
@@ -176,12 +177,8 @@ pub fn grow(
 }
 
 impl Shared<'_> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn fail(&self, failure: MatchError) {
-        self.lock().failure.get_or_insert(failure);
+        self.state.lock().failure.get_or_insert(failure);
         self.stop.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
@@ -199,7 +196,7 @@ impl Shared<'_> {
         });
         while let Some(position) = self.next() {
             let candidates = self.search(&mut engine, &position);
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             state.busy.retain(|key| *key != position.key());
             if self.stop.load(Ordering::Relaxed) {
                 break;
@@ -219,7 +216,7 @@ impl Shared<'_> {
 
     /// The next position, marked as busy; none at the end.
     fn next(&self) -> Option<Position> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             let planned = state.graph.len() + state.busy.len();
             if self.stop.load(Ordering::Relaxed) || planned >= self.options.positions {
@@ -235,8 +232,7 @@ impl Shared<'_> {
             if state.busy.is_empty() {
                 return None;
             }
-            let waited = self.changed.wait_timeout(state, NAP);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, NAP);
         }
     }
 

@@ -5,10 +5,10 @@
 //! the thread, and is never excused.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 #[cfg(target_os = "linux")]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -54,7 +54,7 @@ impl StallDetector {
 
     /// The longest stall of any core between two moments.
     pub(super) fn between(&self, from: Instant, to: Instant) -> Duration {
-        let each = self.0.iter().map(|core| core.seen().between(from, to));
+        let each = self.0.iter().map(|core| core.seen.lock().between(from, to));
         each.max().unwrap_or_default()
     }
 }
@@ -63,14 +63,10 @@ impl CoreProbe {
     pub(super) fn watch(&self, over: &AtomicBool) {
         bind(self.number);
         while !over.load(Ordering::Relaxed) {
-            self.seen().beat(Instant::now());
+            self.seen.lock().beat(Instant::now());
             thread::sleep(BEAT);
         }
-        self.seen().awake = None;
-    }
-
-    fn seen(&self) -> MutexGuard<'_, StallSample> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.seen.lock().awake = None;
     }
 }
 
@@ -144,7 +140,7 @@ mod tests {
         let stalls = StallDetector(vec![CoreProbe::default(), CoreProbe::default()]);
         for (core, beats) in stalls.cores().iter().zip([[0, 100, 102], [0, 2, 102]]) {
             for beat in beats {
-                core.seen().beat(at(beat));
+                core.seen.lock().beat(at(beat));
             }
         }
         let found = stalls.between(at(0), at(102));

@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::error::MatchError;
 use super::internal_engine::{EngineSettings, InternalEngine, check};
@@ -238,13 +239,13 @@ fn run<F: FnMut(&Spsa) + Send>(
     let end = |_: &MatchError| called_off.store(true, Ordering::Relaxed);
     let work = || -> Result<(), MatchError> {
         while !interrupt.load(Ordering::Relaxed) {
-            let Some((step, sides)) = lock(&shared).next() else {
+            let Some((step, sides)) = shared.lock().next() else {
                 break;
             };
             let Some(finished) = play(step, &sides).inspect_err(end)? else {
                 break;
             };
-            let mut shared = lock(&shared);
+            let mut shared = shared.lock();
             // Nothing may follow the remains of a line that could not be written.
             if called_off.load(Ordering::Relaxed) {
                 break;
@@ -269,12 +270,7 @@ fn run<F: FnMut(&Spsa) + Send>(
             worker?.join().unwrap_or_else(failed)
         })
     })?;
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(shared.spsa)
-}
-
-fn lock<F>(shared: &Mutex<SharedTuning<F>>) -> MutexGuard<'_, SharedTuning<F>> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+    Ok(shared.into_inner().spsa)
 }
 
 /// The games of a tuning.

@@ -6,9 +6,10 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::filter::Filter;
 use super::folder::{BEGINNINGS, EVALUATOR, claim, lock};
@@ -126,7 +127,7 @@ fn on_all_threads(
             let _ = rustix::process::nice(BACKGROUND_NICENESS);
         }
         if let Err(error) = work() {
-            *trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *trouble.lock() = Some(error);
             counters.stopped.store(true, Relaxed);
         }
     };
@@ -151,7 +152,7 @@ fn on_all_threads(
             thread::sleep(TELL_EVERY);
         }
     })?;
-    match trouble.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match trouble.into_inner() {
         Some(error) => Err(error),
         None => Ok(()),
     }

@@ -4,9 +4,11 @@
 //! caller waits for it until it gives up; a later one finds it. At most two slices are kept.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::file::OutcomeFile;
 use super::generator::SliceDistances;
@@ -51,13 +53,15 @@ impl DistanceStore {
             let has_room = slices.len() < KEPT || slices.iter().any(Slice::is_done);
             !has_room && !slices.iter().any(|slice| slice.is(key))
         };
-        let mut slices = self.wait_while(self.lock(), gives_up, is_busy);
+        let mut slices = self.slices.lock();
+        self.wait_while(&mut slices, gives_up, is_busy);
         let known = slices.iter().find(|slice| slice.is(key));
         let solution = match known.map(|slice| Arc::clone(&slice.solution)) {
             Some(solution) => solution,
             None => self.start(&mut slices, file, key)?,
         };
-        drop(self.wait_while(slices, gives_up, |_| solution.get().is_none()));
+        self.wait_while(&mut slices, gives_up, |_| solution.get().is_none());
+        drop(slices);
         let distances = solution.get()?.as_ref()?;
         distances.plies(placement.turn, index)
     }
@@ -65,28 +69,22 @@ impl DistanceStore {
     /// The slices that are kept, and the bytes of the solved ones.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
-        let slices = self.lock();
+        let slices = self.slices.lock();
         let solved = slices.iter().filter_map(|slice| slice.solution.get());
         let bytes = solved.flatten().map(SliceDistances::bytes).sum();
         (slices.len(), bytes)
     }
 
     /// Waits while a condition holds and the caller does not give up.
-    fn wait_while<'a>(
+    fn wait_while(
         &self,
-        mut slices: MutexGuard<'a, Vec<Slice>>,
+        slices: &mut MutexGuard<'_, Vec<Slice>>,
         gives_up: &dyn Fn() -> bool,
         holds: impl Fn(&[Slice]) -> bool,
-    ) -> MutexGuard<'a, Vec<Slice>> {
-        while holds(&slices) && !gives_up() {
-            let waited = self.solved.wait_timeout(slices, ASK_EVERY);
-            (slices, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    ) {
+        while holds(slices) && !gives_up() {
+            self.solved.wait_for(slices, ASK_EVERY);
         }
-        slices
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Slice>> {
-        self.slices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts to solve a slice, in place of the oldest one; not while all are in the making.

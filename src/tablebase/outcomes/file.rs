@@ -6,7 +6,9 @@
 //! named and left out; no bytes make this module panic.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
 
 use super::codec::{BLOCK, Block, LOSS, Model, WIN, read_number, result};
 use super::layout::{Layout, MOST_PIECES, NAMES, Placement};
@@ -243,17 +245,13 @@ impl OutcomeFile {
 
     /// An unpacked block, from the cache if it is there.
     fn block(&self, key: u32, decode: impl FnOnce() -> Box<Block>) -> Arc<Block> {
-        let lock = || {
-            self.cache[slot(key)]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some(cached) = lock().as_ref().filter(|cached| cached.key == key) {
+        let slot = &self.cache[slot(key)];
+        if let Some(cached) = slot.lock().as_ref().filter(|cached| cached.key == key) {
             return Arc::clone(&cached.block);
         }
         // Not under the lock: two threads may unpack the same block, none waits for it.
         let block: Arc<Block> = Arc::from(decode());
-        *lock() = Some(CachedBlock {
+        *slot.lock() = Some(CachedBlock {
             key,
             block: Arc::clone(&block),
         });

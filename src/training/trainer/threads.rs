@@ -1,7 +1,8 @@
 //! Runs jobs on a few threads and waits for all of them.
 
-use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+use parking_lot::Mutex;
 
 /// Runs all jobs on up to `threads` threads, including this one; propagates the panic of a job.
 pub(super) fn side_by_side<J: FnOnce() + Send>(threads: usize, mut jobs: Vec<J>) {
@@ -17,7 +18,7 @@ pub(super) fn side_by_side<J: FnOnce() + Send>(threads: usize, mut jobs: Vec<J>)
     let jobs = Mutex::new(jobs);
     let work = || {
         loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let job = jobs.lock().pop();
             match job {
                 Some(job) => job(),
                 None => return,
