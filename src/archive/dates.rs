@@ -27,7 +27,7 @@ pub fn dotted_date(at: Millis) -> String {
 }
 
 pub fn date(at: Millis) -> String {
-    shown(at, DASHED)
+    Timestamp::from_millis(at).date()
 }
 
 pub fn time_of_day(at: Millis) -> String {

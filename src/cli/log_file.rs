@@ -6,8 +6,8 @@ use std::error::Error as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use std::time::SystemTime;
 
+use megaton::archive::dates;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use super::failure::{Failure, OrFailure as _};
@@ -15,7 +15,6 @@ use super::writable::fault_in_folder;
 
 /// Bytes of a day's file: a fault that repeats itself for a day must not fill the disk.
 const MOST_A_DAY: u64 = 256 << 20;
-const DAY: u64 = 86_400;
 
 /// Opens the file of today, `PATH.yyyy-mm-dd`, to which `path` becomes a link. At most `kept` of them
 /// remain. None if the disk is full: that must not keep the bot from playing.
@@ -88,8 +87,7 @@ fn is_full(error: &io::Error) -> bool {
 }
 
 fn today() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs() / DAY)
+    dates::now() / dates::DAY
 }
 
 /// Takes [`MOST_A_DAY`] bytes a day, and logs the first of consecutive failures to write.

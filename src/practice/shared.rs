@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -14,6 +14,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::archive::dates;
 use crate::rules::Color;
 
 use super::api_error::ApiError;
@@ -62,9 +63,6 @@ impl SharedServer {
         state: ServerState,
         stop: CancellationToken,
     ) -> (Arc<Self>, UnboundedReceiver<ScheduledInjection>) {
-        let epoch = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         let (injection_sender, injection_receiver) = mpsc::unbounded_channel();
         let shared = Arc::new(Self {
             timing: *state.timing(),
@@ -78,7 +76,7 @@ impl SharedServer {
                 streams: Streams::new(),
             }),
             opened: Instant::now(),
-            opened_at: Millis(epoch.as_millis() as u64),
+            opened_at: Millis(dates::now()),
             due_changed: Notify::new(),
             faults: Faults::default(),
         });
