@@ -145,6 +145,14 @@ impl Position {
         }
     }
 
+    /// The squares that a board marks as exploding: the target of a capture, then the others that it
+    /// empties apart from its start square.
+    pub fn explosion(&self, mv: Move) -> Vec<Square> {
+        let target = self.is_capture(mv).then_some(mv.to());
+        let others = self.blast(mv) - mv.from() - mv.to();
+        target.into_iter().chain(others).collect()
+    }
+
     /// What a capture on `to` removes, apart from the capturing piece's start square.
     #[inline]
     pub(crate) fn blast_at(&self, to: Square) -> Bitboard {

@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use crate::archive::{GameRecord, MoveRecord};
-use crate::rules::{Bitboard, Move, Position, Square};
+use crate::rules::{Move, Position};
 
 /// A move and the position after it.
 #[derive(Clone, Debug, Serialize)]
@@ -75,29 +75,17 @@ impl Replay {
 
 fn step(before: &Position, after: &Position, mv: Move) -> ReplayStep {
     let checked = after.in_check().then(|| after.king(after.turn())).flatten();
-    let blast = if before.is_capture(mv) {
-        blast(before, after, mv)
-    } else {
-        Vec::new()
-    };
     ReplayStep {
         uci: mv.to_string(),
         san: before.san(mv),
         fen: after.fen(),
-        blast: blast.iter().map(ToString::to_string).collect(),
+        blast: before
+            .explosion(mv)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         check: checked.map(|square| square.to_string()),
     }
-}
-
-fn blast(before: &Position, after: &Position, mv: Move) -> Vec<Square> {
-    let near = |square: Square| {
-        square.file().abs_diff(mv.to().file()) <= 1 && square.rank().abs_diff(mv.to().rank()) <= 1
-    };
-    let lost = Bitboard(before.occupied().0 & !after.occupied().0);
-    let around = lost
-        .into_iter()
-        .filter(|&square| square != mv.from() && square != mv.to() && near(square));
-    std::iter::once(mv.to()).chain(around).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One recorded move: what the page shows and the streams repeat.
 
-use crate::rules::{Bitboard, Move, Position, Square, UciStyle};
+use crate::rules::{Move, Position, Square, UciStyle};
 
 /// A move that was played.
 #[derive(Clone, Debug)]
@@ -19,34 +19,14 @@ pub(crate) struct Played {
 impl Played {
     /// Records `mv`, about to be played in `before`.
     pub(crate) fn of(before: &Position, mv: Move) -> Self {
-        let after = before.play(mv);
         Self {
             uci: mv.uci(UciStyle::Standard).to_string(),
             stream_uci: mv.uci(UciStyle::KingTakesRook).to_string(),
             san: before.san(mv),
-            fen: after.fen(),
-            blast: if before.is_capture(mv) {
-                blast(before, &after, mv)
-            } else {
-                Vec::new()
-            },
+            fen: before.play(mv).fen(),
+            blast: before.explosion(mv),
         }
     }
-}
-
-fn blast(before: &Position, after: &Position, mv: Move) -> Vec<Square> {
-    let lost = Bitboard(before.occupied().0 & !after.occupied().0);
-    let near = |square: Square| {
-        square.file().abs_diff(mv.to().file()) <= 1 && square.rank().abs_diff(mv.to().rank()) <= 1
-    };
-    let mut squares: Vec<Square> = lost
-        .into_iter()
-        .filter(|&square| square != mv.from() && near(square))
-        .collect();
-    if !squares.contains(&mv.to()) {
-        squares.push(mv.to());
-    }
-    squares
 }
 
 #[cfg(test)]
