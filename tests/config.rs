@@ -525,7 +525,7 @@ fn a_token_in_the_config_is_refused_and_never_repeated() {
 #[test]
 fn names_that_begin_like_a_token_are_accepted() {
     let name = "lip_of_twenty_chars1";
-    assert_eq!(name.len(), 20, "the longest user name");
+    assert_eq!(name.len(), 20, "the longest name of a new account");
     for text in [
         "[challenge]\nblock = [\"lio_messi\"]".to_owned(),
         format!("[challenge]\nblock = [\"{name}\"]"),

@@ -21,8 +21,9 @@ use crate::engine::CLASSICAL;
 /// Prefixes of personal and application tokens of Lichess.
 const TOKEN_PREFIXES: [&str; 2] = ["lip_", "lio_"];
 
-/// The longest user name. A token is longer, with its prefix.
-const LONGEST_NAME: usize = 20;
+/// The longest name of a new account; a token is longer, with its prefix. Old accounts may have
+/// longer names: one that begins like a token is taken for a token, which must not be repeated.
+const LONGEST_NEW_NAME: usize = 20;
 
 /// Keys of `[alerts]` that name a file with a secret address.
 const ADDRESS_FILES: [&str; 2] = ["webhook_file", "heartbeat_file"];
@@ -311,7 +312,7 @@ impl Source<'_> {
 /// Whether a text contains something like a token.
 fn looks_secret(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| word.len() > LONGEST_NAME)
+        .filter(|word| word.len() > LONGEST_NEW_NAME)
         .any(|word| TOKEN_PREFIXES.iter().any(|start| word.starts_with(start)))
 }
 

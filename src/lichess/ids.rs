@@ -25,12 +25,6 @@ macro_rules! text_id {
                 f.write_str(&self.0)
             }
         }
-
-        impl AsRef<str> for $name {
-            fn as_ref(&self) -> &str {
-                &self.0
-            }
-        }
     };
 }
 
@@ -78,13 +72,23 @@ impl UserId {
     }
 
     /// The id for a typed user name, with or without a leading `@`; none for text that no Lichess
-    /// account can have: names are 2 to 30 letters, digits, `_` and `-`.
+    /// account can have.
     pub fn typed(name: &str) -> Option<Self> {
         let name = name.trim();
         let name = name.strip_prefix('@').unwrap_or(name);
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        ((2..=30).contains(&name.len()) && name.chars().all(fits)).then(|| Self::new(name))
+        Self::is_name(name).then(|| Self::new(name))
     }
+
+    /// Whether a Lichess account can have this name: 2 to 30 letters, digits, `_` and `-`.
+    pub fn is_name(text: &str) -> bool {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        (2..=30).contains(&text.len()) && text.chars().all(fits)
+    }
+}
+
+/// Whether a text can be the public id of a game, a challenge or an arena: eight letters and digits.
+pub fn is_public_id(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 impl From<String> for GameId {
@@ -125,6 +129,14 @@ mod tests {
         let long = "x".repeat(31);
         for bad in ["", "@", "x", "a b", "@@blastcap", "naïve", "a/b", &long] {
             assert_eq!(UserId::typed(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_public_id_is_eight_letters_and_digits() {
+        assert!(is_public_id("q7ZxVt2B"));
+        for other in ["", "q7ZxVt2", "q7ZxVt2Bc", "q7ZxVt2-", "q7ZxVté"] {
+            assert!(!is_public_id(other), "{other}");
         }
     }
 

@@ -76,7 +76,7 @@ pub use fetch::{FetchError, FetchedPage, HttpFetcher};
 pub use game_event::{
     ChatLine, ClockSetting, Expiration, GameEvent, GameFull, GameState, OpponentGone,
 };
-pub use ids::{ChallengeId, GameId, UserId};
+pub use ids::{ChallengeId, GameId, UserId, is_public_id};
 pub use lenient_json::{JsonMismatch, Lenient};
 pub use lookup::{
     ExplorerMove, ExplorerReply, LookupServer, TableCategory, TableReply, TableReplyMove,

@@ -13,7 +13,7 @@ use crate::archive::dates;
 use crate::archive::record::{
     EndingRecord, GameRecord, Millis, Origin, PlayerRecord, TimeControlRecord,
 };
-use crate::lichess::{Side, Speed, Status, speed_of};
+use crate::lichess::{Side, Speed, Status, is_public_id, speed_of};
 
 const DAY_SECONDS: u64 = 24 * 3600;
 /// Longest name, in characters.
@@ -145,10 +145,9 @@ impl Tags {
 
     /// The server's id of the game.
     pub(super) fn id(&self) -> Option<&str> {
-        let is_id = |id: &&str| id.len() == 8 && id.bytes().all(|c| c.is_ascii_alphanumeric());
         let of_site = || {
             let path = self.get("Site")?.split(['?', '#']).next()?;
-            path.split('/').skip(3).find(is_id)
+            path.split('/').skip(3).find(|part| is_public_id(part))
         };
         let named = self.get("GameId").filter(|id| {
             (4..=20).contains(&id.len()) && id.bytes().all(|c| c.is_ascii_alphanumeric())

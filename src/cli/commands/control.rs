@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 use megaton::bot::{self, UPGRADE_WAITS};
 use megaton::config::ColorWish;
+use megaton::lichess::is_public_id;
 use megaton::panel::{self, HealthReport, Request, Response, Secret};
 use secrecy::ExposeSecret as _;
 
@@ -563,7 +564,7 @@ impl Handover {
 
 /// The id of an arena, if it can be one.
 fn checked(arena: String) -> Result<String, Failure> {
-    if arena.len() == 8 && arena.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+    if is_public_id(&arena) {
         return Ok(arena);
     }
     Err(Failure::setup(format!(

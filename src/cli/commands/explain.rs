@@ -10,7 +10,9 @@ use megaton::bot::{
     Availability, BotTiming, ChallengeContext, Decision, ListRefresher, ListSources,
     OpponentHistory, OpponentKind, PolicyOutcome, evaluate_challenge,
 };
-use megaton::lichess::{Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId};
+use megaton::lichess::{
+    Challenge, Compat, Event, JsonMismatch, Player, TimeControl, UserId, is_public_id,
+};
 use serde_json::Value;
 
 use crate::cli::failure::{Failure, OrFailure as _};
@@ -20,8 +22,6 @@ use crate::cli::setup::{ArchiveArgs, input_name, open_input};
 
 /// Longest input, in bytes.
 const LONGEST: u64 = 1 << 20;
-/// Characters of an id of the server.
-const ID_LENGTH: usize = 8;
 
 /// Show whether the bot would accept a challenge, and which rules it violates
 ///
@@ -131,8 +131,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 /// The archived challenge that the input names, if it names one and no file.
 fn archived(args: &Args) -> Result<Option<ChallengeRecord>, Failure> {
     let id = args.input.to_str().unwrap_or_default();
-    let is_id = id.len() == ID_LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if !is_id || args.input.exists() {
+    if !is_public_id(id) || args.input.exists() {
         return Ok(None);
     }
     let (reader, _) = args.archive.open()?;

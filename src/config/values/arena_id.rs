@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
+use crate::lichess::is_public_id;
+
 /// A tournament to join: `ID` or `ID:team`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
 pub struct ArenaId {
@@ -22,7 +24,6 @@ impl FromStr for ArenaId {
             Some((id, team)) => (id, Some(team)),
             None => (text, None),
         };
-        let is_id = id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric());
         let is_team = |team: &str| {
             !team.is_empty()
                 && team.len() <= 100
@@ -30,7 +31,7 @@ impl FromStr for ArenaId {
                     .chars()
                     .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
         };
-        if !is_id || !team.is_none_or(is_team) {
+        if !is_public_id(id) || !team.is_none_or(is_team) {
             return Err(format!(
                 "\"{text}\" is not a tournament: write the eight characters of its URL, with a \
                  colon and the team if it needs one, such as \"aBcD1234\" or \"aBcD1234:my-team\""

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 
+use crate::lichess::UserId;
+
 /// Prefix of an entry that is a file.
 const FILE: &str = "file:";
 /// Hosts that may be read without encryption: the traffic stays on this machine.
@@ -38,14 +40,6 @@ impl Entry {
     }
 }
 
-/// Whether Lichess could have an account of this name.
-fn is_account_name(name: &str) -> bool {
-    (2..=30).contains(&name.len())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-}
-
 /// An entry as shown to readers: a URL's query may hold a secret.
 pub fn without_query(entry: &str) -> &str {
     let is_address = entry.contains("://");
@@ -68,7 +62,7 @@ impl FromStr for Entry {
         if text.contains("://") {
             return address(text).map(|()| Self::Url(text.to_owned()));
         }
-        if is_account_name(text) {
+        if UserId::is_name(text) {
             return Ok(Self::Name(text.to_owned()));
         }
         Err(format!(
