@@ -4,11 +4,9 @@
 //! has recognized the file: one that is not ours stays as it is. A second writer at the same time is
 //! refused.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{FlockOperation, flock};
 
 use super::error::MatchError;
 
@@ -51,8 +49,11 @@ impl AppendFile {
             .truncate(false)
             .open(path)
             .map_err(MatchError::file(path))?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            MatchError::Setup(format!("{} is in use by another process", path.display()))
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                MatchError::Setup(format!("{} is in use by another process", path.display()))
+            }
+            TryLockError::Error(error) => MatchError::file(path)(error),
         })?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
