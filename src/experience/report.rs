@@ -112,10 +112,7 @@ impl LostLines {
     /// Adds a game, no later than those before it.
     fn add(&mut self, color: Color, game: &Game) {
         let moves = &game.moves()[..game.ply().min(WINDOW)];
-        let key = (
-            color_name(color),
-            moves.iter().copied().take(SAME).collect(),
-        );
+        let key = (color.as_str(), moves.iter().copied().take(SAME).collect());
         let (shared, times) = self.0.entry(key).or_insert_with(|| (game.clone(), 0));
         let both = shared.moves().iter().zip(moves);
         let common = both.take_while(|(a, b)| a == b).count();
@@ -138,19 +135,12 @@ impl LostLines {
     }
 }
 
-const fn color_name(color: Color) -> &'static str {
-    match color {
-        Color::White => "white",
-        Color::Black => "black",
-    }
-}
-
 fn shown(line: &PlayedLine, game: &Game) -> ShownLine {
     let plies = line.mistake.as_ref().map_or(SHOWN, |it| it.ply + 1);
     ShownLine {
         game: line.game.clone(),
         at: line.at,
-        color: color_name(line.color),
+        color: line.color.as_str(),
         result: line.result.as_str(),
         moves: numbered(game, plies.max(SHOWN)),
         mistake: line.mistake.as_ref().map(|it| mistake(game, it)),

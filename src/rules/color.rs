@@ -31,6 +31,14 @@ impl Color {
         }
     }
 
+    /// `white` or `black`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::White => "white",
+            Self::Black => "black",
+        }
+    }
+
     /// The index (0 to 7) of the side's own back rank.
     #[inline]
     pub const fn back_rank(self) -> u8 {
@@ -60,10 +68,7 @@ impl Not for Color {
 
 impl fmt::Display for Color {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::White => "white",
-            Self::Black => "black",
-        })
+        f.pad(self.as_str())
     }
 }
 

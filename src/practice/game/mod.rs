@@ -14,5 +14,5 @@ mod refusal;
 mod tests;
 
 pub(crate) use record::Played;
-pub(crate) use referee::{GameChange, GameSpec, PlayerSide, ServerGame, color_name};
+pub(crate) use referee::{GameChange, GameSpec, PlayerSide, ServerGame};
 pub(crate) use refusal::Refusal;

@@ -215,7 +215,7 @@ impl ServerGame {
             wtakeback: self.offers.takeback_proposed_by(Color::White),
             btakeback: self.offers.takeback_proposed_by(Color::Black),
             status: self.status,
-            winner: self.winner.map(color_name),
+            winner: self.winner.map(Color::as_str),
             expiration: self.expiration(now),
             rematch: self.rematch.clone(),
         }
@@ -350,14 +350,6 @@ impl ServerGame {
         self.offers.clear();
         self.send_state(now);
         self.changes.push(GameChange::Over);
-    }
-}
-
-/// The word of the API for a colour.
-pub(crate) fn color_name(color: Color) -> &'static str {
-    match color {
-        Color::White => "white",
-        Color::Black => "black",
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::practice::challenge::{ChallengeState, ServerChallenge};
-use crate::practice::game::{Played, PlayerSide, ServerGame, color_name};
+use crate::practice::game::{Played, PlayerSide, ServerGame};
 use crate::practice::game_settings::{Status, TimeControl};
 use crate::practice::state::ServerState;
 use crate::practice::time::Millis;
@@ -127,11 +127,11 @@ impl Snapshot {
             },
             reason: None,
             game: Some(game.setup.id.clone()),
-            color: color_name(side),
+            color: side.as_str(),
             you: PlayerJson::at(game.player_side(side)),
             opponent: PlayerJson::at(game.player_side(!side)),
             fen: position.fen(),
-            turn: color_name(game.turn()),
+            turn: game.turn().as_str(),
             ply: game.plies(),
             check: in_check.map(|square| square.to_string()),
             legal,
@@ -140,7 +140,7 @@ impl Snapshot {
             clock: ClockJson {
                 white: state.wtime,
                 black: state.btime,
-                running: game.clock().running().map(color_name),
+                running: game.clock().running().map(Color::as_str),
                 ..ClockJson::status(game.setup.settings.time)
             },
             status: game.status(),
@@ -178,7 +178,7 @@ impl Snapshot {
             phase,
             reason,
             game: None,
-            color: color_name(challenge.color),
+            color: challenge.color.as_str(),
             you: PlayerJson::of(state, &challenge.challenger),
             opponent: PlayerJson::of(state, &challenge.dest),
             fen: start.fen(),

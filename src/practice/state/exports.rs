@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::practice::game::{ServerGame, color_name};
+use crate::practice::game::ServerGame;
 use crate::practice::game_settings::{Status, TimeControl};
 use crate::practice::wire::{
     ExportArena, ExportClock, ExportJson, ExportPlayer, ExportPlayers, ExportUser,
@@ -59,7 +59,7 @@ impl ServerState {
                 white: player(game, Color::White),
                 black: player(game, Color::Black),
             },
-            winner: game.winner().map(color_name),
+            winner: game.winner().map(Color::as_str),
             moves: with_moves.then(|| shown(game).join(" ")),
             clock,
             days_per_turn,

@@ -2,7 +2,7 @@
 
 use crate::practice::account::Account;
 use crate::practice::challenge::{ChallengeState, Reason, ServerChallenge};
-use crate::practice::game::{ServerGame, color_name};
+use crate::practice::game::ServerGame;
 use crate::practice::game_settings::TimeControl;
 use crate::practice::time::Millis;
 use crate::practice::wire::{
@@ -67,7 +67,7 @@ impl ServerState {
             speed: request.settings.time.speed(),
             time_control: request.settings.time.into(),
             color: request.color,
-            final_color: color_name(challenge.color),
+            final_color: challenge.color.as_str(),
             perf: PerfIcon {
                 icon: "\u{e025}",
                 name: request.variant.name,
@@ -118,7 +118,7 @@ impl ServerState {
                 .record()
                 .last()
                 .map_or_else(|| Position::default().fen(), |played| played.fen.clone()),
-            color: color_name(side),
+            color: side.as_str(),
             last_move: game
                 .record()
                 .last()
@@ -144,7 +144,7 @@ impl ServerState {
             is_my_turn: game.is_playing() && game.turn() == side,
             tournament_id: game.setup.arena.clone(),
             seconds_left: timed.then(|| game.clock().left(side, now) / 1000),
-            winner: game.winner().map(color_name),
+            winner: game.winner().map(Color::as_str),
             rating_diff: diff(side),
             extra: None,
         }
