@@ -190,13 +190,13 @@ pub(super) const GAME_WIDTH: usize = 27;
 /// Reads a record, without its moves.
 pub(super) fn game_of(row: &Row<'_>) -> rusqlite::Result<GameRecord> {
     let status: Option<String> = row.get(25)?;
-    let winner = sql_enums::side(row, 26)?;
+    let winner = sql_enums::word(row, 26)?;
     let ended: Option<i64> = row.get(4)?;
     Ok(GameRecord {
         id: row.get(1)?,
         white: player_of(row, 6)?,
         black: player_of(row, 12)?,
-        us: sql_enums::side(row, 5)?,
+        us: sql_enums::word(row, 5)?,
         rated: row.get(18)?,
         speed: Speed::from_word(&row.get::<_, String>(19)?),
         control: sql_enums::control(&row.get::<_, String>(20)?),
@@ -301,7 +301,7 @@ pub(super) fn challenge_of(row: &Row<'_>) -> rusqlite::Result<ChallengeRecord> {
         variant: row.get(9)?,
         speed: Speed::from_word(&row.get::<_, String>(10)?),
         control: sql_enums::control(&row.get::<_, String>(11)?),
-        color: sql_enums::side(row, 12)?,
+        color: sql_enums::word(row, 12)?,
         verdict: sql_enums::word(row, 13)?.unwrap_or_default(),
         reason: row.get(14)?,
         rule: row.get(15)?,

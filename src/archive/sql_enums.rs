@@ -7,19 +7,12 @@ use std::str::FromStr;
 use rusqlite::Row;
 
 use super::record::TimeControlRecord;
-use crate::lichess::{Side, Status};
+use crate::lichess::Status;
 
 /// The value of the word in a column; `None` for no word and for an unknown one.
 pub(super) fn word<T: FromStr>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
     let word: Option<String> = row.get(column)?;
     Ok(word.and_then(|word| word.parse().ok()))
-}
-
-/// The side in a column.
-pub(super) fn side(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Side>> {
-    let word: Option<String> = row.get(column)?;
-    let mut sides = [Side::White, Side::Black].into_iter();
-    Ok(sides.find(|side| word.as_deref() == Some(side.as_str())))
 }
 
 /// The condition that a game ended on time.

@@ -177,7 +177,7 @@ words! {
 /// White or black; any other word is malformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[derive(Display, IntoStaticStr)]
+#[derive(Display, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase", const_into_str)]
 pub enum Side {
     White,
