@@ -1,7 +1,7 @@
 //! Tactical suites: positions with one correct move, searched with an empty table.
 //!
-//! Reads EPD lines with the opcodes `c0` or `bm` (the one correct move, in UCI or SAN), `id` and
-//! `dm` (win in this many moves).
+//! Reads EPD lines with the opcodes `c0` or `bm` (the one correct move, in UCI or SAN) and `id`;
+//! skips other opcodes.
 
 use std::io::{self, Write};
 
@@ -15,8 +15,6 @@ pub struct Puzzle {
     pub position: Position,
     /// The correct move, in UCI.
     pub answer: String,
-    /// The win's length in moves, if the suite says so.
-    pub mate_in: Option<u32>,
 }
 
 /// An invalid line of a suite.
@@ -79,7 +77,6 @@ fn puzzle(line: usize, text: &str) -> Result<Puzzle, SuiteError> {
         id: opcode("id").unwrap_or_else(|| format!("line {line}")),
         position,
         answer,
-        mate_in: opcode("dm").and_then(|moves| moves.parse().ok()),
     })
 }
 
@@ -140,7 +137,6 @@ mod tests {
             (puzzle.id.as_str(), puzzle.answer.as_str()),
             ("atac.001", "e3d2")
         );
-        assert_eq!(puzzle.mate_in, Some(1));
         let by_san = parse("8/8/8/8/8/8/8/K1k5 w - - bm Ka2;").unwrap();
         assert_eq!(by_san[0].answer, "a1a2");
     }
