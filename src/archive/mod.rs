@@ -41,7 +41,9 @@ pub use event_queries::{ChallengeFilter, Cursor, EventFilter, PageItem};
 pub use filter::{Filter, Order, ResultFilter};
 pub use merge::{Merge, merge, side_of};
 pub use opponents::{Opponent, opponents_of};
-pub use pgn::{PgnFault, PgnGames, PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
+pub use pgn::{
+    PgnFault, PgnGames, PgnOptions, move_number, pgn, pgn_reviewed, write_tag, write_words,
+};
 pub use prune::{Prune, PrunePlace, Pruned};
 pub use reader::{ArchiveReader, GameCursor, GameLine, write_san};
 pub use record::{

@@ -2,7 +2,7 @@
 
 use super::record::{GameRecord, MatchSide};
 use super::runner::{Match, MatchReport};
-use crate::archive::{write_tag, write_words};
+use crate::archive::{move_number, write_tag, write_words};
 use crate::rules::{Color, Game, Position};
 
 /// All games of a match.
@@ -57,11 +57,7 @@ fn moves(game: &GameRecord) -> Vec<String> {
         let Ok(mv) = board.push_uci(uci) else {
             break;
         };
-        match position.turn() {
-            Color::White => words.push(format!("{}.", position.fullmoves())),
-            Color::Black if index == 0 => words.push(format!("{}...", position.fullmoves())),
-            Color::Black => {}
-        }
+        words.extend(move_number(&position, index == 0));
         words.push(position.san(mv));
         let score = game.scores.get(index).copied().flatten();
         let depth = game.depths.get(index).copied().flatten();

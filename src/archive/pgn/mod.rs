@@ -17,4 +17,4 @@ mod write;
 
 pub use read::{PgnFault, PgnGames};
 pub(super) use write::board;
-pub use write::{PgnOptions, pgn, pgn_reviewed, write_tag, write_words};
+pub use write::{PgnOptions, move_number, pgn, pgn_reviewed, write_tag, write_words};

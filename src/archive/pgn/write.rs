@@ -116,7 +116,7 @@ fn moves(game: &GameRecord, mistake: Option<&Mistake>, options: &PgnOptions) -> 
         };
         let played = before.san(mv);
         let mistake = mistake.filter(|mistake| mistake.ply == ply && mistake.played == played);
-        words.extend(number(&before, ply == 0 || numbered));
+        words.extend(move_number(&before, ply == 0 || numbered));
         words.push(played);
         words.extend(mistake.map(|_| BLUNDER.to_owned()));
         numbered = false;
@@ -142,7 +142,8 @@ fn moves(game: &GameRecord, mistake: Option<&Mistake>, options: &PgnOptions) -> 
     words
 }
 
-fn number(position: &Position, always: bool) -> Option<String> {
+/// The number before a move: before White's, and before Black's if `always`.
+pub fn move_number(position: &Position, always: bool) -> Option<String> {
     match position.turn() {
         crate::rules::Color::White => Some(format!("{}.", position.fullmoves())),
         crate::rules::Color::Black => always.then(|| format!("{}...", position.fullmoves())),
@@ -182,7 +183,7 @@ fn variation<'l>(
             break;
         };
         board.push(mv);
-        words.extend(number(&position, words.is_empty()));
+        words.extend(move_number(&position, words.is_empty()));
         words.push(position.san(mv));
     }
     words.first_mut()?.insert(0, '(');
