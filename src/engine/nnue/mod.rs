@@ -15,5 +15,7 @@ mod simd;
 
 pub use accumulator::Accumulators;
 pub use features::{BucketBy, Layout, Marks, View};
-pub use network::{MOST_BUCKETS, MOST_HIDDEN, NetError, Network, Parts, QA, QB, SCALE, Shape};
+pub use network::{
+    MOST_BUCKETS, MOST_HIDDEN, NetError, Network, Parts, QA, QB, SCALE, Shape, checksum,
+};
 pub use simd::Simd;

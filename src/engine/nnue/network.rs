@@ -213,7 +213,7 @@ impl Network {
             feature_biases: cut(&parts.feature_biases),
             output_weights: cut(&parts.output_weights),
             output_biases: parts.output_biases.clone(),
-            hash: hash(&body(parts)),
+            hash: checksum(&body(parts)),
             kernels: Kernels::new(Simd::best()),
         })
     }
@@ -229,7 +229,7 @@ impl Network {
             });
         }
         let body = &bytes[HEADER..];
-        let found = hash(body);
+        let found = checksum(body);
         if expected != found {
             return Err(NetError::Hash { expected, found });
         }
@@ -432,7 +432,7 @@ fn body(parts: &Parts) -> Vec<u8> {
 }
 
 /// FNV-1a in 64 bits: enough to detect damage and to tell nets apart.
-fn hash(bytes: &[u8]) -> u64 {
+pub fn checksum(bytes: &[u8]) -> u64 {
     let mut hasher = fnv::FnvHasher::default();
     hasher.write(bytes);
     hasher.finish()

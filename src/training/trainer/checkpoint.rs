@@ -4,7 +4,6 @@
 //! little-endian floats, then a hash of it all.
 
 use std::fs;
-use std::hash::Hasher as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +15,7 @@ use super::error::TrainError;
 use super::hyperparameters::Hyperparameters;
 use super::loss_curve::EpochSummary;
 use super::params::{Params, SimdLane, copy_rows, floats, floats_mut};
-use crate::engine::nnue::Layout;
+use crate::engine::nnue::{Layout, checksum};
 use crate::files::write_whole;
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
@@ -67,7 +66,7 @@ impl Checkpoint {
         for list in lists.chain([&shared_mean[..], shared_square]) {
             bytes.extend(floats(list).flat_map(f32::to_le_bytes));
         }
-        let hash = hash(&bytes);
+        let hash = checksum(&bytes);
         bytes.extend_from_slice(&hash.to_le_bytes());
         write_whole(path, |file| file.write_all(&bytes)).map_err(TrainError::writing(path))
     }
@@ -86,7 +85,7 @@ impl Checkpoint {
         };
         let damaged = || "damaged: the hash does not fit".to_owned();
         let (_, stated) = bytes.split_last_chunk::<HASH>().ok_or_else(damaged)?;
-        if hash(&bytes[..bytes.len() - HASH]) != u64::from_le_bytes(*stated) {
+        if checksum(&bytes[..bytes.len() - HASH]) != u64::from_le_bytes(*stated) {
             return Err(damaged());
         }
         let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
@@ -203,13 +202,6 @@ impl Checkpoint {
         }
         Ok(())
     }
-}
-
-/// FNV-1a in 64 bits: enough to notice damage.
-fn hash(bytes: &[u8]) -> u64 {
-    let mut hasher = fnv::FnvHasher::default();
-    hasher.write(bytes);
-    hasher.finish()
 }
 
 #[cfg(test)]
