@@ -197,17 +197,11 @@ impl Trainer {
     fn learn(&mut self, dataset: &Dataset, batch: &[u32], rate: f32) -> f64 {
         let (model, shape, target) = (&self.model, self.shape, self.target);
         let weight = 1.0 / batch.len() as f32;
-        let part = batch.len().div_ceil(self.workers.len());
-        let parts = self.workers.iter_mut().zip(batch.chunks(part));
-        let jobs = parts.map(|(worker, part)| {
-            move || {
-                let samples = part.iter().map(|&at| &dataset.training[at as usize]);
-                let examples = samples.map(|sample| Example::of(sample, shape, target));
-                worker.learn(model, examples, weight);
-            }
+        let busy = share(&mut self.workers, batch, |worker, part| {
+            let samples = part.iter().map(|&at| &dataset.training[at as usize]);
+            let examples = samples.map(|sample| Example::of(sample, shape, target));
+            worker.learn(model, examples, weight);
         });
-        side_by_side(jobs.len(), jobs.collect());
-        let busy = &self.workers[..batch.len().div_ceil(part)];
         let gradients: Vec<&Params> = busy.iter().map(|worker| &worker.gradient).collect();
         self.adam.step(&mut self.model, &gradients, rate);
         busy.iter().map(|worker| worker.loss).sum()
@@ -220,16 +214,10 @@ impl Trainer {
             return None;
         }
         let (model, shape, target) = (&self.model, self.shape, self.target);
-        let part = samples.len().div_ceil(self.workers.len());
-        let parts = self.workers.iter_mut().zip(samples.chunks(part));
-        let jobs = parts.map(|(worker, part)| {
-            move || {
-                let examples = part.iter().map(|sample| Example::of(sample, shape, target));
-                worker.measure(model, examples);
-            }
+        let busy = share(&mut self.workers, samples, |worker, part| {
+            let examples = part.iter().map(|sample| Example::of(sample, shape, target));
+            worker.measure(model, examples);
         });
-        side_by_side(jobs.len(), jobs.collect());
-        let busy = &self.workers[..samples.len().div_ceil(part)];
         let loss: f64 = busy.iter().map(|worker| worker.loss).sum();
         Some(loss / samples.len() as f64)
     }
@@ -266,6 +254,19 @@ impl Trainer {
 /// The path of a net's loss curve.
 pub fn curve_path(net: &Path) -> PathBuf {
     net.with_added_extension("csv")
+}
+
+/// Shares items out among the workers, each on a thread of its own; returns those that had a part.
+fn share<'w, T: Sync>(
+    workers: &'w mut [Worker],
+    items: &[T],
+    work: impl Fn(&mut Worker, &[T]) + Sync,
+) -> &'w [Worker] {
+    let (part, work) = (items.len().div_ceil(workers.len()), &work);
+    let parts = workers.iter_mut().zip(items.chunks(part));
+    let jobs = parts.map(|(worker, part)| move || work(worker, part));
+    side_by_side(jobs.len(), jobs.collect());
+    &workers[..items.len().div_ceil(part)]
 }
 
 /// The batch size, close to the requested one, that makes all steps of an epoch equal.
