@@ -103,7 +103,7 @@ fn is_level_3(words: &Words) -> bool {
 /// Goes on as the build for newer processors, if this is not it, this processor can run it and it
 /// lies beside this one. The process stays the same; comes back only if nothing came of it.
 pub(crate) fn hand_over() {
-    #[cfg(all(unix, target_arch = "x86_64", not(target_feature = "avx2")))]
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
     if let Some(faster) = faster() {
         use std::os::unix::process::CommandExt;
 
@@ -119,7 +119,7 @@ pub(crate) fn hand_over() {
 
 /// The build for newer processors, where it can be used.
 #[cfg_attr(
-    any(not(unix), not(target_arch = "x86_64"), target_feature = "avx2"),
+    any(not(target_arch = "x86_64"), target_feature = "avx2"),
     allow(dead_code, reason = "this is it already")
 )]
 fn faster() -> Option<std::path::PathBuf> {

@@ -4,7 +4,6 @@
 //! `docs/architecture.md` has the map and the glossary.
 
 pub mod match_runner;
-#[cfg(unix)]
 pub mod panel;
 pub mod practice;
 pub mod uci;

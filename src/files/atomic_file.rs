@@ -106,7 +106,6 @@ mod tests {
         assert_eq!(names(folder.path()), ["a.book"]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn links_stay_and_what_is_not_a_file_is_written_to() {
         let folder = tempfile::tempdir().unwrap();

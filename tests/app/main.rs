@@ -19,7 +19,6 @@ mod explain;
 mod fault_scripts;
 mod features;
 mod full_disk;
-#[cfg(unix)]
 mod golden;
 mod http_commands;
 mod idle_work;
@@ -45,7 +44,6 @@ mod size;
 mod soak;
 mod startup;
 mod table_files;
-#[cfg(unix)]
 mod terminal;
 mod tls;
 mod upgrade;

@@ -458,7 +458,6 @@ fn an_impossible_folder_is_named() {
     );
 }
 
-#[cfg(unix)]
 #[test]
 fn a_full_disk_is_reported_and_written_games_stay_valid() {
     let folder = tempfile::tempdir().expect("a folder");
