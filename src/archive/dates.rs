@@ -1,4 +1,4 @@
-//! Timestamps in milliseconds as UTC dates and times of day, and back.
+//! Timestamps in milliseconds as UTC dates and times of day, and back; lengths of time.
 
 use time::format_description::StaticFormatDescription;
 use time::macros::format_description;
@@ -40,6 +40,11 @@ pub fn minute(at: Millis) -> String {
 
 pub fn stamp(at: Millis) -> String {
     shown(at, STAMP)
+}
+
+/// Seconds with one decimal place, rounded down.
+pub fn tenths(time: Millis) -> String {
+    format!("{}.{}", time / 1000, time % 1000 / 100)
 }
 
 fn shown(at: Millis, format: StaticFormatDescription) -> String {

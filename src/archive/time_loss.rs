@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::dates::tenths;
 use super::record::{EventRecord, GameRecord, Millis, MoveRecord};
 use crate::lichess::EndpointClass;
 
@@ -225,11 +226,6 @@ fn is_move_refused(event: &EventRecord) -> bool {
         .iter()
         .filter(|scope| **scope != EndpointClass::Move);
     event.kind == "limited" && others.all(|scope| word != Some(scope.as_str()))
-}
-
-/// Seconds with one decimal.
-fn tenths(time: Millis) -> String {
-    format!("{}.{}", time / 1000, time % 1000 / 100)
 }
 
 #[cfg(test)]

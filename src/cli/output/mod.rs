@@ -17,7 +17,7 @@ pub(super) mod table;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-use megaton::archive::Millis;
+use megaton::archive::{Millis, dates};
 use serde::Serialize;
 
 use super::failure::Failure;
@@ -81,15 +81,10 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
-/// Seconds with one decimal place, rounded down.
-pub(super) fn tenths(time: Millis) -> String {
-    format!("{}.{}", time / 1000, time % 1000 / 100)
-}
-
 /// The time on a clock: `2:57`, or with tenths below twenty seconds.
 pub(super) fn clock(time: Millis) -> String {
     if time < 20_000 {
-        return tenths(time);
+        return dates::tenths(time);
     }
     let (hours, minutes, seconds) = (time / 3_600_000, time / 60_000 % 60, time / 1000 % 60);
     if hours > 0 {

@@ -14,7 +14,7 @@ use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output::board::{self, BoardStyle};
 use crate::cli::output::chart::{Canvas, LABEL, bars};
 use crate::cli::output::table::{Align, Table};
-use crate::cli::output::{self, clock, or_blank, plain, tenths};
+use crate::cli::output::{self, clock, or_blank, plain};
 use crate::cli::setup::ArchiveArgs;
 
 /// Lines of the graph of scores.
@@ -298,7 +298,7 @@ fn move_cells(made: &MoveRecord) -> [String; 6] {
     [
         made.san.clone().unwrap_or_else(|| made.uci.clone()),
         or_blank(made.clock.map(clock)),
-        or_blank(made.spent.map(tenths)),
+        or_blank(made.spent.map(dates::tenths)),
         or_blank(made.score),
         or_blank(made.depth),
         source.to_owned(),

@@ -12,7 +12,7 @@ use crate::cli::failure::Failure;
 use crate::cli::output::chart::Canvas;
 use crate::cli::output::listing::{FormatArgs, OutputFormat};
 use crate::cli::output::table::{Align, Column, Table};
-use crate::cli::output::{self, or_dash, tenths};
+use crate::cli::output::{self, or_dash};
 use crate::cli::setup::ArchiveArgs;
 
 /// Lines of the graph of ratings.
@@ -383,7 +383,7 @@ fn time_losses(stats: &Stats) -> Grid {
             loss.id.clone(),
             loss.opponent.clone(),
             loss.plies.div_ceil(2).to_string(),
-            or_dash(loss.clock.map(tenths)),
+            or_dash(loss.clock.map(dates::tenths)),
             loss.cause.as_str().to_owned(),
             loss.evidence.clone(),
         ]
