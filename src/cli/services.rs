@@ -12,8 +12,8 @@ use megaton::config::Config;
 use megaton::engine::Pool;
 use megaton::lichess::Client;
 use megaton::panel::{
-    Alerter, Alerts, Attended, Delivery, Health, Http, HttpSources, MetricSources, Metrics, Panel,
-    Reload, Reloader, Secrets, SelfTest, StatusPoller, StatusWatch,
+    Alerter, Alerts, Attended, ControlSocket, Delivery, Health, Http, HttpSources, MetricSources,
+    Metrics, Reload, Reloader, Secrets, SelfTest, StatusPoller, StatusWatch,
 };
 use tokio::signal::unix::Signal;
 use tokio::sync::{broadcast, watch};
@@ -185,9 +185,9 @@ async fn reload_at(mut hangups: Signal, reload: Reload) {
 
 async fn serve_socket(config: Config, sources: HttpSources) {
     let path = config.data.socket_path(&config.lichess);
-    match path.as_deref().map(Panel::open) {
-        Some(Ok(panel)) => {
-            panel
+    match path.as_deref().map(ControlSocket::open) {
+        Some(Ok(socket)) => {
+            socket
                 .serve(sources.control, sources.reload, sources.health)
                 .await;
         }

@@ -4,7 +4,7 @@
 //! no number of clients can slow the bot.
 //!
 //! * `protocol`: the messages on the socket
-//! * `server`: the bot's end; `client`: a command's end
+//! * `control_socket`: the bot's end; `client`: a command's end
 //! * `reload`: rereads the config, and the `secrets`
 //! * `successor`: the program that an upgrade starts
 //! * `http`: the page
@@ -14,6 +14,7 @@
 
 mod alerts;
 mod client;
+mod control_socket;
 mod crash_reports;
 #[cfg(test)]
 mod fault;
@@ -23,7 +24,6 @@ mod metrics;
 mod protocol;
 mod reload;
 mod secrets;
-mod server;
 mod status_poller;
 mod successor;
 mod systemd;
@@ -32,6 +32,7 @@ pub use alerts::{
     Address, AddressError, Alerter, Alerts, Delivery, HEARTBEAT_VARIABLE, WEBHOOK_VARIABLE,
 };
 pub use client::{Unreachable, ask};
+pub use control_socket::{ControlSocket, ControlSocketError};
 pub use crash_reports::{CrashReports, RecentLines, crash_reports};
 pub use health::{Check, Health, HealthReport, SelfTest};
 pub use http::{Http, HttpError, HttpSources, KeyError, Password, Timeouts, check_password};
@@ -39,7 +40,6 @@ pub use metrics::{MetricSources, Metrics};
 pub use protocol::{LONGEST, LONGEST_UPGRADE, Request, Response, Secret};
 pub use reload::{ConfigCheck, Reload, Reloader};
 pub use secrets::Secrets;
-pub use server::{Panel, PanelError};
 pub use status_poller::{LastStatus, StatusPoller, StatusWatch};
 pub use successor::installed_program;
 pub use systemd::{Attended, attend};

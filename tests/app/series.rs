@@ -12,7 +12,7 @@ use megaton::engine::{EngineOptions, Pool};
 use megaton::lichess::{
     ChallengeId, Client, ClientOptions, DeclineReason, GameId, OfferDraw, Side, Timing, Token,
 };
-use megaton::panel::{Health, Panel, Reloader, SelfTest, StatusWatch};
+use megaton::panel::{ControlSocket, Health, Reloader, SelfTest, StatusWatch};
 use megaton::practice::{Event, ServerHandle};
 use megaton::store::Store;
 use tokio::sync::broadcast::Receiver;
@@ -101,9 +101,9 @@ impl Bot {
         let (control, commands) = channel();
         let (watch, _) = StatusWatch::new(control.clone());
         let (_, reload) = Reloader::new(None, Settings::default(), control.clone());
-        let panel = Panel::open(&folder.join("socket")).expect("a socket");
+        let socket = ControlSocket::open(&folder.join("socket")).expect("a socket");
         let health = Health::new(watch, SelfTest::default(), None);
-        let socket = tokio::spawn(panel.serve(control.clone(), reload, health));
+        let socket = tokio::spawn(socket.serve(control.clone(), reload, health));
         let task = tokio::spawn(async move {
             let played = run_commanded(options, Shutdown::default(), commands).await;
             played.expect("the bot can play");

@@ -10,7 +10,8 @@ use megaton::bot::{BotTiming, ListRefresher, ListSources};
 use megaton::config::{self, BookRules, Config, Log, Override, Panel};
 use megaton::lichess::{Client, TOKEN_VARIABLE};
 use megaton::panel::{
-    self, Delivery, HEARTBEAT_VARIABLE, PanelError, WEBHOOK_VARIABLE, check_password,
+    self, ControlSocket, ControlSocketError, Delivery, HEARTBEAT_VARIABLE, WEBHOOK_VARIABLE,
+    check_password,
 };
 use megaton::store::Store;
 
@@ -228,9 +229,9 @@ fn socket(config: &Config) -> String {
     let Some(path) = config.data.socket_path(&config.lichess) else {
         return "no control socket: `megaton status` and other control commands cannot reach the bot".to_owned();
     };
-    match panel::Panel::check(&path) {
+    match ControlSocket::check(&path) {
         Ok(()) => format!("the control socket {}", path.display()),
-        Err(PanelError::InUse(_)) => {
+        Err(ControlSocketError::InUse(_)) => {
             "a bot runs with this config already: see `megaton status`".to_owned()
         }
         Err(error) => format!("WARNING: the bot could not be controlled: {error}"),

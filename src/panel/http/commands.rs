@@ -17,8 +17,8 @@ use serde_json::json;
 use super::app_state::{AppState, Site};
 use super::auth::{self, Access};
 use super::responses::{refusal, reply};
+use crate::panel::control_socket;
 use crate::panel::protocol::{Request, Secret};
-use crate::panel::server;
 
 /// Attributes of the session cookie.
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
@@ -130,6 +130,6 @@ pub(super) async fn control(State(site): State<Site>, Body(request): Body<Reques
     }
     let sources = &site.sources;
     let control = sources.control.by("HTTP");
-    let answer = server::answer(request, &control, &sources.reload, &sources.health).await;
+    let answer = control_socket::answer(request, &control, &sources.reload, &sources.health).await;
     Json(answer).into_response()
 }

@@ -41,7 +41,7 @@ const LONGEST_PATH: usize = 100;
 
 /// Why there is no control socket.
 #[derive(Debug, thiserror::Error)]
-pub enum PanelError {
+pub enum ControlSocketError {
     #[error("the path of the control socket is too long ({} bytes, {LONGEST_PATH} fit): {}",
         .0.as_os_str().len(), .0.display())]
     TooLong(PathBuf),
@@ -55,19 +55,19 @@ pub enum PanelError {
 
 /// An open control socket; dropping it removes the file.
 #[derive(Debug)]
-pub struct Panel {
+pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
 }
 
-impl Panel {
+impl ControlSocket {
     /// Opens the socket for the user of this process only. Replaces one that a dead process left.
     ///
     /// # Errors
     /// When the socket cannot be opened.
-    pub fn open(path: &Path) -> Result<Self, PanelError> {
+    pub fn open(path: &Path) -> Result<Self, ControlSocketError> {
         Self::check(path)?;
-        let failed = |source| PanelError::Failed {
+        let failed = |source| ControlSocketError::Failed {
             path: path.to_owned(),
             source,
         };
@@ -91,16 +91,16 @@ impl Panel {
     ///
     /// # Errors
     /// When it could not.
-    pub fn check(path: &Path) -> Result<(), PanelError> {
+    pub fn check(path: &Path) -> Result<(), ControlSocketError> {
         if path.as_os_str().len() > LONGEST_PATH {
-            return Err(PanelError::TooLong(path.to_owned()));
+            return Err(ControlSocketError::TooLong(path.to_owned()));
         }
         match fs::symlink_metadata(path) {
             Ok(there) if !there.file_type().is_socket() => {
-                Err(PanelError::NoSocket(path.to_owned()))
+                Err(ControlSocketError::NoSocket(path.to_owned()))
             }
             Ok(_) if BlockingStream::connect(path).is_ok() => {
-                Err(PanelError::InUse(path.to_owned()))
+                Err(ControlSocketError::InUse(path.to_owned()))
             }
             _ => Ok(()),
         }
@@ -140,7 +140,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     socket.listen(BACKLOG)
 }
 
-impl Drop for Panel {
+impl Drop for ControlSocket {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
@@ -221,10 +221,22 @@ mod tests {
         Health::new(watch, SelfTest::default(), None)
     }
 
-    fn open(path: &Path) -> (Panel, ControlHandle, crate::bot::CommandReceiver, Reload) {
+    fn open(
+        path: &Path,
+    ) -> (
+        ControlSocket,
+        ControlHandle,
+        crate::bot::CommandReceiver,
+        Reload,
+    ) {
         let (control, commands) = channel();
         let (_, reload) = Reloader::new(None, Config::default(), control.clone());
-        (Panel::open(path).unwrap(), control, commands, reload)
+        (
+            ControlSocket::open(path).unwrap(),
+            control,
+            commands,
+            reload,
+        )
     }
 
     async fn asked(path: &Path, bytes: &[u8]) -> String {
@@ -241,11 +253,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         // A folder that is not there is created.
         let path = folder.path().join("run/control.sock");
-        let (panel, control, mut commands, reload) = open(&path);
+        let (socket, control, mut commands, reload) = open(&path);
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let health = well(&control);
-        tokio::spawn(panel.serve(control, reload, health));
+        tokio::spawn(socket.serve(control, reload, health));
         tokio::spawn(async move {
             loop {
                 let order = commands.next().await;
@@ -269,9 +281,9 @@ mod tests {
     async fn silent_clients_do_not_block_others_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.sock");
-        let (panel, control, commands, reload) = open(&path);
+        let (socket, control, commands, reload) = open(&path);
         let health = well(&control);
-        tokio::spawn(panel.serve(control, reload, health));
+        tokio::spawn(socket.serve(control, reload, health));
         let mut idle = Vec::new();
         for _ in 0..MOST_CLIENTS {
             idle.push(UnixStream::connect(&path).await.unwrap());
@@ -309,15 +321,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("control.sock");
         drop(UnixListener::bind(&path).unwrap());
-        let panel = Panel::open(&path).unwrap();
-        assert!(matches!(Panel::check(&path), Err(PanelError::InUse(_))));
-        assert!(matches!(Panel::open(&path), Err(PanelError::InUse(_))));
-        drop(panel);
+        let socket = ControlSocket::open(&path).unwrap();
+        assert!(matches!(
+            ControlSocket::check(&path),
+            Err(ControlSocketError::InUse(_))
+        ));
+        assert!(matches!(
+            ControlSocket::open(&path),
+            Err(ControlSocketError::InUse(_))
+        ));
+        drop(socket);
         assert!(!path.exists(), "it goes with the bot");
         fs::write(&path, "mine").unwrap();
-        assert!(matches!(Panel::open(&path), Err(PanelError::NoSocket(_))));
+        assert!(matches!(
+            ControlSocket::open(&path),
+            Err(ControlSocketError::NoSocket(_))
+        ));
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
         let long = folder.path().join("x".repeat(LONGEST_PATH));
-        assert!(matches!(Panel::open(&long), Err(PanelError::TooLong(_))));
+        assert!(matches!(
+            ControlSocket::open(&long),
+            Err(ControlSocketError::TooLong(_))
+        ));
     }
 }
