@@ -20,6 +20,12 @@ macro_rules! text_id {
             }
         }
 
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self::new(text.as_str())
+            }
+        }
+
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(&self.0)
@@ -89,24 +95,6 @@ impl UserId {
 /// Whether a text can be the public id of a game, a challenge or an arena: eight letters and digits.
 pub fn is_public_id(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
-impl From<String> for GameId {
-    fn from(text: String) -> Self {
-        Self::new(text)
-    }
-}
-
-impl From<String> for ChallengeId {
-    fn from(text: String) -> Self {
-        Self::new(text)
-    }
-}
-
-impl From<String> for UserId {
-    fn from(name: String) -> Self {
-        Self::new(&name)
-    }
 }
 
 #[cfg(test)]
