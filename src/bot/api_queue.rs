@@ -273,9 +273,7 @@ async fn accept(
         OpponentKind::Human => (QuotaCall::Accept, client.accept(&id).await),
     };
     match &outcome {
-        Ok(()) => event_bus.publish(BotEvent::Accepted {
-            challenge: id.clone(),
-        }),
+        Ok(()) => event_bus.publish(BotEvent::Accepted),
         Err(error) => {
             if !error.is_rate_limited() {
                 tracing::warn!(challenge = %id, %error, "cannot accept");
@@ -300,7 +298,6 @@ async fn decline(client: Client, event_bus: EventBus, mut queued: QueuedDecline)
             tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
             log.declined(&queued.refusal);
             event_bus.publish(BotEvent::Declined {
-                challenge: id.clone(),
                 reason: *reason,
                 rule: queued.refusal.rule,
             });

@@ -9,7 +9,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::challenge_policy::ChallengeRule;
 use super::game::{Anomaly, Ending, MovePlayed};
-use crate::lichess::{ChallengeId, DeclineReason, GameId, Side};
+use crate::lichess::{DeclineReason, GameId, Side};
 
 /// What an alert concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr, VariantArray)]
@@ -80,11 +80,9 @@ pub enum BotEvent {
     AlertCleared {
         kind: AlertKind,
     },
-    Accepted {
-        challenge: ChallengeId,
-    },
+    /// The bot accepted a challenge.
+    Accepted,
     Declined {
-        challenge: ChallengeId,
         /// The reason sent to the challenger.
         reason: DeclineReason,
         /// The rule that decided; `None` when the server did.
@@ -100,7 +98,6 @@ pub enum BotEvent {
     },
     /// The server confirmed a move.
     Moved {
-        game: GameId,
         moved: Arc<MovePlayed>,
     },
     /// What the bot's move cost on the clock beyond its thinking time.

@@ -97,7 +97,7 @@ async fn play(rated: bool) -> (Vec<u64>, Vec<String>) {
     bot.stop().await;
     let mut nodes = Vec::new();
     while let Ok(event) = events.try_recv() {
-        let BotEvent::Moved { moved, .. } = event else {
+        let BotEvent::Moved { moved } = event else {
             continue;
         };
         if let MovePlayed {

@@ -568,7 +568,7 @@ async fn subscribers_receive_every_move_and_the_end() {
     let ending = loop {
         let event = tokio::time::timeout(Duration::from_secs(20), ear.recv()).await;
         match event.expect("in time").expect("nothing lost") {
-            BotEvent::Moved { moved, .. } => {
+            BotEvent::Moved { moved } => {
                 assert_eq!(moved.ours, moved.ply % 2 == 0);
                 moves += 1;
             }

@@ -410,7 +410,7 @@ impl EventLog {
                 let text = format!("{service} panicked; restarting: {reason}");
                 self.note("service", text, None);
             }
-            BotEvent::Accepted { .. }
+            BotEvent::Accepted
             | BotEvent::Declined { .. }
             | BotEvent::Joined { .. }
             | BotEvent::Moved { .. }

@@ -23,10 +23,7 @@ pub enum MoveListChange {
     /// Number of new moves.
     Grown(usize),
     /// Moves were taken back or replaced.
-    Rewritten {
-        /// Number of old moves kept: the length of the common prefix.
-        kept: usize,
-    },
+    Rewritten,
 }
 
 /// A list that no atomic game can have.
@@ -120,7 +117,7 @@ impl PlayedMoves {
         } else if kept == self.ply() {
             MoveListChange::Grown(game.moves().len() - kept)
         } else {
-            MoveListChange::Rewritten { kept }
+            MoveListChange::Rewritten
         };
         self.game = game;
         moves.clone_into(&mut self.text);
@@ -192,16 +189,10 @@ mod tests {
         let mut move_list = move_list("g1f3 f7f6 e2e3 e7e6");
         assert_eq!(
             move_list.update("g1f3 f7f6 e2e3"),
-            Ok(MoveListChange::Rewritten { kept: 3 })
+            Ok(MoveListChange::Rewritten)
         );
-        assert_eq!(
-            move_list.update("g1f3 e7e6"),
-            Ok(MoveListChange::Rewritten { kept: 1 })
-        );
-        assert_eq!(
-            move_list.update(""),
-            Ok(MoveListChange::Rewritten { kept: 0 })
-        );
+        assert_eq!(move_list.update("g1f3 e7e6"), Ok(MoveListChange::Rewritten));
+        assert_eq!(move_list.update(""), Ok(MoveListChange::Rewritten));
         assert_eq!(move_list.ply(), 0);
     }
 

@@ -34,7 +34,7 @@ impl GameMachine {
         }
         let theirs = *self.move_list.game().moves().get(pending.ply)?;
         let ours = pending.sent()?;
-        if matches!(change, MoveListChange::Rewritten { .. }) {
+        if matches!(change, MoveListChange::Rewritten) {
             return None;
         }
         if ours != theirs {

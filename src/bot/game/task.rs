@@ -445,10 +445,8 @@ impl GameTask {
                 self.chat.moved(&moved);
                 self.recorder.moved(&moved, self.machine.ply());
                 tracing::debug!(ply = moved.ply, played = %moved.played, ours = moved.ours, "moved");
-                self.context.event_bus.publish(BotEvent::Moved {
-                    game,
-                    moved: Arc::from(moved),
-                });
+                let moved = Arc::from(moved);
+                self.context.event_bus.publish(BotEvent::Moved { moved });
             }
         }
     }

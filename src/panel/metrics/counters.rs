@@ -134,7 +134,7 @@ impl Counters {
     pub(super) fn count(&self, event: &BotEvent) {
         match event {
             BotEvent::Finished { ending } => self.ended(ending),
-            BotEvent::Moved { moved, .. } => {
+            BotEvent::Moved { moved } => {
                 if let Some(result) = moved.result.as_ref().filter(|_| moved.ours) {
                     self.thinking.observe(result.time.as_secs_f64());
                     self.nodes.inc_by(result.nodes);
@@ -151,7 +151,7 @@ impl Counters {
             BotEvent::StreamLost { .. } => {
                 self.streams.inc();
             }
-            BotEvent::Accepted { .. } => increment(&self.challenges, ACCEPTED),
+            BotEvent::Accepted => increment(&self.challenges, ACCEPTED),
             BotEvent::Declined { reason, .. } => {
                 increment(&self.challenges, declined(reason.as_str()));
             }

@@ -74,7 +74,7 @@ impl GameMachine {
         let appeared = flag && !draws.flag;
         draws.flag = flag;
         let answered = |&seen: &usize| moves_of(us, ply) > moves_of(us, seen);
-        let rewritten = matches!(update.change, MoveListChange::Rewritten { .. });
+        let rewritten = matches!(update.change, MoveListChange::Rewritten);
         if !flag || rewritten || draws.pending.as_ref().is_some_and(answered) {
             draws.pending = None;
             draws.accepting = None;

@@ -47,7 +47,7 @@ impl EvalHistory {
     /// Handles a change of the move list: evaluations of moves that were taken back do not count.
     pub(in crate::bot::game) fn handle_change(&mut self, change: MoveListChange, ply: usize) {
         let is_of_a_longer_game = self.counted.is_some_and(|(counted, _)| counted > ply);
-        if is_of_a_longer_game || matches!(change, MoveListChange::Rewritten { .. }) {
+        if is_of_a_longer_game || matches!(change, MoveListChange::Rewritten) {
             let last_offer = self.last_offer;
             *self = Self {
                 last_offer,
