@@ -92,7 +92,10 @@ pub enum AccountEvent {
     /// The bot's open challenges, after a start or a lost answer; `None` if they could not be fetched.
     Outgoing(Option<Vec<Challenge>>),
     /// Outcome of the bot's challenge, from its own stream.
-    ChallengeDone(ChallengeStatus),
+    ChallengeDone {
+        id: ChallengeId,
+        status: ChallengeStatus,
+    },
 
     ArenasListed(Vec<Arena>),
     /// The list could not be fetched; such calls pause for this long.

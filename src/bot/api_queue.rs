@@ -234,10 +234,10 @@ impl ApiQueue {
         let call = async move {
             state.saved().await;
             let (event, next) = match open(&client, &request).await {
-                Ok((challenge, stream)) => (
-                    AccountEvent::Created(challenge),
-                    Some(outcome(stream).boxed()),
-                ),
+                Ok((challenge, stream)) => {
+                    let next = outcome(challenge.id.clone(), stream).boxed();
+                    (AccountEvent::Created(challenge), Some(next))
+                }
                 Err(loss) => {
                     if let Disconnect::Unopened(error) = &loss {
                         state.refused(QuotaCall::Challenge, error, Some(&request.to));
@@ -423,13 +423,13 @@ async fn open(
 }
 
 /// Keeps a challenge alive until its outcome is known.
-async fn outcome(mut stream: ChallengeStream) -> AccountEvent {
+async fn outcome(id: ChallengeId, mut stream: ChallengeStream) -> AccountEvent {
     loop {
         match stream.next().await {
             Ok(Timestamped {
                 event: ChallengeUpdate::Done(status),
                 ..
-            }) => return AccountEvent::ChallengeDone(status),
+            }) => return AccountEvent::ChallengeDone { id, status },
             Ok(_) => {}
             Err(loss) => {
                 tracing::debug!(%loss, "challenge stream lost");

@@ -322,7 +322,10 @@ impl Matchmaker {
             AccountEvent::Created(challenge) => self.created(challenge, around),
             AccountEvent::NotCreated(why) => self.not_created(why, around),
             AccountEvent::Outgoing(found) => self.found(found.as_deref(), around),
-            AccountEvent::ChallengeDone(status) => self.done(*status, around),
+            // The stream of an earlier challenge may end late.
+            AccountEvent::ChallengeDone { id, status } if self.state.id() == Some(id) => {
+                self.done(*status, around);
+            }
             AccountEvent::Event(event) => self.event(event, around),
             AccountEvent::Left { .. } => self.quiet_since = around.now,
             // Time has passed, or slots have changed.

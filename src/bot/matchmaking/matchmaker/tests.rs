@@ -9,6 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 
+use self::sequence::done;
 use super::{Directory, MatchmakingEffect as Effect, *};
 use crate::bot::matchmaking::challenge_request::Initiator;
 use crate::bot::matchmaking::cooldown::refusals;
@@ -684,7 +685,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1..400_u64).prop_map(Step::Pass),
-        6 => (0..14_u8).prop_map(Step::Answer),
+        6 => (0..15_u8).prop_map(Step::Answer),
         1 => (0..2_usize, 0..3_usize).prop_map(|(spare, games)| Step::Seats(spare, games)),
         1 => Just(Step::Order),
     ]
@@ -703,10 +704,11 @@ fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> AccountEvent {
         6 => AccountEvent::NotCreated(NotCreated::Limited(MINUTE)),
         7 => AccountEvent::Outgoing(Some(vec![ours])),
         8 => AccountEvent::Outgoing(None),
-        9 => AccountEvent::ChallengeDone(ChallengeStatus::Declined),
-        10 => AccountEvent::ChallengeDone(ChallengeStatus::Accepted),
+        9 => done("c", ChallengeStatus::Declined),
+        10 => done("c", ChallengeStatus::Accepted),
         11 => AccountEvent::Event(Event::ChallengeDeclined(Box::new(ours))),
         12 => AccountEvent::Event(Event::GameStart(Box::new(game("c", &last.to)))),
+        13 => done("earlier", ChallengeStatus::Accepted),
         _ => AccountEvent::UsersSeen(
             world
                 .bots

@@ -1,5 +1,5 @@
 //! Tests of what follows one another: the games of a series by command, to its end or to a decline, and
-//! events that come before the answer they belong to.
+//! events that come before the answer they belong to, or late.
 
 use super::*;
 
@@ -297,4 +297,45 @@ fn a_shorter_spacing_holds_at_once() {
     };
     world.matchmaker.set_rules(Arc::new(rules), now);
     assert!(world.offers_within(MINUTE * 2));
+}
+
+/// The stream of the bot's challenge says how it ended.
+pub(super) fn done(id: &str, status: ChallengeStatus) -> AccountEvent {
+    let id = ChallengeId::new(id);
+    AccountEvent::ChallengeDone { id, status }
+}
+
+#[test]
+fn the_late_end_of_a_challenge_is_not_that_of_the_next_one() {
+    for status in [
+        ChallengeStatus::Created,
+        ChallengeStatus::Offline,
+        ChallengeStatus::Canceled,
+        ChallengeStatus::Declined,
+        ChallengeStatus::Accepted,
+        ChallengeStatus::Unknown,
+    ] {
+        let mut world = World::new(Matchmaking::default());
+        let manual = ChallengeRequest::manual("far", None, &[]).unwrap();
+        world.matchmaker.queue_manual(manual).unwrap();
+        world.matchmaker.start_series(series(2)).unwrap();
+        let first = challenge("c1", &world.next_offer());
+        world.handle(&AccountEvent::Created(Box::new(first)));
+        assert_eq!(
+            world.matchmaker.recall(false),
+            (0, vec![MatchmakingEffect::Withdraw])
+        );
+        (world.held, world.spare) = (false, 1);
+        world.handle(&AccountEvent::Tick);
+        let second = challenge("c2", &world.next_offer());
+        world.handle(&AccountEvent::Created(Box::new(second)));
+
+        assert_eq!(world.handle(&done("c1", status)), [], "{status:?}");
+        assert_eq!(world.matchmaker.describe(), "challenging near");
+        assert_eq!(world.matchmaker.series(), Some(&series(2)), "{status:?}");
+        assert_eq!(world.pass(MINUTE / 6), [], "{status:?}");
+        assert_eq!(world.rests_kept, 0, "{status:?}");
+        let own = world.handle(&done("c2", ChallengeStatus::Canceled));
+        assert_eq!(own, [MatchmakingEffect::Release], "{status:?}");
+    }
 }
