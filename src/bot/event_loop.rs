@@ -149,7 +149,8 @@ impl EventLoop {
             .publish(BotEvent::EventLoopFailed { reason });
         self.account_stream.start_over();
         let second = server_second(context);
-        self.account_state = self.account_state.restarted(account, second);
+        let tasks = self.games.keys().cloned().collect();
+        self.account_state = self.account_state.restarted(account, second, tasks);
         self.api_queue = ApiQueue::new(context, account.id.clone());
         let known = Arc::clone(&self.background.lists.borrow());
         self.background = Background::start(context, lists, known);

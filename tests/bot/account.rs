@@ -1,5 +1,6 @@
 //! Challenges and games at the account state, event by event.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
@@ -196,7 +197,7 @@ fn what_an_earlier_run_left_open_is_withdrawn_after_a_start_and_not_later() {
     assert!(!looks_for_its_challenges(&mut fixture));
     assert_eq!(fixture.apply(&open()), []);
     // The event loop begins anew, and with it all that is known.
-    fixture.account = fixture.account.restarted(&me(), SECOND);
+    fixture.account = fixture.account.restarted(&me(), SECOND, BTreeSet::new());
     assert!(looks_for_its_challenges(&mut fixture));
     let withdrawn = ["o1", "o2"].map(|id| Wanted::Cancel(id.to_owned()));
     assert_eq!(fixture.apply(&open()), withdrawn);
@@ -262,8 +263,33 @@ fn the_rating_survives_a_restart_of_the_event_loop() {
     finished.rating_diff = Some(7);
     fixture.apply(&AccountEvent::Event(Event::GameFinish(Box::new(finished))));
     assert_eq!(fixture.account.rating(), Some(1607));
-    let restarted = fixture.account.restarted(&me(), SECOND);
+    let restarted = fixture.account.restarted(&me(), SECOND, BTreeSet::new());
     assert_eq!(restarted.rating(), Some(1607));
+}
+
+#[test]
+fn a_shutdown_waits_for_games_whose_list_failed_after_a_restart_of_the_event_loop() {
+    let mut slow = game("g2", player("b"));
+    slow.speed = Speed::Correspondence;
+    slow.is_my_turn = true;
+    let mut fixture = Fixture::new(3);
+    assert_eq!(fixture.started(game("g1", player("a"))), play("g1"));
+    assert_eq!(fixture.started(slow), play("g2"));
+    // The event loop panicked on the end of this one.
+    fixture.started(game("g3", player("c")));
+    fixture.apply(&AccountEvent::Drain);
+    let running = ["g1", "g2"].map(GameId::new);
+    fixture.account = fixture
+        .account
+        .restarted(&me(), SECOND, BTreeSet::from(running.clone()));
+    fixture.apply(&AccountEvent::Away);
+    fixture.apply(&AccountEvent::NoList);
+    assert!(fixture.account.is_draining() && !fixture.account.is_empty());
+    fixture.left("g1");
+    assert!(!fixture.account.is_empty());
+    let [_, slow] = running;
+    fixture.apply(&AccountEvent::LeftCorrespondence(slow));
+    assert!(fixture.account.is_empty());
 }
 
 /// A game of the bot that began at this rating, or ended with this change of it.

@@ -70,11 +70,6 @@ impl CorrespondenceGames {
         self.0.len()
     }
 
-    /// Whether any of them has a game task.
-    pub(super) fn is_visited(&self) -> bool {
-        self.0.values().any(|parking| parking.state.is_visited())
-    }
-
     pub(super) fn ids(&self) -> impl Iterator<Item = &GameId> {
         self.0.keys()
     }

@@ -155,15 +155,15 @@ impl AccountState {
         }
     }
 
-    /// A replacement after a panic of the event loop: game tasks, the rating, pause and shutdown go on,
-    /// all else begins anew.
+    /// A replacement after a panic of the event loop: the game tasks that still run, the rating, pause and
+    /// shutdown go on, all else begins anew.
     #[must_use]
-    pub fn restarted(&self, account: &Account, second: Duration) -> Self {
+    pub fn restarted(&self, account: &Account, second: Duration, tasks: BTreeSet<GameId>) -> Self {
         let (settings, state) = (Arc::clone(&self.settings), self.state.clone());
         let mut restarted = Self {
             lists: Arc::clone(&self.lists),
             awaits_lists: self.awaits_lists,
-            tasks: self.tasks.clone(),
+            tasks,
             shutdown: self.shutdown,
             paused: self.paused,
             ..Self::new(account, settings, self.timing, second, state)
@@ -231,10 +231,11 @@ impl AccountState {
         self.queue.len()
     }
 
-    /// Whether nothing runs or is about to. Correspondence games count only while a game task runs.
+    /// Whether nothing runs or is about to. Correspondence games count only while a game task runs, and
+    /// after a restart of the event loop the tasks are known before their games.
     pub fn is_empty(&self) -> bool {
         self.games.is_empty()
-            && !self.correspondence.is_visited()
+            && self.tasks.is_empty()
             && self.accepted.is_empty()
             && self.outgoing.is_none()
             && self.excess.is_empty()
