@@ -234,6 +234,7 @@ async fn watch_errors<E: Clone>(
             None => drop(alerts.clear(kind)),
         }
         if errors.changed().await.is_err() {
+            alerts.raise(kind, "nothing is written any more: its thread has ended");
             return;
         }
     }
@@ -318,6 +319,15 @@ mod tests {
             let shown = alerts.lines().remove(0).text;
             assert!(shown.starts_with(expected), "{shown}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_has_ended_raises_the_alert_of_what_it_wrote() {
+        let alerts = Alerts::default();
+        let (announce, errors) = watch::channel(None);
+        drop(announce);
+        watch_errors(alerts.clone(), AlertKind::Store, errors, String::clone).await;
+        assert!(alerts.is_on(AlertKind::Store));
     }
 
     #[test]

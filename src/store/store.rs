@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -275,7 +276,13 @@ impl Committer {
     fn commit_batch(&mut self) -> Result<(), Error> {
         let changes = std::mem::take(&mut self.waiting.lock().changes);
         let changes: Vec<Change> = changes.into_values().collect();
-        let outcome = self.backend.commit(&changes);
+        let commit = AssertUnwindSafe(|| self.backend.commit(&changes));
+        let outcome = catch_unwind(commit).unwrap_or_else(|_| {
+            Err(Error::Unwritable {
+                path: FILE.into(),
+                reason: "a fault of this program".to_owned(),
+            })
+        });
         if outcome.is_err() {
             self.waiting.lock().put_back(changes);
         }

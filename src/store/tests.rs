@@ -603,6 +603,39 @@ async fn a_full_disk_is_reported_and_queued_writes_follow_once_there_is_room() {
     assert_eq!(keys, ["a", "b", "c"]);
 }
 
+/// A file at which the first attempt panics.
+#[derive(Debug)]
+struct PanicsOnce {
+    disk: Database,
+    has_panicked: bool,
+}
+
+impl Backend for PanicsOnce {
+    fn commit(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+        let again = std::mem::replace(&mut self.has_panicked, true);
+        assert!(again, "an injected fault");
+        self.disk.commit(changes)
+    }
+}
+
+#[tokio::test]
+async fn a_panic_while_writing_is_reported_and_the_next_attempt_writes_the_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = open_file(&folder.path().join("state.db"), now()).unwrap().0;
+    let has_panicked = false;
+    let store = Store::start(PanicsOnce { disk, has_panicked }, None, DAY).unwrap();
+    let mut errors = store.write_errors().unwrap();
+    store.write(note("a", "1"));
+    let reported = errors.wait_for(Option::is_some).await.unwrap().clone();
+    assert_eq!(store.trouble(), reported);
+    let text = reported.unwrap().to_string();
+    assert_eq!(text, "cannot write state.db: a fault of this program");
+    store.flush().await.unwrap();
+    assert_eq!(store.trouble(), None);
+    drop(store);
+    assert_eq!(open(folder.path()).notes, [("a".into(), "1".into())]);
+}
+
 /// A disk that never answers.
 #[derive(Debug)]
 struct Hung(mpsc::Receiver<()>);
