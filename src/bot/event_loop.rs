@@ -62,6 +62,8 @@ pub(super) struct EventLoop {
     /// Events from game tasks.
     messages: mpsc::Receiver<AccountEvent>,
     was_opened: bool,
+    /// Whether it has yet to ask the server for what a panic lost.
+    restarted: bool,
     occupancy: watch::Sender<Occupancy>,
     /// When the bot last accepted a challenge.
     pub(super) accepted_at: Option<Instant>,
@@ -127,6 +129,7 @@ impl EventLoop {
             games: JoinMap::new(),
             on_game_finish: HashMap::new(),
             was_opened: false,
+            restarted: false,
             occupancy,
             accepted_at: None,
             upgrade_until: None,
@@ -139,8 +142,8 @@ impl EventLoop {
         event_loop
     }
 
-    /// Starts over after a panic. Challenges and slots are lost, and the event loop asks the server
-    /// for them again; game tasks continue undisturbed.
+    /// Starts over after a panic. Challenges and slots are lost, and the next run asks the server for
+    /// them again; game tasks continue undisturbed.
     pub(super) fn restart(&mut self, lists: &ListSources, account: &Account, reason: String) {
         tracing::error!(reason, "event loop panicked; restarting");
         let context = &self.context;
@@ -156,14 +159,16 @@ impl EventLoop {
         self.background = Background::start(context, lists, known);
         self.blocked = Blocklist::remembered(&context.state);
         self.health = AccountCheck::new(context.client.clone(), context.alerts.clone(), account);
-        let lists = self.known_lists();
-        self.handle_event(&AccountEvent::Lists(lists));
-        self.handle_event(&AccountEvent::Away);
+        self.restarted = true;
     }
 
     /// Runs until `drain` is requested and the last game is over or left.
     pub(super) async fn run(&mut self, drain: &CancellationToken) -> Result<(), BotError> {
         self.handle_event(&AccountEvent::Alert(self.context.alerts.forbids_games()));
+        if std::mem::take(&mut self.restarted) {
+            self.handle_event(&AccountEvent::Lists(self.known_lists()));
+            self.handle_event(&AccountEvent::Away);
+        }
         loop {
             let next_timeout = self.account_state.next_timeout();
             let next_look = self.upgrade_until.map(|_| Instant::now() + UPGRADE_LOOK);

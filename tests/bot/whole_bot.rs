@@ -1,8 +1,11 @@
 //! The whole bot on the small test server: games played to their end under every fault.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
-use megaton::bot::{BotError, BotEvent, BotTiming};
+use megaton::bot::{BotError, BotEvent, BotState, BotTiming, StateRules};
+use megaton::store::Store;
 
 use crate::list_refresh::{HangingFile, in_file};
 use crate::running_bot::{Bot, GUARD, all_over};
@@ -204,6 +207,37 @@ async fn an_event_loop_that_panics_repeatedly_disturbs_no_game_and_learns_of_the
         (of("g1"), of("g2"), world.event_openings)
     };
     assert_eq!(openings(&server.world()), (1, 1, 1));
+    bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_event_loop_that_panics_while_it_starts_over_starts_over_again() {
+    let server = Server::start().await;
+    let faults = Arc::new(AtomicU32::new(0));
+    let planned = Arc::clone(&faults);
+    // The event loop reads the clock at each event, also at the first ones after a panic.
+    let clock = move || {
+        let order = Ordering::SeqCst;
+        let is_planned = planned.fetch_update(order, order, |left| left.checked_sub(1));
+        assert!(is_planned.is_err(), "an injected fault");
+        SystemTime::now()
+    };
+    let (store, kept) = Store::nowhere();
+    let state = BotState::with_clock(store, kept, StateRules::default(), Arc::new(clock));
+    let timing = BotTiming::default().faster(25);
+    let bot = Bot::remembering(&server, &timing, state, |_| {});
+    server.until_online().await;
+    faults.store(3, Ordering::SeqCst);
+    server.world().challenge("c1", "atomic");
+    let accept = "/api/challenge/c1/accept".to_owned();
+    server
+        .until("it has looked for what it lost", |world| {
+            world.calls.contains(&accept)
+        })
+        .await;
+    let events = bot.event_bus.event_log().events(99);
+    let failures = events.iter().filter(|event| event.kind == "porter");
+    assert_eq!(failures.count(), 3, "{events:?}");
     bot.stop().await;
 }
 
