@@ -66,15 +66,10 @@ impl CandidateFile {
         } else {
             OpenOptions::new().append(true).open(path)
         };
-        match opened {
-            Ok(file) => Self {
-                file: Some(file),
-                ..closed
-            },
-            Err(error) => {
-                closed.warn("cannot be written", &error);
-                closed
-            }
+        let opened = opened.inspect_err(|error| closed.warn("cannot be written", error));
+        Self {
+            file: opened.ok(),
+            ..closed
         }
     }
 

@@ -164,6 +164,12 @@ impl CandidateSet {
         }
     }
 
+    /// Adds what was read before all that it holds.
+    pub fn put_older(&mut self, older: Self) {
+        let newer = std::mem::replace(self, older);
+        newer.iter().for_each(|position| self.put(position.clone()));
+    }
+
     /// How many positions it keeps at most.
     pub fn capacity(&self) -> usize {
         self.capacity
@@ -256,6 +262,37 @@ mod tests {
         set.put(entry(&ExploredKey::new(&after, None), 4));
         assert!(set.get(&one).is_none() && set.get(&all).is_some() && !set.is_empty());
         assert_eq!(set.iter().map(|entry| entry.at).collect::<Vec<_>>(), [3, 4]);
+    }
+
+    #[test]
+    fn what_was_read_before_fills_up_a_set_and_replaces_nothing() {
+        let entry = |fen: &str, at| ExploredPosition {
+            key: ExploredKey {
+                fen: fen.to_owned(),
+                player: None,
+            },
+            at,
+            moves: Vec::new(),
+            checked: None,
+        };
+        let of = |entries: &[(&str, u64)]| {
+            let mut set = CandidateSet::new(3);
+            for (fen, at) in entries {
+                set.put(entry(fen, *at));
+            }
+            set
+        };
+        let mut set = of(&[("a", 5), ("b", 6)]);
+        set.put_older(of(&[("c", 1), ("a", 2), ("d", 3)]));
+        assert_eq!(
+            set.iter().map(|entry| entry.at).collect::<Vec<_>>(),
+            [3, 5, 6]
+        );
+        set.put(entry("e", 7));
+        assert_eq!(
+            set.iter().map(|entry| entry.at).collect::<Vec<_>>(),
+            [5, 6, 7]
+        );
     }
 
     /// If each position that is read again went through all the others, this would take minutes.

@@ -1,10 +1,13 @@
 //! Reads the opening explorer while nothing else is to do, and lets our search check what it finds.
 //!
 //! It works only while no game runs, and stops within a moment when one begins. Slow, broken or wrong
-//! replies are named in the log, skipped for a day, and close the explorer for a while.
+//! replies are named in the log, skipped for a day, and close the explorer for a while. Its file has a thread
+//! of its own, since the disk may hang.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
@@ -24,6 +27,8 @@ use crate::rules::{Game, Move, Position};
 
 /// The file's name in the data folder.
 pub const EXPLORER_FILE: &str = "explorer.jsonl";
+/// Positions that may wait to be written.
+const UNWRITTEN: usize = 64;
 /// How long a position that failed is skipped.
 const SKIP: Duration = Duration::from_secs(24 * 3600);
 /// Failed positions that are kept.
@@ -43,46 +48,58 @@ pub trait ExplorerHost: Send + Sync {
 
 /// The positions read so far. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Explorer(Arc<Mutex<Kept>>);
-
-#[derive(Debug)]
-struct Kept {
+pub struct Explorer {
     /// Positions of games with at least so many plies are not looked up.
     plies: usize,
-    set: CandidateSet,
-    file: Option<CandidateFile>,
+    /// Locked only for a moment: a game asks for its moves.
+    set: Arc<Mutex<CandidateSet>>,
+    /// To the thread of the file.
+    unwritten: SyncSender<ExploredPosition>,
 }
 
 impl Explorer {
     /// Keeps at most `capacity` positions of less than `plies`, in a file of this folder if there is
-    /// one.
+    /// one. A thread reads and writes it, and no one waits for that.
     pub fn open(folder: Option<&Path>, capacity: usize, plies: u32) -> Self {
-        let mut set = CandidateSet::new(capacity);
-        let file = folder.map(|folder| CandidateFile::open(&folder.join(EXPLORER_FILE), &mut set));
-        let plies = plies as usize;
-        Self(Arc::new(Mutex::new(Kept { plies, set, file })))
+        let (unwritten, positions) = mpsc::sync_channel(UNWRITTEN);
+        let explorer = Self {
+            plies: plies as usize,
+            set: Arc::new(Mutex::new(CandidateSet::new(capacity))),
+            unwritten,
+        };
+        if let Some(folder) = folder {
+            let (path, set) = (folder.join(EXPLORER_FILE), Arc::clone(&explorer.set));
+            let keep = move || {
+                let mut read = CandidateSet::new(capacity);
+                let mut file = CandidateFile::open(&path, &mut read);
+                set.lock().put_older(read);
+                for position in positions {
+                    file.append(&position);
+                }
+            };
+            if let Err(error) = thread::Builder::new().name("explorer".into()).spawn(keep) {
+                tracing::error!(%error, "no thread for the file of explored positions");
+            }
+        }
+        explorer
     }
 
     /// The moves that the explorer found for a game's position in the opening and our search approved.
     pub fn approved(&self, game: &Game) -> Vec<Move> {
-        let (kept, position) = (self.0.lock(), game.position());
-        if game.ply() >= kept.plies {
-            return Vec::new();
-        }
-        let known = kept.set.get(&ExploredKey::new(position, None));
+        let position = game.position();
+        let key = (game.ply() < self.plies).then(|| ExploredKey::new(position, None));
+        let known = key.and_then(|key| self.get(&key));
         known.map_or_else(Vec::new, |known| known.approved(position))
     }
 
     pub fn get(&self, key: &ExploredKey) -> Option<ExploredPosition> {
-        self.0.lock().set.get(key).cloned()
+        self.set.lock().get(key).cloned()
     }
 
     fn put(&self, position: ExploredPosition) {
-        let mut kept = self.0.lock();
-        if let Some(file) = &mut kept.file {
-            file.append(&position);
-        }
-        kept.set.put(position);
+        // While the disk hangs the rest is kept in memory only: a later run reads it again.
+        let _ = self.unwritten.try_send(position.clone());
+        self.set.lock().put(position);
     }
 }
 
@@ -171,7 +188,7 @@ impl<H: ExplorerHost> ExplorerTask<H> {
         walk: &mut ExplorerWalk<'_>,
         skipped: &AgedCache<ExploredKey, ()>,
     ) -> Option<ExplorerStep> {
-        let capacity = self.explorer.0.lock().set.capacity();
+        let capacity = self.explorer.set.lock().capacity();
         let plan = ExplorerPlan {
             rules: &self.rules,
             // A game asks for its moves meanwhile: the lock is free between two positions.
@@ -261,4 +278,49 @@ impl<H: ExplorerHost> ExplorerTask<H> {
 fn seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
+    use super::*;
+
+    #[test]
+    fn a_disk_that_hangs_delays_no_game_and_few_positions_wait_for_it() {
+        let entry = |at| ExploredPosition {
+            key: ExploredKey::new(&Position::default(), None),
+            at,
+            moves: Vec::new(),
+            checked: Some(CheckedMoves {
+                approved: vec!["g1f3".to_owned()],
+                ..CheckedMoves::default()
+            }),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXPLORER_FILE);
+        // A pipe hangs until the test uses its other end.
+        mkfifoat(CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
+        let home = folder.path().to_owned();
+        let (answer, answered) = mpsc::channel();
+        thread::spawn(move || {
+            let explorer = Explorer::open(Some(&home), 10, 16);
+            for at in 0..1000 {
+                explorer.put(entry(at));
+            }
+            let _ = answer.send(explorer.approved(&Game::default()));
+        });
+        let approved = answered.recv_timeout(Duration::from_secs(60));
+        assert_eq!(approved.expect("no one waits for the disk").len(), 1);
+        fs::write(
+            &path,
+            concat!(r#"{"file":"megaton explorer","version":1}"#, "\n"),
+        )
+        .unwrap();
+        // The thread ends, and with it this, once no explorer is left and all that waits is written.
+        let written = fs::read_to_string(&path).unwrap();
+        assert_eq!(written.lines().count(), UNWRITTEN, "{written}");
+    }
 }
