@@ -397,11 +397,7 @@ impl Client {
             }
         };
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
-            self.0
-                .limiter
-                .scheduler
-                .lock()
-                .ended(call.class, CallResult::Lost);
+            self.0.limiter.ended(call.class, CallResult::Lost);
             self.count_lost(CallResult::Lost);
             return Err(Disconnect::Silent(time));
         };
@@ -415,7 +411,7 @@ impl Client {
             .as_ref()
             .err()
             .map_or(CallResult::Done, CallResult::from);
-        self.0.limiter.scheduler.lock().ended(class, end);
+        self.0.limiter.ended(class, end);
         self.count_lost(end);
         // A bot that starts during an outage asks for its account until the server is back.
         let is_waiting = |error: &Error| class == EndpointClass::Account && error.is_transient();

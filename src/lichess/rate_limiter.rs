@@ -8,6 +8,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::call_stats::CallResult;
 use super::endpoint_class::{Admission, EndpointClass};
 use super::error::Error;
 use super::scheduler::{Decision, Scheduler, Ticket};
@@ -24,6 +25,12 @@ impl RateLimiter {
             scheduler: Mutex::new(Scheduler::new(timing)),
             changed: Notify::new(),
         }
+    }
+
+    /// Records the outcome of a call: what it lifts may let waiting calls out.
+    pub(super) fn ended(&self, class: EndpointClass, outcome: CallResult) {
+        self.scheduler.lock().ended(class, outcome);
+        self.changed.notify_waiters();
     }
 
     /// Waits until the call may go out. A move does not wait.
@@ -103,5 +110,35 @@ impl Drop for Permit<'_> {
             self.limiter.scheduler.lock().over(self.class);
             self.limiter.changed.notify_waiters();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_waits_for_the_end_of_a_pause_goes_out_when_a_probe_lifts_it() {
+        let pause = Duration::from_secs(5);
+        let limiter = RateLimiter::new(&Timing {
+            rate_limit: pause,
+            ..Timing::default()
+        });
+        for class in [EndpointClass::Chat, EndpointClass::Lookup] {
+            let mut scheduler = limiter.scheduler.lock();
+            scheduler.suspect(class, pause, Instant::now());
+        }
+        let accept = limiter.pass(EndpointClass::Answer, 1);
+        tokio::pin!(accept);
+        assert!(accept.as_mut().now_or_never().is_none(), "it waits");
+        let probe = limiter.pass(EndpointClass::Move, 1).await;
+        assert!(probe.is_ok());
+        assert!(accept.as_mut().now_or_never().is_none(), "it waits");
+        limiter.ended(EndpointClass::Move, CallResult::Done);
+        assert!(matches!(accept.now_or_never(), Some(Ok(_))));
     }
 }
