@@ -2,7 +2,7 @@
 
 use super::{Draw, Move, Outcome, Position, UciError};
 
-/// Lichess draws a game that reaches this many half-moves.
+/// Lichess draws a game with more half-moves than this.
 const PLY_CAP: usize = 600;
 
 /// Which repetition ends a game.
@@ -137,7 +137,7 @@ impl Game {
             if self.repetitions() >= needed.0 {
                 Some(Outcome::Draw(needed.1))
             } else {
-                (self.ply() >= PLY_CAP).then_some(Outcome::Draw(Draw::PlyCap))
+                (self.ply() > PLY_CAP).then_some(Outcome::Draw(Draw::PlyCap))
             }
         })
     }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_ends_at_six_hundred_half_moves() {
+    fn a_game_ends_beyond_six_hundred_half_moves() {
         let mut game = Game::new();
         let tour = "g1f3 g8f6 f3g1 f6g8";
         for _ in 0..150 {
@@ -206,6 +206,8 @@ mod tests {
             Some(Outcome::Draw(Draw::FiftyMoves))
         );
         game.positions.last_mut().unwrap().halfmove_clock = 0;
+        assert_eq!(game.outcome(RepetitionRule::Fivefold), None);
+        game.push_uci("e2e4").unwrap();
         assert_eq!(
             game.outcome(RepetitionRule::Fivefold),
             Some(Outcome::Draw(Draw::PlyCap))

@@ -31,7 +31,7 @@ pub enum Draw {
     Threefold,
     /// The position has occurred five times.
     Fivefold,
-    /// Lichess plays no game beyond 600 half-moves.
+    /// Lichess draws a game of more than 600 half-moves.
     PlyCap,
 }
 

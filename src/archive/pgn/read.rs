@@ -19,7 +19,7 @@ use crate::lichess::{Side, Status};
 use crate::rules::{Draw, Game, Outcome as Ended, RepetitionRule, Win};
 
 /// Longest game on Lichess, in plies.
-const MAX_PLIES: usize = 600;
+const MAX_PLIES: usize = 601;
 
 /// Why a piece of a file is not a valid game.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

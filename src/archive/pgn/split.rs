@@ -6,7 +6,7 @@
 
 use std::io::{self, BufRead, Read as _};
 
-/// No game of 600 plies with all comments is longer, in bytes.
+/// No game of 601 plies with all comments is longer, in bytes.
 const LONGEST: usize = 1 << 18;
 
 /// A piece of a file.

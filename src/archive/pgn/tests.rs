@@ -323,6 +323,21 @@ fn the_tags_of_one_game_never_join_the_moves_of_another() {
 }
 
 #[test]
+fn a_game_of_601_half_moves_is_read_and_no_longer_one() {
+    let with = |last: &str| {
+        let moves = "Nf3 Nf6 Ng1 Ng8 ".repeat(150) + last;
+        let head = &LICHESS[..LICHESS.find("[Result").unwrap()];
+        one(&format!("{head}[Variant \"Atomic\"]\n\n{moves} 1/2-1/2\n"))
+    };
+    assert_eq!(with("e4").unwrap().moves.len(), 601);
+    assert!(
+        with("e4 e5")
+            .unwrap_err()
+            .contains("more than 601 half-moves")
+    );
+}
+
+#[test]
 fn a_game_without_an_id_has_the_same_one_each_time() {
     let nameless = LICHESS
         .replace("[GameId \"q7ZxVt2B\"]\n", "")
