@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bot::quota::ChallengeTarget;
-use crate::config::{DAYS, Profile};
+use crate::config::{DAYS, Profile, TimeRule};
 use crate::lichess::{ChallengeOptions, ColorChoice, Speed, UserId, Variant, speed_of};
 
 /// Origin of a challenge.
@@ -65,6 +65,8 @@ impl ChallengeRequest {
 
 /// Manual challenges that may wait.
 pub(super) const MAX_MANUAL: usize = 8;
+/// The longest increment of a challenge from a bot.
+const MAX_INCREMENT: Duration = Duration::from_secs(60);
 /// Most games of a series.
 const MAX_SERIES: u32 = 1000;
 
@@ -232,7 +234,8 @@ fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeE
         }
     };
     Ok(Profile {
-        name: what.to_owned(),
+        // One word, as the note of a series needs it.
+        name: what.split_whitespace().collect(),
         rated: profile.rated && profile.days == 0,
         ..profile
     })
@@ -246,14 +249,11 @@ fn days(text: &str) -> Option<u32> {
 
 /// Minutes and seconds, such as `3+2` or `0.5+0`; `None` for a clock that bots cannot play.
 fn clock(text: &str) -> Option<(Duration, Duration)> {
-    let (minutes, seconds) = text.split_once('+')?;
-    let minutes: f64 = minutes.parse().ok().filter(|m| (0.0..=180.0).contains(m))?;
-    let seconds: u64 = seconds.parse().ok().filter(|s| *s <= 60)?;
-    let base = (minutes * 60.0).round() as u64;
-    let known = base.is_multiple_of(60) || [15, 30, 45, 90].contains(&base);
-    let (base, increment) = (Duration::from_secs(base), Duration::from_secs(seconds));
-    let fast = speed_of(base, increment) == crate::lichess::Speed::UltraBullet;
-    (known && !fast).then_some((base, increment))
+    let Ok(TimeRule::Exact { base, increment }) = text.parse() else {
+        return None;
+    };
+    let is_slow_enough = speed_of(base, increment) != Speed::UltraBullet;
+    (is_slow_enough && increment <= MAX_INCREMENT).then_some((base, increment))
 }
 
 #[cfg(test)]
@@ -327,9 +327,11 @@ mod manual_challenge_tests {
     #[test]
     fn a_series_survives_a_restart_under_any_profiles() {
         for profiles in [vec![], vec![Profile::default()]] {
-            let request = ChallengeRequest::manual("NukeEngine", None, &profiles).unwrap();
-            let series = Series::new(request, 5).unwrap();
-            assert_eq!(Series::read(&series.note(), &profiles), Some(series));
+            for what in [None, Some("5 + 3")] {
+                let request = ChallengeRequest::manual("NukeEngine", what, &profiles).unwrap();
+                let series = Series::new(request, 5).unwrap();
+                assert_eq!(Series::read(&series.note(), &profiles), Some(series));
+            }
         }
     }
 
