@@ -417,7 +417,8 @@ impl EventLoop {
         );
         let context = &self.context;
         let level = context.settings.engine.casual_level;
-        let is_full = level.of_game(finished.rated, finished.is_bot).is_none() || started.arena;
+        let is_full =
+            level.of_game(finished.rated, finished.is_bot).is_none() || missed.export.arena;
         // A record from the export alone names no program, and so no level either.
         let record = record.filter(|record| is_full || record.program.is_some());
         if let Some(line) = record.and_then(|record| record.played_line(None)) {

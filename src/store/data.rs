@@ -99,7 +99,7 @@ pub struct QuotaUse {
 pub enum QuotaUseKind {
     /// A game against a bot, reserved or begun.
     Game {
-        /// The side that initiated it.
+        /// What led to it.
         origin: Origin,
         /// Whether it has begun.
         begun: bool,
@@ -108,12 +108,16 @@ pub enum QuotaUseKind {
     Credits(u32),
 }
 
-/// The side that initiated a game.
+/// What led to a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Origin {
+    /// A challenge to the bot.
     Incoming,
+    /// A challenge of the bot.
     Outgoing,
+    /// A pairing of an arena, which the server does not refuse at its limit.
+    Arena,
 }
 
 impl Origin {

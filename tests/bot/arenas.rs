@@ -6,19 +6,22 @@ use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use megaton::bot::{
-    BotError, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
-    Reply, Settings, Shutdown, channel, run_commanded,
+    BotError, BotOptions, BotState, BotTiming, ChallengeTarget, Command, ControlHandle, Denied,
+    EventBus, ListSources, Permit, Reply, Settings, Shutdown, StateRules, channel, run_commanded,
 };
 use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{
-    CallResult, Client, ClientOptions, EndpointClass, JoinOptions, Timing, Token,
+    CallResult, ChallengeOptions, Client, ClientOptions, EndpointClass, JoinOptions, Timing, Token,
+    UserId,
 };
 use megaton::practice::{
     self, ArenaPlan, Endpoint, Event, Fault, GamePhase, GameReport, Injection, OpponentBehavior,
-    Partner, Rating, ServerHandle, Status, Trigger,
+    Partner, Rating, Schedule, ServerHandle, ServerRules, Status, Trigger,
 };
+use megaton::store::Store;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 const BOT: &str = "Megaton";
 /// Speed-up against Lichess.
@@ -27,8 +30,13 @@ const FASTER: u32 = 30;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn lichess() -> ServerHandle {
+    lichess_with(ServerRules::default()).await
+}
+
+async fn lichess_with(rules: ServerRules) -> ServerHandle {
     let options = practice::Options {
         timing: practice::Timing::fast(FASTER),
+        rules,
         seed: 7,
         ..practice::Options::default()
     };
@@ -50,6 +58,7 @@ struct Bot {
     settings: Settings,
     control: ControlHandle,
     shutdown: Shutdown,
+    state: BotState,
     task: JoinHandle<Result<(), BotError>>,
 }
 
@@ -78,6 +87,8 @@ impl Bot {
         change(&mut settings);
         let shutdown = Shutdown::default();
         let (control, commands) = channel();
+        let (store, kept) = Store::nowhere();
+        let state = BotState::new(store, kept, StateRules::from(&settings));
         let options = BotOptions {
             exclusive: false,
             client: client.clone(),
@@ -89,7 +100,7 @@ impl Bot {
             settings: settings.clone(),
             timing: BotTiming::default().faster(FASTER),
             event_bus: EventBus::new(),
-            state: BotState::nowhere(),
+            state: state.clone(),
             lists: ListSources::default(),
         };
         let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
@@ -98,6 +109,7 @@ impl Bot {
             settings,
             control,
             shutdown,
+            state,
             task,
         }
     }
@@ -109,6 +121,14 @@ impl Bot {
 
     async fn told(&self, command: Command) -> Reply {
         self.control.ask(command, PATIENCE).await.unwrap()
+    }
+
+    /// Joins an arena by command, as soon as the bot has reached the server: before, it accepts none.
+    async fn join(&self, arena: &str, entrance: JoinOptions) {
+        let join = Command::JoinArena(arena.to_owned(), entrance);
+        while !matches!(self.told(join.clone()).await, Reply::Done(_)) {
+            tokio::task::yield_now().await;
+        }
     }
 
     async fn end(self) {
@@ -314,17 +334,58 @@ async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
         pair_me: false,
     };
     let mut news = server.events();
-    // Before it has reached the server it accepts no such commands.
-    let join = Command::JoinArena(id.clone(), entrance);
-    while !matches!(bot.told(join.clone()).await, Reply::Done(_)) {
-        tokio::task::yield_now().await;
-    }
+    bot.join(&id, entrance).await;
     assert_clean(&games(&server, &id, 2).await);
     let left = bot.told(Command::LeaveArena(id.clone())).await;
     assert!(matches!(left, Reply::Done(_)), "{left:?}");
     next(&mut news, |event| withdraws(event, &id)).await;
     bot.end().await;
     assert!(!server.arena(&id).unwrap().has(BOT));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn games_of_an_arena_are_counted_with_those_of_challenges() {
+    let server = lichess_with(ServerRules {
+        bot_games_a_day: Some(4),
+        ..ServerRules::default()
+    })
+    .await;
+    let id = open(&server, ArenaPlan::default());
+    let mut news = server.events();
+    let bot = Bot::start(&server, |settings| {
+        settings.arena.auto = true;
+        settings.limits.bot_games = 4;
+    });
+    let ours = |event: &Event| match event {
+        Event::Started { white, black, .. } => white == BOT || black == BOT,
+        _ => false,
+    };
+    for _ in 0..2 {
+        next(&mut news, ours).await;
+    }
+    bot.told(Command::LeaveArena(id.clone())).await;
+    assert_clean(&games(&server, &id, 2).await);
+    let budget = bot.state.budget();
+    assert_eq!((budget.games, budget.incoming), (4, 2));
+    let challenges = Schedule {
+        games: 2,
+        partners: vec![Partner::Random],
+        ..Schedule::default()
+    };
+    let report = server.play(BOT, challenges, CancellationToken::new()).await;
+    assert_eq!(report.games.len(), 2, "{report}");
+    // It knows what the server would answer.
+    let permit = bot.state.may_challenge(ChallengeTarget::Bot);
+    let denied =
+        |permit| matches!(permit, Permit::Later { denied, .. } if denied == Denied::BotGames);
+    assert!(denied(permit), "{permit:?}");
+    let rival = UserId::new(&format!("Partner-{id}-0"));
+    let challenge = bot
+        .client
+        .create_challenge(&rival, &ChallengeOptions::default())
+        .await;
+    assert!(challenge.is_err_and(|error| error.is_rate_limited()));
+    bot.end().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

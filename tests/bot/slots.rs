@@ -40,6 +40,27 @@ fn canceled(challenge: Challenge) -> AccountEvent {
 }
 
 #[test]
+fn games_of_an_arena_bring_the_limit_nearer_at_which_bots_are_declined() {
+    let mut fixture = fixture(10, 0);
+    fixture
+        .state
+        .bot_games_refused(Some(Duration::ZERO), Some(4));
+    // Until the server allows games again.
+    fixture.wait(10);
+    for id in ["a1", "a2"] {
+        let mut paired = game(id, bot("rival"));
+        paired.tournament = Some("arena1".into());
+        assert_eq!(fixture.started(paired), play(id));
+    }
+    let budget = fixture.state.budget();
+    assert_eq!((budget.games, budget.incoming), (4, 2));
+    for id in ["b1", "b2"] {
+        assert_eq!(fixture.challenged(challenge(id, bot(id))), accept(id));
+    }
+    assert_eq!(fixture.challenged(challenge("b3", bot("b3"))), later("b3"));
+}
+
+#[test]
 fn bots_never_get_slots_reserved_for_humans_and_never_delay_humans() {
     let mut fixture = fixture(2, 1);
     assert_eq!(fixture.challenged(challenge("b1", bot("n1"))), accept("b1"));

@@ -21,7 +21,7 @@ const LIST_CAP: usize = 50;
 /// With this many lines at once the server may have dropped some: it buffers 32 for a slow reader.
 const CROWD: usize = 24;
 
-/// Which side asked for a game.
+/// What led to a game.
 struct GameOrigin {
     kind: OpponentKind,
     origin: Option<Origin>,
@@ -37,11 +37,11 @@ impl GameOrigin {
         }
     }
 
-    /// No known request led to the game.
+    /// No known challenge led to the game.
     fn unknown(game: &GameInfo) -> Self {
         Self {
             kind: OpponentKind::of(Some(&game.opponent)),
-            origin: None,
+            origin: is_arena(game).then_some(Origin::Arena),
             rematch: false,
         }
     }
@@ -131,7 +131,6 @@ impl AccountState {
             opponent: game.opponent.id.clone(),
             is_bot: asked.kind.is_bot(),
             origin: asked.origin,
-            arena: is_arena(game),
             rematch: asked.rematch,
         });
     }

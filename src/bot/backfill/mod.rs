@@ -14,7 +14,7 @@ use crate::bot::game::{Ending, OPENING};
 use crate::bot::settings::BotTiming;
 use crate::lichess::{Error, ExportedGame, GameId, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
-use crate::store::{FinishedGame, Timestamp};
+use crate::store::{FinishedGame, Origin, Timestamp};
 
 /// The games to look up. Pure, beside the bot state.
 #[derive(Debug)]
@@ -173,8 +173,7 @@ pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> Missed
             game: export.id.clone(),
             opponent: opponent.id.clone(),
             is_bot,
-            origin: None,
-            arena: export.arena,
+            origin: export.arena.then_some(Origin::Arena),
             rematch: false,
         },
         finished: FinishedGame {

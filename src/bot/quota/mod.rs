@@ -417,8 +417,8 @@ impl Quota {
 
     /// The state of the budget.
     pub fn budget(&self, now: Timestamp) -> Budget {
-        let count = |wanted| self.games(now, |origin| origin == wanted).len() as u32;
-        let (incoming, outgoing) = (count(Origin::Incoming), count(Origin::Outgoing));
+        let outgoing = self.games(now, |origin| origin == Origin::Outgoing).len() as u32;
+        let incoming = self.games(now, |_| true).len() as u32 - outgoing;
         let (games, room) = (self.most_games(now), self.room(now).games);
         Budget {
             games,
@@ -462,11 +462,13 @@ const FIRST_REST: Duration = Duration::from_secs(60);
 const MAX_REST: Duration = Duration::from_secs(3600);
 
 impl Quota {
-    /// Learns from a started game beyond the learned limit: the server allows more.
+    /// Learns from games that started beyond the learned limit: the server allows more. It pairs in
+    /// arenas beyond its limit too, so these games teach nothing.
     pub fn learn_from_begun(&mut self, now: Timestamp) -> Option<Change> {
         let learned = believed(&self.games, now)?;
         let begun = |spend: &&QuotaUse| {
-            matches!(spend.what, QuotaUseKind::Game { begun: true, .. }) && spend.at + DAY > now
+            matches!(spend.what, QuotaUseKind::Game { begun: true, origin }
+                if origin != Origin::Arena && spend.at + DAY > now)
         };
         let begun = self.spends.iter().filter(begun).count() as u32;
         (begun > learned).then(|| {
@@ -606,7 +608,7 @@ impl ChallengeTarget {
 pub struct Budget {
     /// Bot games per day, as far as known.
     pub games: u32,
-    /// Of these, incoming ones started or reserved in the last 24 hours.
+    /// Of these, begun or reserved in the last 24 hours without a challenge of the bot: in arenas too.
     pub incoming: u32,
     pub outgoing: u32,
     /// The most that may be outgoing, as of now.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{ChallengeTarget, Denied, Forecast, Permit, Quota};
+use super::{ChallengeTarget, DEMAND_NOTE, Denied, Forecast, Permit, Quota};
 use crate::config;
 use crate::lichess::UserId;
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, Timestamp};
@@ -83,6 +83,28 @@ fn the_hundredth_game_is_the_last_of_its_day() {
     let before = at.before(Duration::from_millis(1));
     assert_eq!(accept_all(&mut quota, before).0, 0);
     assert_eq!(accept_all(&mut quota, at).0, 100);
+}
+
+#[test]
+fn games_of_arenas_are_spent_but_teach_neither_limit_nor_demand() {
+    let mut quota = with_named_limit(config::Limits {
+        bot_games: 4,
+        ..config::Limits::default()
+    });
+    let now = start();
+    for key in ["arena 1", "arena 2"] {
+        quota.begin_game(key, Origin::Arena, None, now);
+    }
+    let none_asked = Change::Note(DEMAND_NOTE.to_owned(), Some("500000:0".to_owned()));
+    assert_eq!(quota.notice(now), [none_asked]);
+    let budget = quota.budget(now);
+    assert_eq!((budget.games, budget.incoming, budget.outgoing), (4, 2, 0));
+    assert_eq!(accept_all(&mut quota, now).0, 2);
+    // The server pairs beyond its limit, and refuses challenges all the same.
+    quota.begin_game("arena 3", Origin::Arena, None, now);
+    assert_eq!(quota.learn_from_begun(now), None);
+    assert_eq!(quota.budget(now).games, 4);
+    assert!(!quota.may_accept(now).is_granted());
 }
 
 #[test]

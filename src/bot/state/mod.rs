@@ -717,7 +717,7 @@ impl BotState {
             // A game known for so long has been counted, though no record of its start is left.
             let is_old = since.is_some_and(|at| at + ENCOUNTERS_KEPT <= now);
             let is_new = !is_old && inner.opponents.started(started, now, changes);
-            if is_new && started.is_bot && !started.arena {
+            if is_new && started.is_bot {
                 begin(inner, started, now, changes);
             }
         });

@@ -44,10 +44,8 @@ pub struct StartedGame {
     /// None for anonymous players.
     pub opponent: Option<UserId>,
     pub is_bot: bool,
-    /// The side that requested it, if known; otherwise it counts as incoming.
+    /// What led to it, if known; otherwise it counts as incoming.
     pub origin: Option<Origin>,
-    /// Whether it belongs to an arena, whose games no side requested and no limit counts.
-    pub arena: bool,
     pub rematch: bool,
 }
 

@@ -54,7 +54,6 @@ fn started(id: &str, is_bot: bool) -> StartedGame {
         opponent: Some(foe()),
         is_bot,
         origin: None,
-        arena: false,
         rematch: false,
     }
 }
@@ -170,10 +169,13 @@ fn a_game_counts_once_however_often_it_is_reported() {
         fixture.state.started(&started("a", true));
     }
     fixture.state.started(&started("human", false));
-    let mut arena = started("arena", true);
-    arena.arena = true;
-    fixture.state.started(&arena);
-    assert_eq!(fixture.state.budget().incoming, 1);
+    for _ in 0..3 {
+        fixture.state.started(&StartedGame {
+            origin: Some(Origin::Arena),
+            ..started("arena", true)
+        });
+    }
+    assert_eq!(fixture.state.budget().incoming, 2, "the arena's too");
     assert_eq!(fixture.state.opponent(&foe()).games_today, 3);
     assert_eq!(
         (

@@ -30,7 +30,6 @@ impl ServerState {
             Color::White => [&challenge.challenger, &challenge.dest],
             Color::Black => [&challenge.dest, &challenge.challenger],
         };
-        self.spend_bot_limit(users[0], users[1], now);
         let opening = NewGame {
             id: challenge.id.clone(),
             settings: challenge.request.settings,
@@ -46,6 +45,7 @@ impl ServerState {
     }
 
     pub(super) fn begin_game(&mut self, opening: NewGame, now: Millis) {
+        self.spend_bot_limit(&opening.users, now);
         let players = opening.users.each_ref().map(|user| self.player_side(user));
         for player_side in &players {
             if let Some(account) = self.accounts.get_mut(&player_side.user) {

@@ -69,16 +69,16 @@ impl ServerState {
         Ok(())
     }
 
-    /// A game between the two has begun.
-    pub(super) fn spend_bot_limit(&mut self, user: &str, other: &str, now: Millis) {
-        if self.both_are_bots(user, other) {
-            for id in [user, other] {
+    /// A game between the two begins, by a challenge or a pairing.
+    pub(super) fn spend_bot_limit(&mut self, users: &[String; 2], now: Millis) {
+        if self.both_are_bots(&users[0], &users[1]) {
+            for id in users {
                 let window = self
                     .accounts
                     .get_mut(id)
                     .and_then(|account| account.bot_games.as_mut());
                 if let Some(window) = window {
-                    // Both were checked before: a full window was refused there.
+                    // A full window was refused before, except to a pairing, which it does not stop.
                     let _ = window.take(now);
                 }
             }

@@ -1,10 +1,13 @@
 //! The server state in virtual time, without a socket.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::server_state::KEPT_CLOSED;
 use super::*;
 use crate::practice::account::AccountKind;
+use crate::practice::arena::{ArenaPlan, EntryRequest};
 use crate::practice::challenge::{ChallengeRequest, ChallengeState};
 use crate::practice::game_settings::{ColorWish, GameSettings, Status, TimeControl};
 use crate::practice::time::{Millis, Timing};
@@ -238,6 +241,44 @@ fn invalid_account_names_are_rejected() {
             "{name}"
         );
     }
+}
+
+/// Pairs the two bots in an arena.
+fn pair(state: &mut ServerState) {
+    let before = state.running().count();
+    let arena = state.open_arena(ArenaPlan::default(), START).unwrap();
+    // It begins.
+    state.tick(START);
+    let here = EntryRequest {
+        pair_me: true,
+        ..EntryRequest::default()
+    };
+    for user in ["one", "two"] {
+        state.join_arena(user, &arena, &here, START).unwrap();
+    }
+    for _ in 0..10 {
+        let due = state.next_due().unwrap();
+        state.tick(due);
+        if state.running().count() > before {
+            return;
+        }
+    }
+    panic!("no pairing");
+}
+
+#[test]
+fn a_pairing_counts_as_a_game_between_bots_and_is_never_refused() {
+    let rules = ServerRules {
+        bot_games_a_day: Some(1),
+        ..ServerRules::default()
+    };
+    let mut paired = state(rules);
+    pair(&mut paired);
+    let refused = paired.challenge("one", "two", request(false), START);
+    assert_eq!(refused.unwrap_err().status, 429);
+    let mut spent = state(rules);
+    start(&mut spent);
+    pair(&mut spent);
 }
 
 #[test]
