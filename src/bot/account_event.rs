@@ -195,6 +195,8 @@ pub struct Decline {
     pub from: OpponentKind,
     /// The challenger's name, for the log.
     pub challenger: String,
+    /// Whether it is for a game with a clock: others stay open for two weeks.
+    pub has_clock: bool,
     /// The rule that decided; `None` when the server did.
     pub rule: Option<ChallengeRule>,
     /// The violation, for the operator.

@@ -33,9 +33,11 @@ const MAX_DECLINES: usize = 4096;
 const UNSENT: &str = "no decline sent: too many were queued";
 /// And for one whose challenge is no longer open.
 const LAPSED: &str = "no decline sent in time";
-/// Minutes of the server after which no challenge is still open: most live for twenty seconds, and
-/// their senders may keep them alive for somewhat longer.
+/// Minutes of the server after which no challenge with a clock is still open: most live for twenty
+/// seconds, and their senders may keep them alive for somewhat longer.
 const OPEN_MINUTES: u32 = 2;
+/// How long to try to decline one without a clock, which stays open for two weeks.
+const OPEN_UNCLOCKED: u32 = 24 * 60;
 /// How long a slot stays taken by a challenge that was withdrawn before the accept. In a storm of
 /// challenges created and withdrawn, this gives time to learn of other withdrawals and saves accept
 /// calls.
@@ -122,7 +124,12 @@ impl ApiQueue {
             }
             AccountEffect::LeaveArena(id) => self.start(Arena, leave_arena(client, id)),
             AccountEffect::Decline(refusal) => {
-                let until = Instant::now() + self.client.timing().minute * OPEN_MINUTES;
+                let minutes = if refusal.has_clock {
+                    OPEN_MINUTES
+                } else {
+                    OPEN_UNCLOCKED
+                };
+                let until = Instant::now() + self.client.timing().minute * minutes;
                 self.queued.refuse(QueuedDecline {
                     refusal: *refusal,
                     until,
@@ -580,6 +587,7 @@ mod tests {
             reason: DeclineReason::Later,
             from,
             challenger: "nuke".to_owned(),
+            has_clock: true,
             rule: None,
             why: String::new(),
         };

@@ -35,6 +35,13 @@ pub enum TimeControl {
     Unknown,
 }
 
+impl TimeControl {
+    /// Whether a clock runs; in a kind unknown to this program one may.
+    pub fn has_clock(self) -> bool {
+        !matches!(self, Self::Correspondence { .. } | Self::Unlimited)
+    }
+}
+
 /// A challenge, as the stream and the calls show it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -151,8 +158,6 @@ pub struct ChallengeOptions {
     pub time_control: TimeControl,
     pub color: ColorChoice,
     pub variant: Variant,
-    /// Special rules; the server refuses them against a bot.
-    pub rules: Vec<String>,
     /// The cost in the server's credits: 1 for a bot, 5 for a human.
     pub credits: u32,
 }
@@ -168,7 +173,6 @@ impl Default for ChallengeOptions {
             },
             color: ColorChoice::Random,
             variant: Variant::Atomic,
-            rules: Vec::new(),
             credits: 1,
         }
     }
@@ -189,9 +193,6 @@ impl ChallengeOptions {
             }
             TimeControl::Correspondence { days } => form.push(("days", days.to_string())),
             TimeControl::Unlimited | TimeControl::Unknown => {}
-        }
-        if !self.rules.is_empty() {
-            form.push(("rules", self.rules.join(",")));
         }
         form
     }
@@ -243,6 +244,5 @@ mod tests {
         assert!(form.contains(&("clock.limit", "180".into())));
         assert!(form.contains(&("clock.increment", "2".into())));
         assert!(form.contains(&("variant", "atomic".into())));
-        assert!(!form.iter().any(|(key, _)| *key == "rules"));
     }
 }

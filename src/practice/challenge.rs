@@ -2,10 +2,13 @@
 
 use strum::{EnumMessage, EnumString, IntoStaticStr};
 
-use super::game_settings::{ColorWish, GameSettings};
-use super::time::Millis;
+use super::game_settings::{ColorWish, GameSettings, TimeControl};
+use super::time::{Millis, Timing};
 use super::wire::Variant;
 use crate::rules::Color;
+
+/// Seconds for which a challenge without a clock can be accepted.
+const LIFETIME_UNCLOCKED: u64 = 14 * 86_400;
 
 /// The terms of a challenge, already checked.
 #[derive(Clone, Debug)]
@@ -64,6 +67,24 @@ impl ServerChallenge {
     /// Whether `user` is one of the two.
     pub(crate) fn concerns(&self, user: &str) -> bool {
         self.challenger == user || self.dest == user
+    }
+
+    fn has_clock(&self) -> bool {
+        matches!(self.request.settings.time, TimeControl::Clock { .. })
+    }
+
+    /// When it goes offline, unless something keeps it alive until then.
+    pub(super) fn goes_offline(&self, timing: &Timing) -> Option<Millis> {
+        let is_seen = self.status == ChallengeState::Created && self.has_clock();
+        (is_seen && self.keepers == 0).then(|| self.seen + timing.challenge_offline)
+    }
+
+    /// When it is dropped, unless a game came of it.
+    pub(super) fn expires(&self, timing: &Timing) -> Millis {
+        if self.has_clock() {
+            return self.created + timing.challenge_lifetime;
+        }
+        self.created + timing.seconds(LIFETIME_UNCLOCKED)
     }
 }
 

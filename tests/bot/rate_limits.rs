@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use megaton::archive::EventRecord;
 use megaton::bot::BotTiming;
+use serde_json::json;
 
 use crate::running_bot::{Bot, GUARD, all_over, patient};
-use crate::test_server::{MoveFault, Server};
+use crate::test_server::{MoveFault, Server, World};
 
 const LIMIT: &str = "Too many requests. Try again later.";
 
@@ -62,6 +63,37 @@ async fn a_challenge_is_declined_once_more_after_a_429_that_asks_for_a_short_wai
         })
         .await;
     bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_without_a_clock_is_declined_when_others_have_lapsed() {
+    let mut server = Server::start().await;
+    // Two of these minutes are over before the pause.
+    server.timing.minute = Duration::from_millis(20);
+    server.timing.rate_limit = Duration::from_millis(400);
+    for path in ["/fast/decline", "/slow/decline"] {
+        let limited = (path, 429, r#"{"error":"Too many requests."}"#);
+        server.world().call_faults.push(limited);
+    }
+    let bot = Bot::start(&server);
+    server.until_online().await;
+    {
+        let mut world = server.world();
+        world.challenge("fast", "standard");
+        let unlimited = json!({ "type": "unlimited" });
+        world.challenge_at("slow", "standard", ("blastcap", None), &unlimited);
+    }
+    let declines = |world: &World, end: &str| {
+        let declines = world.calls.iter().filter(|call| call.ends_with(end));
+        declines.count()
+    };
+    server
+        .until("a second attempt", |world| {
+            declines(world, "/slow/decline") == 2
+        })
+        .await;
+    bot.stop().await;
+    assert!(declines(&server.world(), "/fast/decline") <= 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -276,12 +276,23 @@ impl World {
     }
 
     pub(crate) fn challenge_by(&mut self, id: &str, variant: &str, by: &str, title: Option<&str>) {
+        let time = json!({ "type": "clock", "limit": 180, "increment": 2, "show": "3+2" });
+        self.challenge_at(id, variant, (by, title), &time);
+    }
+
+    /// A challenge with this time control.
+    pub(crate) fn challenge_at(
+        &mut self,
+        id: &str,
+        variant: &str,
+        (by, title): (&str, Option<&str>),
+        time: &Value,
+    ) {
         let challenge = json!({
             "id": id, "status": "created", "rated": false, "speed": "blitz", "color": "random",
             "challenger": { "id": by, "name": by, "rating": 1874, "title": title },
             "destUser": { "id": ME, "name": "Megaton", "title": "BOT" },
-            "variant": { "key": variant, "name": variant },
-            "timeControl": { "type": "clock", "limit": 180, "increment": 2, "show": "3+2" },
+            "variant": { "key": variant, "name": variant }, "timeControl": time,
         });
         self.waiting.push(challenge.clone());
         let line = json!({

@@ -7,11 +7,11 @@ use super::slots::{AcceptedChallenge, OpponentKind, QueuedChallenge};
 use crate::bot::account_event::{AcceptOutcome, AccountEffect, Decline};
 use crate::bot::challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
-    evaluate_challenge,
+    Violation, evaluate_challenge,
 };
 use crate::bot::game::chat::no_show_key;
 use crate::bot::state::BotState;
-use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, TimeControl, UserId};
+use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, UserId};
 
 /// How often to send an accept that got no answer.
 const MAX_TRIES: u32 = 7;
@@ -43,7 +43,8 @@ impl AccountState {
                 if outcome.lacks(ChallengeRule::BotsSpent) {
                     self.state.turned_away();
                 }
-                self.out.push(refusal(challenge, kind, reason, &outcome));
+                self.out
+                    .push(refusal(challenge, kind, reason, outcome.decided_by()));
             }
             Decision::Ignore => {}
         }
@@ -58,7 +59,7 @@ impl AccountState {
         let opponent = challenge.challenger.as_ref().and_then(|p| p.id.as_ref());
         // A correspondence game takes no slot: only a closed bot keeps it out.
         let open = match self.availability(kind) {
-            Availability::Full if !takes_slot(challenge) => Availability::Open,
+            Availability::Full if !challenge.time_control.has_clock() => Availability::Open,
             open => open,
         };
         let context = ChallengeContext {
@@ -166,7 +167,7 @@ impl AccountState {
             kind,
             rematch_of: challenge.rematch_of.clone(),
             rated: challenge.rated,
-            takes_slot: takes_slot(challenge),
+            takes_slot: challenge.time_control.has_clock(),
             expires: self.now + self.timing.accepted,
             tries: 1,
             lost_calls: 0,
@@ -238,6 +239,7 @@ impl AccountState {
             reason: DeclineReason::Later,
             from: accepted.kind,
             challenger: challenger.unwrap_or_else(|| "Anonymous".to_owned()),
+            has_clock: accepted.takes_slot,
             rule: None,
             why: "Lichess does not allow the game now".to_owned(),
         };
@@ -298,43 +300,30 @@ impl AcceptedChallenge {
     }
 }
 
-/// Whether the game will take a slot: a correspondence game does not.
-fn takes_slot(challenge: &Challenge) -> bool {
-    !matches!(
-        challenge.time_control,
-        TimeControl::Correspondence { .. } | TimeControl::Unlimited
-    )
-}
-
 fn refusal(
     challenge: &Challenge,
     from: OpponentKind,
     reason: DeclineReason,
-    outcome: &PolicyOutcome,
+    decided: Option<&Violation>,
 ) -> AccountEffect {
-    let decided = outcome.decided_by();
+    let challenger = challenge.challenger.as_ref();
     AccountEffect::Decline(Box::new(Decline {
         id: challenge.id.clone(),
         reason,
         from,
-        challenger: name_of(challenge),
+        challenger: challenger.map_or_else(|| "Anonymous".to_owned(), Player::display_name),
+        has_clock: challenge.time_control.has_clock(),
         rule: decided.map(|violation| violation.rule),
         why: decided.map_or_else(String::new, ToString::to_string),
     }))
 }
 
 fn no_slot(waiting: &QueuedChallenge) -> AccountEffect {
-    AccountEffect::Decline(Box::new(Decline {
-        id: waiting.challenge.id.clone(),
+    let violation = Violation {
+        rule: ChallengeRule::NoSeat,
         reason: DeclineReason::Later,
-        from: waiting.kind,
-        challenger: name_of(&waiting.challenge),
-        rule: Some(ChallengeRule::NoSeat),
-        why: ChallengeRule::NoSeat.to_string(),
-    }))
-}
-
-fn name_of(challenge: &Challenge) -> String {
-    let challenger = challenge.challenger.as_ref();
-    challenger.map_or_else(|| "Anonymous".to_owned(), Player::display_name)
+        detail: String::new(),
+    };
+    let kind = waiting.kind;
+    refusal(&waiting.challenge, kind, violation.reason, Some(&violation))
 }

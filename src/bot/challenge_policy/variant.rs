@@ -26,7 +26,7 @@ pub(super) fn violations(
         out.add(ChallengeRule::StartPosition, DeclineReason::Variant, "");
     }
     let casual_or = |other| if rules.casual { Casual } else { other };
-    if challenge.rated && !has_clock(challenge) {
+    if challenge.rated && !challenge.time_control.has_clock() {
         let reason = casual_or(DeclineReason::TooSlow);
         out.add(ChallengeRule::RatedWithoutClock, reason, "");
     }
@@ -43,13 +43,6 @@ pub(super) fn violations(
         mode(challenge, rules, out);
         color(challenge, rules, out);
     }
-}
-
-fn has_clock(challenge: &Challenge) -> bool {
-    !matches!(
-        challenge.time_control,
-        TimeControl::Correspondence { .. } | TimeControl::Unlimited
-    )
 }
 
 fn is_harmless(rule: &str) -> bool {

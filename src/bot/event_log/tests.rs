@@ -447,6 +447,7 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
         reason: DeclineReason::Later,
         from: OpponentKind::Human,
         challenger: "Other".to_owned(),
+        has_clock: true,
         rule: None,
         why: "no free slot".to_owned(),
     };

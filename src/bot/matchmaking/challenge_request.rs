@@ -38,7 +38,6 @@ impl ChallengeRequest {
             time_control: self.profile.time_control(),
             color: self.color,
             variant: Variant::Atomic,
-            rules: Vec::new(),
             credits: self.target.credits(),
         }
     }

@@ -273,14 +273,12 @@ impl ServerState {
     pub(super) fn sweep_challenges(&mut self, now: Millis) {
         let timing = self.timing;
         for challenge in self.challenges.values_mut() {
-            let silent = now - challenge.seen >= timing.challenge_offline;
-            if challenge.status == ChallengeState::Created && challenge.keepers == 0 && silent {
+            if challenge.goes_offline(&timing).is_some_and(|at| at <= now) {
                 challenge.status = ChallengeState::Offline;
             }
         }
         self.challenges.retain(|_, challenge| {
-            challenge.status == ChallengeState::Accepted
-                || now - challenge.created < timing.challenge_lifetime
+            challenge.status == ChallengeState::Accepted || challenge.expires(&timing) > now
         });
     }
 

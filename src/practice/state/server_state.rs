@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::practice::account::{Account, AccountKind, Grant, is_name};
 use crate::practice::api_error::ApiError;
 use crate::practice::arena::Tournament;
-use crate::practice::challenge::{ChallengeState, ServerChallenge};
+use crate::practice::challenge::ServerChallenge;
 use crate::practice::chaos::GamePhase;
 use crate::practice::event::Event;
 use crate::practice::game::ServerGame;
@@ -298,10 +298,7 @@ impl ServerState {
         let challenges = self
             .challenges
             .values()
-            .filter(|challenge| {
-                challenge.status == ChallengeState::Created && challenge.keepers == 0
-            })
-            .map(|challenge| challenge.seen + self.timing.challenge_offline);
+            .filter_map(|challenge| challenge.goes_offline(&self.timing));
         let arenas = self.arenas.values().filter_map(Tournament::next_due);
         games.chain(challenges).chain(arenas).min()
     }

@@ -149,6 +149,27 @@ fn a_challenge_goes_offline_silently_and_is_forgotten_later() {
 }
 
 #[test]
+fn a_challenge_without_a_clock_stays_open_for_two_weeks() {
+    let two_weeks = 14 * 86_400;
+    for time in [
+        TimeControl::Correspondence { days: 2 },
+        TimeControl::Unlimited,
+    ] {
+        let mut state = state(ServerRules::default());
+        let mut request = request(false);
+        request.settings.time = time;
+        let id = state.challenge("one", "two", request, START).unwrap();
+        assert_eq!(state.next_due(), None);
+        let late = START + Duration::from_secs(two_weeks - 1);
+        state.tick(late);
+        assert_eq!(state.challenges_of("two", late).0.len(), 1);
+        assert_eq!(state.pending(&id).unwrap().status, ChallengeState::Created);
+        state.tick(START + Duration::from_secs(two_weeks));
+        assert!(state.pending(&id).is_none());
+    }
+}
+
+#[test]
 fn only_the_latest_dead_challenges_are_kept() {
     let mut state = state(ServerRules::default());
     state
