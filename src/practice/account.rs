@@ -46,7 +46,7 @@ pub(crate) struct Account {
     pub(super) credits: Option<[Window; 2]>,
     /// Calls that join an arena.
     pub(super) joins: Window,
-    /// New arenas joined per hour and per day.
+    /// Credits for first joins of arenas per hour and per day.
     pub(super) first_joins: [Window; 2],
 }
 

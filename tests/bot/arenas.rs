@@ -344,6 +344,46 @@ async fn an_arena_is_entered_with_password_and_team_and_left_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_password_costs_one_join_and_no_other_arena() {
+    let server = lichess().await;
+    let closed = open(
+        &server,
+        ArenaPlan {
+            password: Some("sesame".to_owned()),
+            ..ArenaPlan::default()
+        },
+    );
+    // Each costs 2 of the 8 joins of an hour, the wrong password too. They begin when it would have been
+    // tried three times.
+    let good = [210, 250, 290].map(|starts_in| {
+        let plan = ArenaPlan {
+            starts_in,
+            ..ArenaPlan::default()
+        };
+        server.open_arena(plan).unwrap()
+    });
+    let mut news = server.events();
+    let bot = Bot::start(&server, |settings| {
+        settings.arena.ids = good.iter().map(|id| id.parse().unwrap()).collect();
+    });
+    let entrance = JoinOptions {
+        password: Some("wrong".to_owned()),
+        ..JoinOptions::default()
+    };
+    bot.join(&closed, entrance).await;
+    for id in &good {
+        next(&mut news, |event| enters(event, id)).await;
+    }
+    let refused = bot
+        .client
+        .stats()
+        .ended(EndpointClass::Arena, CallResult::Refused);
+    assert_eq!(refused, 1);
+    assert_eq!(server.arena(&closed).unwrap().player(BOT), None);
+    bot.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn games_of_an_arena_are_counted_with_those_of_challenges() {
     let server = lichess_with(ServerRules {
         bot_games_a_day: Some(4),

@@ -27,8 +27,11 @@ const MIN_BETWEEN: u32 = 25;
 /// Seconds before a refused join is retried, and how often at most.
 const REFUSED_WAIT: u32 = 60;
 const MAX_REFUSALS: u32 = 3;
-/// Seconds without joins after the token or account was forbidden them.
+/// Seconds without joins after the token or account was forbidden them, and without a join of an arena
+/// that came too late for the budget of first joins.
 const BAN: u32 = 3600;
+/// Part of the refusal when the budget of first joins is spent.
+const TOO_MANY: &str = "joining too many";
 /// Maximum number of planned arenas.
 const MAX_AHEAD: usize = 32;
 /// Why the bot gives up an arena that the server does not know.
@@ -516,10 +519,17 @@ impl ArenaSchedule {
             JoinOutcome::Lost => plan.next = now + self.second * MIN_BETWEEN,
             JoinOutcome::Limited(pause) => plan.next = now + present.max(*pause),
             JoinOutcome::Refused(why) => {
+                tracing::warn!(arena = id, why, "the arena refused the join");
+                if why.contains(TOO_MANY) {
+                    plan.next = now + self.second * BAN;
+                    return;
+                }
                 plan.failures += 1;
                 plan.next = now + self.second * REFUSED_WAIT;
-                tracing::warn!(arena = id, why, "the arena refused the join");
-                if plan.failures >= MAX_REFUSALS {
+                // The server charges a first join to the budget before it checks password, conditions and
+                // team. Only a pause passes by itself.
+                let is_first = plan.stage == ArenaState::Ahead && !why.contains("pause");
+                if is_first || plan.failures >= MAX_REFUSALS {
                     self.give_up(id, why, out);
                 }
             }

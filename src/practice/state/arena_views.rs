@@ -69,7 +69,7 @@ impl ServerState {
         let ahead = field.stage == ArenaStage::Created;
         ArenaFacts {
             id: field.id.clone(),
-            created_by: "lichess",
+            created_by: "practice",
             system: "arena",
             full_name: plan.name.clone(),
             minutes: plan.minutes,

@@ -13,6 +13,9 @@ use crate::rules::Color;
 use super::ServerState;
 use super::games::{NewGame, score};
 
+/// The price of a first join: Lichess's own arenas cost 1, but those admit no bots.
+const FIRST_JOIN: u32 = 2;
+
 impl ServerState {
     /// Opens an arena; `None` for an unsupported variant or clock.
     pub(crate) fn open_arena(&mut self, plan: ArenaPlan, now: Millis) -> Option<String> {
@@ -43,15 +46,15 @@ impl ServerState {
         now: Millis,
     ) -> Result<(), ApiError> {
         let field = self.arenas.get(id).ok_or_else(ApiError::not_found)?;
-        let account = self.accounts.get(user).ok_or_else(ApiError::not_found)?;
+        let account = (self.accounts.get_mut(user)).ok_or_else(ApiError::not_found)?;
         let was_in = field.players.contains_key(user);
+        if !was_in {
+            spend_first_join(account, now)?;
+        }
         field
             .plan
             .admit(&newcomer(account), entrance, was_in)
             .inspect_err(|_| tracing::debug!(user, id, "not let in"))?;
-        if !was_in {
-            self.spend_first_join(user, now)?;
-        }
         self.enter_arena(user, id, false, entrance, now)
     }
 
@@ -82,19 +85,6 @@ impl ServerState {
                 arena: id.to_owned(),
                 name,
             });
-        }
-        Ok(())
-    }
-
-    /// New arenas that may be joined per hour and per day.
-    fn spend_first_join(&mut self, user: &str, now: Millis) -> Result<(), ApiError> {
-        let account = self.account_or_404(user)?;
-        let spent = account
-            .first_joins
-            .iter_mut()
-            .any(|window| window.take(now).is_err());
-        if spent {
-            return Err(ApiError::refused("You are joining too many tournaments"));
         }
         Ok(())
     }
@@ -232,6 +222,15 @@ impl ServerState {
             Err(ApiError::not_found())
         }
     }
+}
+
+/// Charges a first join, whatever becomes of it.
+fn spend_first_join(account: &mut Account, now: Millis) -> Result<(), ApiError> {
+    let mut windows = account.first_joins.iter_mut();
+    if windows.any(|window| window.take_all(FIRST_JOIN, now).is_err()) {
+        return Err(ApiError::refused("You are joining too many tournaments"));
+    }
+    Ok(())
 }
 
 fn newcomer(account: &Account) -> Applicant<'_> {

@@ -303,6 +303,34 @@ fn a_pairing_counts_as_a_game_between_bots_and_is_never_refused() {
 }
 
 #[test]
+fn a_first_join_is_charged_before_its_conditions_are_checked() {
+    let mut state = state(ServerRules::default());
+    let open = |state: &mut ServerState, password: Option<&str>| {
+        let plan = ArenaPlan {
+            minutes: 120,
+            password: password.map(str::to_owned),
+            ..ArenaPlan::default()
+        };
+        state.open_arena(plan, START).unwrap()
+    };
+    let (closed, other) = (open(&mut state, Some("sesame")), open(&mut state, None));
+    let mut join = |arena: &str, seconds: u64| {
+        let now = START + Duration::from_secs(seconds);
+        let joined = state.join_arena("one", arena, &EntryRequest::default(), now);
+        joined.map_err(|error| error.body["error"].clone())
+    };
+    for second in 0..4 {
+        assert_eq!(join(&closed, second).unwrap_err(), "Wrong entry code");
+    }
+    let too_many = "You are joining too many tournaments";
+    assert_eq!(join(&other, 4).unwrap_err(), too_many);
+    assert_eq!(join(&other, 3600), Ok(()));
+    for second in 3601..3610 {
+        assert_eq!(join(&other, second), Ok(()), "it is in");
+    }
+}
+
+#[test]
 fn challenges_spend_credits_that_return_with_the_window() {
     let rules = ServerRules {
         challenge_credits: Some([7, 10]),

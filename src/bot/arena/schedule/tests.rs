@@ -296,21 +296,65 @@ fn an_arena_that_does_not_admit_the_bot_is_given_up() {
     assert_eq!(world.sleeps(), None);
 }
 
+fn refused(why: &str) -> AccountEvent {
+    AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Refused(why.to_owned()))
+}
+
 #[test]
 fn a_refused_join_is_retried_a_few_times_only() {
+    // A pause ends by itself, and to repeat a join is free.
+    for (is_in, why) in [
+        (false, "Your pause is not over yet"),
+        (true, "Couldn't join for some reason?"),
+    ] {
+        let mut world = World::named();
+        world.pass(0);
+        let shown = AccountEvent::ArenaShown(Box::new(arena(0)));
+        assert!(join(&world.handle(&shown)).is_some());
+        if is_in {
+            world.done();
+            assert!(join(&world.pass(60)).is_some());
+        }
+        for _ in 0..2 {
+            world.handle(&refused(why));
+            assert_eq!(world.sleeps(), Some(60));
+            assert!(join(&world.pass(60)).is_some());
+        }
+        assert_eq!(world.handle(&refused(why)), [not_joined(why)]);
+        assert_eq!(world.sleeps(), None);
+    }
+}
+
+#[test]
+fn a_first_join_is_not_paid_for_twice() {
+    for why in ["Wrong entry code", "Tournament restrictions"] {
+        let mut world = World::named();
+        world.pass(0);
+        let shown = AccountEvent::ArenaShown(Box::new(arena(0)));
+        assert!(join(&world.handle(&shown)).is_some());
+        assert_eq!(world.handle(&refused(why)), [not_joined(why)]);
+        assert_eq!(world.sleeps(), None);
+    }
+}
+
+#[test]
+fn an_arena_beyond_the_budget_of_first_joins_is_joined_an_hour_later() {
     let mut world = World::named();
     world.pass(0);
-    let shown = AccountEvent::ArenaShown(Box::new(arena(0)));
+    let long = Arena {
+        length: Some(SECOND * 36_000),
+        ..arena(0)
+    };
+    let shown = AccountEvent::ArenaShown(Box::new(long));
     assert!(join(&world.handle(&shown)).is_some());
-    let refused =
-        || AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Refused("pause".to_owned()));
-    for _ in 0..2 {
-        world.handle(&refused());
-        assert_eq!(world.sleeps(), Some(60));
-        assert!(join(&world.pass(60)).is_some());
+    for _ in 0..4 {
+        let too_many = refused("You are joining too many tournaments");
+        assert_eq!(world.handle(&too_many), []);
+        assert_eq!(world.sleeps(), Some(3600));
+        assert!(join(&world.pass(3600)).is_some());
     }
-    assert_eq!(world.handle(&refused()), [not_joined("pause")]);
-    assert_eq!(world.sleeps(), None);
+    world.done();
+    assert_eq!(world.calendar.playing(), 1);
 }
 
 #[test]
