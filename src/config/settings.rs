@@ -392,7 +392,7 @@ sections! {
         pause: Duration as "Seconds" = Duration::from_secs(3), whole((1, 600), "seconds");
     }
 
-    /// `[variety]`: how rated games against a bot deviate from the lines of the last ones.
+    /// `[variety]`: how rated games deviate from the lines of the pair's last ones.
     Variety {
         /// Deviate from them at all.
         enabled: bool = true, Flag;

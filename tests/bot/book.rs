@@ -266,10 +266,10 @@ fn results_of_own_games_shift_the_choice_and_a_few_shift_it_little() {
 }
 
 #[test]
-fn a_rated_game_between_bots_leaves_an_earlier_one_within_the_book() {
-    let with = |entries: &[(&str, &str, u32)], bot: bool| {
+fn a_rated_game_leaves_an_earlier_one_within_the_book() {
+    let with = |entries: &[(&str, &str, u32)], rated: bool| {
         let mut harness = harness(vec![book(entries)], best);
-        harness.bot_opponent = bot;
+        harness.casual = !rated;
         harness.machine.avoid(["g1f3 f7f6"], 7);
         played(&mut harness, "")
     };

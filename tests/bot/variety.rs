@@ -1,12 +1,15 @@
 //! Opening variety when a move is chosen: which games use it, its cost, and when it stays off.
 
-use megaton::bot::Settings;
 use megaton::bot::game::{GameEffect, GameInput, RequestId};
+use megaton::bot::{BotState, BotTiming, Settings};
 use megaton::engine::{Ranked, Score, SearchResult, StopReason};
-use megaton::lichess::Side;
+use megaton::lichess::{GameId, Side, UserId};
+use megaton::store::FinishedGame;
 use proptest::prelude::*;
 
 use super::harness::{Harness, active_search, posted, result, uci};
+use super::running_bot::{Bot, all_over};
+use super::test_server::Server;
 
 /// The search's ranking of the first move, best first.
 const RANKING: [(&str, i32); 5] = [
@@ -18,12 +21,11 @@ const RANKING: [(&str, i32); 5] = [
 ];
 const EARLIER: &str = "g1f3 f7f6 e2e3 e7e6";
 
-/// A rated game between bots, with these openings of earlier games.
+/// A rated game, with these openings of earlier games.
 fn harness(earlier: &[&str], change: impl FnOnce(&mut Settings)) -> Harness {
     let mut settings = Settings::default();
     change(&mut settings);
     let mut harness = Harness::with(Side::White, settings);
-    harness.bot_opponent = true;
     harness.machine.avoid(earlier.iter().copied(), 7);
     harness
 }
@@ -128,10 +130,12 @@ fn a_decided_game_is_not_varied() {
 }
 
 #[test]
-fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
-    let mut human = harness(&[EARLIER], |_| ());
-    human.bot_opponent = false;
-    assert_eq!(lines(&human.open("")), 1);
+fn only_rated_games_before_the_last_ply_are_varied() {
+    for bot in [false, true] {
+        let mut rated = harness(&[EARLIER], |_| ());
+        rated.bot_opponent = bot;
+        assert!(lines(&rated.open("")) > 1, "against a bot: {bot}");
+    }
     let mut casual = harness(&[EARLIER], |_| ());
     casual.casual = true;
     assert_eq!(lines(&casual.open("")), 1);
@@ -151,6 +155,50 @@ fn only_rated_games_between_bots_before_the_last_ply_are_varied() {
         1,
         "the earlier game went no further"
     );
+}
+
+/// The bot's first move of a rated game against a human, given the opening of the last one.
+async fn first_move_against_a_human(earlier: Option<&str>) -> String {
+    let server = Server::start().await;
+    let state = BotState::nowhere();
+    if let Some(opening) = earlier {
+        state.finished(FinishedGame {
+            game: GameId::new("earlier1"),
+            opponent: Some(UserId::new("blastcap")),
+            is_bot: false,
+            rated: true,
+            color: Some(Side::White),
+            winner: Some(Side::White),
+            status: "resign".to_owned(),
+            plies: 2,
+            opening: opening.to_owned(),
+            rating_diff: Some(1),
+            at: state.now(),
+        });
+    }
+    let timing = BotTiming::default().faster(25);
+    let bot = Bot::remembering(&server, &timing, state, |settings| {
+        settings.book.enabled = false;
+        settings.experience.enabled = false;
+        settings.variety.loss = 1000;
+    });
+    server.until_online().await;
+    {
+        let mut world = server.world();
+        world.begin("g1", true, 1);
+        world.rounds.get_mut("g1").expect("it began").rated = true;
+    }
+    all_over(&server).await;
+    bot.stop().await;
+    let posts = &server.world().posts;
+    posts[0].strip_prefix("g1 ").expect("its game").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_game_with_a_human_is_left_too() {
+    let usual = first_move_against_a_human(None).await;
+    let opening = format!("{usual} a7a6");
+    assert_ne!(first_move_against_a_human(Some(&opening)).await, usual);
 }
 
 #[test]

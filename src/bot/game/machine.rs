@@ -182,7 +182,7 @@ impl GameMachine {
         plan
     }
 
-    /// The games not to repeat: only rated games between bots count, and only their first moves.
+    /// The games not to repeat: a repetition matters in rated games, and only within the first moves.
     pub(super) fn earlier_games(&self) -> Option<&EarlierGames> {
         self.earlier_games_at(self.ply())
     }
@@ -190,7 +190,7 @@ impl GameMachine {
     fn earlier_games_at(&self, ply: usize) -> Option<&EarlierGames> {
         let setup = self.setup.as_ref()?;
         let rules = &self.settings.variety;
-        let counts = rules.enabled && setup.rated && setup.opponent_is_bot;
+        let counts = rules.enabled && setup.rated;
         (counts && ply < rules.plies as usize).then_some(&self.earlier_games)
     }
 

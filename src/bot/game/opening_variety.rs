@@ -1,7 +1,7 @@
 //! Leaves the lines of earlier games: those that lost, and those that a rated game must not repeat.
 //!
-//! On Lichess a rated game between bots that repeats one of the pair's last two games does not count, so
-//! the bot leaves both of them where another move is about as good. Moves that lost are left against
+//! On Lichess a bot's rated game that repeats one of the pair's last two games does not count, so the
+//! bot leaves both of them where another move is about as good. Moves that lost are left against
 //! anybody. It only chooses among moves with a known score: it costs no time, never gives away a win, and
 //! never more than the operator allows.
 

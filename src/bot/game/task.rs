@@ -222,7 +222,7 @@ impl GameTask {
         let me = Some(&self.machine.params().me);
         let mut players = [&full.white, &full.black].into_iter();
         let opponent = players.find(|player| player.id.as_ref() != me);
-        let opponent = opponent.filter(|player| player.is_bot());
+        // The server's own engine has no id.
         let opponent = opponent.and_then(|player| player.id.as_ref());
         let (None, Some(opponent)) = (self.machine.setup(), opponent) else {
             return;
