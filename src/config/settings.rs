@@ -273,7 +273,8 @@ sections! {
 
     /// `[arena]`: tournaments that the bot joins.
     Arena {
-        /// Join every atomic arena that admits bots and fits the rules below.
+        /// Join every atomic arena that admits bots and fits the rules below. Most arenas on the server's
+        /// list admit none: `teams` and `ids` name those of users.
         auto: bool = false, Flag;
         /// Join these, whatever the rules below.
         ids: Vec<ArenaId> = Vec::new(), Arenas;

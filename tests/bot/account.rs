@@ -9,6 +9,7 @@ use megaton::lichess::{
     Challenge, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status, UserId,
 };
 
+use crate::captured_log::CapturedLog;
 use crate::challenges::{bot, challenge, game, player};
 use crate::fixture::{Fixture, SECOND, Wanted, accept, later, me, play};
 use crate::harness::ME;
@@ -120,6 +121,29 @@ fn a_program_that_takes_over_leaves_on_record_what_commands_asked_for() {
     ];
     let expected = expected.map(|text| AccountEffect::Note(text.to_owned()));
     assert_eq!(account.hand_over(), expected);
+}
+
+#[test]
+fn a_search_for_arenas_on_the_servers_list_alone_is_warned_of_once() {
+    let warnings = |auto: bool, teams: &[&str], ids: &[&str]| {
+        let log = CapturedLog::default();
+        let _log = log.of_this_thread();
+        let mut fixture = Fixture::with(|settings| {
+            settings.arena.auto = auto;
+            settings.arena.teams = teams.iter().map(|&team| team.to_owned()).collect();
+            let ids = ids.iter().map(|id| id.parse().expect("an id"));
+            settings.arena.ids = ids.collect();
+        });
+        for event in [AccountEvent::Pause, AccountEvent::Resume] {
+            fixture.account.handle(&event, fixture.now);
+        }
+        log.lines(|line| line.contains("auto finds few arenas"))
+            .len()
+    };
+    assert_eq!(warnings(true, &[], &[]), 1);
+    assert_eq!(warnings(false, &[], &[]), 0);
+    assert_eq!(warnings(true, &["bombers"], &[]), 0);
+    assert_eq!(warnings(true, &[], &["aBcD1234"]), 0);
 }
 
 /// A challenge of the bot, as the server describes it.

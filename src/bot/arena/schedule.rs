@@ -155,6 +155,9 @@ impl ArenaSchedule {
         seed: u64,
         now: Instant,
     ) -> Self {
+        if rules.auto && rules.teams.is_empty() && rules.ids.is_empty() {
+            tracing::warn!("[arena] auto finds few arenas for bots without teams or ids");
+        }
         let mut calendar = Self {
             rules,
             us,
