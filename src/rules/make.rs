@@ -188,6 +188,21 @@ mod tests {
     }
 
     #[test]
+    fn an_explosion_begins_with_its_target_and_leaves_the_start_square_out() {
+        let marked = |fen: &str, uci: &str| {
+            let position = Position::from_fen(fen).unwrap();
+            let squares = position.explosion(position.parse_uci(uci).unwrap());
+            squares.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let pieces = "4k3/8/8/2pnp3/2PpP3/3R4/8/4K3 w - - 0 1";
+        assert_eq!(marked(pieces, "d3d4"), ["d4", "d5"]);
+        let passing = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2";
+        assert_eq!(marked(passing, "e5d6"), ["d6", "d5"]);
+        let castling = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
+        assert_eq!(marked(castling, "e1g1"), [""; 0]);
+    }
+
+    #[test]
     fn en_passant_is_centred_on_the_landing_square() {
         plays(
             "4k3/2n5/8/3pP3/2r5/8/8/K7 w - d6 0 2",
