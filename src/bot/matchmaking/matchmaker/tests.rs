@@ -9,7 +9,6 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use proptest::prelude::*;
 
-use self::sequence::done;
 use super::{Directory, MatchmakingEffect as Effect, *};
 use crate::bot::matchmaking::challenge_request::Initiator;
 use crate::bot::matchmaking::cooldown::refusals;
@@ -704,11 +703,12 @@ fn answer(world: &World, kind: u8, last: &ChallengeRequest) -> AccountEvent {
         6 => AccountEvent::NotCreated(NotCreated::Limited(MINUTE)),
         7 => AccountEvent::Outgoing(Some(vec![ours])),
         8 => AccountEvent::Outgoing(None),
-        9 => done("c", ChallengeStatus::Declined),
-        10 => done("c", ChallengeStatus::Accepted),
+        9 | 10 | 13 => AccountEvent::ChallengeDone {
+            id: ChallengeId::new(if kind == 13 { "earlier" } else { "c" }),
+            status: [ChallengeStatus::Accepted, ChallengeStatus::Declined][usize::from(kind == 9)],
+        },
         11 => AccountEvent::Event(Event::ChallengeDeclined(Box::new(ours))),
         12 => AccountEvent::Event(Event::GameStart(Box::new(game("c", &last.to)))),
-        13 => done("earlier", ChallengeStatus::Accepted),
         _ => AccountEvent::UsersSeen(
             world
                 .bots

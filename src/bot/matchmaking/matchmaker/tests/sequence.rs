@@ -300,7 +300,7 @@ fn a_shorter_spacing_holds_at_once() {
 }
 
 /// The stream of the bot's challenge says how it ended.
-pub(super) fn done(id: &str, status: ChallengeStatus) -> AccountEvent {
+fn done(id: &str, status: ChallengeStatus) -> AccountEvent {
     let id = ChallengeId::new(id);
     AccountEvent::ChallengeDone { id, status }
 }
