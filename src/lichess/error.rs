@@ -290,6 +290,42 @@ mod tests {
     }
 
     #[test]
+    fn every_shape_of_an_answer_has_the_class_of_its_status_but_a_page() {
+        let shapes = [
+            ("application/json", r#"{"error":"Sorry"}"#),
+            ("application/json", r#"{"error":{"global":["Sorry"]}}"#),
+            (
+                "application/json",
+                r#"{"global":["Sorry"],"error":{"global":["Sorry"]}}"#,
+            ),
+            (
+                "application/json",
+                r#"{"error":"Sorry","ratelimit":{"key":"bot.test","seconds":2}}"#,
+            ),
+            ("text/plain", "Sorry"),
+            ("application/json", ""),
+            ("application/json", r#"{"error":"So"#),
+        ];
+        let statuses = [
+            (400, "refused", "transient"),
+            (401, "refused", "refused"),
+            (403, "refused", "transient"),
+            (404, "gone", "transient"),
+            (429, "limited", "limited"),
+            (500, "transient", "transient"),
+            (502, "transient", "transient"),
+            (503, "transient", "transient"),
+            (504, "transient", "transient"),
+        ];
+        for (status, expected, of_page) in statuses {
+            for (kind, body) in shapes {
+                assert_eq!(class(status, kind, body), expected, "{status} {body}");
+            }
+            assert_eq!(class(status, "text/html", HTML), of_page, "{status}");
+        }
+    }
+
+    #[test]
     fn the_wait_is_the_longer_one_of_body_and_header() {
         let wait = |header: Option<&'static str>, body: &str| {
             let mut headers = headers("application/json");

@@ -6,15 +6,15 @@ use std::time::Duration;
 use megaton::bot::{AlertKind, BotEvent, BotPhase};
 use megaton::lichess::DeclineReason;
 use megaton::practice::{
-    Channel, Endpoint, Event, Fault, FaultReply, GamePhase, Injection, ServerFault, ServerHandle,
-    StreamFault, Trigger,
+    Channel, Endpoint, Event, Fault, FaultReply, GamePhase, Injection, Schedule, ServerFault,
+    ServerHandle, StreamFault, TimeControl, Trigger,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::guest::Guest;
-use crate::harness::{BOT, Running, SPEED, client, schedule, server, start, until};
+use crate::harness::{BOT, Running, SPEED, client, run_all, schedule, server, start, until};
 
-/// A bot with two games after each other under way; `strike` comes at the fourth half-move.
+/// A bot, and what becomes of its account while it plays.
 struct Trouble {
     server: ServerHandle,
     bot: Running,
@@ -29,12 +29,18 @@ impl Trouble {
         Self { server, bot }
     }
 
-    /// Plays a game in whose middle something happens to the account; says how it went.
+    /// Plays a game in whose middle something happens to the account. No clock runs out before that is
+    /// over.
     async fn plays_through(&self, happens: impl Fn(&ServerHandle, &str)) {
         let mut news = self.server.events();
-        let game = self
-            .server
-            .play(BOT, schedule(1, 1), CancellationToken::new());
+        let long = Schedule {
+            time: TimeControl::Clock {
+                limit: 900,
+                increment: 2,
+            },
+            ..schedule(1, 1)
+        };
+        let game = self.server.play(BOT, long, CancellationToken::new());
         let operator = async {
             loop {
                 if let Event::Moved { game, ply: 4, .. } = news.recv().await.unwrap() {
@@ -48,17 +54,6 @@ impl Trouble {
 
     fn calls(&self) -> u64 {
         self.server.traffic().calls.values().sum()
-    }
-
-    /// How often an alarm was raised so far.
-    fn alerts(&mut self) -> Vec<AlertKind> {
-        let news = &mut self.bot.news;
-        let told = std::iter::from_fn(|| news.try_recv().ok());
-        told.filter_map(|event| match event {
-            BotEvent::AlertRaised { kind, .. } => Some(kind),
-            _ => None,
-        })
-        .collect()
     }
 
     /// While the alarm lasts challenges are declined and hardly anything is asked.
@@ -84,51 +79,48 @@ fn forbidden() -> Fault {
     Fault::Answer(FaultReply::usual(403))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_closed_or_marked_account_raises_an_alert_and_its_game_continues() {
-    for closed in [true, false] {
-        let mut trouble = Trouble::begin().await;
-        let change = |server: &ServerHandle, bad: bool| {
-            if closed {
-                server.close_account(BOT, bad);
-            } else {
-                server.mark_account(BOT, bad);
-            }
-        };
-        trouble
-            .plays_through(|server, game| {
-                change(server, true);
-                // What makes the bot look: a move that is refused once.
-                server.faults().add_at(game, Endpoint::Move, forbidden());
-            })
-            .await;
-        trouble.takes_nothing().await;
-        let before = trouble.calls();
-        tokio::time::sleep(Duration::from_secs(60) / SPEED).await;
-        let calls = trouble.calls() - before;
-        assert!(calls <= 12, "{calls} calls in a minute of Lichess");
-        change(&trouble.server, false);
-        until("it is over", async || {
-            trouble.bot.status().await.state == BotPhase::Playing
+/// The account is closed or marked for some time, and that is the alert.
+async fn plays_on_despite(kind: AlertKind) {
+    let mut trouble = Trouble::begin().await;
+    let change = |server: &ServerHandle, bad: bool| {
+        if kind == AlertKind::Closed {
+            server.close_account(BOT, bad);
+        } else {
+            server.mark_account(BOT, bad);
+        }
+    };
+    trouble
+        .plays_through(|server, game| {
+            change(server, true);
+            // What makes the bot look: a move that is refused once.
+            server.faults().add_at(game, Endpoint::Move, forbidden());
         })
         .await;
-        let kind = if closed {
-            AlertKind::Closed
-        } else {
-            AlertKind::Marked
-        };
-        let mut raised = trouble.alerts();
-        raised.retain(|alert| *alert == kind);
-        assert!(raised.len() <= 1, "said once: {raised:?}");
-        trouble.bot.end().await;
-        trouble.server.shutdown().await;
-    }
+    trouble.takes_nothing().await;
+    let before = trouble.calls();
+    tokio::time::sleep(Duration::from_secs(60) / SPEED).await;
+    let calls = trouble.calls() - before;
+    assert!(calls <= 12, "{calls} calls in a minute of Lichess");
+    change(&trouble.server, false);
+    until("it is over", async || {
+        trouble.bot.status().await.state == BotPhase::Playing
+    })
+    .await;
+    assert_eq!(trouble.bot.alerts(), [kind], "said once");
+    trouble.bot.end().await;
+    trouble.server.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_or_marked_account_raises_an_alert_and_its_game_continues() {
+    run_all([AlertKind::Closed, AlertKind::Marked], plays_on_despite).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_revoked_during_play_is_one_alert_and_no_storm() {
     let mut trouble = Trouble::begin().await;
-    let span = Duration::from_secs(40) / SPEED;
+    // The bot looks once a minute at the most.
+    let span = Duration::from_secs(120) / SPEED;
     trouble
         .plays_through(|server, game| {
             server.trigger(game, Injection::World(ServerFault::Revoke { span }));
@@ -142,9 +134,7 @@ async fn a_token_revoked_during_play_is_one_alert_and_no_storm() {
     })
     .await;
     assert!(moves < 100, "{moves} calls of moves");
-    let raised = trouble.alerts();
-    let tokens = raised.iter().filter(|kind| **kind == AlertKind::Token);
-    assert!(tokens.count() <= 1, "{raised:?}");
+    assert_eq!(trouble.bot.alerts(), [AlertKind::Token], "said once");
     trouble.bot.end().await;
     trouble.server.shutdown().await;
 }
@@ -228,6 +218,7 @@ async fn repeatedly_forbidden_accepts_are_an_alert_and_no_loop() {
         state = trouble.bot.status().await.state;
     }
     assert_eq!(state, BotPhase::Alarmed, "after {asked} challenges");
+    assert_eq!(trouble.bot.alerts(), [AlertKind::Barred]);
     let accepted = trouble.server.traffic().calls[Endpoint::Accept.name()];
     assert!(accepted <= asked + 1, "{accepted} for {asked} challenges");
     guest.challenges().await;

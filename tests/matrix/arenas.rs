@@ -19,6 +19,7 @@ pub(crate) fn replies() -> Vec<FaultReply> {
     let statuses = [
         (400, BodyShape::Error),
         (401, BodyShape::Error),
+        (403, BodyShape::Error),
         (403, BodyShape::Html),
         (404, BodyShape::Error),
         (429, BodyShape::Error),

@@ -82,6 +82,15 @@ async fn accepts_through(faults: Vec<Fault>, people: bool) {
     server.shutdown().await;
 }
 
+/// Each row of faults, once with a bot and once with a person.
+async fn accept_through_all(rows: &[Vec<Fault>]) {
+    let cases = [false, true].map(|people| rows.iter().map(move |faults| (faults, people)));
+    run_all(cases.into_iter().flatten(), async |(faults, people)| {
+        accepts_through(faults.clone(), people).await;
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acceptance_that_was_done_and_whose_answer_is_lost_is_one_game() {
     let done = [
@@ -92,10 +101,7 @@ async fn an_acceptance_that_was_done_and_whose_answer_is_lost_is_one_game() {
         Fault::DoneThen(FaultReply::new(200, BodyShape::Html)),
         Fault::DoneThen(FaultReply::new(404, BodyShape::Text)),
     ];
-    for fault in done {
-        accepts_through(vec![fault.clone()], false).await;
-        accepts_through(vec![fault], true).await;
-    }
+    accept_through_all(&done.map(|fault| vec![fault])).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,10 +113,7 @@ async fn an_acceptance_that_was_lost_before_it_was_done_is_sent_again_and_is_one
         vec![Fault::Answer(FaultReply::new(503, BodyShape::Empty))],
         vec![Fault::Answer(FaultReply::new(200, BodyShape::HalfJson))],
     ];
-    for faults in lost {
-        accepts_through(faults.clone(), false).await;
-        accepts_through(faults, true).await;
-    }
+    accept_through_all(&lost).await;
 }
 
 /// A challenge that does not fit is declined, and the refusal meets a fault; anyone who comes next is

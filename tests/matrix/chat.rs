@@ -7,7 +7,7 @@ use megaton::lichess::{ChatLine, GameId, Room};
 use megaton::practice::{Endpoint, Fault, FaultReply, ServerHandle};
 
 use crate::guest::Guest;
-use crate::harness::{BOT, SPEED, server, start, until};
+use crate::harness::{BOT, SPEED, run_all, server, start, until};
 
 /// Questions in a flood.
 const FLOOD: usize = 40;
@@ -90,24 +90,34 @@ async fn a_flood_of_questions_gets_a_few_answers_and_every_move_in_time() {
     })
     .await;
     assert!(said.len() <= FLOOD / 4, "{said:?}");
+    let answers = said.iter().filter(|text| text.starts_with("I answer"));
+    assert!(answers.count() >= 1, "{said:?}");
+    server.shutdown().await;
+}
+
+/// The first line of the bot is said, and the bot is not told so.
+async fn is_silent_after(fault: Fault) {
+    let server = server().await;
+    server.faults().add(Endpoint::Chat, fault.clone());
+    let (said, _) = talks(&server, async |_, _| {}).await;
+    // The guest, who reads what was said, has not met the fault instead.
+    let greeted = said.iter().any(|text| text.starts_with("Hello Guest"));
+    assert!(greeted, "{fault:?}: {said:?}");
+    assert_eq!(server.faults().waiting(Endpoint::Chat), 0, "{fault:?}");
+    let mut once = said.clone();
+    once.sort_unstable();
+    once.dedup();
+    assert_eq!(once.len(), said.len(), "{fault:?}: {said:?}");
     server.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn lost_chat_is_not_repeated() {
-    for fault in [
+    let faults = [
         Fault::LoseReply,
         Fault::DoneInSilence,
         Fault::DoneThen(FaultReply::usual(502)),
         Fault::DoneThen(FaultReply::usual(429)),
-    ] {
-        let server = server().await;
-        server.faults().add(Endpoint::Chat, fault.clone());
-        let (said, _) = talks(&server, async |_, _| {}).await;
-        let mut once = said.clone();
-        once.sort_unstable();
-        once.dedup();
-        assert_eq!(once.len(), said.len(), "{fault:?}: {said:?}");
-        server.shutdown().await;
-    }
+    ];
+    run_all(faults, is_silent_after).await;
 }

@@ -11,7 +11,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
 
 use crate::guest::Guest;
-use crate::harness::{BOT, Running, SPEED, schedule, server, start, until};
+use crate::harness::{BOT, Running, SPEED, run_all, schedule, server, start, until};
 
 /// One seat, and a challenge of ours that is taken back soon, or not by itself.
 fn one_seat(settings: &mut Settings, timeout: Duration) {
@@ -130,26 +130,37 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_challenge_accepted_after_its_withdrawal_is_played() {
     let answer = |status| Fault::Answer(FaultReply::usual(status));
-    // The cancellation says no, or that there is nothing: we go by it, and play what begins.
-    crosses(Some(answer(404)), Crossing::Accepted, true).await;
-    crosses(Some(answer(400)), Crossing::Accepted, true).await;
-    // It was done, and the game begins all the same.
-    crosses(None, Crossing::Begun, true).await;
+    let cases = [
+        // The cancellation says no, or that there is nothing: we go by it, and play what begins.
+        (Some(answer(404)), Crossing::Accepted),
+        (Some(answer(400)), Crossing::Accepted),
+        // It was done, and the game begins all the same.
+        (None, Crossing::Begun),
+    ];
+    run_all(cases, async |(fault, crossing)| {
+        crosses(fault, crossing, true).await;
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_challenge_whose_cancellation_was_lost_is_played_or_aborted() {
     let late = Fault::Late(Duration::from_millis(60));
-    crosses(Some(Fault::LoseRequest), Crossing::Accepted, false).await;
-    crosses(Some(Fault::Swallow), Crossing::Accepted, false).await;
-    crosses(Some(late), Crossing::Accepted, false).await;
-    for fault in [
-        Fault::LoseReply,
-        Fault::DoneBut { status: 502 },
-        Fault::DoneThen(FaultReply::new(200, BodyShape::HalfJson)),
-    ] {
-        crosses(Some(fault), Crossing::Begun, false).await;
-    }
+    let cases = [
+        (Fault::LoseRequest, Crossing::Accepted),
+        (Fault::Swallow, Crossing::Accepted),
+        (late, Crossing::Accepted),
+        (Fault::LoseReply, Crossing::Begun),
+        (Fault::DoneBut { status: 502 }, Crossing::Begun),
+        (
+            Fault::DoneThen(FaultReply::new(200, BodyShape::HalfJson)),
+            Crossing::Begun,
+        ),
+    ];
+    run_all(cases, async |(fault, crossing)| {
+        crosses(Some(fault), crossing, false).await;
+    })
+    .await;
 }
 
 /// A person comes while our challenge holds the only seat; `accepts` says that the challenged
@@ -210,16 +221,19 @@ async fn displaced(fault: Option<Fault>, accepts: bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_incoming_challenge_gets_the_slot_of_our_challenge_once_the_server_has_cancelled_it() {
-    displaced(None, false).await;
-    displaced(Some(Fault::Late(Duration::from_secs(3) / SPEED)), false).await;
-    displaced(Some(Fault::LoseRequest), false).await;
-    displaced(Some(Fault::LoseReply), false).await;
-    displaced(Some(Fault::Answer(FaultReply::usual(502))), false).await;
+    let faults = [
+        None,
+        Some(Fault::Late(Duration::from_secs(3) / SPEED)),
+        Some(Fault::LoseRequest),
+        Some(Fault::LoseReply),
+        Some(Fault::Answer(FaultReply::usual(502))),
+    ];
+    run_all(faults, async |fault| displaced(fault, false).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_challenge_that_comes_while_ours_is_accepted_waits_for_the_slot() {
     let late = Fault::Late(Duration::from_secs(3) / SPEED);
-    displaced(Some(late), true).await;
-    displaced(Some(Fault::Answer(FaultReply::usual(400))), true).await;
+    let faults = [late, Fault::Answer(FaultReply::usual(400))];
+    run_all(faults, async |fault| displaced(Some(fault), true).await).await;
 }

@@ -11,7 +11,7 @@ use tokio::sync::broadcast::Receiver;
 
 use crate::crossing_challenges::calls;
 use crate::guest::Guest;
-use crate::harness::{BOT, GUARD, Running, client, run_all, server, start};
+use crate::harness::{BOT, GUARD, Running, client, run_waiting, server, start};
 
 /// After these White, to move, has a rook and pawns left, and Black nearly everything.
 const HOPELESS: &str = "a2a3 b8c6 b2b3 c6d4 a3a4 d4c2 b3b4 b7b6 h2h3 c8b7 h3h4 b7g2";
@@ -161,7 +161,7 @@ async fn claims_a_draw_through(fault: Fault) {
 async fn a_lost_game_is_resigned_despite_any_fault_of_the_call() {
     let both = |fault: Fault| [Duration::ZERO, PATIENCE].map(|patience| (fault.clone(), patience));
     let cells = crate::arenas::faults().into_iter().flat_map(both);
-    run_all(cells, async |(fault, patience)| {
+    run_waiting(cells, async |(fault, patience)| {
         gives_up_through(fault, patience).await;
     })
     .await;
@@ -169,10 +169,10 @@ async fn a_lost_game_is_resigned_despite_any_fault_of_the_call() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_draw_is_agreed_despite_any_fault_of_the_call() {
-    run_all(crate::arenas::faults(), agrees_through).await;
+    run_waiting(crate::arenas::faults(), agrees_through).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_draw_is_claimed_despite_any_fault_of_the_call() {
-    run_all(crate::arenas::faults(), claims_a_draw_through).await;
+    run_waiting(crate::arenas::faults(), claims_a_draw_through).await;
 }

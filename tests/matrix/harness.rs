@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use futures::future;
 use megaton::bot::{
-    self, BotEvent, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus, ListSources,
-    Reply, Settings, Shutdown, StateRules, Status,
+    self, AlertKind, BotEvent, BotOptions, BotState, BotTiming, Command, ControlHandle, EventBus,
+    ListSources, Reply, Settings, Shutdown, StateRules, Status,
 };
 use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::{self, Client, ClientOptions, GameId, Token};
 use megaton::practice::{
     ArenaPlan, Endpoint, Fault, GamePhase, Injection, OpponentBehavior, Options, Partner, Schedule,
-    ScheduleReport, Server, ServerHandle, TimeControl, Timing, Trigger,
+    ScheduleReport, Server, ServerFault, ServerHandle, TimeControl, Timing, Trigger,
 };
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::{self, error::RecvError, error::TryRecvError};
@@ -29,7 +29,8 @@ pub(crate) const BOT: &str = "Megaton";
 pub(crate) const SPEED: u32 = 30;
 /// Calls take so long at most before they count as lost: this machine has other things to do.
 const CALL: Duration = Duration::from_millis(250);
-/// Cells under way at once for each core, in all tests together: more would make the bots late.
+/// Cells under way at once for each core, in all tests together: more would make the bots late. As
+/// many again may wait meanwhile.
 const CELLS_PER_CORE: usize = 8;
 /// No cell takes longer; a hang ends there.
 pub(crate) const GUARD: Duration = Duration::from_secs(60);
@@ -56,7 +57,7 @@ const REFUSED_GAME: u32 = 2;
 const REFUSED_EVENTS: u32 = 90;
 /// An opening that no one answers is given up after this.
 const OPENING: Duration = Duration::from_millis(500);
-/// What a machine adds on which eight cells share two cores; it stands still for 400 ms at times.
+/// What a machine adds on which eight cells share each core; it stands still for 400 ms at times.
 const STALL: Duration = Duration::from_millis(1500);
 /// Half-moves before a fault strikes in the middle of a game.
 const MIDDLE: usize = 4;
@@ -84,6 +85,8 @@ pub(crate) struct Cell {
     pub(crate) reopens: bool,
     /// Whether every fault of a call must have been met in the end.
     pub(crate) meets: bool,
+    /// The status with which every game must end, where it matters.
+    pub(crate) ends: Option<&'static str>,
 }
 
 impl Cell {
@@ -100,6 +103,7 @@ impl Cell {
             arena: false,
             reopens: false,
             meets: false,
+            ends: None,
         }
     }
 
@@ -155,15 +159,36 @@ impl Cell {
 
     /// How many faults the cell has for the calls at a place.
     fn refusals(&self, place: Endpoint) -> u32 {
-        let injected = self
-            .triggers
-            .iter()
-            .map(|trigger| match &trigger.injection {
-                Injection::Call(at, _) if *at == place => trigger.times,
-                _ => 0,
-            });
-        let first = self.calls.iter().map(|(at, _)| u32::from(*at == place));
-        injected.chain(first).sum()
+        let here = self.call_faults().filter(|(at, ..)| *at == place);
+        here.map(|(.., times)| times).sum()
+    }
+
+    /// Its faults of calls: where, what, and how often.
+    fn call_faults(&self) -> impl Iterator<Item = (Endpoint, &Fault, u32)> {
+        let injected = self.triggers.iter();
+        let injected = injected.filter_map(|trigger| match &trigger.injection {
+            Injection::Call(at, fault) => Some((*at, fault, trigger.times)),
+            _ => None,
+        });
+        let first = self.calls.iter().map(|(at, fault)| (*at, fault, 1));
+        injected.chain(first)
+    }
+
+    /// Whether it hardly computes: it waits for a limit to pass, or for someone who does not move.
+    fn waits(&self) -> bool {
+        let is_limited = |fault: &Fault| match fault {
+            Fault::Answer(reply) | Fault::DoneThen(reply) => reply.status == 429,
+            _ => false,
+        };
+        let no_shows = |trigger: &Trigger| {
+            let injection = &trigger.injection;
+            matches!(injection, Injection::World(ServerFault::NoShows { .. }))
+        };
+        let idle = [OpponentBehavior::NeverMoves, OpponentBehavior::Leaves];
+        self.behavior
+            .is_some_and(|behavior| idle.contains(&behavior))
+            || self.call_faults().any(|(_, fault, _)| is_limited(fault))
+            || self.triggers.iter().any(no_shows)
     }
 }
 
@@ -182,9 +207,25 @@ pub(crate) struct Running {
     pub(crate) shutdown: Shutdown,
     pub(crate) control: ControlHandle,
     pub(crate) news: broadcast::Receiver<BotEvent>,
+    /// The same events for [`Running::alerts`], which misses none that someone else reads.
+    alert_news: broadcast::Receiver<BotEvent>,
 }
 
 impl Running {
+    /// The alerts raised since the last call.
+    pub(crate) fn alerts(&mut self) -> Vec<AlertKind> {
+        let told = std::iter::from_fn(|| match self.alert_news.try_recv() {
+            Ok(event) => Some(event),
+            Err(TryRecvError::Empty | TryRecvError::Closed) => None,
+            Err(TryRecvError::Lagged(lost)) => panic!("{lost} events were lost"),
+        });
+        let raised = told.filter_map(|event| match event {
+            BotEvent::AlertRaised { kind, .. } => Some(kind),
+            _ => None,
+        });
+        raised.collect()
+    }
+
     /// What it says of itself.
     pub(crate) async fn status(&self) -> Status {
         match self.control.ask(Command::Status, GUARD).await {
@@ -351,6 +392,7 @@ fn begin(client: Client, memory: BotState, settings: Settings) -> Running {
         event_bus: event_bus.clone(),
     };
     let (shutdown, news) = (Shutdown::default(), event_bus.subscribe());
+    let alert_news = event_bus.subscribe();
     let (control, commands) = bot::channel();
     let running = bot::run_commanded(options, shutdown.clone(), commands);
     let task = tokio::spawn(async move { running.await.unwrap() });
@@ -359,6 +401,7 @@ fn begin(client: Client, memory: BotState, settings: Settings) -> Running {
         shutdown,
         control,
         news,
+        alert_news,
     }
 }
 
@@ -377,18 +420,38 @@ pub(crate) fn schedule(games: usize, concurrency: usize) -> Schedule {
     }
 }
 
+/// Room for the cases that compute, and for those that mostly wait.
+static BUSY: LazyLock<Semaphore> = LazyLock::new(room);
+static WAITING: LazyLock<Semaphore> = LazyLock::new(room);
+
+fn room() -> Semaphore {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    Semaphore::new(CELLS_PER_CORE * cores)
+}
+
 /// Runs every case, as many at once as the machine has room for beside those of the other tests.
 pub(crate) async fn run_all<C, R>(
     cases: impl IntoIterator<Item = C>,
     run: impl AsyncFn(C) -> R,
 ) -> Vec<R> {
-    static ROOM: LazyLock<Semaphore> = LazyLock::new(|| {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Semaphore::new(CELLS_PER_CORE * cores)
-    });
-    let run = &run;
+    run_in(&BUSY, cases, &run).await
+}
+
+/// The same for cases that mostly wait.
+pub(crate) async fn run_waiting<C, R>(
+    cases: impl IntoIterator<Item = C>,
+    run: impl AsyncFn(C) -> R,
+) -> Vec<R> {
+    run_in(&WAITING, cases, &run).await
+}
+
+async fn run_in<C, R>(
+    room: &Semaphore,
+    cases: impl IntoIterator<Item = C>,
+    run: &impl AsyncFn(C) -> R,
+) -> Vec<R> {
     let in_turn = cases.into_iter().map(|case| async move {
-        let _room = ROOM.acquire().await.unwrap();
+        let _room = room.acquire().await.unwrap();
         run(case).await
     });
     future::join_all(in_turn).await
@@ -397,8 +460,10 @@ pub(crate) async fn run_all<C, R>(
 /// Plays every cell and says of all of them what went wrong.
 pub(crate) async fn play(cells: Vec<Cell>) {
     let count = cells.len();
-    let ends = run_all(cells, cell).await;
-    let wrong: Vec<String> = ends.into_iter().flatten().collect();
+    let (waiting, busy): (Vec<_>, Vec<_>) = cells.into_iter().partition(Cell::waits);
+    let (waited, played) =
+        future::join(run_in(&WAITING, waiting, &cell), run_in(&BUSY, busy, &cell)).await;
+    let wrong: Vec<String> = waited.into_iter().chain(played).flatten().collect();
     assert!(
         wrong.is_empty(),
         "{} of {count} cells:\n{}",
@@ -424,6 +489,11 @@ async fn cell(cell: Cell) -> Option<String> {
     let arena = cell.arena.then(|| open_arena(&server));
     let bot = start(&server, &token, |settings| {
         settings.arena.auto = cell.arena;
+        if cell.behavior == Some(OpponentBehavior::AsksTakebacks) {
+            // The proposal comes after the opponent's move, and the bot is to hear it while it thinks.
+            settings.engine.movetime = Some(Duration::from_millis(20));
+            settings.engine.nodes = None;
+        }
     });
     let over = CancellationToken::new();
     let doubled = tokio::spawn(doubled(bot.news, over.clone()));
@@ -451,9 +521,11 @@ async fn cell(cell: Cell) -> Option<String> {
         })
         .await;
     }
-    let mut wrong = complaints(&server, &cell, &report);
     bot.shutdown.drain.cancel();
-    if tokio::time::timeout(GUARD, bot.task).await.is_err() {
+    let ended = tokio::time::timeout(GUARD, bot.task).await;
+    // Other games that run meanwhile have come to their end.
+    let mut wrong = complaints(&server, &cell, &report);
+    if ended.is_err() {
         wrong.push_str("the bot did not come to its end; ");
     }
     over.cancel();
@@ -532,6 +604,9 @@ fn complaints(server: &ServerHandle, cell: &Cell, report: &ScheduleReport) -> St
                 game.plies,
                 game.attribution
             );
+        }
+        if cell.ends.is_some_and(|status| status != game.status.name()) {
+            let _ = write!(wrong, "a game ended by {}; ", game.status.name());
         }
         // A call a move, and what a fault may cost beside.
         let most = game.plies.div_ceil(2) + 40;

@@ -19,7 +19,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::harness::{
-    BOT, GUARD, Running, SPEED, client_at, remembering, schedule, server, start_with, until,
+    BOT, GUARD, Running, SPEED, client_at, remembering, run_all, schedule, server, start_with,
+    until,
 };
 
 const STOPPED: &str = "network::a_bot_that_is_stopped_for_minutes_plays_on";
@@ -103,7 +104,7 @@ fn seconds(seconds: u64) -> Duration {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_network_that_vanishes_for_a_while_costs_no_game() {
-    for span in [5, 20, 60] {
+    run_all([5, 20, 60], async |span| {
         let server = server().await;
         let token = server.open_bot(BOT).unwrap();
         let wire = Wire::before(&server, "127.0.0.1:0").await.unwrap();
@@ -118,7 +119,8 @@ async fn a_network_that_vanishes_for_a_while_costs_no_game() {
         .await;
         ends(bot).await;
         server.shutdown().await;
-    }
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::crossing_challenges::{all, calls, most_at_once};
 use crate::guest::Guest;
-use crate::harness::{BOT, GUARD, Running, SPEED, run_all, schedule, server, start, until};
+use crate::harness::{BOT, GUARD, Running, SPEED, run_waiting, schedule, server, start, until};
 
 /// How long a challenge waits for its answer where no one gives one.
 const UNANSWERED: Duration = Duration::from_millis(150);
@@ -157,10 +157,10 @@ async fn takes_back_through(fault: Fault) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_challenge_becomes_one_game_despite_any_fault_of_its_creation() {
-    run_all(crate::calls::faults(), asks_through).await;
+    run_waiting(crate::calls::faults(), asks_through).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_challenge_frees_its_slot_despite_any_fault_of_its_cancellation() {
-    run_all(crate::arenas::faults(), takes_back_through).await;
+    run_waiting(crate::arenas::faults(), takes_back_through).await;
 }

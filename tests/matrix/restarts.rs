@@ -62,9 +62,7 @@ async fn restarts_with(games: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_with_running_games_resumes_each_once() {
-    for games in [0, 1, 12, 40] {
-        restarts_with(games).await;
-    }
+    run_all([0, 1, 12, 40], restarts_with).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
