@@ -75,7 +75,7 @@ async fn a_visitor_plays_the_bot_to_the_end_and_again() {
     let Some(programs) = programs() else { return };
     bounded(async {
         let house = World::open().await;
-        let browser = Browser::open(&programs, Screen::Desk).await;
+        let browser = Browser::open_moving(&programs, Screen::Desk).await;
         let visitor = browser.visitor();
         visitor.visit(house.url()).await;
         visitor.begin("white").await;

@@ -103,7 +103,7 @@ async fn the_board_shows_the_position_however_it_was_reached() {
             game.moves = moves.map(|uci| MoveRecord::bare(&uci)).collect();
         });
         let house = World::keeping(&folder, &[walked]).await;
-        let browser = Browser::open(&programs, Screen::Desk).await;
+        let browser = Browser::open_moving(&programs, Screen::Desk).await;
         let page = browser.visitor();
         browser.client.goto(house.panel()).await.unwrap();
         assert_eq!(run(&page, WALK).await, json!([]));
@@ -148,7 +148,7 @@ async fn an_explosion_at_the_edge_does_not_resize_the_page() {
         let games = [drawn("draw0001")];
         let house = World::keeping(&folder, &games).await;
         for screen in [Screen::Phone, Screen::Desk] {
-            let browser = Browser::open(&programs, screen).await;
+            let browser = Browser::open_moving(&programs, screen).await;
             let page = browser.visitor();
             let game = format!("{}/game/draw0001", house.panel());
             browser.client.goto(&game).await.unwrap();

@@ -29,8 +29,16 @@ const STARTS: u32 = 5;
 pub(crate) enum Screen {
     Desk,
     Phone,
-    /// As wide as they come, in the dark, for someone who wants nothing to move.
+    /// As wide as they come, in the dark.
     Wall,
+}
+
+/// Whether the visitor wants the page to move. A browser without a graphics processor draws every
+/// frame with the cores that the bot and the other tests need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Motion {
+    Full,
+    Reduced,
 }
 
 /// The driver, with its browser in a group of processes of their own.
@@ -86,7 +94,8 @@ impl Drop for Driver {
 /// The programs a browser test needs, or `None` when this machine lacks one.
 pub(crate) fn installed() -> Option<Programs> {
     Some(Programs {
-        browser: find(&["chromium", "chromium-browser", "google-chrome"])?,
+        browser: headless_shell()
+            .or_else(|| find(&["chromium", "chromium-browser", "google-chrome"]))?,
         driver: find(&["chromedriver"])?,
     })
 }
@@ -95,6 +104,12 @@ pub(crate) fn installed() -> Option<Programs> {
 pub(crate) struct Programs {
     browser: PathBuf,
     driver: PathBuf,
+}
+
+/// The browser that starts soonest and draws for the least, where it is installed.
+fn headless_shell() -> Option<PathBuf> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/page/headless_shell.sh");
+    find(&["chromium-headless-shell"]).map(|_| script.into())
 }
 
 fn find(names: &[&str]) -> Option<PathBuf> {
@@ -129,10 +144,20 @@ impl Browser {
         page
     }
 
+    /// With reduced motion: nothing slides, and an explosion is a still glow.
     pub(crate) async fn open(programs: &Programs, screen: Screen) -> Self {
+        Self::start(programs, screen, Motion::Reduced).await
+    }
+
+    /// With all that moves on the pages.
+    pub(crate) async fn open_moving(programs: &Programs, screen: Screen) -> Self {
+        Self::start(programs, screen, Motion::Full).await
+    }
+
+    async fn start(programs: &Programs, screen: Screen, motion: Motion) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let (driver, port) = Driver::start(programs).await;
-        let capabilities = capabilities(programs, &profile, screen);
+        let capabilities = capabilities(programs, &profile, screen, motion);
         let address = format!("http://127.0.0.1:{port}");
         let mut session = ClientBuilder::new(HttpConnector::new());
         session.capabilities(capabilities);
@@ -166,6 +191,7 @@ fn capabilities(
     programs: &Programs,
     profile: &TempDir,
     screen: Screen,
+    motion: Motion,
 ) -> serde_json::Map<String, Value> {
     let size = match screen {
         Screen::Desk | Screen::Phone => "--window-size=1280,900",
@@ -185,10 +211,12 @@ fn capabilities(
             "deviceMetrics": { "width": 360, "height": 740, "pixelRatio": 2, "touch": true },
         });
     }
+    let args = options["args"].as_array_mut().unwrap();
     if matches!(screen, Screen::Wall) {
-        let args = options["args"].as_array_mut().unwrap();
         // Dark is the scheme of that number.
         args.push(json!("--blink-settings=preferredColorScheme=0"));
+    }
+    if motion == Motion::Reduced {
         args.push(json!("--force-prefers-reduced-motion"));
     }
     let all = json!({

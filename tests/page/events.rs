@@ -275,7 +275,8 @@ async fn the_event_filter_offers_the_existing_kinds() {
             browser.client.goto(&url).await.unwrap();
             page.until("document.querySelector('#events table, #events p')")
                 .await;
-            assert_eq!(page.look(offered).await, kinds);
+            page.until(&format!("JSON.stringify({offered}) === '{kinds}'"))
+                .await;
             let chosen = "document.querySelector('#f-kind').value";
             assert_eq!(page.look(chosen).await, json!(kind));
             let listed = "document.querySelectorAll('#events tbody tr').length";

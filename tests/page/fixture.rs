@@ -119,17 +119,46 @@ impl World {
     }
 
     /// Has games played, so many at a time, against partners that take their time over a move, until
-    /// `watched` is done and the last game is over.
+    /// `watched` is done. Nothing waits for the games that run then.
     pub(crate) async fn spar_while(&self, concurrency: usize, watched: impl Future<Output = ()>) {
-        self.spar(concurrency, PACE, watched).await;
+        self.spar_at(concurrency, PACE, watched).await;
     }
 
-    /// The same with partners that take so long over a move; says what came of the games.
-    pub(crate) async fn spar(
+    /// The same with partners that take so long over a move.
+    pub(crate) async fn spar_at(
         &self,
         concurrency: usize,
         pace: Duration,
         watched: impl Future<Output = ()>,
+    ) {
+        let games = self.games(concurrency, pace, CancellationToken::new());
+        tokio::select! {
+            _ = games => panic!("the games end before they were watched"),
+            () = watched => {}
+        }
+    }
+
+    /// The same until the last game is over as well; says what came of the games.
+    pub(crate) async fn spar_to_the_end(
+        &self,
+        concurrency: usize,
+        pace: Duration,
+        watched: impl Future<Output = ()>,
+    ) -> ScheduleReport {
+        let stop = CancellationToken::new();
+        let watched = async {
+            watched.await;
+            stop.cancel();
+        };
+        tokio::join!(self.games(concurrency, pace, stop.clone()), watched).0
+    }
+
+    /// Games, so many at a time, until they are stopped and the last one is over.
+    async fn games(
+        &self,
+        concurrency: usize,
+        pace: Duration,
+        stop: CancellationToken,
     ) -> ScheduleReport {
         let schedule = Schedule {
             games: usize::MAX,
@@ -145,13 +174,7 @@ impl World {
             pause: Duration::from_millis(100),
             pace,
         };
-        let stop = CancellationToken::new();
-        let watched = async {
-            watched.await;
-            stop.cancel();
-        };
-        let games = self.server.play("Megaton", schedule, stop.clone());
-        tokio::join!(games, watched).0
+        self.server.play("Megaton", schedule, stop).await
     }
 
     /// Another bot asks ours for a game of this kind.

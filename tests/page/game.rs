@@ -101,7 +101,7 @@ async fn the_boards_show_moves_that_were_taken_back_and_made_anew() {
     bounded(async {
         let folder = tempfile::tempdir().unwrap();
         let house = World::keeping(&folder, &[drawn("draw0001")]).await;
-        let browser = Browser::open(&programs, Screen::Desk).await;
+        let browser = Browser::open_moving(&programs, Screen::Desk).await;
         let page = browser.visitor();
         let game = format!("{}/game/draw0001", house.panel());
         browser.client.goto(&game).await.unwrap();

@@ -36,7 +36,7 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
             game.white.rating_diff = Some(4);
         });
         let house = World::keeping(&folder, &[before]).await;
-        let browser = Browser::open(&programs, Screen::Desk).await;
+        let browser = Browser::open_moving(&programs, Screen::Desk).await;
         let page = browser.live_page(house.panel()).await;
         page.until("document.querySelector('#rating p')").await;
         page.count_blasts().await;
@@ -55,7 +55,7 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
             page.until("document.querySelector('#rating svg .graph-line')")
                 .await;
         };
-        house.spar(1, PACE, watching).await;
+        house.spar_at(1, PACE, watching).await;
         let rating = page.text("#rating-title b").await;
         assert!(rating.parse::<i32>().is_ok(), "{rating}");
         assert_eq!(browser.complaints().await, Vec::<String>::new());

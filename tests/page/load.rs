@@ -124,7 +124,7 @@ async fn slow_and_stalled_clients_delay_no_move() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let report = house.spar(4, PACE, crowd).await;
+        let report = house.spar_to_the_end(4, PACE, crowd).await;
         assert!(!report.games.is_empty());
         for game in &report.games {
             assert!(game.is_clean(), "{}: {:?}", game.attribution, game.trace);
@@ -173,7 +173,7 @@ async fn slow_readers_are_disconnected_and_others_continue() {
                 heard.push_str(&String::from_utf8_lossy(&bytes[..read]));
             }
         };
-        let report = house.spar(6, PACE, crowd).await;
+        let report = house.spar_to_the_end(6, PACE, crowd).await;
         for game in &report.games {
             assert!(game.is_clean(), "{}: {:?}", game.attribution, game.trace);
         }

@@ -286,7 +286,7 @@ async fn a_command_with_an_expired_session_asks_for_the_password() {
             page.until(ASKED).await;
             shows_password(&page).await;
         };
-        house.spar(1, PACE, giving_up).await;
+        house.spar_at(1, PACE, giving_up).await;
         browser.close().await;
         house.close().await;
     })
@@ -334,7 +334,7 @@ async fn irreversible_commands_ask_and_can_be_cancelled() {
             page.until("document.querySelector('.state.paused')").await;
             assert_eq!(page.look("window.ordersGiven").await, json!(1));
         };
-        house.spar(1, PACE, thinking_again).await;
+        house.spar_at(1, PACE, thinking_again).await;
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;
