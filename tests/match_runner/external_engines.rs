@@ -118,9 +118,14 @@ fn a_late_answer_loses_on_time() {
                rnbqkbnr/pppppp1p/6p1/8/8/5N2/PPPPPPPP/RNBQKB1R w KQkq - 0 2\n";
     fs::write(hall.path("openings.epd"), fen).unwrap();
     let program = script(&hall, "late", late);
-    let ran = against(&hall, &program, &["--movetime", "0.1", "--margin", "1000"]);
+    // All at once, since they do nothing but sleep.
+    let play = |limit: [&str; 2]| {
+        let games = ["self", &program, "--games", "4", "--concurrency", "4"];
+        hall.contest(&[&games[..], &limit, &["--margin", "1000"]].concat())
+    };
+    let ran = play(["--movetime", "0.1"]);
     assert_forfeits(&ran, "0 illegal, 0 crashes, 0 hangs, 4 on time");
-    let ran = against(&hall, &program, &["--tc", "0.1+0.01", "--margin", "1000"]);
+    let ran = play(["--tc", "0.1+0.01"]);
     assert!(ran.field("forfeits B").ends_with("4 on time"), "{ran:?}");
 }
 

@@ -78,7 +78,11 @@ fn more_nodes_win() {
 fn clocks_are_kept_by_both_kinds_of_players() {
     let hall = Hall::new();
     let ourselves = ourselves();
-    for limit in [["--tc", "1+0.05"], ["--movetime", "0.03"], ["--depth", "3"]] {
+    for limit in [
+        ["--tc", "0.3+0.02"],
+        ["--movetime", "0.03"],
+        ["--depth", "3"],
+    ] {
         let arguments = ["self", &ourselves, "--games", "2", "--margin", "2000"];
         let ran = hall.contest(&[&arguments[..], &limit[..]].concat());
         assert_eq!(ran.status, Some(0), "{limit:?} {ran:?}");
