@@ -567,7 +567,9 @@ impl ArenaSchedule {
 
     /// Handles the start of a game. An unplanned arena was joined elsewhere.
     fn began(&mut self, game: &GameInfo, now: Instant) {
-        let Some(id) = &game.tournament else {
+        // A game that is over by now gets no game task, whose end would be the end of the game here.
+        let over = game.status.is_some_and(Status::is_over);
+        let Some(id) = game.tournament.as_ref().filter(|_| !over) else {
             return;
         };
         if !self.plans.contains_key(id) && self.open && !self.shut.contains(id) {

@@ -183,6 +183,18 @@ fn while_idle_in_an_arena_the_join_is_repeated() {
 }
 
 #[test]
+fn a_game_that_is_over_when_the_bot_hears_of_its_start_keeps_no_join_back() {
+    let mut world = World::auto();
+    world.pass(0);
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.done();
+    let late = game("g1", "mate", r#""white""#);
+    world.handle(&AccountEvent::Event(Event::GameStart(late)));
+    let seconds = world.sleeps().expect("a join to come");
+    assert_eq!(join(&world.pass(seconds + 1)), Some(true));
+}
+
+#[test]
 fn while_a_game_of_it_runs_no_join_is_sent_and_after_it_one_soon() {
     let mut world = World::auto();
     world.pass(0);
