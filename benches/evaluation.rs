@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::engine::nnue::{Accumulators, BucketBy, Layout, Network, SCALE, Shape, Simd};
-use megaton::engine::{Evaluator, bench};
+use megaton::engine::{Evaluator, SearchParams, bench};
 use megaton::rules::{Position, Role};
 
 const HIDDEN: [usize; 3] = [64, 128, 256];
@@ -106,7 +106,8 @@ fn searches(out: &mut impl Write) -> io::Result<()> {
     let mut speeds = vec![0; evaluators.len()];
     for _ in 0..ROUNDS {
         for (speed, evaluator) in speeds.iter_mut().zip(&evaluators) {
-            *speed = bench(evaluator, Some(SEARCH_DEPTH)).speed().max(*speed);
+            let report = bench(evaluator, &SearchParams::default(), Some(SEARCH_DEPTH));
+            *speed = report.speed().max(*speed);
         }
     }
     for (speed, evaluator) in speeds.iter().zip(&evaluators) {

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use megaton::engine::{Engine, EngineOptions, Evaluator, Limits, Pool, bench};
+use megaton::engine::{Engine, EngineOptions, Evaluator, Limits, Pool, SearchParams, bench};
 use megaton::rules::Game;
 
 const RUNS: usize = 5;
@@ -21,7 +21,8 @@ const SAMPLES: usize = 300;
 fn main() -> io::Result<()> {
     let mut out = io::stdout().lock();
     let evaluator = Evaluator::default();
-    let mut speeds: Vec<u64> = (0..RUNS).map(|_| bench(&evaluator, None).speed()).collect();
+    let speed = |_| bench(&evaluator, &SearchParams::default(), None).speed();
+    let mut speeds: Vec<u64> = (0..RUNS).map(speed).collect();
     speeds.sort_unstable();
     writeln!(
         out,

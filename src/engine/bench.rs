@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{EngineOptions, Evaluator, Limits, Pool};
+use super::{EngineOptions, Evaluator, Limits, Pool, SearchParams};
 use crate::rules::{Game, Position};
 
 /// Default search depth.
@@ -73,11 +73,12 @@ impl BenchReport {
 }
 
 /// Searches every bench position to `depth` on one thread, with an empty transposition table and
-/// fresh histories. The node count is the signature.
-pub fn bench(evaluator: &Evaluator, depth: Option<u32>) -> BenchReport {
+/// fresh histories. With the default parameters the node count is the signature.
+pub fn bench(evaluator: &Evaluator, params: &SearchParams, depth: Option<u32>) -> BenchReport {
     let options = EngineOptions {
         hash_mb: HASH_MB,
         evaluator: evaluator.clone(),
+        params: params.clone(),
         ..EngineOptions::default()
     };
     bench_with(&options, depth)
@@ -95,11 +96,9 @@ pub fn bench_with(options: &EngineOptions, depth: Option<u32>) -> BenchReport {
         .map(|position| {
             pool.clear_hash();
             engine.new_game();
+            let game = Game::from_position(position);
             let limits = Limits::depth(depth.unwrap_or(DEFAULT_DEPTH));
-            engine
-                .think(&Game::from_position(position), limits)
-                .wait()
-                .nodes
+            engine.think(&game, limits).wait().nodes
         })
         .sum();
     BenchReport {

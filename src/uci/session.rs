@@ -256,7 +256,7 @@ impl<W: Write + Send + 'static> Session<W> {
 
     fn bench(&mut self, depth: Option<u32>) -> io::Result<()> {
         self.halt();
-        let report = bench(&self.options.evaluator, depth);
+        let report = bench(&self.options.evaluator, &self.options.params, depth);
         let (nodes, millis, speed) = (report.nodes, report.time.as_millis(), report.speed());
         self.output.write_line(&format!(
             "Total time (ms) : {millis}\nNodes searched  : {nodes}\nNodes/second    : {speed}"

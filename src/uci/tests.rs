@@ -118,6 +118,19 @@ impl Talk {
 }
 
 #[test]
+fn bench_searches_with_the_parameters_that_are_set() {
+    let searched = |before: &str| {
+        let text = talk(&format!("{before}\nbench 4\n"));
+        let mut lines = text.lines();
+        let nodes = lines.find(|line| line.starts_with("Nodes searched"));
+        nodes.expect("a count of nodes").to_owned()
+    };
+    let usual = searched("isready");
+    assert_eq!(searched("setoption name Hash value 1"), usual, "its own");
+    assert_ne!(searched("setoption name rfp_margin value 40"), usual);
+}
+
+#[test]
 fn an_evaluation_can_be_selected_and_a_bad_choice_keeps_the_old_one() {
     let shape = Shape {
         layout: Layout::Plain,

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use megaton::engine::nnue::{BucketBy, Layout, Network, SCALE, Shape, Simd};
-use megaton::engine::{EngineOptions, Evaluator, Limits, Pool, bench};
+use megaton::engine::{EngineOptions, Evaluator, Limits, Pool, SearchParams, bench};
 use megaton::rules::{Game, RepetitionRule};
 
 fn net(layout: Layout, hidden: usize) -> Evaluator {
@@ -34,9 +34,10 @@ fn bench_is_the_same_on_every_kind_of_processor() {
     say_what_is_missing();
     let plain = net(Layout::Plain, 64);
     for net in [Evaluator::default(), plain, net(Layout::KingRing, 32)] {
-        let nodes = |simd| bench(&net.with_simd(simd), Some(6)).nodes;
+        let searched = |evaluator| bench(&evaluator, &SearchParams::default(), Some(6)).nodes;
+        let nodes = |simd| searched(net.with_simd(simd));
         let plain = nodes(Simd::Plain);
-        assert_ne!(plain, bench(&Evaluator::classical(), Some(6)).nodes);
+        assert_ne!(plain, searched(Evaluator::classical()));
         for simd in Simd::available() {
             assert_eq!(nodes(simd), plain, "{simd}");
         }

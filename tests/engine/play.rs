@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-use megaton::engine::{Evaluator, Info, Limits, Score, StopReason, bench, suite};
+use megaton::engine::{Evaluator, Info, Limits, Score, SearchParams, StopReason, bench, suite};
 use megaton::rules::{Game, Move, Outcome, Position, RepetitionRule};
 
 use crate::{answer, clock, engine, game, pool, think};
@@ -169,7 +169,8 @@ fn the_tactics_suite_is_solved() {
 
 #[test]
 fn bench_visits_the_same_nodes_as_ever() {
-    assert_eq!(bench(&Evaluator::default(), None).nodes, BENCH_SIGNATURE);
+    let report = bench(&Evaluator::default(), &SearchParams::default(), None);
+    assert_eq!(report.nodes, BENCH_SIGNATURE);
 }
 
 #[test]
