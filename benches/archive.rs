@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use megaton::archive::{
     ArchiveEntry, ArchiveReader, Database, EndingRecord, FILE_NAME, Filter, GameRecord, MoveRecord,
-    Order, Origin, PlayerRecord, ScoreRecord, Source, TimeControlRecord, Writer,
+    Order, Origin, PlayerRecord, Source, TimeControlRecord, Writer,
 };
+use megaton::engine::Score;
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::Game;
 
@@ -111,7 +112,7 @@ fn synthetic(number: usize, of: usize, lines: &[Vec<String>], dice: &mut Dice) -
             ..MoveRecord::bare(uci.clone())
         };
         if ours {
-            made.score = Some(ScoreRecord::Cp(dice.below(600) as i32 - 250));
+            made.score = Some(Score::Cp(dice.below(600) as i32 - 250));
             made.depth = Some(10 + dice.below(10) as u32);
             made.seldepth = Some(20 + dice.below(20) as u32);
             made.nodes = Some(dice.below(3_000_000));

@@ -48,8 +48,7 @@ pub use prune::{Prune, PrunePlace, Pruned};
 pub use reader::{ArchiveReader, GameCursor, GameLine, write_san};
 pub use record::{
     ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, EventRecord, GameRecord, Millis,
-    MoveRecord, Origin, Outcome, PlayerRecord, ResultCounts, ScoreRecord, Source,
-    TimeControlRecord, WireRecord,
+    MoveRecord, Origin, Outcome, PlayerRecord, ResultCounts, Source, TimeControlRecord, WireRecord,
 };
 pub use review::{AT_LEVEL, LESSONS, LESSONS_AT_ONCE, LESSONS_SHOWN, Mistake, ReviewRecord};
 pub use rows::OPENING_PLIES;

@@ -6,7 +6,8 @@
 
 use std::fmt::Write as _;
 
-use super::record::{Millis, MoveRecord, ScoreRecord, Source};
+use super::record::{Millis, MoveRecord, Source};
+use crate::engine::Score;
 
 /// The letters of the sources; `Unknown` has none.
 const SOURCES: [(Source, &str); 5] = [
@@ -41,8 +42,8 @@ pub(super) fn pack(moves: &[MoveRecord]) -> String {
         put('c', number(made.clock));
         put('u', number(made.spent));
         match made.score {
-            Some(ScoreRecord::Cp(cp)) => put('s', Some(cp.into())),
-            Some(ScoreRecord::Mate(moves)) => put('m', Some(moves.into())),
+            Some(Score::Cp(cp)) => put('s', Some(cp.into())),
+            Some(Score::Mate(moves)) => put('m', Some(moves.into())),
             None => {}
         }
         put('d', made.depth.map(i64::from));
@@ -128,8 +129,8 @@ fn read_field(word: &str, made: &mut MoveRecord, last: Millis) {
         Some('t') => made.at = number().map(|since| last.saturating_add(since)),
         Some('c') => made.clock = number(),
         Some('u') => made.spent = number(),
-        Some('s') => made.score = signed().map(ScoreRecord::Cp),
-        Some('m') => made.score = signed().map(ScoreRecord::Mate),
+        Some('s') => made.score = signed().map(Score::Cp),
+        Some('m') => made.score = signed().map(Score::Mate),
         Some('d') => made.depth = small(),
         Some('D') => made.seldepth = small(),
         Some('n') => made.nodes = number(),
@@ -155,8 +156,8 @@ mod tests {
         let number = || proptest::option::of(0..u64::from(u32::MAX));
         let score = prop_oneof![
             Just(None),
-            any::<i32>().prop_map(|cp| Some(ScoreRecord::Cp(cp))),
-            (-200..200).prop_map(|moves| Some(ScoreRecord::Mate(moves))),
+            any::<i32>().prop_map(|cp| Some(Score::Cp(cp))),
+            (-200..200).prop_map(|moves| Some(Score::Mate(moves))),
         ];
         let depths = (
             proptest::option::of(0..200_u32),
@@ -205,7 +206,7 @@ mod tests {
         let own = MoveRecord {
             at: Some(1_795_266_359_000),
             clock: Some(177_300),
-            score: Some(ScoreRecord::Cp(-35)),
+            score: Some(Score::Cp(-35)),
             depth: Some(18),
             source: Source::Engine,
             line: "e2e4 e7e5".to_owned(),

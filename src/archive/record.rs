@@ -283,7 +283,7 @@ pub struct MoveRecord {
     /// The time that the server took off the mover's clock.
     pub spent: Option<Millis>,
     /// The score of the search, from the mover's view.
-    pub score: Option<ScoreRecord>,
+    pub score: Option<Score>,
     /// The last completed iteration.
     pub depth: Option<u32>,
     /// The deepest ply reached.
@@ -309,7 +309,7 @@ impl MoveRecord {
     }
 
     /// The score from White's view, if the move is the one after `ply` others.
-    pub fn white_score(&self, ply: usize) -> Option<ScoreRecord> {
+    pub fn white_score(&self, ply: usize) -> Option<Score> {
         Some(self.score?.for_white(GameRecord::mover(ply)))
     }
 
@@ -345,23 +345,14 @@ impl Source {
     }
 }
 
-/// The value of a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ScoreRecord {
-    /// Hundredths of a pawn.
-    Cp(i32),
-    /// Decided in so many moves: won above zero, otherwise lost.
-    Mate(i32),
-}
-
-impl ScoreRecord {
+/// What a record of both sides needs of a score; the engine knows only the side to move.
+impl Score {
     /// The score from the other side's view.
     #[must_use]
     pub const fn turned(self) -> Self {
         match self {
-            Self::Cp(cp) => Self::Cp(-cp),
-            Self::Mate(moves) => Self::Mate(-moves),
+            Self::Cp(cp) => Self::Cp(cp.saturating_neg()),
+            Self::Mate(moves) => Self::Mate(moves.saturating_neg()),
         }
     }
 
@@ -374,39 +365,11 @@ impl ScoreRecord {
         }
     }
 
-    /// One number for comparisons and graphs: centipawns, with decided positions far beyond them.
-    pub const fn centipawns(self) -> i32 {
+    /// As people read it, in pawns: `+0.35`, `#-2`.
+    pub fn in_pawns(self) -> String {
         match self {
-            Self::Cp(cp) => cp,
-            Self::Mate(moves) if moves > 0 => 32_000 - moves,
-            Self::Mate(moves) => -32_000 - moves,
-        }
-    }
-}
-
-impl From<Score> for ScoreRecord {
-    fn from(score: Score) -> Self {
-        match score {
-            Score::Cp(cp) => Self::Cp(cp),
-            Score::Mate(moves) => Self::Mate(moves),
-        }
-    }
-}
-
-impl From<ScoreRecord> for Score {
-    fn from(score: ScoreRecord) -> Self {
-        match score {
-            ScoreRecord::Cp(cp) => Self::Cp(cp),
-            ScoreRecord::Mate(moves) => Self::Mate(moves),
-        }
-    }
-}
-
-impl fmt::Display for ScoreRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cp(cp) => write!(f, "{:+.2}", f64::from(*cp) / 100.0),
-            Self::Mate(moves) => write!(f, "#{moves}"),
+            Self::Cp(cp) => format!("{:+.2}", f64::from(cp) / 100.0),
+            Self::Mate(moves) => format!("#{moves}"),
         }
     }
 }
@@ -541,16 +504,24 @@ mod tests {
     #[test]
     fn a_score_turns_with_the_board() {
         let mated = MoveRecord {
-            score: Some(ScoreRecord::Mate(-3)),
+            score: Some(Score::Mate(-3)),
             ..MoveRecord::bare("e7e5")
         };
-        assert_eq!(mated.white_score(1), Some(ScoreRecord::Mate(3)));
-        assert_eq!(mated.white_score(0), Some(ScoreRecord::Mate(-3)));
-        assert_eq!(ScoreRecord::Cp(-35).to_string(), "-0.35");
-        assert_eq!(ScoreRecord::Mate(-2).to_string(), "#-2");
-        assert!(ScoreRecord::Mate(1).centipawns() > ScoreRecord::Mate(9).centipawns());
-        assert!(ScoreRecord::Mate(-1).centipawns() < ScoreRecord::Mate(-9).centipawns());
-        assert!(ScoreRecord::Mate(0).centipawns() < ScoreRecord::Mate(-1).centipawns());
+        assert_eq!(mated.white_score(1), Some(Score::Mate(3)));
+        assert_eq!(mated.white_score(0), Some(Score::Mate(-3)));
+        assert_eq!(Score::Cp(-35).in_pawns(), "-0.35");
+        assert_eq!(Score::Mate(-2).in_pawns(), "#-2");
+        assert!(Score::Mate(1).centipawns() > Score::Mate(9).centipawns());
+        assert!(Score::Mate(-1).centipawns() < Score::Mate(-9).centipawns());
+        assert!(Score::Mate(0).centipawns() < Score::Mate(-1).centipawns());
+    }
+
+    #[test]
+    fn scores_on_disk_keep_their_words() {
+        let scores = [Score::Cp(-35), Score::Mate(-2), Score::Mate(0)];
+        let words = r#"[{"cp":-35},{"mate":-2},{"mate":0}]"#;
+        assert_eq!(serde_json::to_string(&scores).unwrap(), words);
+        assert_eq!(serde_json::from_str::<Vec<Score>>(words).unwrap(), scores);
     }
 
     #[test]
@@ -583,7 +554,7 @@ mod tests {
             },
             moves: vec![
                 MoveRecord {
-                    score: Some(ScoreRecord::Cp(12)),
+                    score: Some(Score::Cp(12)),
                     source: Source::OnlyMove,
                     ..MoveRecord::bare("e2e4")
                 },

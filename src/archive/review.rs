@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::database::Database;
 use super::reader::ArchiveReader;
-use super::record::{GameRecord, Millis, Outcome, ScoreRecord};
+use super::record::{GameRecord, Millis, Outcome};
 use super::rows;
+use crate::engine::Score;
 use crate::experience::{Experience, LineMistake, LineResult, OwnMove, PlayedLine, blame};
 use crate::lichess::{Side, Status};
 use crate::rules::Game;
@@ -46,9 +47,9 @@ pub struct Mistake {
     /// The move in SAN.
     pub played: String,
     /// Our score before the move.
-    pub before: ScoreRecord,
+    pub before: Score,
     /// Our score after it.
-    pub after: ScoreRecord,
+    pub after: Score,
     pub better: String,
     /// The better move in UCI.
     pub better_uci: String,
@@ -77,7 +78,10 @@ impl ReviewRecord {
         };
         format!(
             "{number}{dots} {} ({}) where {} ({}) was better",
-            mistake.played, mistake.after, mistake.better, mistake.before
+            mistake.played,
+            mistake.after.in_pawns(),
+            mistake.better,
+            mistake.before.in_pawns()
         )
     }
 }
@@ -126,7 +130,7 @@ impl GameRecord {
         let own = (0..game.ply()).filter(|ply| Self::mover(*ply) == us);
         own.map(|ply| OwnMove {
             ply,
-            score: self.moves[ply].score.map(ScoreRecord::centipawns),
+            score: self.moves[ply].score.map(Score::centipawns),
             had_choice: game.positions()[ply].legal_moves().len() > 1,
         })
         .collect()

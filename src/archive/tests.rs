@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::*;
+use crate::engine::Score;
 use crate::lichess::{Side, Speed, Status};
 
 pub(super) fn ground() -> (TempDir, PathBuf) {
@@ -22,7 +23,7 @@ pub(super) fn game(id: &str, began: Millis, opponent: &str) -> GameRecord {
         at: Some(at),
         clock: Some(clock),
         spent: Some(900),
-        score: Some(ScoreRecord::Cp(35)),
+        score: Some(Score::Cp(35)),
         depth: Some(12),
         seldepth: Some(20),
         nodes: Some(123_456),

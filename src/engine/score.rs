@@ -60,8 +60,9 @@ pub(super) const fn is_lost(value: Value) -> bool {
     value < 0 && is_decisive(value)
 }
 
-/// The score of a position for the side to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The score of a position for the side to move. Archives hold it in the words of its JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Score {
     /// Hundredths of a pawn; about ±30,000 if endgame tables know the winner.
     Cp(i32),
@@ -87,12 +88,13 @@ impl Score {
         }
     }
 
-    /// One number for comparisons: centipawns, a mate being worth about ±32,000.
+    /// One number for comparisons: centipawns, a mate being worth about ±32,000. A score from a file
+    /// may have any number of moves.
     pub const fn centipawns(self) -> i32 {
         match self {
             Score::Cp(cp) => cp,
-            Score::Mate(moves) if moves > 0 => MATE - (2 * moves - 1),
-            Score::Mate(moves) => -MATE - 2 * moves,
+            Score::Mate(moves) if moves > 0 => MATE + 1 - moves.saturating_mul(2),
+            Score::Mate(moves) => -MATE - moves.saturating_mul(2),
         }
     }
 
@@ -145,6 +147,8 @@ mod tests {
         for value in values {
             assert_eq!(Score::from_value(value).centipawns(), value);
         }
+        let longest = [i32::MIN, i32::MAX].map(|moves| Score::Mate(moves).centipawns());
+        assert_ne!(longest[0], longest[1], "without an overflow");
         assert!(Score::Mate(0).is_loss() && !Score::Mate(0).is_win() && Score::Mate(1).is_win());
     }
 }

@@ -6,14 +6,12 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
-use megaton::archive::{
-    ArchiveEntry, ArchiveReader, EndingRecord, GameRecord, LESSONS_SHOWN, ScoreRecord,
-};
+use megaton::archive::{ArchiveEntry, ArchiveReader, EndingRecord, GameRecord, LESSONS_SHOWN};
 use megaton::bot::{
     self, BotOptions, BotState, BotTiming, EventBus, ListSources, Settings, Shutdown, StateRules,
 };
 use megaton::config;
-use megaton::engine::{EngineOptions, Limits, Pool, SingleThread};
+use megaton::engine::{EngineOptions, Limits, Pool, Score, SingleThread};
 use megaton::lichess::{
     self, ChallengeOptions, Client, ClientOptions, ColorChoice, GameEvent, GameId, GameState,
     OfferDraw, Side, Status, Token, UserId,
@@ -187,7 +185,7 @@ async fn a_regular_that_repeats_its_wins_wins_no_line_more_than_twice() {
 fn lost_game(id: &str) -> GameRecord {
     let mut lost = game(id, BEGAN);
     lost.moves.truncate(4);
-    lost.moves[2].score = Some(ScoreRecord::Cp(10));
+    lost.moves[2].score = Some(Score::Cp(10));
     lost.ending = Some(EndingRecord {
         status: Status::VariantEnd,
         winner: Some(Side::Black),

@@ -9,14 +9,14 @@ use std::time::{Duration, SystemTime};
 
 use megaton::archive::{
     ArchiveEntry, ArchiveReader, Database, EndingRecord, EventRecord, FILE_NAME, GameRecord,
-    Mistake, MoveRecord, ReviewRecord, ScoreRecord, dates,
+    Mistake, MoveRecord, ReviewRecord, dates,
 };
 use megaton::bot::{
     self, AnalysisRules, ArchiveRules, Archiver, BotOptions, BotState, BotTiming, ControlHandle,
     EventBus, EventLog, ListSources, MaintenanceRules, Settings, Shutdown,
 };
 use megaton::config::{self, AlertFormat, Alerts as AlertSettings, Archive};
-use megaton::engine::{EngineOptions, Pool};
+use megaton::engine::{EngineOptions, Pool, Score};
 use megaton::lichess::{Client, ClientOptions, Side, Status, Timing, Token};
 use megaton::panel::{Address, Alerts, Delivery, StatusWatch};
 use megaton::practice::ServerHandle;
@@ -108,7 +108,7 @@ impl Bot {
 fn lost(id: &str, began: u64) -> GameRecord {
     let moves = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6 f3d4 d6h2";
     let thought = |uci: &str| MoveRecord {
-        score: Some(ScoreRecord::Cp(20)),
+        score: Some(Score::Cp(20)),
         depth: Some(9),
         clock: Some(170_000),
         ..MoveRecord::bare(uci)
@@ -433,8 +433,8 @@ async fn a_bot_learns_from_its_archive_and_from_a_review_by_another_process() {
     let found = Mistake {
         ply: 6,
         played: "O-O".to_owned(),
-        before: ScoreRecord::Cp(10),
-        after: ScoreRecord::Cp(-700),
+        before: Score::Cp(10),
+        after: Score::Cp(-700),
         better: "Nd4".to_owned(),
         better_uci: "f3d4".to_owned(),
         depth: 14,

@@ -11,9 +11,10 @@ use std::process::Command;
 
 use megaton::archive::{
     ArchiveEntry, Database, EndingRecord, FILE_NAME, GameRecord, MoveRecord, Origin, PlayerRecord,
-    ScoreRecord, Source, TimeControlRecord,
+    Source, TimeControlRecord,
 };
 use megaton::book::{BookFile, Candidate, Graph};
+use megaton::engine::Score;
 use megaton::lichess::{Side, Speed, Status};
 use megaton::rules::{Color, Game, Outcome, Position};
 use serde_json::{Value, json};
@@ -155,9 +156,9 @@ fn game(number: u64) -> (GameRecord, String) {
 /// A move of ours with a score, or out of the tables.
 fn annotated(uci: String, random: &mut fastrand::Rng) -> MoveRecord {
     let score = match random.u8(..4) {
-        0 => ScoreRecord::Mate(random.i32(1..30)),
-        1 => ScoreRecord::Mate(random.i32(-30..0)),
-        _ => ScoreRecord::Cp(random.i32(-2000..2000)),
+        0 => Score::Mate(random.i32(1..30)),
+        1 => Score::Mate(random.i32(-30..0)),
+        _ => Score::Cp(random.i32(-2000..2000)),
     };
     let source = if random.bool() {
         Source::Engine
@@ -201,8 +202,8 @@ fn ending(outcome: Option<Outcome>, number: u64) -> Option<(Status, Option<Side>
 fn expected(game: &GameRecord, men: &str) -> Value {
     let moves = game.moves.iter().enumerate().map(|(ply, made)| {
         let (cp, mate) = match made.white_score(ply) {
-            Some(ScoreRecord::Cp(cp)) => (Some(cp), None),
-            Some(ScoreRecord::Mate(moves)) => (None, Some(moves)),
+            Some(Score::Cp(cp)) => (Some(cp), None),
+            Some(Score::Mate(moves)) => (None, Some(moves)),
             None => (None, None),
         };
         json!({

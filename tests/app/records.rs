@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use megaton::archive::{
     ArchiveEntry, Database, EndingRecord, EventRecord, FILE_NAME, GameRecord, Mistake, MoveRecord,
-    Origin, PlayerRecord, ReviewRecord, ScoreRecord, Source, TimeControlRecord,
+    Origin, PlayerRecord, ReviewRecord, Source, TimeControlRecord,
 };
+use megaton::engine::Score;
 use megaton::lichess::{Side, Speed, Status};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -101,7 +102,7 @@ pub(super) fn game(id: &str, began: u64) -> GameRecord {
         at: Some(began + after),
         clock: Some(clock),
         spent: Some(900),
-        score: Some(ScoreRecord::Cp(score)),
+        score: Some(Score::Cp(score)),
         depth: Some(12),
         source: Source::Engine,
         line: uci.to_owned(),
@@ -381,8 +382,8 @@ fn the_losing_move_that_was_found_stands_in_the_export() {
         mistake: Some(Mistake {
             ply: 2,
             played: "Ng5".to_owned(),
-            before: ScoreRecord::Cp(300),
-            after: ScoreRecord::Cp(-300),
+            before: Score::Cp(300),
+            after: Score::Cp(-300),
             better: "e3".to_owned(),
             better_uci: "e2e3".to_owned(),
             depth: 20,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use megaton::archive::{
     ArchiveEntry, Database, EndingRecord, GameRecord, Millis, Mistake, MoveRecord, PlayerRecord,
-    ReviewRecord, ScoreRecord,
+    ReviewRecord,
 };
+use megaton::engine::Score;
 use megaton::lichess::{Side, Status};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -86,8 +87,8 @@ fn kept(file: &Path) {
         mistake: Some(Mistake {
             ply: 4,
             played: "b3".to_owned(),
-            before: ScoreRecord::Cp(20),
-            after: ScoreRecord::Mate(-1),
+            before: Score::Cp(20),
+            after: Score::Mate(-1),
             better: "f3".to_owned(),
             better_uci: "f2f3".to_owned(),
             depth: 9,

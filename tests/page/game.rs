@@ -1,6 +1,7 @@
 //! The page of a finished game: its link, its PGN, flipping the board, and a game without a result.
 
-use megaton::archive::{MoveRecord, ScoreRecord};
+use megaton::archive::MoveRecord;
+use megaton::engine::Score;
 use megaton::lichess::Status;
 use serde_json::json;
 
@@ -165,7 +166,7 @@ async fn the_selected_move_stays_visible_when_the_page_grows() {
         let long = drawn_but("long0001", |game| {
             let moves = ["g1f3", "g8f6", "f3g1", "f6g8"].into_iter().cycle();
             let thought = |uci| MoveRecord {
-                score: Some(ScoreRecord::Cp(10)),
+                score: Some(Score::Cp(10)),
                 depth: Some(9),
                 line: moves.clone().take(40).collect::<Vec<_>>().join(" "),
                 ..MoveRecord::bare(uci)

@@ -1,6 +1,7 @@
 //! The review of a game on its page, and what the games against an opponent teach.
 
-use megaton::archive::{Database, EndingRecord, Mistake, ReviewRecord, ScoreRecord};
+use megaton::archive::{Database, EndingRecord, Mistake, ReviewRecord};
+use megaton::engine::Score;
 use megaton::lichess::{Side, Status};
 
 use super::archive::{drawn, drawn_but, ended};
@@ -17,8 +18,8 @@ fn found(game: &str) -> ReviewRecord {
         mistake: Some(Mistake {
             ply: 0,
             played: "e4".to_owned(),
-            before: ScoreRecord::Cp(20),
-            after: ScoreRecord::Cp(-180),
+            before: Score::Cp(20),
+            after: Score::Cp(-180),
             better: "Nf3".to_owned(),
             better_uci: "g1f3".to_owned(),
             depth: 9,

@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use crate::archive::record::{Millis, MoveRecord, ScoreRecord, Source};
+use crate::archive::record::{Millis, MoveRecord, Source};
+use crate::engine::Score;
 use crate::lichess::Side;
 
 /// Limits of depth and score beyond which a comment is ignored.
@@ -65,10 +66,10 @@ pub(super) fn understand(comment: &str, mover: Side, made: &mut MoveRecord) {
     };
 }
 
-fn number(score: ScoreRecord) -> String {
+fn number(score: Score) -> String {
     match score {
-        ScoreRecord::Cp(cp) => format!("{:.2}", f64::from(cp) / 100.0),
-        ScoreRecord::Mate(moves) => format!("#{moves}"),
+        Score::Cp(cp) => format!("{:.2}", f64::from(cp) / 100.0),
+        Score::Mate(moves) => format!("#{moves}"),
     }
 }
 
@@ -80,11 +81,11 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
     let score = if let Some(moves) = score.strip_prefix('#') {
         let distance: Option<i32> = moves.parse().ok();
         let near = distance.filter(|distance| distance.abs() <= MAX_MATE);
-        near.map(ScoreRecord::Mate)
+        near.map(Score::Mate)
     } else {
         let pawns: Option<f64> = score.parse().ok();
         let narrow = pawns.filter(|pawns| pawns.abs() <= WIDEST);
-        narrow.map(|pawns| ScoreRecord::Cp((pawns * 100.0).round() as i32))
+        narrow.map(|pawns| Score::Cp((pawns * 100.0).round() as i32))
     };
     if let Some(score) = score {
         made.score = Some(score.for_white(mover));
@@ -135,17 +136,17 @@ mod tests {
         let rows = [
             (
                 Side::White,
-                ScoreRecord::Cp(35),
+                Score::Cp(35),
                 "{ [%eval 0.35,18] [%clk 0:02:57.3] [%emt 0:00:04] }",
             ),
             (
                 Side::Black,
-                ScoreRecord::Cp(35),
+                Score::Cp(35),
                 "{ [%eval -0.35,18] [%clk 0:02:57.3] [%emt 0:00:04] }",
             ),
             (
                 Side::Black,
-                ScoreRecord::Mate(-2),
+                Score::Mate(-2),
                 "{ [%eval #2,18] [%clk 0:02:57.3] [%emt 0:00:04] }",
             ),
         ];

@@ -9,9 +9,10 @@ use shakmaty::variant::Atomic;
 
 use super::read::{PgnFault, PgnGames};
 use super::write::{PgnOptions, pgn, pgn_reviewed};
-use crate::archive::record::{GameRecord, MoveRecord, Origin, ScoreRecord, TimeControlRecord};
+use crate::archive::record::{GameRecord, MoveRecord, Origin, TimeControlRecord};
 use crate::archive::review::{Mistake, ReviewRecord};
 use crate::archive::tests::game;
+use crate::engine::Score;
 use crate::lichess::{Side, Speed, Status};
 
 /// A game as Lichess exports it, with its engine's scores.
@@ -70,7 +71,7 @@ fn a_lichess_export_is_read_completely() {
     );
     assert_eq!(ending.at, 1_795_266_359_000 + 4000 + 1000 + 5000);
     assert_eq!(read.moves[2].spent, Some(4000));
-    assert_eq!(read.moves[1].white_score(1).unwrap().to_string(), "#1");
+    assert_eq!(read.moves[1].white_score(1).unwrap().in_pawns(), "#1");
     assert_eq!(read.moves[4].clock, Some(175_000));
 }
 
@@ -132,8 +133,8 @@ fn review() -> ReviewRecord {
         mistake: Some(Mistake {
             ply: 3,
             played: "a5".to_owned(),
-            before: ScoreRecord::Cp(-20),
-            after: ScoreRecord::Mate(-1),
+            before: Score::Cp(-20),
+            after: Score::Mate(-1),
             better: "f6".to_owned(),
             better_uci: "f7f6".to_owned(),
             depth: 20,

@@ -194,13 +194,14 @@ fn variation<'l>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::record::{EndingRecord, PlayerRecord, ScoreRecord, Source};
+    use crate::archive::record::{EndingRecord, PlayerRecord, Source};
+    use crate::engine::Score;
     use crate::lichess::{Side, Status};
 
     fn game() -> GameRecord {
         let own = |uci: &str, clock, score, line: &str| MoveRecord {
             clock: Some(clock),
-            score: Some(ScoreRecord::Cp(score)),
+            score: Some(Score::Cp(score)),
             depth: Some(9),
             source: Source::Engine,
             line: line.to_owned(),
@@ -275,8 +276,8 @@ mod tests {
             mistake: Some(Mistake {
                 ply: 3,
                 played: played.to_owned(),
-                before: ScoreRecord::Cp(-20),
-                after: ScoreRecord::Mate(-1),
+                before: Score::Cp(-20),
+                after: Score::Mate(-1),
                 better: "f6".to_owned(),
                 better_uci: "f7f6".to_owned(),
                 depth: 20,

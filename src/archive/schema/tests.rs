@@ -9,8 +9,9 @@ use crate::archive::tests::{game, ground, keep};
 use crate::archive::{
     ArchiveEntry, ArchiveError, ArchiveReader, ChallengeRecord, ChallengeVerdict, Database,
     Direction, EndingRecord, EventRecord, Filter, GameRecord, MoveRecord, Order, Origin,
-    PlayerRecord, ReviewRecord, ScoreRecord, Source, TimeControlRecord,
+    PlayerRecord, ReviewRecord, Source, TimeControlRecord,
 };
+use crate::engine::Score;
 use crate::lichess::{Side, Speed, Status};
 use crate::sqlite::{Format, Schema};
 
@@ -99,7 +100,7 @@ fn games() -> [GameRecord; 3] {
         initial_fen: Some("8/8/8/8/8/8/P6k/K7 w - - 0 1".to_owned()),
         joined: 3_000_000,
         moves: vec![MoveRecord {
-            score: Some(ScoreRecord::Mate(-3)),
+            score: Some(Score::Mate(-3)),
             source: Source::Table,
             ..MoveRecord::bare("a2a4")
         }],

@@ -11,13 +11,12 @@ use tokio::time::timeout;
 
 use super::{millis, now};
 use crate::archive::{
-    ArchiveError, GameRecord, LESSONS, LESSONS_AT_ONCE, Millis, Mistake, ReviewRecord, ScoreRecord,
-    Writer,
+    ArchiveError, GameRecord, LESSONS, LESSONS_AT_ONCE, Millis, Mistake, ReviewRecord, Writer,
 };
 use crate::bot::event_log::EventLog;
 use crate::bot::state::BotState;
 use crate::bot::supervisor::catch_panic;
-use crate::engine::{Engine, Limits, Pool, SearchResult, StopReason};
+use crate::engine::{Engine, Limits, Pool, Score, SearchResult, StopReason};
 use crate::experience::{FALL, HOLDS, drop_of};
 use crate::lichess::Side;
 use crate::rules::Game;
@@ -354,7 +353,7 @@ pub(super) struct BlunderSearch {
 /// A position's score for the bot, and the line from there.
 #[derive(Clone, Debug)]
 struct Eval {
-    score: ScoreRecord,
+    score: Score,
     line: Vec<String>,
 }
 
@@ -400,7 +399,7 @@ impl BlunderSearch {
         let Some(ply) = self.next else { return };
         self.searched += 1;
         let position = self.game.positions()[ply];
-        let score = ScoreRecord::from(result.score);
+        let score = result.score;
         let ours = GameRecord::mover(ply) == self.us;
         let worth = Eval {
             score: if ours { score } else { score.turned() },
@@ -546,8 +545,8 @@ mod blunder_search_tests {
         assert_eq!(asked, [9, 8, 6], "no further back than needed");
         let mistake = mistake.unwrap();
         assert_eq!((mistake.ply, mistake.played.as_str()), (6, "O-O"));
-        assert_eq!(mistake.before, ScoreRecord::Cp(-20));
-        assert_eq!(mistake.after, ScoreRecord::Cp(-900));
+        assert_eq!(mistake.before, Score::Cp(-20));
+        assert_eq!(mistake.after, Score::Cp(-900));
         assert_eq!((mistake.line.len(), mistake.refutation.len()), (1, 1));
     }
 

@@ -10,12 +10,12 @@ use tempfile::TempDir;
 use super::*;
 use crate::archive::{
     ArchiveEntry, ArchiveReader, ChallengeRecord, ChallengeVerdict, Database, Direction,
-    EndingRecord, FILE_NAME, Filter, GameRecord, MoveRecord, Order, PlayerRecord, ScoreRecord,
+    EndingRecord, FILE_NAME, Filter, GameRecord, MoveRecord, Order, PlayerRecord,
     TimeControlRecord, dates,
 };
 use crate::bot::event_log::{Header, SearchInfoSlot};
 use crate::bot::game::Ending;
-use crate::engine::{Dtz, EngineOptions, Evaluator, TablebaseProbe, Tablebases, Wdl};
+use crate::engine::{Dtz, EngineOptions, Evaluator, Score, TablebaseProbe, Tablebases, Wdl};
 use crate::lichess::{GameEvent, GameFull, GameId, Side, Speed, Status};
 use crate::rules::{Game, Position};
 
@@ -238,8 +238,9 @@ async fn lost_games_are_reviewed_while_no_game_runs() {
     assert_eq!(review.positions, 2, "{review:?}");
     let mistake = review.mistake.clone().expect("a losing move");
     assert_eq!(mistake.played, "O-O");
-    assert_eq!(mistake.after, ScoreRecord::Mate(-1), "{review:?}");
-    assert!(review.describe().contains(&mistake.better));
+    assert_eq!(mistake.after, Score::Mate(-1), "{review:?}");
+    let found = format!("O-O (#-1) where {} (", mistake.better);
+    assert!(review.describe().contains(&found), "{review:?}");
     let reader = ArchiveReader::open(&folder.path().join(FILE_NAME)).unwrap();
     assert_eq!(reader.review("wonbyus1").unwrap(), None);
     archiver.unwrap().finish().await;

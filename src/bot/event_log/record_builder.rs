@@ -128,7 +128,7 @@ fn set_clock(record: &mut GameRecord, ply: usize, clock: Option<Millis>, at: Mil
 fn set_search_info(made: &mut MoveRecord, result: &SearchResult) {
     let searched = result.depth > 0;
     // A tablebase result at the root needs no search.
-    made.score = (searched || result.by_tables).then(|| result.score.into());
+    made.score = (searched || result.by_tables).then_some(result.score);
     made.depth = searched.then_some(result.depth);
     made.seldepth = searched.then_some(result.seldepth);
     made.nodes = Some(result.nodes);

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::archive::{Millis, ScoreRecord};
-use crate::engine::{Info, ScoreBound};
+use crate::archive::Millis;
+use crate::engine::{Info, Score, ScoreBound};
 use crate::rules::{Game, Position};
 
 /// Moves of a line to show.
@@ -28,7 +28,7 @@ pub struct SearchInfo {
     /// The deepest ply reached.
     pub seldepth: u32,
     /// The score from the bot's side.
-    pub score: ScoreRecord,
+    pub score: Score,
     pub nodes: u64,
     /// Speed in nodes per second.
     pub nps: u64,
@@ -111,7 +111,7 @@ impl SearchInfoSlot {
             pondering: root.pondering,
             depth: info.depth,
             seldepth: info.seldepth,
-            score: info.score.into(),
+            score: info.score,
             nodes: info.nodes,
             nps: info.nodes * 1000 / millis.max(1),
             time: millis,

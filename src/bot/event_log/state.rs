@@ -16,7 +16,6 @@ use crate::archive::{
 };
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::status::{GameStatus, GameStreamStatus};
-use crate::engine::Score;
 use crate::lichess::{GameState, Liveness, Side};
 use crate::rules::Game;
 
@@ -436,7 +435,7 @@ impl LoggedGame {
             our_clock: clock(us),
             their_clock: clock(us.other()),
             our_turn: record.to_move() == us,
-            score: scored.map(|score| Score::from(score).to_string()),
+            score: scored.map(|score| score.to_string()),
             moved_ago: now.saturating_sub(moved.unwrap_or(record.joined)),
             stream: GameStreamStatus::default(),
         }

@@ -3,9 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
-use crate::archive::{
-    Cause, ChallengeVerdict, GameRecord, Origin, Outcome, ScoreRecord, Source, time_loss,
-};
+use crate::archive::{Cause, ChallengeVerdict, GameRecord, Origin, Outcome, Source, time_loss};
 use crate::bot::account::OpponentKind;
 use crate::bot::account_event::Decline;
 use crate::bot::game::{Ending, MovePlayed};
@@ -157,10 +155,7 @@ fn a_game_is_recorded_with_clocks_search_results_and_latency() {
         ("e2e3", Some("e3"))
     );
     assert_eq!((last.clock, last.spent), (Some(179_000), Some(3000)));
-    assert_eq!(
-        (last.score, last.depth),
-        (Some(ScoreRecord::Cp(30)), Some(9))
-    );
+    assert_eq!((last.score, last.depth), (Some(Score::Cp(30)), Some(9)));
     assert_eq!((last.source, last.lag), (Source::Engine, Some(80)));
     assert_eq!(game.moves[1].source, Source::Unknown);
     assert_eq!(live[0].clocks.white, Some(179_000));
@@ -197,9 +192,9 @@ fn a_tablebase_move_is_distinguished_from_a_searched_one() {
         panic!("{game:?}");
     };
     assert_eq!((first.source, first.depth), (Source::Table, None));
-    assert_eq!(first.score, Some(ScoreRecord::Cp(0)), "it is known");
+    assert_eq!(first.score, Some(Score::Cp(0)), "it is known");
     assert_eq!(last.source, Source::Engine);
-    assert_eq!(last.score, Some(ScoreRecord::Cp(29_980)));
+    assert_eq!(last.score, Some(Score::Cp(29_980)));
 }
 
 #[test]
@@ -216,11 +211,7 @@ fn moves_taken_back_are_removed_and_missed_moves_added() {
     open(&event_log, "g1f3 e7e6 e2e3");
     let game = event_log.game(ID).unwrap();
     assert_eq!(game.opening(9), "g1f3 e7e6 e2e3");
-    assert_eq!(
-        game.moves[0].score,
-        Some(ScoreRecord::Cp(30)),
-        "still known"
-    );
+    assert_eq!(game.moves[0].score, Some(Score::Cp(30)), "still known");
     assert_eq!(game.moves[2].clock, Some(180_000));
     assert_eq!(game.moves[1].clock, None, "it was not seen live");
 }
@@ -254,7 +245,7 @@ fn records_of_an_earlier_run_stay_in_the_game() {
     event_log.archive(vec![kept.clone()]);
     open(&event_log, "g1f3 f7f6");
     let game = event_log.game(ID).unwrap();
-    assert_eq!(game.moves[0].score, Some(ScoreRecord::Cp(30)));
+    assert_eq!(game.moves[0].score, Some(Score::Cp(30)));
     assert_eq!((game.moves.len(), game.joined), (2, kept.joined));
 }
 
@@ -357,7 +348,7 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
     let ended = event_log.game(ID).unwrap();
     assert_eq!((ended.result(), ended.white.rating_diff), ("0-1", Some(-9)));
     assert_eq!(ended.moves.len(), 2);
-    assert_eq!(ended.moves[0].score, Some(ScoreRecord::Cp(30)));
+    assert_eq!(ended.moves[0].score, Some(Score::Cp(30)));
     assert_eq!(ended.control.to_string(), "3+2");
 }
 

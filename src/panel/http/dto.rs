@@ -6,9 +6,10 @@ use serde_with::skip_serializing_none;
 use super::replay::{Replay, ReplayStep};
 use crate::archive::{
     ChallengeRecord, EndingRecord, GameRecord, Millis, MoveRecord, Origin, Outcome, PlayerRecord,
-    ReviewRecord, ScoreRecord, Source, TimeControlRecord,
+    ReviewRecord, Source, TimeControlRecord,
 };
 use crate::bot::{Clocks, LiveGame, SearchInfo};
+use crate::engine::Score;
 use crate::lichess::{Side, Speed};
 
 /// Plies before the clocks run.
@@ -101,7 +102,7 @@ impl ClocksDto {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct SearchResultDto {
     /// From White's view.
-    score: Option<ScoreRecord>,
+    score: Option<Score>,
     depth: Option<u32>,
     seldepth: Option<u32>,
     nodes: Option<u64>,
@@ -175,7 +176,7 @@ pub(super) struct LiveGameDto {
     check: Option<String>,
     clocks: ClocksDto,
     /// Plies and the scores after them, from White's view.
-    scores: Vec<(usize, ScoreRecord)>,
+    scores: Vec<(usize, Score)>,
     pub(super) thought: Option<SearchResultDto>,
 }
 
@@ -227,7 +228,7 @@ struct MoveDto {
     clock: Option<Millis>,
     spent: Option<Millis>,
     /// From White's view.
-    score: Option<ScoreRecord>,
+    score: Option<Score>,
     depth: Option<u32>,
     seldepth: Option<u32>,
     nodes: Option<u64>,

@@ -257,8 +257,9 @@ fn last_clocks(record: &GameRecord) -> Clocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::{EndingRecord, MoveRecord, ScoreRecord};
+    use crate::archive::{EndingRecord, MoveRecord};
     use crate::bot::SearchInfo;
+    use crate::engine::Score;
     use crate::lichess::{Side, Status};
 
     fn live(moves: &[&str]) -> LiveGame {
@@ -280,7 +281,7 @@ mod tests {
             pondering: false,
             depth,
             seldepth: depth,
-            score: ScoreRecord::Cp(20),
+            score: Score::Cp(20),
             nodes: 1000,
             nps: 1000,
             time: 1000,
@@ -369,7 +370,7 @@ mod tests {
         let mut builder = ViewBuilder::new(0, "http://there", true);
         let mut game = live(&["e2e4", "e7e5"]);
         let record = Arc::make_mut(&mut game.record);
-        record.moves[0].score = Some(ScoreRecord::Cp(77));
+        record.moves[0].score = Some(Score::Cp(77));
         record.moves[0].depth = Some(31);
         record.moves[0].line = "e7e5 g1f3".to_owned();
         game.search = Some(thinking(7));

@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::archive::ScoreRecord;
-use crate::engine::{Engine, EngineOptions, Limits, Pool, StopReason};
+use crate::engine::{Engine, EngineOptions, Limits, Pool, Score, StopReason};
 use crate::experience::Severity;
 use crate::practice::api_error::ApiError;
 use crate::practice::sparring_bot::answer;
@@ -65,7 +64,7 @@ struct PositionReport {
     /// Plies before the position.
     ply: usize,
     /// From White's view; absent if a side has won in it.
-    score: Option<ScoreRecord>,
+    score: Option<Score>,
     /// Of the move that was played in it.
     mark: Option<Severity>,
     /// The best line from it in SAN.
@@ -159,7 +158,7 @@ impl Analysis {
             self.after = Some(if draw { 0 } else { i32::MIN / 2 });
             PositionReport {
                 ply,
-                score: draw.then_some(ScoreRecord::Cp(0)),
+                score: draw.then_some(Score::Cp(0)),
                 mark: None,
                 line: Vec::new(),
             }
@@ -175,9 +174,7 @@ impl Analysis {
             let mark = after.filter(|_| played != result.best);
             PositionReport {
                 ply,
-                score: Some(
-                    ScoreRecord::from(result.score).for_white(game.position().turn().into()),
-                ),
+                score: Some(result.score.for_white(game.position().turn().into())),
                 mark: mark.and_then(|after| Severity::of(before, -after)),
                 line: game.position().san_line(result.line.into_iter().take(LINE)),
             }

@@ -6,6 +6,7 @@ use megaton::archive::{
     ArchiveReader, GameRecord, Millis, MoveRecord, Outcome, Source, TimeControlRecord, dates,
     time_loss,
 };
+use megaton::engine::Score;
 use megaton::lichess::{Side, Status};
 use megaton::rules::{Color, Game, Position};
 
@@ -196,11 +197,8 @@ fn chances(game: &GameRecord, side: Side) -> Vec<f64> {
     let mut last = 0.5;
     let chance = |(ply, made): (usize, &MoveRecord)| {
         if let Some(score) = made.white_score(ply) {
-            let score = match side {
-                Side::White => score,
-                Side::Black => score.turned(),
-            };
-            last = 1.0 / (1.0 + (-f64::from(score.centipawns()) / SCALE).exp());
+            let seen = score.for_white(side).centipawns();
+            last = 1.0 / (1.0 + (-f64::from(seen) / SCALE).exp());
         }
         last
     };
@@ -299,7 +297,7 @@ fn move_cells(made: &MoveRecord) -> [String; 6] {
         made.san.clone().unwrap_or_else(|| made.uci.clone()),
         or_blank(made.clock.map(clock)),
         or_blank(made.spent.map(dates::tenths)),
-        or_blank(made.score),
+        or_blank(made.score.map(Score::in_pawns)),
         or_blank(made.depth),
         source.to_owned(),
     ]
