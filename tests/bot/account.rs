@@ -1,10 +1,11 @@
 //! Challenges and games at the account state, event by event.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
+use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated, Settings};
 use megaton::lichess::{
     Challenge, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status, UserId,
 };
@@ -144,6 +145,28 @@ fn a_search_for_arenas_on_the_servers_list_alone_is_warned_of_once() {
     assert_eq!(warnings(false, &[], &[]), 0);
     assert_eq!(warnings(true, &["bombers"], &[]), 0);
     assert_eq!(warnings(true, &[], &["aBcD1234"]), 0);
+}
+
+#[test]
+fn a_reload_warns_of_a_search_for_arenas_only_when_it_brings_that_about() {
+    let log = CapturedLog::default();
+    let _log = log.of_this_thread();
+    let mut fixture = Fixture::new(1);
+    for (auto, teams, warnings) in [
+        (true, &["bombers"][..], 0),
+        (true, &[], 1),
+        (true, &[], 1),
+        (false, &[], 1),
+        (true, &[], 2),
+    ] {
+        let mut settings = Settings::default();
+        settings.arena.auto = auto;
+        settings.arena.teams = teams.iter().map(|&team| team.to_owned()).collect();
+        let reload = AccountEvent::Settings(Arc::new(settings));
+        fixture.account.handle(&reload, fixture.now);
+        let lines = log.lines(|line| line.contains("auto finds few arenas"));
+        assert_eq!(lines.len(), warnings, "auto = {auto}, teams = {teams:?}");
+    }
 }
 
 /// A challenge of the bot, as the server describes it.

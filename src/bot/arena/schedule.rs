@@ -155,11 +155,8 @@ impl ArenaSchedule {
         seed: u64,
         now: Instant,
     ) -> Self {
-        if rules.auto && rules.teams.is_empty() && rules.ids.is_empty() {
-            tracing::warn!("[arena] auto finds few arenas for bots without teams or ids");
-        }
         let mut calendar = Self {
-            rules,
+            rules: Arc::default(),
             us,
             second,
             plans: BTreeMap::new(),
@@ -171,13 +168,17 @@ impl ArenaSchedule {
             may_rate: true,
             chance: fastrand::Rng::with_seed(seed),
         };
-        calendar.plan_named(&[], now);
+        calendar.set_rules(rules, now);
         calendar
     }
 
     /// Replaces the rules. The bot does not leave joined arenas because of them.
     pub fn set_rules(&mut self, rules: Arc<config::Arena>, now: Instant) {
         let before = std::mem::replace(&mut self.rules, rules);
+        let few = |it: &config::Arena| it.auto && it.teams.is_empty() && it.ids.is_empty();
+        if few(&self.rules) && !few(&before) {
+            tracing::warn!("[arena] auto finds few arenas for bots without teams or ids");
+        }
         self.plans.retain(|id, plan| {
             if is_in_config(&before, id) && !is_in_config(&self.rules, id) {
                 plan.wanted = ArenaRequest::Rules;
