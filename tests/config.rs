@@ -524,14 +524,30 @@ fn a_token_in_the_config_is_refused_and_never_repeated() {
 
 #[test]
 fn names_that_begin_like_a_token_are_accepted() {
-    let name = "lip_of_twenty_chars1";
-    assert_eq!(name.len(), 20, "the longest name of a new account");
-    for text in [
-        "[challenge]\nblock = [\"lio_messi\"]".to_owned(),
-        format!("[challenge]\nblock = [\"{name}\"]"),
-        "[lichess]\ntoken_file = \"lip_token.txt\"".to_owned(),
+    for name in [
+        "lio_messi",
+        "lip_of_twenty_chars1",
+        "lip_oftwentycharacte",
+        "lip_service_for_bots_only",
+        "lip_abcdefghijklmnop_qrstuvwxy",
+        "lip_abcdefghijklmnop-qrstuvwxy",
     ] {
-        Config::parse(&text).expect("no token");
+        assert!(name.len() <= 30, "the longest name of an account");
+        Config::parse(&format!("[challenge]\nblock = [\"{name}\"]")).expect(name);
+    }
+    let team = "[arena]\nauto = true\nteams = [\"lip_readers_of_the_world\"]";
+    Config::parse(team).expect("a team");
+    Config::parse("[lichess]\ntoken_file = \"lip_token.txt\"").expect("a file");
+}
+
+#[test]
+fn a_token_is_refused_even_if_it_is_cut_or_more_follows() {
+    let token = "lip_Sesame0penSesame0pen";
+    let cut = &token[..21];
+    for text in [cut, &format!("{token}_2"), &format!("{token}Lichess")] {
+        let said = complaint(&format!("[challenge]\nblock = [\"{text}\"]"));
+        assert!(said.contains("token_file"), "{said}");
+        assert!(!said.contains("Sesame"), "{said}");
     }
 }
 

@@ -21,9 +21,11 @@ use crate::engine::CLASSICAL;
 /// Prefixes of personal and application tokens of Lichess.
 const TOKEN_PREFIXES: [&str; 2] = ["lip_", "lio_"];
 
-/// The longest name of a new account; a token is longer, with its prefix. Old accounts may have
-/// longer names: one that begins like a token is taken for a token, which must not be repeated.
-const LONGEST_NEW_NAME: usize = 20;
+/// So many letters and digits after a prefix are taken for a token, which must not be repeated. A token
+/// has at least 20 and nothing else, but one may be cut, or have more behind it. Names of new accounts,
+/// of 20 characters at most, have fewer; longer names, of old accounts and of teams, may have as many,
+/// and are refused.
+const FEWEST_OF_A_TOKEN: usize = 17;
 
 /// Keys of `[alerts]` that name a file with a secret address.
 const ADDRESS_FILES: [&str; 2] = ["webhook_file", "heartbeat_file"];
@@ -311,9 +313,10 @@ impl Source<'_> {
 
 /// Whether a text contains something like a token.
 fn looks_secret(text: &str) -> bool {
+    let run = |text: &str| text.bytes().take_while(u8::is_ascii_alphanumeric).count();
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| word.len() > LONGEST_NEW_NAME)
-        .any(|word| TOKEN_PREFIXES.iter().any(|start| word.starts_with(start)))
+        .flat_map(|word| TOKEN_PREFIXES.map(|prefix| word.strip_prefix(prefix)))
+        .any(|rest| rest.is_some_and(|rest| run(rest) >= FEWEST_OF_A_TOKEN))
 }
 
 fn has_sections(section: &Section) -> bool {
