@@ -35,7 +35,7 @@ pub struct ArchiveReader {
 }
 
 /// A game in a list: everything but its moves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GameLine {
     /// The record, without moves.
     #[serde(flatten)]

@@ -391,7 +391,7 @@ impl EndingRecord {
 }
 
 /// A challenge, to us or from us.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChallengeRecord {
     /// The server's id of the challenge.
     pub id: String,
@@ -420,11 +420,12 @@ pub struct ChallengeRecord {
 }
 
 /// The direction of a challenge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[derive(EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Direction {
+    #[default]
     In,
     Out,
 }
@@ -454,7 +455,7 @@ impl ChallengeVerdict {
 }
 
 /// An event that an operator may want to look up later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
     pub at: Millis,
     /// One word, such as `offline`, `alarm`, `limited`, `operator`.

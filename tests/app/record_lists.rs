@@ -6,6 +6,7 @@ use megaton::archive::{ArchiveEntry, Origin};
 use megaton::lichess::Status;
 use serde_json::Value;
 
+use super::event_lists::challenge;
 use super::records::{BEGAN, DAY, Ground, game};
 
 /// An archive of so many games, an hour between them.
@@ -41,6 +42,26 @@ fn a_truncated_list_says_that_there_are_more() {
     }
     let whole = with(30).run(&["games"]);
     assert_eq!((whole.stdout.lines().count(), &*whole.stderr), (31, ""));
+}
+
+#[test]
+fn a_list_without_rows_has_its_header_line_in_csv() {
+    let (full, empty) = (Ground::with_games(), Ground::new());
+    full.keep(&[ArchiveEntry::Challenge(
+        challenge("took0001", BEGAN, "Nuke").into(),
+    )]);
+    empty.keep(&[]);
+    for list in ["games", "challenges", "events"] {
+        let told = full.told(&[list, "--csv"]);
+        let header = told.lines().next().expect("a header line");
+        assert!(told.lines().count() > 1, "{told}");
+        for (ground, arguments) in [(&empty, &[][..]), (&full, &["--until", "2020-01-01"])] {
+            let told = ground.told(&[&[list, "--csv"], arguments].concat());
+            assert_eq!(told, format!("{header}\n"), "{list} {arguments:?}");
+        }
+    }
+    let told = empty.told(&["stats", "--by", "opponent", "--csv"]);
+    assert_eq!(told.lines().count(), 1, "{told}");
 }
 
 #[test]

@@ -85,21 +85,22 @@ impl ListArgs {
         self.limit.unwrap_or(usual)
     }
 
-    /// Writes to stdout; the table has these columns.
-    pub(crate) fn printer(&self, columns: &[Column]) -> Printer {
+    /// Writes to stdout: the table has these columns, CSV the fields of such a row, however many rows
+    /// come.
+    pub(crate) fn printer(&self, columns: &[Column], row: &impl Row) -> io::Result<Printer> {
         let out = BufWriter::new(io::stdout().lock());
         let is_cut = self.limit.is_none() && !self.all;
-        Printer {
+        Ok(Printer {
             sink: match self.format.format() {
                 OutputFormat::Table => Sink::Table(Table::new(columns), out),
                 OutputFormat::Json => Sink::Json(out),
-                OutputFormat::Csv => Sink::Csv(self.format.csv(out)),
+                OutputFormat::Csv => Sink::Csv(self.format.csv(out).titled(row)?),
             },
             is_empty: true,
             left: if is_cut { USUAL } else { usize::MAX },
             is_cut: false,
             which: if self.oldest { "earliest" } else { "latest" },
-        }
+        })
     }
 }
 
@@ -191,7 +192,6 @@ impl Printer {
 pub(crate) struct CsvWriter<W: Write> {
     writer: Box<csv::Writer<W>>,
     raw: bool,
-    has_titles: bool,
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -199,15 +199,23 @@ impl<W: Write> CsvWriter<W> {
         Self {
             writer: Box::new(csv::Writer::from_writer(out)),
             raw,
-            has_titles: false,
         }
     }
 
-    /// Writes a row, the first one below the names of its fields.
+    /// Writes the names of the fields of such a row.
+    fn titled(mut self, row: &impl Serialize) -> io::Result<Self> {
+        self.first_line(row, true)?;
+        Ok(self)
+    }
+
     fn row(&mut self, row: &impl Serialize) -> io::Result<()> {
-        let titles = !std::mem::replace(&mut self.has_titles, true);
+        self.first_line(row, false)
+    }
+
+    /// Writes the names of a row's fields, or their values.
+    fn first_line(&mut self, row: &impl Serialize, has_headers: bool) -> io::Result<()> {
         let mut plain = csv::WriterBuilder::new()
-            .has_headers(titles)
+            .has_headers(has_headers)
             .from_writer(Vec::new());
         plain.serialize(row).map_err(of_csv)?;
         let plain = plain
@@ -217,10 +225,8 @@ impl<W: Write> CsvWriter<W> {
             .has_headers(false)
             .flexible(true)
             .from_reader(&*plain);
-        for record in cells.records() {
-            self.cells(&record.map_err(of_csv)?)?;
-        }
-        Ok(())
+        let line = cells.records().next().transpose().map_err(of_csv)?;
+        self.cells(line.iter().flatten())
     }
 
     /// Writes a row of cells.
@@ -266,7 +272,11 @@ mod tests {
 
     fn csv(raw: bool) -> String {
         let mut out = Vec::new();
-        let mut writer = CsvWriter::new(&mut out, raw);
+        let sample = Line {
+            name: "",
+            diff: None,
+        };
+        let mut writer = CsvWriter::new(&mut out, raw).titled(&sample).unwrap();
         for (name, diff) in [
             ("Nuke", Some(-7)),
             ("=HYPERLINK(\"http://evil.example\",\"x\")", None),

@@ -97,9 +97,11 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         since,
         until,
     };
-    let mut printer = args.list.printer(&COLUMNS);
-    let (order, most) = (args.list.order(), args.list.most());
-    reader.each_challenge(&filter, order, most, |record| {
+    let sample = ChallengeRecord::default();
+    let mut printer = args
+        .list
+        .printer(&COLUMNS, &ChallengeRow::of(&sample, ""))?;
+    reader.each_challenge(&filter, args.list.order(), args.list.most(), |record| {
         printer.print(&ChallengeRow::of(&record, &location.site))
     })?;
     printer.finish("no such challenges")

@@ -66,9 +66,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         since,
         until,
     };
-    let mut printer = args.list.printer(&COLUMNS);
-    let (order, most) = (args.list.order(), args.list.most());
-    reader.each_event(&filter, order, most, |event| {
+    let sample = EventRecord::default();
+    let mut printer = args.list.printer(&COLUMNS, &EventRow::of(&sample, ""))?;
+    reader.each_event(&filter, args.list.order(), args.list.most(), |event| {
         printer.print(&EventRow::of(&event, &location.site))
     })?;
     let nothing = if printer.is_empty() {

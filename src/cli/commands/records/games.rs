@@ -48,9 +48,9 @@ pub(crate) struct Args {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let (reader, location) = args.archive.open()?;
     let filter = args.wanted.filter()?;
-    let mut printer = args.list.printer(&COLUMNS);
-    let (order, most) = (args.list.order(), args.list.most());
-    reader.each_line(&filter, order, most, |line| {
+    let sample = GameLine::default();
+    let mut printer = args.list.printer(&COLUMNS, &GameRow::of(&sample, ""))?;
+    reader.each_line(&filter, args.list.order(), args.list.most(), |line| {
         printer.print(&GameRow::of(&line, &location.site))
     })?;
     printer.finish("no such games")
