@@ -784,9 +784,30 @@ fn a_challenge_by_command_to_a_human_takes_a_slot_reserved_for_humans() {
         };
         let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
         let [AccountEffect::Create(_)] = effects[..] else {
-            assert!(!is_sent && effects.is_empty(), "{effects:?}");
+            let why = "challenge humy: not sent, every slot is reserved for humans";
+            assert_eq!(effects, [AccountEffect::Note(why.to_owned())]);
+            assert_eq!(account.describe_matchmaking(), "off", "it does not wait");
+            assert!(!is_sent, "{title:?}");
             continue;
         };
         assert!(is_sent && account.has_outgoing(), "{title:?}");
     }
+}
+
+#[test]
+fn a_series_by_command_with_a_bot_ends_if_every_slot_is_reserved_for_humans() {
+    let mut fixture = fixture(1, 1).settled();
+    let account = &mut fixture.account;
+    account.challenge("Boty", None, None, None, 2).unwrap();
+    account.handle(&AccountEvent::Tick, fixture.now);
+    let seen = Presence {
+        id: UserId::new("boty"),
+        title: Some("BOT".to_owned()),
+        online: true,
+        playing: false,
+    };
+    let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
+    let why = "series with boty: 0 of 2 games begun; over: every slot is reserved for humans";
+    assert_eq!(effects, [AccountEffect::Note(why.to_owned())]);
+    assert_eq!(account.describe_series(), None);
 }

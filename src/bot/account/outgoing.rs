@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::AccountState;
 use super::correspondence::CorrespondenceGames;
-use super::slots::{ActiveGames, OpponentKind, OutgoingChallenge};
+use super::slots::{ActiveGames, OpponentKind, OutgoingChallenge, SlotUsage};
 use crate::bot::account_event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
@@ -283,6 +283,7 @@ impl AccountState {
             moment: self.state.now(),
             spare,
             spare_for_humans,
+            for_bots: self.plan().room(OpponentKind::Bot, SlotUsage::default()),
             // Each joined arena may begin a game at any moment.
             games: taken.saturating_sub(usize::from(held)) + self.arenas.playing(),
             held,

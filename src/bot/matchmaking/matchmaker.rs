@@ -399,6 +399,8 @@ pub struct MatchContext<'a> {
     pub spare: usize,
     /// Those available to one to a human: at least as many.
     pub spare_for_humans: usize,
+    /// Slots that bots may take at all, free or not.
+    pub for_bots: usize,
     pub games: usize,
     /// Whether the bot's own challenge holds a slot.
     pub held: bool,

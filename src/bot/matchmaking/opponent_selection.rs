@@ -218,8 +218,9 @@ impl Matchmaker {
         }
         let by_order = origin != Initiator::Rules;
         let is_bot = !by_order || seen.iter().any(|it| it.id == first && it.is_bot());
+        let is_barred = is_bot && around.for_bots == 0;
         let has_slot = around.spare > 0 || (!is_bot && around.spare_for_humans > 0);
-        if !self.open || !has_slot {
+        if !self.open || !(has_slot || is_barred) {
             // Wait for the next slot.
             self.next = around.now + self.rules.spacing;
             return;
@@ -230,7 +231,8 @@ impl Matchmaker {
                 offer.target = ChallengeTarget::Bot;
             }
             // The operator may know better who has time for two games.
-            (presence.online && (by_order || !presence.playing)).then_some(offer)
+            let may_play = !is_barred && (by_order || !presence.playing);
+            (presence.online && may_play).then_some(offer)
         });
         if origin == Initiator::Operator {
             self.manual_queue.pop_front();
@@ -238,7 +240,9 @@ impl Matchmaker {
         let Some(offer) = found else {
             tracing::debug!(by_order, "no opponent available");
             let known = seen.iter().any(|it| it.id == first);
-            let why = if known {
+            let why = if is_barred {
+                "every slot is reserved for humans"
+            } else if known {
                 "not online"
             } else {
                 "no such account"

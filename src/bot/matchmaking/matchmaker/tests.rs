@@ -139,6 +139,7 @@ impl World {
             moment,
             spare: self.spare,
             spare_for_humans: self.spare,
+            for_bots: 1,
             games: self.games,
             held: self.held,
             game: match received {
