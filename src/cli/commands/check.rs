@@ -53,7 +53,7 @@ const fn over(section: &'static str, key: &'static str, variable: &'static str) 
 pub(crate) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Check the config only; contact no server
+    /// Contact no server: leave the token, the account and lists at URLs unchecked
     #[arg(long)]
     offline: bool,
     /// Print every setting in effect, as a config that says where each value comes from; check no more
