@@ -258,17 +258,15 @@ pub(super) fn load_books(context: &BotContext) {
     });
 }
 
-// Logs the 429s of all API calls, whichever part of the bot made them.
-//
-// Logs the first at once. While they continue it sums them and logs ever more rarely, so that a
-// storm of 429s cannot push other events out of the log. No call waits for it.
-
 /// The kind of a rate limit in the event log.
 const RATE_LIMIT_KIND: &str = "limited";
 /// In a long storm, log once per this many of the first pauses.
 const SELDOM: u32 = 4;
 
-/// Runs as long as the bot: logs at once, then not before `pause` has passed.
+/// Logs the 429s of all API calls, whichever part of the bot made them, as long as the bot runs:
+/// the first at once, the next not before `pause` has passed. While they continue it sums them and
+/// logs ever more rarely, so that a storm of 429s cannot push other events out of the log. No call
+/// waits for it.
 pub(super) async fn log_rate_limits(client: &Client, event_log: &EventLog, pause: Duration) {
     loop {
         client.limited().await;

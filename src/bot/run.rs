@@ -214,13 +214,6 @@ fn check_playable(account: Account) -> Result<Account, BotError> {
     Ok(account)
 }
 
-// One process per machine and account: a second one would take over the first one's event stream.
-//
-// The data folder has a lock of its own; this one holds across folders and system users. It is a
-// kernel name (abstract socket), not a file, and disappears with its process. A container with its
-// own network has its own names; there, and across machines, a stolen event stream reveals a
-// second process. Systems without such names rely on the folder lock.
-
 #[cfg(not(target_os = "linux"))]
 pub(super) use elsewhere::InstanceLock;
 #[cfg(target_os = "linux")]
@@ -241,7 +234,13 @@ mod linux {
     /// Maximum bytes of a name, after the NUL that makes it abstract (unix(7)).
     const LONGEST: usize = 107;
 
-    /// Holds the account on this machine while it lives.
+    /// Holds the account on this machine while it lives. One process per machine and account: a
+    /// second one would take over the first one's event stream.
+    ///
+    /// The data folder has a lock of its own; this one holds across folders and system users. It is
+    /// a kernel name (abstract socket), not a file, and disappears with its process. A container
+    /// with its own network has its own names; there, and across machines, a stolen event stream
+    /// reveals a second process. Systems without such names rely on the folder lock.
     #[derive(Debug)]
     pub(in crate::bot) struct InstanceLock {
         _name: Option<UnixListener>,

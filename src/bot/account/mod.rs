@@ -551,12 +551,8 @@ impl AccountState {
     }
 }
 
-// How the bot ends: it plays on for a while, aborts games that have barely started, and leaves the
-// rest on the server for the next start.
-//
-// Pure: the current time is an argument.
-
-/// State of the shutdown.
+/// How the bot ends: it plays on for a while, aborts games that have barely started, and leaves the
+/// rest on the server for the next start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ShutdownState {
     #[default]

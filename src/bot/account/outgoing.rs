@@ -1,4 +1,4 @@
-//! The bot's only open challenge.
+//! The bot's only open challenge. Runs the matchmaker on the slots that are left, and its effects.
 //!
 //! It holds a slot from before it is sent until its game begins or the challenge is known to be
 //! gone. Incoming challenges take precedence: if one lacks only this slot, the bot withdraws its
@@ -197,8 +197,6 @@ impl AccountState {
         }
     }
 }
-
-// The bot's own challenges: runs the matchmaker on the slots that are left, and its effects.
 
 /// For an operator's commands.
 impl AccountState {

@@ -116,12 +116,10 @@ impl ActiveGames {
     }
 }
 
-// Accepted challenges whose game has not begun.
-//
-// Each is tied to an id and expires. Before that, the bot fetches the server's list of running
-// games once, so that a game whose announcement was missed still finds its accepted challenge.
-
 /// An accepted challenge whose game has not begun.
+///
+/// Each is tied to an id and expires. Before that, the bot fetches the server's list of running
+/// games once, so that a game whose announcement was missed still finds its accepted challenge.
 #[derive(Debug)]
 pub(super) struct AcceptedChallenge {
     pub(super) id: ChallengeId,
@@ -276,13 +274,6 @@ impl AcceptedChallenges {
     }
 }
 
-// Challenges that found every slot taken and briefly wait for one.
-//
-// A game's end and the next challenge arrive on two streams, in either order: an opponent who
-// challenges while the last move is still on its way must not be declined. It is a moment, not a
-// waiting list: no challenger waits longer than a person looks at the screen, and one without a
-// slot is declined. Humans go before bots, and a waiting bot never delays a human.
-
 /// A challenge that would be accepted if a slot were free.
 #[derive(Debug)]
 pub(super) struct QueuedChallenge {
@@ -292,7 +283,12 @@ pub(super) struct QueuedChallenge {
     pub(super) kind: OpponentKind,
 }
 
-/// Queued challenges in order of arrival.
+/// Challenges that found every slot taken and briefly wait for one, in order of arrival.
+///
+/// A game's end and the next challenge arrive on two streams, in either order: an opponent who
+/// challenges while the last move is still on its way must not be declined. It is a moment, not a
+/// waiting list: no challenger waits longer than a person looks at the screen, and one without a
+/// slot is declined. Humans go before bots, and a waiting bot never delays a human.
 #[derive(Debug, Default)]
 pub(super) struct ChallengeQueue(Vec<QueuedChallenge>);
 
@@ -356,8 +352,6 @@ impl ChallengeQueue {
         self.0.iter().map(|waiting| waiting.until).min()
     }
 }
-
-// The bot's own challenge, and games without a slot.
 
 /// The bot's challenge, from the moment it holds a slot.
 #[derive(Debug)]

@@ -322,12 +322,6 @@ impl PositionAnalysis {
     }
 }
 
-// Which move cost a game: what to search next, and what the answers mean. Pure.
-//
-// The bot's positions are searched from the last to the first, each scored for best play. If the
-// score drops across a move of the bot, that move gave it away. In a lost game the last position
-// that was not yet lost counts; in a drawn one the greatest drop from better than level.
-
 /// At or above this a game is better than level.
 const BETTER: i32 = 150;
 /// Maximum positions searched per game.
@@ -335,7 +329,11 @@ const MOST: usize = 80;
 /// Moves of a line to store.
 const LINE: usize = 8;
 
-/// The search for the losing move of one game.
+/// Which move cost a game: what to search next, and what the answers mean. Pure.
+///
+/// The bot's positions are searched from the last to the first, each scored for best play. If the
+/// score drops across a move of the bot, that move gave it away. In a lost game the last position
+/// that was not yet lost counts; in a drawn one the greatest drop from better than level.
 #[derive(Debug)]
 pub(super) struct BlunderSearch {
     game: Game,

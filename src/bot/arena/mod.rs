@@ -12,10 +12,6 @@ use crate::lichess::{Account, Arena, Speed, Variant, speed_of};
 
 pub use schedule::ArenaSchedule;
 
-// Which arenas the bot looks for, and which admit it. Pure.
-//
-// What an arena does not state is no obstacle here: the server decides on joining.
-
 const DAY: u64 = 24 * 3600;
 
 /// Account facts that an arena may require.
@@ -37,7 +33,8 @@ impl Eligibility {
     }
 }
 
-/// Whether an arena admits the bot, with the given team and password.
+/// Whether an arena admits the bot, with the given team and password. What an arena does not state
+/// is no obstacle here: the server decides on joining.
 ///
 /// # Errors
 /// The first obstacle.

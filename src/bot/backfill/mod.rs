@@ -137,8 +137,6 @@ fn rate(game: &GameId, ours: i32, theirs: Option<i32>, state: &BotState) -> Opti
     })
 }
 
-// What an exported game counts as. Pure.
-
 /// How an exported game concerns the bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MissedResult {
@@ -221,12 +219,6 @@ pub(in crate::bot) fn replayed(export: &ExportedGame) -> Game {
     game
 }
 
-// Which games to look up, when, and when to give up. Pure.
-//
-// If the server does not know a game, ask a few times, since a fresh game may not be on all of its
-// machines yet; after that it never existed. Retry other failures at growing intervals, then at
-// the next start, for a week.
-
 /// Maximum look-ups of a game per run.
 const MAX_TRIES: u32 = 10;
 /// Unknown answers after which the game does not exist.
@@ -256,7 +248,11 @@ pub(super) enum NextLookup {
     Forget,
 }
 
-/// The games to look up.
+/// Which games to look up, when, and when to give up. Pure.
+///
+/// If the server does not know a game, ask a few times, since a fresh game may not be on all of its
+/// machines yet; after that it never existed. Retry other failures at growing intervals, then at
+/// the next start, for a week.
 #[derive(Debug)]
 pub(super) struct RetryQueue {
     first: Duration,

@@ -1,4 +1,4 @@
-//! Rules about the opponent: human or bot, lists, rating.
+//! Rules about the opponent: human or bot, lists, rating, frequency.
 //!
 //! Only the atomic rating counts; ratings in other variants are irrelevant.
 
@@ -96,11 +96,8 @@ fn rating(challenger: Option<&Player>, rules: &Visitors, ours: Option<i32>, out:
     }
 }
 
-// Rules about frequency: concurrent, in a short time, in a row, in a day.
-//
-// All of these pass with time, so the decline reason is "later".
-
-/// Violations of the frequency limits by one more game with this challenger.
+/// Violations of the frequency limits by one more game with this challenger: concurrent, in a short
+/// time, in a row, in a day. All of these pass with time, so the decline reason is "later".
 pub(super) fn rate_limit_violations(
     challenge: &Challenge,
     rules: &Visitors,

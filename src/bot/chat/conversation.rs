@@ -235,14 +235,11 @@ impl Conversation {
     }
 }
 
-// Chat commands and their answers.
-//
-// Only the few commands listed here are answered; any other line is conversation. Evaluations are
-// for spectators, never for the opponent.
-
 /// The prefix of a command.
 const MARK: char = '!';
 
+/// A chat command. Only these are answered; any other line is conversation. Evaluations are for
+/// spectators, never for the opponent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChatCommand {
     Help,

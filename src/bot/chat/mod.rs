@@ -22,10 +22,6 @@ pub(in crate::bot) use conversation::Circumstances;
 pub use conversation::{ChatState, Conversation, Players, ScoreTally};
 pub use sender::{ChatQueue, ChatTask};
 
-// One chat message, and the sanitizing of text before it is sent or logged.
-//
-// Lichess accepts at most 140 characters on a single line.
-
 /// Longest untrusted text in the log, in characters.
 const LOGGED: usize = 200;
 

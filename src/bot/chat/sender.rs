@@ -113,18 +113,16 @@ async fn send(client: &Client, line: &ChatMessage) {
     }
 }
 
-// The order of chat messages: one at a time, with a pause between two of the same game.
-//
-// Pure and bounded. It drops messages that do not fit or have waited too long beyond the pause: a
-// greeting after a minute helps no one.
-
 /// Messages queued per game.
 const MAX_A_GAME: usize = 8;
 const MAX_GAMES: usize = 256;
 /// How long a message is worth sending once the pause before it is over.
 const LIFE: Duration = Duration::from_secs(30);
 
-/// The messages of all games.
+/// The messages of all games: one goes at a time, with a pause between two of the same game.
+///
+/// Pure and bounded. It drops messages that do not fit or have waited too long beyond the pause: a
+/// greeting after a minute helps no one.
 #[derive(Debug, Default)]
 pub(super) struct PendingMessages {
     games: VecDeque<GameMessages>,
@@ -198,10 +196,6 @@ impl PendingMessages {
     }
 }
 
-// Limits how often the bot answers one user, and everyone in one game.
-//
-// Questions above the limit get no reply at all, or a flood would be answered with a flood.
-
 /// Answers to one user per window.
 const MAX_ANSWERS_A_USER: usize = 4;
 /// Answers in one game per window.
@@ -211,7 +205,10 @@ const PAUSES: u32 = 20;
 /// The shortest pause assumed.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
 
-/// The answers in one game within the window.
+/// The answers in one game within the window. They limit how often the bot answers one user, and
+/// everyone in the game.
+///
+/// Questions above the limit get no reply at all, or a flood would be answered with a flood.
 #[derive(Debug)]
 pub(super) struct ReplyLimit {
     window: Duration,

@@ -426,11 +426,6 @@ pub(in crate::bot) fn note(event_log: &EventLog, envelope: &Envelope, reply: &Re
     event_log.note("operator", text, command.game());
 }
 
-// Operator commands on games, challenges and opponents: abort, resign, cancel, block.
-//
-// The server decides about a game: the reply is its answer. The game task sees the end on its
-// stream, as any other end.
-
 /// How often to make a call that gets no answer.
 const TRIES: u32 = 3;
 /// Time for all of them: the panel waits a little longer for the reply.
@@ -444,6 +439,10 @@ pub(in crate::bot) enum GameCommand {
     Resigned,
 }
 
+/// Commands on games, challenges and opponents: abort, resign, cancel, block.
+///
+/// The server decides about a game: the reply is its answer. The game task sees the end on its
+/// stream, as any other end.
 impl EventLoop {
     /// Ends a game; the reply follows the server's answer.
     pub(in crate::bot) fn end(&self, game: GameId, envelope: Envelope, end: GameCommand) {

@@ -43,14 +43,11 @@ pub use search_info::SearchInfo;
 pub(super) use search_info::SearchInfoSlot;
 pub use state::{Changes, Clocks, LiveGame};
 
-// The handle of the event log.
-//
-// Writers never block for long; readers copy. No call waits for a reader, a disk or a search.
-
 /// Number of latest reviewed games to remember.
 const MAX_REVIEWED: usize = 16;
 
-/// Everything that happens, in memory. Clones share it.
+/// Everything that happens, in memory. Clones share it. Writers never block for long; readers copy.
+/// No call waits for a reader, a disk or a search.
 #[derive(Clone, Default)]
 pub struct EventLog(Arc<Shared>);
 

@@ -1,4 +1,5 @@
-//! Builds a game's record from the server's list of moves. Pure.
+//! Builds a game's record from the server's list of moves, and converts the server's types to records.
+//! Pure.
 //!
 //! The list is authoritative: it grows, skips plies and shrinks. Details of a move stay with it as
 //! long as the move stands; details from an earlier run are adopted.
@@ -162,8 +163,6 @@ pub(super) fn shown(clocks: &BySide<Option<Duration>>) -> (Option<Millis>, Optio
     let of = |side| (*clocks.of(side)).map(millis);
     (of(Side::White), of(Side::Black))
 }
-
-// Converts the server's types to records. Pure.
 
 /// The first line of a game's stream, without its moves.
 #[derive(Clone, Debug)]

@@ -478,10 +478,8 @@ fn clocks(state: &GameState, now: Millis) -> Clocks {
     }
 }
 
-// A bounded list that drops its oldest entries and counts those dropped unread.
-//
-// Plain data; every entry carries the version of its last change.
-
+/// A bounded list that drops its oldest entries and counts those dropped unread. Every entry
+/// carries the version of its last change.
 #[derive(Debug)]
 pub(super) struct RingBuffer<T> {
     entries: VecDeque<RingEntry<T>>,

@@ -1,4 +1,5 @@
-//! Inputs and effects of the game machine.
+//! Inputs and effects of the game machine, and what it knows of its game: before the stream opens, from
+//! its first line, and from its last.
 //!
 //! Data only. Every event reaches the machine as a [`GameInput`] with its time; everything to do
 //! leaves it as a [`GameEffect`].
@@ -307,10 +308,6 @@ impl Anomaly {
         matches!(self, Self::Refused { .. } | Self::Limited { .. })
     }
 }
-
-// What a game machine knows of its game: before the stream opens, from its first line, and from its last.
-//
-// Data only.
 
 /// The facts about a game before its stream opens.
 #[derive(Clone, Debug)]

@@ -547,12 +547,11 @@ impl GameMachine {
     }
 }
 
-// Pondering: searching on the opponent's time, if enabled.
-//
-// Only after the first moves, only with a clock, only the expected reply, and never a position that ends
-// the game. It uses cores that running clocks leave idle and stops when another move is played.
-
-/// A search on a position that is not on the board yet.
+/// A search on the opponent's time, if enabled: on a position that is not on the board yet.
+///
+/// Only after the first moves, only with a clock, only the expected reply, and never a position
+/// that ends the game. It uses cores that running clocks leave idle and stops when another move is
+/// played.
 #[derive(Clone, Debug)]
 pub(super) struct Pondering {
     request_id: RequestId,
@@ -631,13 +630,12 @@ fn continues(game: &Game, reply: Move) -> bool {
     !over && after.position().legal_moves().len() > 1
 }
 
-// What to remember of a finished game. Plain data; storing it is the caller's job.
-
 /// The half-moves that the server compares to detect a repeated game.
 pub const OPENING: usize = 20;
 
 impl GameMachine {
-    /// The finished game, to be stored; none if its end was not seen.
+    /// What to remember of the finished game; none if its end was not seen. Storing it is the
+    /// caller's job.
     pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
         let status = ending.status.filter(|status| Status::is_over(*status))?;
         let setup = self.setup.as_ref();
@@ -659,10 +657,6 @@ impl GameMachine {
     }
 }
 
-// Watches a waiting game: reopens a stream that went quiet, checks the clock, keeps the connection warm.
-//
-// It never touches a pending move, except a plan that the clock has overtaken.
-
 /// How far a clock may differ from its expected value: latency and rounding.
 const CLOCK_SLACK: Duration = Duration::from_millis(250);
 /// The part of our clock that a lost line may cost.
@@ -670,7 +664,10 @@ const MISSED_PART: u32 = 3;
 /// Limits how rare the checks of an unreadable list become.
 const MAX_CHECK_STEPS: u32 = 12;
 
-/// When to check for what.
+/// When to check for what in a waiting game: reopens a stream that went quiet, checks the clock, keeps
+/// the connection warm.
+///
+/// It never touches a pending move, except a plan that the clock has overtaken.
 #[derive(Debug, Default)]
 pub(super) struct Watchdog {
     /// When to check for missed lines.
@@ -792,11 +789,10 @@ impl GameMachine {
     }
 }
 
-// The policies, in their three steps: a state was read, a request was answered, a timer fired.
-
 /// With an increment, little time is divided by this.
 const INCREMENT_HELPS: u32 = 6;
 
+/// The policies, in their three steps: a state was read, a request was answered, a timer fired.
 impl GameMachine {
     /// Handles a state that does not end the game; a required move is already in progress.
     pub(in crate::bot::game) fn apply_policies(&mut self, update: StateUpdate) {

@@ -175,16 +175,13 @@ impl SharedEstimator {
     }
 }
 
-// The bot's clock as the server states it: the time left, and how long a wait it can bear.
-//
-// Pure; times come in as data. No number from the server is trusted to be small.
-
 /// The part of a running clock that an unanswered call may take before the next one.
 const PATIENCE_PART: u32 = 4;
 /// No call is given up sooner.
 const MIN_PATIENCE: Duration = Duration::from_millis(300);
 
-/// The bot's clock as a state showed it.
+/// The bot's clock as a state of the server showed it: the time left, and how long a wait it can
+/// bear. No number from the server is trusted to be small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockState {
     /// Time left when the server made the state; none without a limit.

@@ -158,14 +158,14 @@ fn draw_ranked(
     found.map(|(ranked, _)| *ranked)
 }
 
-// What experience does to a search of ours. A move whose worth an earlier game showed is not searched
-// again: the whole time goes to the others, and it is played only if they are clearly worse. A move that
-// lost for no known reason is ranked with the others and loses some of its score.
-
 /// A move known to be bad is still played if the others are worse by more than this, in centipawns.
 const CLEARLY_WORSE: i32 = 50;
 
-/// Which moves a search of our position covers, and what is known of them.
+/// Which moves a search of our position covers, and what experience says of them.
+///
+/// A move whose worth an earlier game showed is not searched again: the whole time goes to the
+/// others, and it is played only if they are clearly worse. A move that lost for no known reason is
+/// ranked with the others and loses some of its score.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RootPlan {
     /// The moves to search; empty for all.
@@ -301,13 +301,12 @@ pub(super) fn replaced(result: SearchResult, mv: Move, score: Score) -> SearchRe
     }
 }
 
-// Which move of a book is played. A move that repeats a position is left to the search, which knows
-// whether a draw is welcome; so is a position where every move of the books is to be avoided.
-
 /// Results change weights by less than one.
 const WEIGHT_UNIT: f64 = 1000.0;
 
-/// Chooses among the moves of the books.
+/// Chooses among the moves of the books. A move that repeats a position is left to the search,
+/// which knows whether a draw is welcome; so is a position where every move of the books is to be
+/// avoided.
 #[derive(Debug)]
 pub(super) struct BookChooser<'a> {
     pub(super) books: &'a Books,

@@ -322,14 +322,12 @@ impl GameMachine {
     }
 }
 
-// A legal move without a search, for when the engine has none in time.
-//
-// Sound rather than good: it wins at once if possible and avoids losing at once if possible. It must
-// never be illegal, and never be missing while a legal move exists. Looking two plies ahead takes a
-// few microseconds.
-
-/// A legal move outside `refused_moves`, or a refused one if there is no other. None if there is no
-/// legal move at all.
+/// A legal move without a search, for when the engine has none in time: one outside
+/// `refused_moves`, or a refused one if there is no other. None if there is no legal move at all.
+///
+/// Sound rather than good: it wins at once if possible and avoids losing at once if possible. It
+/// must never be illegal, and never be missing while a legal move exists. Looking two plies ahead
+/// takes a few microseconds.
 pub fn fallback_move(position: &Position, refused_moves: &[Move]) -> Option<Move> {
     let legal = position.legal_moves();
     let allowed = || {

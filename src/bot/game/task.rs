@@ -506,10 +506,10 @@ async fn result(active_search: &mut Option<ActiveSearch>) -> (RequestId, Option<
     }
 }
 
-// Records a game in the event log, after everything urgent has been sent.
-//
-// It collects what belongs to the next move and hands it over. It decides nothing, and nothing waits for it.
-
+/// Records a game in the event log, after everything urgent has been sent.
+///
+/// It collects what belongs to the next move and hands it over. It decides nothing, and nothing
+/// waits for it.
 pub(in crate::bot) struct GameRecorder {
     event_log: EventLog,
     game: GameId,

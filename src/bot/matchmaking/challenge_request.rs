@@ -57,11 +57,6 @@ impl ChallengeRequest {
     }
 }
 
-// Challenges by command: one challenge to one user.
-//
-// A manual challenge bypasses hours, ratings, idle time, cooldowns and the spreading of games over
-// the day; never slots, the daily quota or the server's limits.
-
 /// Manual challenges that may wait.
 pub(super) const MAX_MANUAL: usize = 8;
 /// The longest increment of a challenge from a bot.
@@ -102,8 +97,11 @@ pub enum ManualChallengeError {
 }
 
 impl ChallengeRequest {
-    /// A challenge by command to `user`; `what` is a profile's name or a clock such as "3+2", for the
-    /// first profile by default.
+    /// A challenge by command to `user`; `what` is a profile's name or a clock such as "3+2", for
+    /// the first profile by default.
+    ///
+    /// It bypasses hours, ratings, idle time, cooldowns and the spreading of games over the day;
+    /// never slots, the daily quota or the server's limits.
     pub fn manual(
         user: &str,
         what: Option<&str>,

@@ -365,8 +365,6 @@ impl Matchmaker {
 #[cfg(test)]
 mod tests;
 
-// What the matchmaker sees of the account, and what it wants done. Data only.
-
 /// Matchmaking's view of lists, rating guard and quota.
 pub trait Directory {
     /// Whether a cooldown with this key is active.

@@ -20,8 +20,6 @@ use crate::lichess::UserId;
 
 pub use refresher::{ListRefresher, ListSources, ListState};
 
-// The lists in memory, and the parser of list files. Pure.
-
 /// The maximum length of a list.
 const MAX_NAMES: usize = 100_000;
 /// The longest line that is parsed.
@@ -188,17 +186,15 @@ pub fn read_names(text: &str) -> Result<ParsedList, ListParseError> {
     Ok(ParsedList { names, skipped })
 }
 
-// Accounts that the operator blocked by command; survives restarts.
-//
-// Stored as a note in the bot state: the config is the operator's own file, and no command writes
-// to it. The set is small; long lists belong in files.
-
 /// Key of the note in the bot state.
 const NOTE: &str = "operator.blocked";
 /// Maximum accounts blocked by command.
 const MOST: usize = 500;
 
-/// Accounts blocked by command.
+/// Accounts that the operator blocked by command; survives restarts.
+///
+/// Stored as a note in the bot state: the config is the operator's own file, and no command writes
+/// to it. The set is small; long lists belong in files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocklist(BTreeSet<UserId>);
 

@@ -393,12 +393,6 @@ fn read_file(path: &Path) -> Result<ParsedList, String> {
     read_names(&text).map_err(|error| error.to_string())
 }
 
-// The last good copy of each URL's names, on disk, so that a start without a network still knows
-// the blocked players.
-//
-// One file per URL, written completely, then renamed into place. An unreadable copy counts as
-// none.
-
 /// The names at a URL, and the version tag of that answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CachedList {
@@ -409,7 +403,11 @@ pub(super) struct CachedList {
     pub(super) list: ParsedList,
 }
 
-/// The directory of the copies; none to keep nothing on disk.
+/// The directory with the last good copy of each URL's names, so that a start without a network
+/// still knows the blocked players; none to keep nothing on disk.
+///
+/// One file per URL, written completely, then renamed into place. An unreadable copy counts as
+/// none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListCache(Option<PathBuf>);
 

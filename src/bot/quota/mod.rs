@@ -18,11 +18,6 @@ use crate::config::Limits;
 use crate::lichess::UserId;
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, QuotaUseKind, TimeSpan, Timestamp};
 
-// Games against bots and challenge credits: granted, spent, and returned.
-//
-// Games are counted over a rolling day, which never exceeds what the server counts in a window of
-// its own; a wait named by the server overrides any count.
-
 /// A reserved game that has not started after this time will never start.
 const MAX_WAIT: Duration = Duration::from_secs(4 * 3600);
 /// Uses are forgotten shortly after their day.
@@ -31,6 +26,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Challenge credits per minute.
 const CREDITS_A_MINUTE: u32 = 25;
 
+/// Games against bots and challenge credits: granted, spent, and returned.
+///
+/// Games are counted over a rolling day, which never exceeds what the server counts in a window of
+/// its own; a wait named by the server overrides any count.
 #[derive(Clone, Debug)]
 pub struct Quota {
     rules: Limits,
@@ -444,11 +443,6 @@ fn freed(begun: &[Timestamp], most: u32, now: Timestamp) -> Option<Timestamp> {
     Some(begun.get(last).map_or(now + DAY, |&at| at + DAY))
 }
 
-// Learns the server's limits from its answers.
-//
-// The bot keeps to a wait named by the server. It trusts a limit that the server named, or that
-// was counted at a refusal, for a while, then tries the configured one again.
-
 /// How long a learned limit is trusted; then the configured one is tried again.
 const BELIEVED: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Added to a wait named by the server, whose seconds are truncated.
@@ -461,6 +455,10 @@ const MAX_CLOSURE: Duration = Duration::from_secs(48 * 3600);
 const FIRST_REST: Duration = Duration::from_secs(60);
 const MAX_REST: Duration = Duration::from_secs(3600);
 
+/// Learns the server's limits from its answers.
+///
+/// The bot keeps to a wait named by the server. It trusts a limit that the server named, or that
+/// was counted at a refusal, for a while, then tries the configured one again.
 impl Quota {
     /// Learns from games that started beyond the learned limit: the server allows more. It pairs in
     /// arenas beyond its limit too, so these games teach nothing.
@@ -622,8 +620,6 @@ pub struct Budget {
     pub forecast: Forecast,
 }
 
-// Forecasts how long the budget of bot games lasts at the recent rate.
-
 /// The window of the recent rate.
 const LATELY: Duration = Duration::from_secs(3 * 3600);
 /// How finely the coming day is looked at.
@@ -631,6 +627,7 @@ const STEP: Duration = Duration::from_secs(300);
 /// Steps in a day.
 const STEPS: usize = 288;
 
+/// How long the budget of bot games lasts at the recent rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forecast {
     /// Games will remain for a whole day.
@@ -667,14 +664,13 @@ pub(super) fn forecast(most: u32, begun: &[Timestamp], now: Timestamp) -> Foreca
     Forecast::AllDay
 }
 
-// How many games other bots will ask for, learned from the last days, hour by hour.
-
 /// Note key of the demand.
 pub(super) const DEMAND_NOTE: &str = "quota.demand";
 /// Days that count.
 const DAYS: u64 = 7;
 
-/// Incoming bot games by hour since the epoch, with an entry for every hour in which the bot ran.
+/// How many games other bots will ask for, learned from the last days: incoming bot games by hour
+/// since the epoch, with an entry for every hour in which the bot ran.
 #[derive(Clone, Debug, Default)]
 struct Demand {
     hours: BTreeMap<u64, u32>,
@@ -757,11 +753,6 @@ fn hour(at: Timestamp) -> u64 {
     at.as_millis() / 3_600_000
 }
 
-// When an outgoing game may start so that the games left last all day.
-//
-// A bucket of time: it fills as time passes, every game takes an equal part of a day, and it holds
-// at most two hours' worth, so that a quiet morning cannot be spent in one rush.
-
 /// The period of the limits.
 pub(super) const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The most that may be saved up.
@@ -775,8 +766,11 @@ struct Room {
     spacing: Duration,
 }
 
-/// The earliest time for one more game, given how far apart they should be and the games begun
-/// within the last day, in order.
+/// When an outgoing game may start so that the games left last all day, given how far apart they
+/// should be and the games begun within the last day, in order.
+///
+/// A bucket of time: it fills as time passes, every game takes an equal part of a day, and it holds
+/// at most two hours' worth, so that a quiet morning cannot be spent in one rush.
 pub(super) fn earliest(spacing: Duration, begun: &[Timestamp], now: Timestamp) -> Timestamp {
     let price = millis(spacing);
     let most = millis(SAVED).max(price);

@@ -455,11 +455,6 @@ impl Inner {
     }
 }
 
-// The overhead of the bot's last moves, stored for the next start.
-//
-// A few moves, each with its time: an old cost says nothing about today's connection. They are
-// only a starting point, soon outvoted by new moves.
-
 /// Moves stored. Few, so that a connection that got worse meanwhile counts after two moves.
 const KEPT: usize = 32;
 /// How long a cost stays relevant.
@@ -469,6 +464,10 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Note key of the stored costs.
 pub(super) const NOTE: &str = "overhead.costs";
 
+/// The overhead of the bot's last moves, stored for the next start.
+///
+/// A few moves, each with its time: an old cost says nothing about today's connection. They are
+/// only a starting point, soon outvoted by new moves.
 #[derive(Debug, Default)]
 pub(super) struct CostHistory {
     last: VecDeque<(Timestamp, Duration)>,
@@ -530,15 +529,14 @@ impl BotState {
     }
 }
 
-// Games whose end is not counted yet, kept across restarts.
-//
-// One note per game, set when the bot agrees to it or it starts, and removed in the transaction
-// that counts its end: a kill in between leaves both or neither. Other modules decide when to look
-// such games up.
-
 /// Key prefix of these notes.
 const OPEN: &str = "open ";
 
+/// Games whose end is not counted yet, kept across restarts.
+///
+/// One note per game, set when the bot agrees to it or it starts, and removed in the transaction
+/// that counts its end: a kill in between leaves both or neither. Other modules decide when to look
+/// such games up.
 impl BotState {
     /// The game may start from now on, and end unseen.
     pub fn expect_game(&self, game: &GameId) {
@@ -616,11 +614,6 @@ fn key(game: &GameId) -> String {
     format!("{OPEN}{game}")
 }
 
-// Bot games and challenge credits: the calls of the quota.
-//
-// A use is reserved in memory at once, so that two decisions in a row cannot both take the last
-// game; the call that uses it waits for [`BotState::saved`].
-
 /// The server's name for its limit of games between bots.
 const BOT_GAMES: &str = "bot.vsBot";
 /// The cooldown of an opponent's limit if the server names no wait.
@@ -638,6 +631,10 @@ pub enum QuotaCall {
     Challenge,
 }
 
+/// Bot games and challenge credits: the calls of the quota.
+///
+/// A use is reserved in memory at once, so that two decisions in a row cannot both take the last
+/// game; the call that uses it waits for [`BotState::saved`].
 impl BotState {
     /// Whether another bot's challenge may be accepted.
     pub fn may_accept_bot(&self) -> Permit {

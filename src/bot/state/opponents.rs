@@ -379,11 +379,10 @@ fn lacks_rating_change(game: &FinishedGame, now: Timestamp) -> bool {
         && (RATING_CHANGE_WITHIN..DAY).contains(&age)
 }
 
-// A queue of entries in order of arrival, each also found by its key.
-//
-// A lookup must not get slower with more entries: it holds the state's lock, and every game makes
-// several.
-
+/// A queue of entries in order of arrival, each also found by its key.
+///
+/// A lookup must not get slower with more entries: it holds the state's lock, and every game makes
+/// several.
 #[derive(Debug)]
 pub(super) struct IndexedQueue<K, T> {
     entries: VecDeque<(K, T)>,

@@ -130,13 +130,14 @@ fn longer(row: u32, more: bool) -> u32 {
     if more { row.saturating_add(1) } else { 0 }
 }
 
-// Without the cache, the streaks of level or lost moves would never exceed one in a correspondence game,
-// whose task ends after each of the bot's moves. In memory only: a new process starts afresh.
-
 /// Maximum games; reaching it clears the cache, which drops games that ended without a task.
 const MOST: usize = 1000;
 
 /// Evaluation histories by game. Clones share them.
+///
+/// Without the cache, the streaks of level or lost moves would never exceed one in a correspondence
+/// game, whose task ends after each of the bot's moves. In memory only: a new process starts
+/// afresh.
 #[derive(Clone, Debug, Default)]
 pub(in crate::bot) struct EvalCache(Arc<Mutex<BTreeMap<GameId, EvalHistory>>>);
 

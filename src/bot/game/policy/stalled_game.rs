@@ -78,13 +78,12 @@ impl GameMachine {
     }
 }
 
-// Unsupported games: the bot aborts them, or resigns if that is refused.
-//
-// It never reads their board. If the server refuses both, requests become ever rarer.
-
 /// Requests after which nothing seems to help.
 const MANY: u32 = 6;
 
+/// An unsupported game: the bot aborts it, or resigns if that is refused.
+///
+/// It never reads the board. If the server refuses both, requests become ever rarer.
 #[derive(Debug)]
 pub(super) struct UnsupportedGame {
     request: GameRequest,

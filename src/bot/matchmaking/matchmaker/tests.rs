@@ -672,8 +672,7 @@ fn profiles_are_drawn_by_weight_and_hour() {
     );
 }
 
-// Matchmaking under arbitrary events in any order: its invariants still hold.
-
+/// An event for matchmaking, whose invariants hold under any of them in any order.
 #[derive(Clone, Debug)]
 enum Step {
     Pass(u64),
@@ -776,8 +775,6 @@ proptest! {
     }
 }
 
-// How often the bot fetches the list of online bots.
-
 /// When the list was fetched within this time, if every challenge fails.
 fn askings(world: &mut World, time: Duration) -> Vec<Duration> {
     let mut asked = Vec::new();
@@ -817,8 +814,6 @@ fn with_no_candidate_left_they_are_fetched_every_ten_minutes_at_most() {
     let apart = |pair: &[Duration]| pair[0] + MINUTE * 10 <= pair[1];
     assert!(asked.len() >= 2 && asked.windows(2).all(apart), "{asked:?}");
 }
-
-// Manual challenges: sent, waiting, or rejected with a reason.
 
 #[test]
 fn a_manual_challenge_ignores_idle_time_but_not_slots() {
