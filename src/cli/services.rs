@@ -104,7 +104,8 @@ impl Services {
             client: options.client.clone(),
             pool: options.pool.clone(),
         });
-        let archive = home.map(|home| home.join(FILE_NAME));
+        let archive = home.filter(|_| config.archive.keep);
+        let archive = archive.map(|home| home.join(FILE_NAME));
         let alerts = alerts.with_past(archive.clone(), options.state.clone());
         let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch.clone()));
         let services = Self {
@@ -125,7 +126,7 @@ impl Services {
                 health,
                 metrics: Some(metrics),
                 event_log: event_bus.event_log().clone(),
-                archive: archive.filter(|_| config.archive.keep),
+                archive,
                 watch,
                 server: config.lichess.url.clone(),
             },

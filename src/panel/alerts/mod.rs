@@ -15,7 +15,7 @@ mod webhook;
 
 pub use address::{Address, AddressError, Delivery, HEARTBEAT_VARIABLE, WEBHOOK_VARIABLE};
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,9 +29,10 @@ use self::rules::{AlertMessage, AlertRules};
 use self::webhook::{WebhookClient, WebhookMessage};
 use super::health::Health;
 use super::status_poller::{LastStatus, StatusWatch};
-use crate::archive::{ArchiveReader, Filter, Order, RatedGame, follow};
+use crate::archive::{ArchiveReader, EventFilter, Filter, Millis, Order, RatedGame, follow};
 use crate::bot::{BotEvent, BotState, EventLog};
 use crate::lichess::HttpFetcher;
+use crate::store::Timestamp;
 
 /// Time between two comparisons with the status.
 const LOOK: Duration = Duration::from_secs(5);
@@ -41,6 +42,11 @@ const MOST_RATED: usize = 100_000;
 const HIGHEST_RATING: &str = "rating.highest";
 /// Messages that may wait.
 const MOST_WAITING: usize = 16;
+/// The events of the archive that begin and end a run.
+const START: &str = "start";
+const STOP: &str = "stop";
+/// What a run without its end in the archive means.
+const UNNOTICED: &str = "the last run ended without notice (killed, or out of memory?)";
 
 /// Sends messages that do not come from the event bus. Clones share the webhook; without one the messages
 /// are dropped.
@@ -59,8 +65,10 @@ pub struct Alerts {
     limit: MessageLimit,
     delivery: watch::Receiver<Delivery>,
     fetcher: HttpFetcher,
-    /// The archive with the ratings so far.
+    /// The archive with the ratings so far, and the ends of earlier runs.
     archive: Option<PathBuf>,
+    /// Events from then on are of this run.
+    begun: Millis,
     /// The state with the highest rating of earlier runs.
     state: Option<BotState>,
     queued: mpsc::Receiver<AlertMessage>,
@@ -157,6 +165,7 @@ impl Alerts {
             delivery,
             fetcher,
             archive: None,
+            begun: Timestamp::now().as_millis(),
             state: None,
             queued,
             end,
@@ -166,7 +175,8 @@ impl Alerts {
         Ok((alerter, alerts))
     }
 
-    /// Knows the ratings in this archive and the highest of earlier runs, so that only a record is one.
+    /// Knows the ratings in this archive and the highest of earlier runs, so that only a record is one, and
+    /// whether the last run noted its end there.
     #[must_use]
     pub fn with_past(self, archive: Option<PathBuf>, state: BotState) -> Self {
         let state = Some(state);
@@ -181,8 +191,11 @@ impl Alerts {
     /// is no end here: the caller may still have to say why.
     pub async fn run(mut self, mut events: broadcast::Receiver<BotEvent>, watch: StatusWatch) {
         let mut outlet = self.open();
-        let archive = self.archive.take();
-        let mut history = tokio::task::spawn_blocking(move || highest_rating(&archive?));
+        let (archive, begun) = (self.archive.take(), self.begun);
+        let mut history = tokio::task::spawn_blocking(move || {
+            let reader = ArchiveReader::open(&archive?).ok()?;
+            Some((highest_rating(&reader), ended_unnoticed(&reader, begun)))
+        });
         let mut is_reading = true;
         let account = || -> Arc<str> {
             let account = watch.status().and_then(|status| status.account.clone());
@@ -198,10 +211,16 @@ impl Alerts {
                     Vec::new()
                 }
                 Some(message) = self.queued.recv() => vec![message],
-                highest = &mut history, if is_reading => {
+                past = &mut history, if is_reading => {
                     is_reading = false;
-                    self.know_ratings(highest.ok().flatten());
-                    Vec::new()
+                    let (highest, unnoticed) = past.ok().flatten().unwrap_or_default();
+                    self.know_ratings(highest);
+                    if unnoticed {
+                        tracing::warn!("{UNNOTICED}");
+                        vec![AlertMessage::new("crash", UNNOTICED)]
+                    } else {
+                        Vec::new()
+                    }
                 }
                 () = self.end.cancelled() => break,
                 event = events.recv(), if bot_runs => match event {
@@ -293,13 +312,12 @@ impl Alerts {
 }
 
 /// The highest of our ratings after the latest games in an archive.
-fn highest_rating(archive: &Path) -> Option<i32> {
+fn highest_rating(reader: &ArchiveReader) -> Option<i32> {
     let filter = Filter {
         rated: Some(true),
         played: true,
         ..Filter::default()
     };
-    let reader = ArchiveReader::open(archive).ok()?;
     let games = reader
         .games(&filter, Order::Newest, MOST_RATED, None)
         .ok()?;
@@ -308,6 +326,17 @@ fn highest_rating(archive: &Path) -> Option<i32> {
         .into_iter()
         .map(|(_, rating)| rating)
         .max()
+}
+
+/// Whether the last run before this moment noted its start in an archive, but not its end.
+fn ended_unnoticed(reader: &ArchiveReader, begun: Millis) -> bool {
+    let filter = EventFilter {
+        kinds: vec![START.to_owned(), STOP.to_owned()],
+        until: Some(begun),
+        ..EventFilter::default()
+    };
+    let last = reader.events_by(&filter, Order::Newest, 1, None);
+    last.is_ok_and(|last| last.first().is_some_and(|it| it.what.kind == START))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
+use crate::archive::{ArchiveEntry, EventRecord, FILE_NAME, Writer};
 use crate::bot::{AlertKind, EventBus, Reply, Status, channel};
 use crate::config::{AlertFormat, Alerts as Settings};
 
@@ -224,6 +225,51 @@ async fn the_highest_rating_outlives_the_games_that_led_to_it() {
         assert_eq!(told, [record]);
     };
     tokio::time::timeout(GUARD, all).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_start_after_a_run_without_an_end_is_a_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(FILE_NAME);
+    let writer = Writer::start(&path).unwrap();
+    let note = |at: Millis, kind: &str| {
+        let event = EventRecord {
+            at,
+            kind: kind.to_owned(),
+            text: "megaton".to_owned(),
+            game: None,
+        };
+        let entry = ArchiveEntry::Event(Arc::new(event));
+        writer.ask(move |disk| disk.commit(&[entry]))
+    };
+    let unnoticed = |begun| ended_unnoticed(&ArchiveReader::open(&path).unwrap(), begun);
+    for (at, kind) in [
+        (1, START),
+        (2, "online"),
+        (3, STOP),
+        (5, START),
+        (6, "online"),
+    ] {
+        note(at, kind).await.unwrap();
+    }
+    assert!(!unnoticed(1), "the first run");
+    assert!(!unnoticed(5), "what this run notes is none of the last");
+    assert!(unnoticed(7));
+    let (listener, address) = webhook().await;
+    let (alerter, alerts) = Alerts::new(in_text(Some(address)), None).unwrap();
+    let alerts = alerts.with_past(Some(path.clone()), BotState::nowhere());
+    let (event_bus, (control, _commands)) = (EventBus::new(), channel());
+    let (watch, _poller) = StatusWatch::new(control);
+    let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch));
+    let told = tokio::time::timeout(GUARD, next_request(&listener)).await;
+    assert!(
+        told.as_ref().is_ok_and(|told| told.contains(UNNOTICED)),
+        "{told:?}"
+    );
+    alerter.end();
+    task.await.unwrap();
+    note(8, STOP).await.unwrap();
+    assert!(!unnoticed(9));
 }
 
 #[tokio::test]
