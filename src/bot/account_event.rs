@@ -103,7 +103,8 @@ pub enum AccountEvent {
     ArenaShown(Box<Arena>),
     /// An arena could not be fetched; `true` if it does not exist.
     ArenaNotShown(String, bool),
-    ArenaJoined(String, JoinOutcome),
+    /// Outcome of joining an arena, or of repeating the join.
+    ArenaJoined(String, CallOutcome),
     /// Outcome of leaving an arena: whether it succeeded.
     ArenaLeft(String, bool),
 
@@ -282,34 +283,6 @@ impl From<&Disconnect> for NotCreated {
     }
 }
 
-/// Outcome of joining an arena.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum JoinOutcome {
-    Done,
-    Lost,
-    /// Such calls pause for this long.
-    Limited(Duration),
-    /// Refused now or for this account; in the server's words.
-    Refused(String),
-    /// The token or account may not play in arenas; in the server's words.
-    Forbidden(String),
-    /// The arena does not exist.
-    Gone,
-}
-
-impl From<Result<(), Error>> for JoinOutcome {
-    fn from(outcome: Result<(), Error>) -> Self {
-        match outcome {
-            Ok(()) => Self::Done,
-            Err(Error::RateLimited { wait, .. }) => Self::Limited(wait.unwrap_or_default()),
-            Err(Error::Refused { status: 403, body }) => Self::Forbidden(body.message),
-            Err(Error::Refused { body, .. }) => Self::Refused(body.message),
-            Err(Error::Gone { .. }) => Self::Gone,
-            Err(Error::Transient { .. } | Error::Protocol { .. }) => Self::Lost,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -400,20 +373,17 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_join_keeps_the_servers_words() {
-        let refused = |status| {
-            let message = "Missing scope: tournament:write".to_owned();
-            let body = ErrorBody {
-                message,
-                ..ErrorBody::default()
-            };
-            JoinOutcome::from(Err(Error::Refused {
-                status,
-                body: Box::new(body),
-            }))
+    fn a_refused_call_keeps_status_and_words() {
+        let text = "Missing scope: tournament:write".to_owned();
+        let body = ErrorBody {
+            message: text.clone(),
+            ..ErrorBody::default()
         };
-        let said = "Missing scope: tournament:write".to_owned();
-        assert_eq!(refused(403), JoinOutcome::Forbidden(said.clone()));
-        assert_eq!(refused(400), JoinOutcome::Refused(said));
+        let status = 403;
+        let outcome = CallOutcome::from(Err(Error::Refused {
+            status,
+            body: Box::new(body),
+        }));
+        assert_eq!(outcome, CallOutcome::Refused { status, text });
     }
 }

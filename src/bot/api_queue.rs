@@ -296,10 +296,9 @@ async fn accept(
 }
 
 async fn decline(client: Client, event_bus: EventBus, mut queued: QueuedDecline) -> Finished {
-    let finished = Finished::new(Lane::Decline, AccountEvent::Tick);
     let Decline { id, reason, .. } = &queued.refusal;
     let log = event_bus.event_log();
-    match client.decline(id, *reason).await {
+    let again = match client.decline(id, *reason).await {
         Ok(()) => {
             let (challenger, why) = (&queued.refusal.challenger, &queued.refusal.why);
             tracing::info!(challenge = %id, %challenger, %reason, why, "declined");
@@ -308,29 +307,29 @@ async fn decline(client: Client, event_bus: EventBus, mut queued: QueuedDecline)
                 reason: *reason,
                 rule: queued.refusal.rule,
             });
+            false
         }
-        Err(Error::Gone { .. }) => log.gone(&queued.refusal),
+        Err(Error::Gone { .. }) => {
+            log.gone(&queued.refusal);
+            false
+        }
         // It waits for the end of the pause, and lapses with its challenge.
-        Err(Error::RateLimited { .. }) => {
-            return Finished {
-                again: Some(queued),
-                ..finished
-            };
-        }
+        Err(Error::RateLimited { .. }) => true,
         Err(error) => {
             tracing::debug!(challenge = %id, %error, "cannot decline");
             queued.tries += 1;
-            if error.is_transient() && queued.tries < DECLINE_TRIES {
-                return Finished {
-                    again: Some(queued),
-                    ..finished
-                };
+            let again = error.is_transient() && queued.tries < DECLINE_TRIES;
+            if !again {
+                let trouble = format!("the decline failed: {error}");
+                log.unsent(&queued.refusal, &trouble);
             }
-            let trouble = format!("the decline failed: {error}");
-            log.unsent(&queued.refusal, &trouble);
+            again
         }
+    };
+    Finished {
+        again: again.then_some(queued),
+        ..Finished::new(Lane::Decline, AccountEvent::Tick)
     }
-    finished
 }
 
 async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{Eligibility, admits, suits};
-use crate::bot::account_event::{AccountEffect, AccountEvent, JoinOutcome};
+use crate::bot::account_event::{AccountEffect, AccountEvent};
+use crate::bot::game::CallOutcome;
 use crate::config::{self, ArenaId};
 use crate::lichess::{Arena, Event, GameId, GameInfo, JoinOptions, Side, Status};
 
@@ -397,11 +398,11 @@ impl ArenaSchedule {
         let Some(plan) = self.plans.get_mut(id).filter(|plan| !plan.calling) else {
             return;
         };
+        let join =
+            |plan: &PlannedArena| AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone());
         let show = plan.refresh_at <= now;
         let effect = match plan.stage {
-            ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => Some(
-                AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone()),
-            ),
+            ArenaState::Ahead if self.open && due.is_some_and(|due| due <= now) => Some(join(plan)),
             ArenaState::In | ArenaState::Unknown if show => {
                 Some(AccountEffect::ShowArena(id.to_owned()))
             }
@@ -409,9 +410,9 @@ impl ArenaSchedule {
                 (plan.stage, plan.failures) = (ArenaState::Leaving, 0);
                 Some(AccountEffect::LeaveArena(id.to_owned()))
             }
-            ArenaState::In if plan.games.is_empty() && plan.next <= now && !plan.closed => Some(
-                AccountEffect::JoinArena(id.to_owned(), plan.entrance.clone()),
-            ),
+            ArenaState::In if plan.games.is_empty() && plan.next <= now && !plan.closed => {
+                Some(join(plan))
+            }
             ArenaState::Leaving if plan.next <= now || plan.failures == 0 => {
                 Some(AccountEffect::LeaveArena(id.to_owned()))
             }
@@ -496,7 +497,7 @@ impl ArenaSchedule {
         }
     }
 
-    fn joined(&mut self, id: &str, joined: &JoinOutcome, now: Instant, out: &mut Effects) {
+    fn joined(&mut self, id: &str, joined: &CallOutcome, now: Instant, out: &mut Effects) {
         let present = (self.second * PRESENT_EVERY).mul_f64(0.9 + self.chance.f64() / 5.0);
         let Some(plan) = self.plans.get_mut(id) else {
             return;
@@ -509,7 +510,7 @@ impl ArenaSchedule {
             return;
         }
         match joined {
-            JoinOutcome::Done => {
+            CallOutcome::Done => {
                 if plan.stage != ArenaState::In {
                     tracing::info!(arena = id, "joined the arena");
                 }
@@ -520,9 +521,20 @@ impl ArenaSchedule {
                 let least = now + self.second * MIN_BETWEEN;
                 plan.next = begins.map_or(now + present, |begins| begins.max(least));
             }
-            JoinOutcome::Lost => plan.next = now + self.second * MIN_BETWEEN,
-            JoinOutcome::Limited(pause) => plan.next = now + present.max(*pause),
-            JoinOutcome::Refused(why) => {
+            CallOutcome::Lost => plan.next = now + self.second * MIN_BETWEEN,
+            CallOutcome::Limited { wait } => {
+                plan.next = now + present.max(wait.unwrap_or_default());
+            }
+            // The token or account may not play in arenas.
+            CallOutcome::Refused {
+                status: 403,
+                text: why,
+            } => {
+                tracing::error!(arena = id, why, "the server forbids joining arenas");
+                self.banned = Some(now + self.second * BAN);
+                self.give_up(id, why, out);
+            }
+            CallOutcome::Refused { text: why, .. } => {
                 tracing::warn!(arena = id, why, "the arena refused the join");
                 if why.contains(TOO_MANY) {
                     plan.next = now + self.second * BAN;
@@ -537,12 +549,7 @@ impl ArenaSchedule {
                     self.give_up(id, why, out);
                 }
             }
-            JoinOutcome::Forbidden(why) => {
-                tracing::error!(arena = id, why, "the server forbids joining arenas");
-                self.banned = Some(now + self.second * BAN);
-                self.give_up(id, why, out);
-            }
-            JoinOutcome::Gone => self.give_up(id, NO_ARENA, out),
+            CallOutcome::Gone => self.give_up(id, NO_ARENA, out),
         }
     }
 

@@ -74,7 +74,7 @@ impl World {
     }
 
     fn done(&mut self) -> Vec<AccountEffect> {
-        self.handle(&AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Done))
+        self.handle(&AccountEvent::ArenaJoined(ID.to_owned(), CallOutcome::Done))
     }
 }
 
@@ -308,8 +308,16 @@ fn an_arena_that_does_not_admit_the_bot_is_given_up() {
     assert_eq!(world.sleeps(), None);
 }
 
+/// The server's refusal of a join.
+fn refusal(status: u16, why: &str) -> CallOutcome {
+    CallOutcome::Refused {
+        status,
+        text: why.to_owned(),
+    }
+}
+
 fn refused(why: &str) -> AccountEvent {
-    AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Refused(why.to_owned()))
+    AccountEvent::ArenaJoined(ID.to_owned(), refusal(400, why))
 }
 
 #[test]
@@ -372,8 +380,8 @@ fn an_arena_beyond_the_budget_of_first_joins_is_joined_an_hour_later() {
 #[test]
 fn the_operator_is_told_why_an_arena_asked_for_cannot_be_joined() {
     let outcomes = [
-        (JoinOutcome::Gone, NO_ARENA),
-        (JoinOutcome::Forbidden("no scope".to_owned()), "no scope"),
+        (CallOutcome::Gone, NO_ARENA),
+        (refusal(403, "no scope"), "no scope"),
     ];
     for (outcome, why) in outcomes {
         let joined = AccountEvent::ArenaJoined(ID.to_owned(), outcome);
@@ -396,7 +404,7 @@ fn a_ban_pauses_all_joins_for_a_while() {
     assert!(join(&world.handle(&AccountEvent::ArenasListed(vec![arena(0)]))).is_some());
     world.handle(&AccountEvent::ArenaJoined(
         ID.to_owned(),
-        JoinOutcome::Forbidden("banned".to_owned()),
+        refusal(403, "banned"),
     ));
     let other = Arena {
         id: "other123".to_owned(),
@@ -773,7 +781,7 @@ proptest! {
                 2 => world.handle(&over()),
                 3 => world.handle(&AccountEvent::ArenaShown(Box::new(arena(0)))),
                 4 | 5 => world.done(),
-                6 => world.handle(&AccountEvent::ArenaJoined(ID.to_owned(), JoinOutcome::Lost)),
+                6 => world.handle(&AccountEvent::ArenaJoined(ID.to_owned(), CallOutcome::Lost)),
                 _ => world.pass(seconds),
             };
             if effects.iter().any(|effect| matches!(effect, AccountEffect::JoinArena(..))) {
