@@ -22,6 +22,8 @@ const MOST_NAMES: usize = 5;
 pub struct Day {
     /// Totals by speed, most games first.
     pub speeds: Vec<Speeds>,
+    /// Games aborted by either side.
+    pub aborted: u64,
     /// Games lost on time.
     pub flagged: u64,
     /// Maximum move overhead.
@@ -93,6 +95,8 @@ impl Database {
             Ok(Day {
                 new_winners: new_winners.collect::<rusqlite::Result<_>>()?,
                 speeds: speeds.collect::<rusqlite::Result<_>>()?,
+                aborted: number(&format!("SELECT count(*) {games} AND status = 'aborted'"))?
+                    .unwrap_or(0),
                 flagged: number(&format!(
                     "SELECT count(*) {games} AND result = 'loss' AND {by_time}"
                 ))?
@@ -160,6 +164,7 @@ impl fmt::Display for Day {
             write!(f, "; longest move overhead {lag} ms")?;
         }
         for (count, what) in [
+            (self.aborted, "aborted"),
             (self.flagged, "lost on the clock"),
             (self.streams, "stream disconnects"),
             (self.limited, "rate limit refusals"),

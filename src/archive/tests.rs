@@ -511,6 +511,28 @@ fn a_game_belongs_to_the_day_on_which_it_ended() {
 }
 
 #[test]
+fn a_day_counts_its_aborted_games() {
+    let (_folder, path) = ground();
+    let mut disk = Database::open(&path, 1).unwrap();
+    for (number, status) in [Status::Aborted, Status::Aborted, Status::Resign]
+        .into_iter()
+        .enumerate()
+    {
+        let mut game = game(&format!("game{number:04}"), 1000, "Nuke");
+        let ending = game.ending.as_mut().unwrap();
+        ending.status = status;
+        if status == Status::Aborted {
+            ending.winner = None;
+        }
+        keep(&mut disk, &game);
+    }
+    let day = disk.day(900_000, 2_000_000).unwrap();
+    assert_eq!((day.aborted, day.speeds[0].wins), (2, 1));
+    let said = day.to_string();
+    assert!(said.contains("; 2 aborted"), "{said}");
+}
+
+#[test]
 fn a_day_names_the_new_opponents_that_beat_us() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();

@@ -226,7 +226,10 @@ impl ApiQueue {
                 accept(client, event_bus, state, id, from, opponent).boxed()
             }
             AccountEffect::Cancel(id) => cancel(client, id).boxed(),
-            AccountEffect::Abort(game) => abort(client, game).boxed(),
+            AccountEffect::Abort(game) => {
+                self.state.call_off(&game);
+                abort(client, game).boxed()
+            }
             AccountEffect::List => list(client).boxed(),
             AccountEffect::Waiting => waiting(client).boxed(),
             _ => return None,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use megaton::bot::game::{
     Anomaly, CallOutcome, GameEffect, GameInput, GameRequest, Notification, Persist, ResumeState,
 };
-use megaton::lichess::{OpponentGone, Side, Speed, Status};
+use megaton::lichess::{OpponentGone, Side, Speed, Status, Variant};
 
 use crate::harness::{
     Harness, active_search, asks, full, ms, notes, posted, refused, remembered, reopens, settings,
@@ -186,18 +186,36 @@ fn a_bare_king_claims_the_draw() {
 }
 
 #[test]
-fn an_opponent_who_never_moves_is_recorded_once_the_game_is_aborted() {
+fn a_game_aborted_while_the_opponent_owed_the_first_move_is_recorded() {
+    let aborted = |moves| {
+        let mut over = state(moves);
+        over.status = Status::Aborted;
+        over
+    };
     let (mut harness, _) = Harness::at(Side::Black, "");
     assert_eq!(asks(&harness.wait(ms(60_100))), [GameRequest::Abort]);
-    let mut over = state("");
-    over.status = Status::Aborted;
+    let noted = remembered(&harness.state_with(aborted("")));
+    assert_eq!(noted, [Persist::NoShow]);
+    // By the opponent as well, whichever side it has; but not where it waited for our move.
+    for (us, moves, expected) in [
+        (Side::Black, "", 1),
+        (Side::White, "g1f3", 1),
+        (Side::White, "", 0),
+        (Side::Black, "g1f3", 0),
+    ] {
+        let (mut harness, _) = Harness::at(us, moves);
+        let noted = remembered(&harness.state_with(aborted(moves)));
+        assert_eq!(noted.len(), expected, "{us:?} {moves}");
+    }
+    // Nor a game that the bot aborts because it does not play such games.
+    let mut harness = Harness::new(Side::Black);
+    let mut other = full(Side::Black, state(""));
+    other.variant = Variant::Crazyhouse;
     assert_eq!(
-        remembered(&harness.state_with(over.clone())),
-        [Persist::NoShow]
+        asks(&harness.open_with(other, harness.now)),
+        [GameRequest::Abort]
     );
-    // An opponent who aborts by choice is not recorded.
-    let (mut harness, _) = Harness::at(Side::Black, "");
-    assert_eq!(remembered(&harness.state_with(over)), []);
+    assert_eq!(remembered(&harness.state_with(aborted(""))), []);
 }
 
 #[test]

@@ -164,11 +164,12 @@ impl GameChat {
         let Some(opponent) = &setup.opponent_id else {
             return;
         };
-        self.state
+        let counts = self
+            .state
             .no_show(&self.game, opponent, setup.opponent_is_bot);
         let rules = &self.settings.game;
         let no_shows = self.state.opponent(opponent).no_shows_today;
-        if no_shows >= rules.abort_repeats.max(1) {
+        if counts && no_shows >= rules.abort_repeats.max(1) {
             let rest = rules.abort_rest;
             self.state
                 .cool(&no_show_key(opponent), rest, rest, Some("never moved"));

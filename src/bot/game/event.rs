@@ -191,7 +191,7 @@ pub enum Persist {
         /// Number of offers in total.
         so_far: u32,
     },
-    /// The opponent never made the first move, so the bot aborted the game.
+    /// The game was aborted while the opponent owed the first move.
     NoShow,
 }
 

@@ -330,7 +330,7 @@ impl GameMachine {
         let first = self.setup.is_none();
         let Some(us) = self.params.side_in(&full) else {
             self.out.push(GameEffect::Report(Anomaly::NotPlaying));
-            return self.leave();
+            return self.end(None);
         };
         self.setup = Some(GameSetup::of(&full, us));
         let variant = match full.variant {
@@ -350,7 +350,7 @@ impl GameMachine {
     /// Gives up an unsupported game without reading its board.
     fn give_up(&mut self, state: &GameState) {
         if state.status.is_over() {
-            return self.finish(state);
+            return self.end(Some(state));
         }
         self.refuse_game();
     }
@@ -359,7 +359,7 @@ impl GameMachine {
     fn state(&mut self, state: GameState, opened: Option<Instant>, at: Instant) {
         if self.setup.is_none() || self.policies.refuses() {
             if state.status.is_over() {
-                self.finish(&state);
+                self.end(Some(&state));
             }
             return;
         }
@@ -401,7 +401,7 @@ impl GameMachine {
             self.notify_moves(known, before, result);
         }
         if let Some(state) = ending {
-            self.finish(&state);
+            self.end(Some(&state));
         }
     }
 
@@ -430,7 +430,7 @@ impl GameMachine {
     /// one arrives.
     fn distrust(&mut self, state: &GameState, opened: Option<Instant>) {
         if state.status.is_over() {
-            return self.finish(state);
+            return self.end(Some(state));
         }
         self.trusted = false;
         self.pause_pending_move();
@@ -445,7 +445,7 @@ impl GameMachine {
         self.refusals += 1;
         if self.refusals >= MAX_REFUSALS {
             self.out.push(GameEffect::Report(Anomaly::Vanished));
-            self.leave();
+            self.end(None);
         }
     }
 
@@ -513,15 +513,7 @@ impl GameMachine {
         }
     }
 
-    fn finish(&mut self, state: &GameState) {
-        self.end(Some(state));
-    }
-
-    /// Leaves a game that the server no longer shows.
-    fn leave(&mut self) {
-        self.end(None);
-    }
-
+    /// Ends a game in this state; without one, a game that the server no longer shows.
     fn end(&mut self, state: Option<&GameState>) {
         self.stop_pondering();
         if self

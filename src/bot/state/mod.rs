@@ -12,7 +12,7 @@ mod opponents;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -92,6 +92,8 @@ pub(super) struct Inner {
     pruned: Timestamp,
     pub(super) named: u64,
     unarchived: Vec<UnfinishedGame>,
+    /// Games that the bot aborts for reasons of its own: few in a run.
+    called_off: HashSet<GameId>,
 }
 
 impl BotState {
@@ -208,9 +210,18 @@ impl BotState {
         self.meet(challenge.as_str(), kind, opponent, is_bot);
     }
 
-    /// Records that an opponent never made the first move of a game.
-    pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) {
-        self.meet(game.as_str(), InteractionKind::NoShow, opponent, is_bot);
+    /// Notes that the bot ends a game for a reason of its own: its abort is no fault of the opponent.
+    pub fn call_off(&self, game: &GameId) {
+        self.inner.lock().called_off.insert(game.clone());
+    }
+
+    /// Records that an opponent never made the first move of a game; whether it counts.
+    pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) -> bool {
+        let counts = !self.inner.lock().called_off.contains(game);
+        if counts {
+            self.meet(game.as_str(), InteractionKind::NoShow, opponent, is_bot);
+        }
+        counts
     }
 
     fn meet(&self, id: &str, kind: InteractionKind, opponent: &UserId, is_bot: bool) {
@@ -399,6 +410,7 @@ impl Inner {
             pruned: Timestamp::default(),
             named: 0,
             unarchived: Vec::new(),
+            called_off: HashSet::new(),
         }
     }
 

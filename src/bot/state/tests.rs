@@ -58,6 +58,17 @@ fn started(id: &str, is_bot: bool) -> StartedGame {
     }
 }
 
+#[test]
+fn a_game_that_the_bot_itself_calls_off_is_no_no_show() {
+    let Fixture { state, .. } = Fixture::new();
+    let [ours, theirs] = ["game0001", "game0002"].map(GameId::new);
+    state.call_off(&ours);
+    assert!(!state.no_show(&ours, &foe(), true));
+    assert_eq!(state.opponent(&foe()).no_shows_today, 0);
+    assert!(state.no_show(&theirs, &foe(), true));
+    assert_eq!(state.opponent(&foe()).no_shows_today, 1);
+}
+
 fn finished(id: &str, winner: Option<Side>, at: Timestamp) -> FinishedGame {
     FinishedGame {
         game: GameId::new(id),

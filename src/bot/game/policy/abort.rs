@@ -1,4 +1,4 @@
-//! Aborts games in which the opponent never makes the first move.
+//! Aborts games in which the opponent never makes the first move, and counts them.
 //!
 //! No one else watches the first move of a challenge game: without an abort its slot would be lost
 //! for a day. Arenas abort games themselves, and games without a clock have time. A game can be
@@ -25,8 +25,6 @@ pub(super) struct AbortPolicy {
     refused: u32,
     /// The opponent asked for more time and got it.
     extended: bool,
-    /// The bot requested an abort because the opponent did not move.
-    gave_up_waiting: bool,
     /// The game can be neither played nor aborted.
     stuck: bool,
 }
@@ -154,7 +152,6 @@ impl GameMachine {
         wait.tries += 1;
         if let Some(again) = again.filter(|_| wait.tries <= MAX_ABORTS) {
             wait.at = again;
-            first_move.gave_up_waiting = true;
             self.out.push(GameEffect::Request(GameRequest::Abort));
         } else {
             first_move.wait = None;
@@ -162,9 +159,11 @@ impl GameMachine {
         }
     }
 
-    /// Records an aborted game as a no-show if the bot gave up waiting.
+    /// Records a game that was aborted, by either side, while the opponent owed the first move: one who
+    /// aborts each game takes as many slots as one who never moves. The bot aborts unsupported games itself.
     pub(in crate::bot::game) fn report_no_show(&mut self, status: Status) {
-        if status == Status::Aborted && self.policies.first_move.gave_up_waiting {
+        let owed = self.ply() < FIRST_PLIES && !self.is_our_turn();
+        if status == Status::Aborted && owed && !self.policies.refuses() {
             self.out.push(GameEffect::Persist(Persist::NoShow));
         }
     }
