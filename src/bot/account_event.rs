@@ -97,7 +97,8 @@ pub enum AccountEvent {
         status: ChallengeStatus,
     },
 
-    ArenasListed(Vec<Arena>),
+    /// With what to do about each of the teams that the bot is not a member of.
+    ArenasListed(Vec<Arena>, Vec<String>),
     /// The list could not be fetched; such calls pause for this long.
     ArenasNotListed(Option<Duration>),
     ArenaShown(Box<Arena>),

@@ -18,6 +18,7 @@ use super::event_bus::EventBus;
 use super::matchmaking::ChallengeRequest;
 use super::sleep_until;
 use super::state::{BotState, QuotaCall};
+use crate::config::foreign_teams;
 use crate::lichess::{
     Challenge, ChallengeId, ChallengeStream, ChallengeUpdate, Client, Disconnect, EndpointClass,
     Error, GameId, JoinOptions, Timestamped, UserId,
@@ -452,8 +453,10 @@ async fn list_arenas(client: Client, me: UserId, teams: Vec<String>) -> AccountE
     let arenas = async {
         let public = client.arenas().await?;
         let mut arenas: Vec<_> = public.started.into_iter().chain(public.created).collect();
+        let mut foreign = Vec::new();
         if !teams.is_empty() {
             let ours = client.teams_of(&me).await?;
+            foreign = foreign_teams(&teams, &ours);
             for team in teams.iter().filter(|team| ours.contains(team)) {
                 arenas.extend(client.team_arenas(team).await?);
             }
@@ -465,12 +468,14 @@ async fn list_arenas(client: Client, me: UserId, teams: Vec<String>) -> AccountE
                 admits_team && battle != arena.entry.teams.is_empty()
             });
         }
-        Ok::<_, Error>(arenas)
+        Ok::<_, Error>((arenas, foreign))
     };
     match arenas.await {
-        Ok(arenas) => AccountEvent::ArenasListed(arenas),
+        Ok((arenas, foreign)) => AccountEvent::ArenasListed(arenas, foreign),
         Err(error) => {
-            tracing::debug!(%error, "cannot list the tournaments");
+            if !error.is_transient() && !error.is_rate_limited() {
+                tracing::warn!(%error, "cannot list the tournaments");
+            }
             AccountEvent::ArenasNotListed(error.wait())
         }
     }

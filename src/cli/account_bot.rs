@@ -136,11 +136,8 @@ impl PreparedBot {
                 client.listen_to_wire(move |line| event_log.note_wire(line));
             }
         }
-        event_log.note(
-            "start",
-            concat!("megaton ", env!("CARGO_PKG_VERSION")),
-            None,
-        );
+        let program = concat!("megaton ", env!("CARGO_PKG_VERSION"));
+        event_log.note("start", program, None);
         let shares_process = self.shutdown.shares_process;
         let outcome = tokio::select! {
             outcome = Box::pin(bot::run_commanded(self.options, self.shutdown, self.commands)) => outcome,

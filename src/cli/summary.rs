@@ -13,8 +13,6 @@ use megaton::tablebase::Syzygy;
 
 use super::output::count_in_words;
 
-/// Scopes that are useful besides, and what for.
-const USEFUL_SCOPES: [(&str, &str); 1] = [("challenge:read", "to list pending challenges")];
 const DAY: u64 = 24 * 3600;
 /// A token that expires within this time deserves a warning.
 const EXPIRES_SOON: Duration = Duration::from_secs(30 * DAY);
@@ -146,13 +144,11 @@ pub(super) fn engine(engine: &Engine, evaluator: &Evaluator) -> String {
 pub(super) fn token(token: &TokenInfo, wanted: &[(&str, &str)], now: SystemTime) -> Vec<String> {
     let scopes = token.scopes.join(" ");
     let mut lines = vec![format!("belongs to {}, scopes: {scopes}", token.user)];
-    let lacks = |(scope, _): &&(&str, &str)| !token.allows(scope);
-    for (scope, purpose) in USEFUL_SCOPES.iter().filter(lacks) {
-        lines.push(format!(
-            "lacks {scope}, useful {purpose}; not needed to play"
-        ));
+    if !token.allows("challenge:read") {
+        let lacks = "lacks challenge:read, useful to list pending challenges; not needed to play";
+        lines.push(lacks.to_owned());
     }
-    for (scope, purpose) in wanted.iter().filter(lacks) {
+    for (scope, purpose) in wanted.iter().filter(|(scope, _)| !token.allows(scope)) {
         lines.push(format!("WARNING: lacks {scope}, needed {purpose}"));
     }
     if let Some(end) = token.expires {
@@ -292,6 +288,9 @@ pub(super) fn arenas(arena: &Arena) -> Vec<String> {
             arena.hours,
             arena.most
         ));
+    }
+    if !arena.teams.is_empty() {
+        lines.push(format!("among them those of {}", arena.teams.join(", ")));
     }
     if !arena.ids.is_empty() {
         let ids: Vec<String> = arena.ids.iter().map(ToString::to_string).collect();
@@ -515,6 +514,11 @@ mod tests {
         let mut config = Config::default();
         config.arena.ids = vec!["aBcD1234:my-team".parse().unwrap()];
         assert_eq!(arenas(&config.arena), ["joins aBcD1234:my-team"]);
+        config.arena.auto = true;
+        config.arena.teams = vec!["bombers".to_owned(), "lichess-bots".to_owned()];
+        let said = arenas(&config.arena);
+        assert!(said[0].starts_with("joins rated atomic arenas"), "{said:?}");
+        assert_eq!(said[1], "among them those of bombers, lichess-bots");
         let scopes: Vec<_> = scopes(&config)
             .into_iter()
             .map(|(scope, _)| scope)

@@ -27,6 +27,7 @@ pub use settings::{
     Guard, Level, Lichess, Limits, Log, MESSAGE_KINDS, Matchmaking, OnlineTables, Panel, Prefer,
     Profile, Resign, SECTIONS, ShutdownRules, Takeback, Variety, Visitors,
 };
+pub use validation::foreign_teams;
 pub use values::{
     ArenaId, CasualLevel, DAYS, Entry, Hours, MAX_LINE, Template, TimeRule, Words, is_offered,
     may_be_rated, without_query,

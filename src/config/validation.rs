@@ -302,6 +302,15 @@ fn in_arenas(config: &Config) -> Option<Contradiction> {
     idle.then(|| (at("arena", "teams"), what.to_owned()))
 }
 
+/// What to do about each team of `[arena] teams` that is not one of the account's.
+pub fn foreign_teams(teams: &[String], ours: &[String]) -> Vec<String> {
+    let foreign = teams.iter().filter(|team| !ours.contains(team));
+    let remedy = |team: &String| {
+        format!("[arena] teams: the account is not a member of {team}: `megaton team join {team}`")
+    };
+    foreign.map(remedy).collect()
+}
+
 /// Profiles that Lichess does not offer, or that have the same name.
 fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction> {
     for (index, profile) in profiles.iter().enumerate() {

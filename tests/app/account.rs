@@ -32,12 +32,22 @@ fn server(scopes: &str, account: &str) -> Server {
 
 /// Starts a command against a server, types `input`, and gives status, stdout and stderr.
 fn ask(url: &str, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+    ask_with("", url, arguments, input)
+}
+
+/// The same with these sections in the config.
+fn ask_with(
+    sections: &str,
+    url: &str,
+    arguments: &[&str],
+    input: &str,
+) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("config.toml");
     fs::write(folder.path().join("token"), format!("{TOKEN}\n")).expect("a token file");
     fs::write(
         &config,
-        format!("[lichess]\nurl = \"{url}\"\ntoken_file = \"token\"\n"),
+        format!("[lichess]\nurl = \"{url}\"\ntoken_file = \"token\"\n{sections}"),
     )
     .expect("a config");
     let mut child = command(arguments)
@@ -79,6 +89,25 @@ fn check_says_what_would_happen() {
         assert!(out.contains(line), "{out}");
     }
     assert_eq!(server.asked(), ["/api/token/test", "/api/account"]);
+}
+
+#[test]
+fn check_names_the_teams_that_the_account_is_not_in() {
+    let server = Server::start(HashMap::from([
+        ("/api/token/test", tested("bot:play,tournament:write")),
+        ("/api/account", (200, BOT.to_owned())),
+        (
+            "/api/team/of/megaton",
+            (200, r#"[{"id":"bombers","name":"Bombers"}]"#.to_owned()),
+        ),
+    ]));
+    let teams = "[arena]\nauto = true\nteams = [\"bombers\", \"lichess-bots\"]\n";
+    let (status, out, err) = ask_with(teams, &server.url, &["check"], "");
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let warning = "WARNING: [arena] teams: the account is not a member of lichess-bots: \
+                   `megaton team join lichess-bots`";
+    assert!(out.contains(warning), "{out}");
+    assert_eq!(out.matches("not a member").count(), 1, "{out}");
 }
 
 #[test]

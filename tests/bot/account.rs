@@ -169,6 +169,23 @@ fn a_reload_warns_of_a_search_for_arenas_only_when_it_brings_that_about() {
     }
 }
 
+#[test]
+fn a_team_that_the_bot_is_not_in_is_warned_of_once() {
+    let log = CapturedLog::default();
+    let _log = log.of_this_thread();
+    let mut fixture = Fixture::with(|settings| {
+        settings.arena.auto = true;
+        settings.arena.teams = vec!["bombers".to_owned()];
+    });
+    let foreign = vec!["join the bombers".to_owned()];
+    for _ in 0..3 {
+        let listed = AccountEvent::ArenasListed(Vec::new(), foreign.clone());
+        fixture.account.handle(&listed, fixture.now);
+    }
+    let warned = log.lines(|line| line.contains("WARN") && line.contains("join the bombers"));
+    assert_eq!(warned.len(), 1, "{warned:?}");
+}
+
 /// A challenge of the bot, as the server describes it.
 fn ours(id: &str, to: &str) -> Challenge {
     Challenge {

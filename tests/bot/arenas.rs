@@ -310,6 +310,17 @@ async fn arenas_of_a_team_are_joined_by_its_members_only() {
         settings.arena.teams = vec!["strangers".to_owned(), "bombers".to_owned()];
     });
     assert_clean(&games(&server, &ours, 2).await);
+    let Reply::Status(status) = bot.told(Command::Status).await else {
+        panic!("no status");
+    };
+    let remedy = "[arena] teams: the account is not a member of strangers: \
+                  `megaton team join strangers`";
+    let said = &status.arenas;
+    assert!(said.iter().any(|line| line == remedy), "{said:?}");
+    assert!(
+        !said.iter().any(|line| line.contains("bombers")),
+        "{said:?}"
+    );
     bot.end().await;
     assert_eq!(server.arena(&strange).unwrap().player(BOT), None);
 }

@@ -116,6 +116,8 @@ pub struct ArenaSchedule {
     plans: BTreeMap<String, PlannedArena>,
     /// Arenas not to be joined again: left, removed from, or over.
     shut: ClosedArenas,
+    /// What to do about each team of the rules that the bot is not in.
+    foreign_teams: Vec<String>,
     list_at: Instant,
     listing: bool,
     banned: Option<Instant>,
@@ -162,6 +164,7 @@ impl ArenaSchedule {
             second,
             plans: BTreeMap::new(),
             shut: ClosedArenas::default(),
+            foreign_teams: Vec::new(),
             list_at: now,
             listing: false,
             banned: None,
@@ -186,6 +189,7 @@ impl ArenaSchedule {
             }
             plan.stage >= ArenaState::In || plan.wanted != ArenaRequest::Rules
         });
+        self.foreign_teams.clear();
         self.list_at = now;
         self.plan_named(&before.ids, now);
     }
@@ -306,10 +310,11 @@ impl ArenaSchedule {
         self.playing() + self.plans.values().filter(entering).count()
     }
 
-    /// Every planned or joined arena, in words.
+    /// Every planned or joined arena, in words, and what to do about teams that the bot is not in.
     pub fn describe(&self) -> Vec<String> {
         let words = |(id, plan): (&String, &PlannedArena)| format!("{id}: {}", plan.stage);
-        self.plans.iter().map(words).collect()
+        let foreign = self.foreign_teams.iter().cloned();
+        self.plans.iter().map(words).chain(foreign).collect()
     }
 
     /// When the next [`AccountEvent::Tick`] is due.
@@ -354,7 +359,7 @@ impl ArenaSchedule {
             AccountEvent::Event(Event::GameStart(game)) => self.began(game, now),
             AccountEvent::Event(Event::GameFinish(game)) => self.ended(game),
             AccountEvent::Left { game, .. } => self.over(game, now),
-            AccountEvent::ArenasListed(arenas) => self.listed(arenas, now, wall),
+            AccountEvent::ArenasListed(arenas, foreign) => self.listed(arenas, foreign, now, wall),
             AccountEvent::ArenasNotListed(wait) => {
                 self.listing = false;
                 self.list_at = now + wait.unwrap_or_default().max(self.second * REFRESH_EVERY);
@@ -429,11 +434,15 @@ impl ArenaSchedule {
         out.push(effect);
     }
 
-    fn listed(&mut self, arenas: &[Arena], now: Instant, wall: SystemTime) {
+    fn listed(&mut self, arenas: &[Arena], foreign: &[String], now: Instant, wall: SystemTime) {
         self.listing = false;
         self.list_at = now + (self.second * LIST_EVERY).mul_f64(1.0 + self.chance.f64() / 10.0);
         if !self.open || !self.rules.auto {
             return;
+        }
+        let known = std::mem::replace(&mut self.foreign_teams, foreign.to_vec());
+        for team in foreign.iter().filter(|team| !known.contains(team)) {
+            tracing::warn!("{team}");
         }
         for arena in arenas {
             let (begins, ends) = times(arena, self.second, now, wall);
@@ -446,7 +455,9 @@ impl ArenaSchedule {
             let mut teams = self.rules.teams.iter();
             let team = teams.find(|team| arena.entry.teams.contains(team)).cloned();
             let wanted = suits(arena, &self.rules, at)
-                && admits(arena, team.as_deref(), false, &self.us, wall).is_ok()
+                && admits(arena, team.as_deref(), false, &self.us, wall)
+                    .inspect_err(|why| tracing::debug!(arena = %arena.id, why, "not to be joined"))
+                    .is_ok()
                 && (self.may_rate || !arena.rated);
             if wanted && !self.shut.contains(&arena.id) && self.plans.len() < MAX_AHEAD {
                 tracing::info!(arena = %arena.id, name = %arena.name, "an arena to join");

@@ -254,6 +254,14 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
     if let Some(obstacle) = summary::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));
     }
+    let teams = &config.arena.teams;
+    if !teams.is_empty() {
+        let ours = client.teams_of(&account.id).await;
+        let ours = ours.map_err(|error| Failure::failed(account::trouble(url, &error)))?;
+        let foreign = config::foreign_teams(teams, &ours).into_iter();
+        let foreign: Vec<String> = foreign.map(|team| format!("WARNING: {team}")).collect();
+        print_field("teams", &foreign)?;
+    }
     let plays = format!("`megaton run` plays as {}", account.username);
     print_field("result", &[plays])
 }

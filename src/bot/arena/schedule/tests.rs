@@ -156,7 +156,7 @@ fn a_suitable_arena_is_joined_just_before_it_begins() {
     let mut world = World::auto();
     assert_eq!(world.pass(0), [AccountEffect::ListArenas(Vec::new())]);
     assert_eq!(
-        world.handle(&AccountEvent::ArenasListed(vec![arena(300)])),
+        world.handle(&AccountEvent::ArenasListed(vec![arena(300)], Vec::new())),
         []
     );
     assert_eq!(world.sleeps(), Some(270));
@@ -171,7 +171,7 @@ fn a_suitable_arena_is_joined_just_before_it_begins() {
 fn while_idle_in_an_arena_the_join_is_repeated() {
     let mut world = World::auto();
     world.pass(0);
-    let effects = world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    let effects = world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     assert_eq!(join(&effects), Some(true));
     world.done();
     for _ in 0..5 {
@@ -186,7 +186,7 @@ fn while_idle_in_an_arena_the_join_is_repeated() {
 fn a_game_that_is_over_when_the_bot_hears_of_its_start_keeps_no_join_back() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     let late = game("g1", "mate", r#""white""#);
     world.handle(&AccountEvent::Event(Event::GameStart(late)));
@@ -198,7 +198,7 @@ fn a_game_that_is_over_when_the_bot_hears_of_its_start_keeps_no_join_back() {
 fn while_a_game_of_it_runs_no_join_is_sent_and_after_it_one_soon() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     world.handle(&began());
     assert_eq!(world.pass(200), []);
@@ -392,16 +392,31 @@ fn the_operator_is_told_why_an_arena_asked_for_cannot_be_joined() {
         // Nobody asked for what the rules found.
         let mut world = World::auto();
         world.pass(0);
-        world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+        world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
         assert_eq!(world.handle(&joined), []);
     }
+}
+
+#[test]
+fn a_team_that_the_bot_is_not_in_is_in_the_status_until_that_changes() {
+    let mut world = World::auto();
+    world.pass(0);
+    let remedies = config::foreign_teams(&["x".to_owned()], &[]);
+    world.handle(&AccountEvent::ArenasListed(Vec::new(), remedies));
+    assert_eq!(
+        world.calendar.describe(),
+        ["[arena] teams: the account is not a member of x: `megaton team join x`"]
+    );
+    let remedies = config::foreign_teams(&["x".to_owned()], &["x".to_owned()]);
+    world.handle(&AccountEvent::ArenasListed(Vec::new(), remedies));
+    assert!(world.calendar.describe().is_empty());
 }
 
 #[test]
 fn a_ban_pauses_all_joins_for_a_while() {
     let mut world = World::auto();
     world.pass(0);
-    assert!(join(&world.handle(&AccountEvent::ArenasListed(vec![arena(0)]))).is_some());
+    assert!(join(&world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()))).is_some());
     world.handle(&AccountEvent::ArenaJoined(
         ID.to_owned(),
         refusal(403, "banned"),
@@ -411,7 +426,10 @@ fn a_ban_pauses_all_joins_for_a_while() {
         length: Some(SECOND * 36_000),
         ..arena(0)
     };
-    assert_eq!(world.handle(&AccountEvent::ArenasListed(vec![other])), []);
+    assert_eq!(
+        world.handle(&AccountEvent::ArenasListed(vec![other], Vec::new())),
+        []
+    );
     assert_eq!(world.pass(3000), [AccountEffect::ListArenas(Vec::new())]);
     let joins = world.pass(600);
     assert!(
@@ -426,7 +444,7 @@ fn a_ban_pauses_all_joins_for_a_while() {
 fn after_a_missed_first_move_the_bot_does_not_rejoin() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     world.handle(&began());
     let lost = game("g1", "noStart", r#""black""#);
@@ -434,7 +452,7 @@ fn after_a_missed_first_move_the_bot_does_not_rejoin() {
     world.handle(&over());
     assert_eq!(world.calendar.playing(), 0);
     assert_eq!(
-        world.handle(&AccountEvent::ArenasListed(vec![arena(0)])),
+        world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new())),
         []
     );
 }
@@ -443,7 +461,7 @@ fn after_a_missed_first_move_the_bot_does_not_rejoin() {
 fn an_opponent_who_missed_the_first_move_is_no_reason_to_leave() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     world.handle(&began());
     world.handle(&AccountEvent::Event(Event::GameFinish(game(
@@ -475,7 +493,7 @@ fn an_arena_joined_elsewhere_is_played_on() {
 fn at_its_end_no_more_joins_are_sent() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     world.handle(&began());
     assert!(
@@ -484,7 +502,7 @@ fn at_its_end_no_more_joins_are_sent() {
             .iter()
             .all(|effect| !matches!(effect, AccountEffect::JoinArena(..)))
     );
-    world.handle(&AccountEvent::ArenasListed(vec![]));
+    world.handle(&AccountEvent::ArenasListed(vec![], Vec::new()));
     world.handle(&AccountEvent::ArenaNotShown(ID.to_owned(), false));
     world.handle(&over());
     assert_eq!(world.calendar.playing(), 0);
@@ -495,7 +513,7 @@ fn at_its_end_no_more_joins_are_sent() {
 fn closing_leaves_joined_arenas_and_retries_on_failure() {
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     let now = world.now();
     let leave = [AccountEffect::LeaveArena(ID.to_owned())];
@@ -515,7 +533,7 @@ fn closing_leaves_joined_arenas_and_retries_on_failure() {
     // An arena being joined is left as soon as the join succeeds.
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     let now = world.now();
     assert_eq!(world.calendar.set_open(false, now), []);
     assert_eq!(world.done(), leave);
@@ -582,7 +600,10 @@ fn while_rated_games_pause_only_casual_arenas_are_planned() {
         rated: false,
         ..arena(600)
     };
-    world.handle(&AccountEvent::ArenasListed(vec![arena(600), casual]));
+    world.handle(&AccountEvent::ArenasListed(
+        vec![arena(600), casual],
+        Vec::new(),
+    ));
     assert_eq!(world.calendar.describe(), ["casual12: ahead"]);
 }
 
@@ -592,7 +613,7 @@ fn an_account_grows_old_enough_and_plays_enough_for_an_arena() {
     let mut strict = arena(600);
     strict.entry.min_account_age = Some(101);
     strict.entry.min_rated_games = Some(51);
-    let listed = AccountEvent::ArenasListed(vec![strict]);
+    let listed = AccountEvent::ArenasListed(vec![strict], Vec::new());
     let mut over = game("g1", "mate", "null");
     over.rating_diff = Some(5);
     world.handle(&AccountEvent::Event(Event::GameFinish(over)));
@@ -612,7 +633,7 @@ fn no_call_in_progress_overtakes_leaving() {
     let leave = [AccountEffect::LeaveArena(ID.to_owned())];
     let mut world = World::auto();
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(0)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new()));
     world.done();
     assert!(join(&world.pass(45)).is_some(), "we are still there");
     let now = world.now();
@@ -640,7 +661,7 @@ fn the_servers_seconds_are_as_long_as_it_counts_them() {
     let rules = Arc::clone(&world.calendar.rules);
     world.calendar = ArenaSchedule::new(rules, us, SECOND / 10, 7, world.begun);
     world.pass(0);
-    world.handle(&AccountEvent::ArenasListed(vec![arena(600)]));
+    world.handle(&AccountEvent::ArenasListed(vec![arena(600)], Vec::new()));
     assert_eq!(
         world.sleeps(),
         Some(57),
@@ -676,7 +697,7 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
     );
     world.handle(&AccountEvent::ArenaLeft(ID.to_owned(), true));
     assert_eq!(
-        world.handle(&AccountEvent::ArenasListed(vec![arena(0)])),
+        world.handle(&AccountEvent::ArenasListed(vec![arena(0)], Vec::new())),
         []
     );
     assert_eq!(world.calendar.leave("unknown1"), None);
@@ -758,7 +779,10 @@ fn the_rules_join_no_more_arenas_than_the_operator_wants() {
         length: Some(SECOND * 600),
         ..arena(20)
     };
-    let effects = world.handle(&AccountEvent::ArenasListed(vec![arena(25), sooner]));
+    let effects = world.handle(&AccountEvent::ArenasListed(
+        vec![arena(25), sooner],
+        Vec::new(),
+    ));
     // Both are about to begin: the bot joins the first to begin, the other after its end.
     let Some(AccountEffect::JoinArena(first, _)) = effects.first() else {
         panic!("{effects:?}");
@@ -776,7 +800,7 @@ proptest! {
         let mut joins: Vec<Duration> = Vec::new();
         for (step, seconds) in steps {
             let effects = match step {
-                0 => world.handle(&AccountEvent::ArenasListed(vec![arena(seconds)])),
+                0 => world.handle(&AccountEvent::ArenasListed(vec![arena(seconds)], Vec::new())),
                 1 => world.handle(&began()),
                 2 => world.handle(&over()),
                 3 => world.handle(&AccountEvent::ArenaShown(Box::new(arena(0)))),
