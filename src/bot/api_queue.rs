@@ -71,12 +71,11 @@ struct Finished {
 
 impl Finished {
     fn new(lane: Lane, event: AccountEvent) -> Self {
-        let (next, again) = (None, None);
         Self {
             lane,
             event,
-            next,
-            again,
+            next: None,
+            again: None,
         }
     }
 }

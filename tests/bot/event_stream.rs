@@ -256,7 +256,8 @@ async fn a_429_amid_a_storm_of_challenges_leaves_none_unanswered() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn challenges_withdrawn_in_a_storm_cost_no_one_a_slot() {
     let server = Server::start().await;
-    let bot = Bot::start(&server);
+    // All are of one opponent.
+    let bot = Bot::with(&server, |settings| settings.challenge.humans.at_once = 100);
     server.until_online().await;
     server.world().in_one_piece(|world| {
         for n in 0..500 {

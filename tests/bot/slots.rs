@@ -526,6 +526,24 @@ fn the_opponents_spent_day_costs_neither_a_slot_nor_a_game() {
 }
 
 #[test]
+fn no_opponent_holds_every_slot_and_a_rematch_takes_the_place_of_its_game() {
+    let mut fixture = Fixture::new(8);
+    for id in ["c1", "c2", "c3"] {
+        assert_eq!(fixture.challenged(challenge(id, player("a"))), accept(id));
+        fixture.answered(id, AcceptOutcome::Done);
+        fixture.started(game(id, player("a")));
+    }
+    let fourth = fixture.challenged(challenge("c4", player("a")));
+    assert_eq!(fourth, later("c4"));
+    // The bot has yet to hear that the game is over.
+    let mut rematch = challenge("r1", player("a"));
+    rematch.rematch_of = Some(GameId::new("c3"));
+    assert_eq!(fixture.challenged(rematch), accept("r1"));
+    let other = fixture.challenged(challenge("c5", player("b")));
+    assert_eq!(other, accept("c5"));
+}
+
+#[test]
 fn games_are_counted_by_opponent_by_day_and_in_a_row() {
     let mut fixture = Fixture::with(|settings| {
         settings.challenge.humans.at_once = 2;

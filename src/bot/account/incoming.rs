@@ -11,7 +11,7 @@ use crate::bot::challenge_policy::{
 };
 use crate::bot::game::chat::no_show_key;
 use crate::bot::state::BotState;
-use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player, UserId};
+use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player};
 
 /// How often to send an accept that got no answer.
 const MAX_TRIES: u32 = 7;
@@ -66,7 +66,7 @@ impl AccountState {
             me: &self.me,
             rating: self.rating,
             lists: &self.lists,
-            past: self.past(opponent, kind),
+            past: self.past(challenge, kind),
             rated_rests: challenge.rated && self.state.rated_rest(opponent).is_some(),
             open,
         };
@@ -74,10 +74,10 @@ impl AccountState {
     }
 
     /// The history with a challenger. An accepted challenge counts before its game begins.
-    fn past(&self, opponent: Option<&UserId>, kind: OpponentKind) -> OpponentHistory {
+    fn past(&self, challenge: &Challenge, kind: OpponentKind) -> OpponentHistory {
         let about_to = self.accepted.of_kind(kind);
         let kind_today = self.state.games_today(kind.is_bot()) + about_to;
-        let Some(opponent) = opponent else {
+        let Some(opponent) = challenge.challenger.as_ref().and_then(|p| p.id.as_ref()) else {
             return OpponentHistory {
                 kind_today,
                 ..OpponentHistory::default()
@@ -87,8 +87,12 @@ impl AccountState {
         let record = self.state.opponent(opponent);
         let accepted = self.state.accepted_within(opponent, rules.repeat_window);
         let waiting = self.accepted.with(opponent);
+        let games = self.games.with(opponent) + self.correspondence.with(opponent) + waiting;
+        // A rematch takes the place of a game that the bot may not know to be over.
+        let before = challenge.rematch_of.as_ref();
+        let is_known = before.is_some_and(|game| self.games.contains(game));
         OpponentHistory {
-            at_once: self.games.with(opponent) + self.correspondence.with(opponent) + waiting,
+            at_once: games.saturating_sub(u32::from(is_known)),
             lately: accepted + self.accepted.unanswered_with(opponent),
             rematches: record.rematches_in_a_row,
             today: record.games_today + waiting,
