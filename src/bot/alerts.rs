@@ -38,20 +38,20 @@ impl Alerts {
         }
     }
 
-    /// Raises an alert; announces it only once however often it is raised. Returns whether it did.
+    /// Raises an alert; announces it only once however often it is raised, but keeps its latest text.
+    /// Returns whether it announced it.
     pub fn raise(&self, kind: AlertKind, text: impl Into<String>) -> bool {
         let text = text.into();
         let mut on = self.on.lock();
-        let known = on.get(&kind);
-        if known.is_some_and(|alert| !kind.repeats() || alert.text == text) {
+        let is_known = on.contains_key(&kind);
+        let alert = on.entry(kind).or_insert_with(|| Alert {
+            text: String::new(),
+            since: Instant::now(),
+        });
+        let before = std::mem::replace(&mut alert.text, text.clone());
+        if is_known && (!kind.repeats() || before == text) {
             return false;
         }
-        let since = known.map_or_else(Instant::now, |alert| alert.since);
-        let alert = Alert {
-            text: text.clone(),
-            since,
-        };
-        on.insert(kind, alert);
         drop(on);
         tracing::error!(alarm = kind.as_str(), "{text}");
         self.event_bus.publish(BotEvent::AlertRaised { kind, text });
@@ -114,7 +114,8 @@ mod tests {
         assert!(alerts.raise(AlertKind::Token, "revoked"));
         assert!(!alerts.raise(AlertKind::Token, "revoked, in other words"));
         assert!(alerts.forbids_games());
-        assert_eq!(alerts.lines()[0].text, "revoked");
+        let shown = alerts.lines().remove(0).text;
+        assert_eq!(shown, "revoked, in other words", "what is true now");
         assert!(alerts.clear(AlertKind::Token));
         assert!(!alerts.clear(AlertKind::Token));
         assert!(!alerts.forbids_games() && alerts.lines().is_empty());

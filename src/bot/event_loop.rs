@@ -216,11 +216,8 @@ impl EventLoop {
             waiting: self.account_state.waiting(),
             open: self.phase() == BotPhase::Playing,
         };
-        self.occupancy.send_if_modified(|known| {
-            let news = *known != now;
-            *known = now;
-            news
-        });
+        self.occupancy
+            .send_if_modified(|known| std::mem::replace(known, now) != now);
     }
 
     /// Whether the event loop ended to hand over to another program.
