@@ -25,6 +25,8 @@ const BARRED: u32 = 60;
 pub(super) const REFUSED: u32 = 10;
 /// Days before the token expires on which to warn.
 const WARNINGS: [u64; 3] = [1, 7, 30];
+/// What to do about a token that is of no use any more.
+const RENEW: &str = "create a new one, put it into its file and run `megaton reload` (a systemd credential: restart the service)";
 
 #[derive(Debug)]
 pub struct AccountReport {
@@ -43,8 +45,8 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     match &report.token {
         Ok(Some(info)) => found.extend(of_token(info, now)),
         Ok(None) => {
-            let text = "token revoked or expired: create a new one, put it into its file and run `megaton reload` (a systemd credential: restart the service)";
-            found.push((AlertKind::Token, Some(text.to_owned())));
+            let text = format!("token revoked or expired: {RENEW}");
+            found.push((AlertKind::Token, Some(text)));
         }
         Err(error) if error.is_unauthorized() => found.push(refused(error)),
         Err(_) => {}
@@ -52,9 +54,11 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     match &report.account {
         Some(Ok(account)) => found.extend(of_account(account)),
         Some(Err(error)) if error.is_unauthorized() => {
-            // Whatever the test of the token said: two findings would end and raise its alert each time.
-            found.retain(|(kind, _)| *kind != AlertKind::Token);
-            found.push(refused(error));
+            // Though its test called the token good: two findings would end and raise its alert each time.
+            found.retain(|finding| *finding != (AlertKind::Token, None));
+            if found.iter().all(|(kind, _)| *kind != AlertKind::Token) {
+                found.push(refused(error));
+            }
         }
         Some(Err(_)) | None => {}
     }
@@ -80,7 +84,7 @@ pub(super) fn final_refusal(
 /// The alert for a call that the server refuses to this token or account.
 fn refused(error: &Error) -> Finding {
     if error.is_unauthorized() {
-        let text = format!("the server rejects the token ({error}): create a new one");
+        let text = format!("the server rejects the token ({error}): {RENEW}");
         return (AlertKind::Token, Some(text));
     }
     let text = format!("the server denies access to the account ({error})");
@@ -111,9 +115,7 @@ fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
         1 => "a day".to_owned(),
         days => format!("{days} days"),
     };
-    Some(format!(
-        "the token expires within {within}: create a new one, put it into its file and run `megaton reload` (a systemd credential: restart the service)"
-    ))
+    Some(format!("the token expires within {within}: {RENEW}"))
 }
 
 fn of_account(account: &Account) -> [Finding; 2] {
@@ -349,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_unknown_or_without_the_scope_raises_an_alert() {
+    fn a_token_unknown_or_without_the_scope_raises_an_alert_that_says_what_to_do() {
         assert_eq!(raised(&token("msg:write", None))[0].0, AlertKind::Scopes);
         let unknown = AccountReport {
             token: Ok(None),
@@ -360,11 +362,18 @@ mod tests {
             status: 401,
             body: Box::<ErrorBody>::default(),
         };
-        let refused = AccountReport {
-            token: Err(refused()),
-            account: Some(Err(refused())),
-        };
-        assert_eq!(raised(&refused)[0].0, AlertKind::Token);
+        for token in [Ok(None), Err(refused())] {
+            let report = AccountReport {
+                token,
+                account: Some(Err(refused())),
+            };
+            let raised = raised(&report);
+            assert_eq!((raised.len(), raised[0].0), (1, AlertKind::Token));
+            let text = &raised[0].1;
+            assert!(text.contains("run `megaton reload`"), "{text}");
+            let is_unknown = report.token.is_ok();
+            assert_eq!(text.contains("revoked or expired"), is_unknown, "{text}");
+        }
     }
 
     #[test]
