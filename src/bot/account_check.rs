@@ -28,10 +28,12 @@ const WARNINGS: [u64; 3] = [1, 7, 30];
 /// What to do about a token that is of no use any more.
 const RENEW: &str = "create a new one, put it into its file and run `megaton reload` (a systemd credential: restart the service)";
 
+/// What the server says about the token; `None` within if it does not know it.
+pub type TokenTest = Result<Option<TokenInfo>, Error>;
+
 #[derive(Debug)]
 pub struct AccountReport {
-    /// The token; `None` within if the server does not know it.
-    pub token: Result<Option<TokenInfo>, Error>,
+    pub token: TokenTest,
     /// The account; `None` if the check did not ask for it.
     pub account: Option<Result<Account, Error>>,
 }
@@ -65,44 +67,51 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     found
 }
 
-/// Why a refusal before the first game is final, if it is: `token` is what the server says about the
-/// token itself. A web page is no word of the server, and neither is a test that failed.
+/// Why a refusal before the first game is final, if it is: because it `lasts`, or by the latest test of the
+/// token. A web page is no word of the server, and neither is a test that failed.
 pub(super) fn final_refusal(
     error: &Error,
-    token: &Result<Option<TokenInfo>, Error>,
+    token: Option<&TokenTest>,
+    lasts: bool,
 ) -> Option<BotError> {
-    let fatal = BotError::from_api(error).filter(|_| !error.is_page())?;
+    let may_play = matches!(token, Some(Ok(Some(info))) if info.allows(PLAY_SCOPE));
     let is_final = match token {
-        Ok(Some(info)) => !info.allows(PLAY_SCOPE),
+        _ if lasts => true,
+        Some(Ok(_)) => !may_play,
         // Not every server with the Bot API reports tokens.
-        Ok(None) | Err(Error::Gone { .. } | Error::Protocol { .. }) => true,
-        Err(_) => false,
+        Some(Err(Error::Gone { .. } | Error::Protocol { .. })) => true,
+        Some(Err(_)) | None => false,
     };
-    is_final.then_some(fatal)
+    match error.to_string() {
+        _ if !is_final || error.is_page() => None,
+        said if error.is_unauthorized() => Some(BotError::Unauthorized(said)),
+        said if error.is_forbidden() && may_play => Some(BotError::Barred(said)),
+        said => error.is_forbidden().then_some(BotError::Forbidden(said)),
+    }
 }
 
-/// The alert for a call that the server refuses to this token or account.
+/// The alert for a token that the server refuses.
 fn refused(error: &Error) -> Finding {
-    if error.is_unauthorized() {
-        let text = format!("the server rejects the token ({error}): {RENEW}");
-        return (AlertKind::Token, Some(text));
-    }
-    let text = format!("the server denies access to the account ({error})");
-    (AlertKind::Scopes, Some(text))
+    let text = format!("the server rejects the token ({error}): {RENEW}");
+    (AlertKind::Token, Some(text))
 }
 
 fn of_token(info: &TokenInfo, now: SystemTime) -> [Finding; 3] {
-    let scopes = (!info.allows(PLAY_SCOPE)).then(|| {
+    let ends = info.expires.and_then(|end| ending(end, now));
+    [
+        (AlertKind::Token, None),
+        scopes(info),
+        (AlertKind::TokenEnds, ends),
+    ]
+}
+
+fn scopes(info: &TokenInfo) -> Finding {
+    let text = (!info.allows(PLAY_SCOPE)).then(|| {
         format!(
             "the token lost the scope {PLAY_SCOPE}: create a new one with it; the bot cannot play without"
         )
     });
-    let ends = info.expires.and_then(|end| ending(end, now));
-    [
-        (AlertKind::Token, None),
-        (AlertKind::Scopes, scopes),
-        (AlertKind::TokenEnds, ends),
-    ]
+    (AlertKind::Scopes, text)
 }
 
 /// The warning for an expiring token; all checks between two warnings give the same text.
@@ -146,7 +155,7 @@ pub(super) struct AccountCheck {
     /// Do not retry calls that the server forbade before this.
     barred_until: Option<Instant>,
     /// What the server last said about the token.
-    token: Option<Result<Option<TokenInfo>, Error>>,
+    token: Option<TokenTest>,
     /// The latest refusal of the stream, and when the first of those in a row came.
     refused: Option<(Instant, Error)>,
 }
@@ -180,21 +189,25 @@ impl AccountCheck {
     pub(super) fn unopened(&mut self, loss: &Disconnect) {
         // Only refusals in a row last: an outage or a web page between them says nothing about the token.
         let since = self.refused.take().map_or_else(Instant::now, |it| it.0);
-        if let Disconnect::Unopened(error) = loss
-            && BotError::from_api(error).is_some()
-        {
+        let Disconnect::Unopened(error) = loss else {
+            return;
+        };
+        if error.is_unauthorized() {
             self.publish(refused(error));
-            self.refused = Some((since, error.clone())).filter(|_| !error.is_page());
+        } else if !error.is_forbidden() {
+            return;
+        } else if let Some(Ok(Some(info))) = &self.token {
+            // A 403 despite the scope is `barred`'s.
+            self.publish(scopes(info));
         }
+        self.refused = Some((since, error.clone())).filter(|_| !error.is_page());
     }
 
     /// Why these refusals are final, if they are.
     pub(super) fn final_refusal(&self) -> Option<BotError> {
         let (since, error) = self.refused.as_ref()?;
-        if since.elapsed() >= self.minute * REFUSED {
-            return BotError::from_api(error);
-        }
-        final_refusal(error, self.token.as_ref()?)
+        let lasts = since.elapsed() >= self.minute * REFUSED;
+        final_refusal(error, self.token.as_ref(), lasts)
     }
 
     /// Completes with the next finished check. Cancellation safe.
@@ -424,8 +437,39 @@ mod tests {
             (lost(), Ok(None), false),
         ];
         for (error, token, is_final) in rows {
-            let fatal = final_refusal(&error, &token);
+            let fatal = final_refusal(&error, Some(&token), false);
             assert_eq!(fatal.is_some(), is_final, "{error:?} {token:?}");
+        }
+    }
+
+    fn forbidden() -> Error {
+        Error::Refused {
+            status: 403,
+            body: Box::default(),
+        }
+    }
+
+    #[test]
+    fn a_lasting_403_is_blamed_on_the_scope_unless_the_token_has_it() {
+        for (scope, is_scope) in [("msg:write", true), (PLAY_SCOPE, false)] {
+            let token = token(scope, None).token;
+            let fatal = final_refusal(&forbidden(), Some(&token), true);
+            let text = fatal.expect("it lasts").to_string();
+            assert_eq!(text.contains("needs the scope"), is_scope, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_is_forbidden_despite_the_scope_is_no_alert_about_scopes() {
+        for (scope, is_scope) in [("msg:write", true), (PLAY_SCOPE, false)] {
+            let alerts = Alerts::default();
+            let mut check = AccountCheck::new(client(), alerts.clone(), &account());
+            let forbidden = Disconnect::Unopened(forbidden());
+            check.unopened(&forbidden);
+            assert!(!alerts.is_on(AlertKind::Scopes), "its scopes are unknown");
+            check.token = Some(token(scope, None).token);
+            check.unopened(&forbidden);
+            assert_eq!(alerts.is_on(AlertKind::Scopes), is_scope, "{scope}");
         }
     }
 

@@ -20,7 +20,7 @@ use super::state::BotState;
 use super::status::Occupancy;
 use crate::book::SharedBooks;
 use crate::engine::{Pool, TablebaseProbe};
-use crate::lichess::{Client, Error as ApiError};
+use crate::lichess::Client;
 use crate::lookup::{BreakerSettings, Explorer, OnlineTables};
 use crate::tablebase::OutcomeTables;
 
@@ -101,9 +101,12 @@ pub enum BotError {
     /// The server rejects the token.
     #[error("the server rejects the token: {0}")]
     Unauthorized(String),
-    /// The token or account lacks the right.
+    /// The token lacks the right, as far as the server tells.
     #[error("the token cannot play (it needs the scope bot:play): {0}")]
     Forbidden(String),
+    /// The token has the right, and the server refuses all the same.
+    #[error("the server does not let this account play; check the account on the website: {0}")]
+    Barred(String),
     /// The account belongs to a human.
     #[error("{0} is not a bot account: upgrade it first (this cannot be undone)")]
     NotABot(String),
@@ -123,17 +126,4 @@ fn the_process(pid: Option<i32>) -> String {
         || "another process".to_owned(),
         |pid| format!("process {pid}"),
     )
-}
-
-impl BotError {
-    /// The API error as a reason not to play, if it is one.
-    pub(super) fn from_api(error: &ApiError) -> Option<Self> {
-        if error.is_unauthorized() {
-            Some(Self::Unauthorized(error.to_string()))
-        } else if error.is_forbidden() {
-            Some(Self::Forbidden(error.to_string()))
-        } else {
-            None
-        }
-    }
 }

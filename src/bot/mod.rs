@@ -61,7 +61,7 @@ use std::time::Instant;
 
 pub use self::game::move_overhead::{ClockKind, ClockState};
 pub use account::{AccountState, OpponentKind};
-pub use account_check::{AccountReport, Finding, findings};
+pub use account_check::{AccountReport, Finding, TokenTest, findings};
 pub use account_event::{AcceptOutcome, AccountEffect, AccountEvent, Decline, NotCreated};
 pub use alerts::Alerts;
 pub use archiver::{AnalysisRules, ArchiveRules, Archiver, MaintenanceRules, review_game};

@@ -180,14 +180,16 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
             Ok(account) => return check_playable(account),
             Err(error) => error,
         };
-        if let Some(fatal) = BotError::from_api(&error) {
+        if error.is_unauthorized() || error.is_forbidden() {
             // A web page is no word of the server.
             refusals = if error.is_page() { 0 } else { refusals + 1 };
-            // After 1 + 2 + 3 + 4 minutes.
-            if refusals > REFUSALS
-                || refusals > 0 && final_refusal(&error, &client.test_token().await).is_some()
-            {
-                return Err(fatal);
+            if refusals > 0 {
+                let token = client.test_token().await;
+                // After 1 + 2 + 3 + 4 minutes.
+                let lasts = refusals > REFUSALS;
+                if let Some(fatal) = final_refusal(&error, Some(&token), lasts) {
+                    return Err(fatal);
+                }
             }
             let wait = timing.minute * refusals.max(1);
             tracing::warn!(%error, ?wait, "the server refuses the token for now");

@@ -190,7 +190,7 @@ fn cannot_play(error: &BotError, url: &str) -> Failure {
             format!("; create a new token at {url}/account/oauth/token")
         }
         BotError::NotABot(_) => "; use `megaton upgrade-account`".to_owned(),
-        BotError::Closed(_) | BotError::Taken { .. } => String::new(),
+        BotError::Barred(_) | BotError::Closed(_) | BotError::Taken { .. } => String::new(),
     };
     Failure::setup(format!("{error}{remedy}"))
 }
