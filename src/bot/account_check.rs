@@ -1,7 +1,8 @@
 //! Checks whether the token and the account are still valid: once a day, and when in doubt.
 //!
 //! Interpreting the answers is pure; the check itself is a future that the event loop polls. It
-//! never asks more often than once a minute, and an alert it cannot verify stays unchanged.
+//! never asks more often than once a minute, save after a renewal of the token, and an alert it cannot verify
+//! stays unchanged.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -220,18 +221,21 @@ impl AccountCheck {
                 self.token = Some(report.token);
                 return;
             }
-            let doubted = tokio::select! {
-                () = self.client.doubted() => true,
-                () = tokio::time::sleep_until(self.next.into()) => false,
+            let renewed = tokio::select! {
+                renewed = self.client.doubted() => renewed,
+                () = tokio::time::sleep_until(self.next.into()) => {
+                    self.begin();
+                    continue;
+                }
             };
-            if doubted {
-                let earliest = self
-                    .last_check
-                    .map_or_else(Instant::now, |at| at + self.pause);
-                self.next = self.next.min(earliest);
-            } else {
-                self.begin();
+            let mut earliest = Instant::now();
+            if renewed {
+                // What the server said about the old token says nothing about this one.
+                (self.refused, self.token, self.pause) = (None, None, self.minute);
+            } else if let Some(last) = self.last_check {
+                earliest = last + self.pause;
             }
+            self.next = self.next.min(earliest);
         }
     }
 
@@ -525,6 +529,23 @@ mod tests {
             timing: Timing::default(),
         });
         client.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_renewed_token_is_checked_at_once_and_what_the_old_one_was_refused_is_forgotten() {
+        let mut check = AccountCheck::new(client(), Alerts::default(), &account());
+        let longest = check.minute * LONGEST;
+        check.last_check = Some(Instant::now());
+        (check.next, check.pause) = (Instant::now() + longest, longest);
+        check.token = Some(Ok(None));
+        check.unopened(&Disconnect::Unopened(forbidden()));
+        assert!(check.final_refusal().is_some());
+        let renewed = Token::parse("lip_y", "the test").unwrap();
+        check.client.renew_token(renewed);
+        let checked = tokio::time::timeout(Duration::from_secs(60), check.check_if_due());
+        assert_eq!(checked.await, Ok(()), "no server answers, so it fails soon");
+        assert!(check.final_refusal().is_none());
+        assert!(check.pause < longest, "the next one is due soon too");
     }
 
     #[test]

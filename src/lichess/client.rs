@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -87,8 +87,11 @@ pub(super) struct Inner {
     moves_used: Mutex<Option<Instant>>,
     /// Hears the traffic of each game.
     pub(super) wire: WireLog,
-    /// Notified by a refusal that may mean that the token or the account is no longer valid.
+    /// Notified by a refusal that may mean that the token or the account is no longer valid, and by another
+    /// token.
     doubted: Notify,
+    /// Whether there is another token since the last wait for a doubt.
+    renewed: AtomicBool,
     /// Consecutive 403 responses to such calls, by class.
     forbidden: Mutex<BTreeMap<EndpointClass, u32>>,
 }
@@ -128,6 +131,7 @@ impl Client {
             moves_used: Mutex::new(None),
             wire: WireLog::default(),
             doubted: Notify::new(),
+            renewed: AtomicBool::new(false),
             forbidden: Mutex::default(),
         })))
     }
@@ -140,6 +144,7 @@ impl Client {
     /// Uses another token from the next call on; open streams go on.
     pub fn renew_token(&self, token: Token) {
         *self.0.token.write() = token;
+        self.0.renewed.store(true, Ordering::Relaxed);
         self.0.doubted.notify_one();
     }
 
@@ -186,9 +191,11 @@ impl Client {
         self.0.limited.take()
     }
 
-    /// Waits for a refusal that may mean that the token or the account is no longer valid.
-    pub async fn doubted(&self) {
+    /// Waits for a refusal that may mean that the token or the account is no longer valid, or for another
+    /// token; returns whether there is one.
+    pub async fn doubted(&self) -> bool {
         self.0.doubted.notified().await;
+        self.0.renewed.swap(false, Ordering::Relaxed)
     }
 
     /// The class of calls on games and challenges with the most 403 responses in a row, and their
