@@ -367,11 +367,8 @@ impl Client {
 
     async fn attempt(&self, call: &ApiRequest, deadline: Instant) -> Result<Bytes, Error> {
         let exchange = tokio::time::timeout_at(deadline.into(), self.exchange(call));
-        let mut response = exchange.await.map_err(|_| Error::Transient {
-            reached: true,
-            status: None,
-            reason: "no answer in time".into(),
-        })??;
+        let late = |_| Error::transient(None, "no answer in time");
+        let mut response = exchange.await.map_err(late)??;
         let mut body = Body::default();
         let reading = body.read(&mut response, call.limit);
         // A truncated body is classified by the part that arrived.

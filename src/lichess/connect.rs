@@ -19,6 +19,7 @@ use rustls::{ClientConfig, RootCertStore};
 use webpki_root_certs::TLS_SERVER_ROOT_CERTS;
 
 use super::timing::Timing;
+use super::warn_once::WarnOnce;
 
 /// The variables that may name the root certificates.
 const NAMED_BY: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
@@ -40,16 +41,18 @@ pub(super) struct Names {
     patience: Duration,
     known: Arc<Mutex<HashMap<String, Vec<SocketAddr>>>>,
     pending: Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>,
+    /// The names that cannot be resolved for now, though their addresses are known.
+    failing: WarnOnce,
 }
 
 impl Names {
     fn new(lookup: Lookup, patience: Duration) -> Self {
-        let (known, pending) = (Arc::default(), Arc::default());
         Self {
             lookup,
             patience,
-            known,
-            pending,
+            known: Arc::default(),
+            pending: Arc::default(),
+            failing: WarnOnce::default(),
         }
     }
 
@@ -60,19 +63,26 @@ impl Names {
             pending.entry(host.clone()).or_insert_with(new).clone()
         };
         let known = self.known.lock().get(&host).cloned();
-        let found = match known {
-            None => lookup.await,
-            Some(known) => match tokio::time::timeout(self.patience, lookup).await {
-                Ok(Ok(found)) => Ok(found),
-                Ok(Err(_)) => Ok(known),
-                Err(_) => return Ok(known),
-            },
-        };
-        self.pending.lock().remove(&host);
-        if let Ok(addresses) = &found {
-            self.known.lock().insert(host, addresses.clone());
+        let patience = known.as_ref().map_or(Duration::MAX, |_| self.patience);
+        let in_time = tokio::time::timeout(patience, lookup).await;
+        if in_time.is_ok() {
+            self.pending.lock().remove(&host);
         }
-        found
+        match in_time.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+            Ok(addresses) => {
+                if self.failing.forget(&host) {
+                    tracing::info!(host, "the name resolves again");
+                }
+                self.known.lock().insert(host, addresses.clone());
+                Ok(addresses)
+            }
+            Err(error) => {
+                if known.is_some() && self.failing.is_new(host.clone()) {
+                    tracing::warn!(host, %error, "cannot resolve the name: using the last known address");
+                }
+                known.ok_or(error)
+            }
+        }
     }
 }
 
@@ -281,16 +291,21 @@ mod tests {
             assert_eq!(names.find("lichess.org".to_owned()).await, first);
         }
         assert_eq!(LOOKUPS.load(Ordering::Relaxed), 2);
+        assert!(names.failing.forget("lichess.org"), "warned of");
     }
 
     #[tokio::test]
-    async fn a_look_up_that_fails_leaves_what_was_known() {
-        let names = Names::new(fails, Duration::from_secs(1));
+    async fn a_look_up_that_fails_leaves_what_was_known_and_is_warned_of_until_it_works_again() {
+        let mut names = Names::new(fails, Duration::from_secs(60));
         let host = "lichess.org".to_owned();
         assert!(names.find(host.clone()).await.is_err(), "never found");
         let known = vec![SocketAddr::from(([127, 0, 0, 1], 0))];
         names.known.lock().insert(host.clone(), known.clone());
-        assert_eq!(names.find(host).await, Ok(known));
+        assert_eq!(names.find(host.clone()).await, Ok(known.clone()));
+        assert!(!names.failing.is_new(host.clone()), "warned of");
+        names.lookup = |_| async { Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))]) }.boxed();
+        assert_eq!(names.find(host.clone()).await, Ok(known));
+        assert!(names.failing.is_new(host), "another failure is news");
     }
 
     #[test]

@@ -74,8 +74,8 @@ impl Error {
                 status,
                 body: parsed(),
             },
-            500.. | 408 | 425 => Self::transient(status, &parsed()),
-            400..=499 if html => Self::transient(status, &parsed()),
+            500.. | 408 | 425 => Self::transient(Some(status), parsed().message),
+            400..=499 if html => Self::transient(Some(status), parsed().message),
             404 | 410 => Self::Gone {
                 status,
                 body: parsed(),
@@ -90,11 +90,12 @@ impl Error {
         }
     }
 
-    fn transient(status: u16, body: &ErrorBody) -> Self {
+    /// The error of a server that was reached and does not serve for now.
+    pub(super) fn transient(status: Option<u16>, reason: impl Into<String>) -> Self {
         Self::Transient {
             reached: true,
-            status: Some(status),
-            reason: body.message.clone(),
+            status,
+            reason: reason.into(),
         }
     }
 

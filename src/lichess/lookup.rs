@@ -253,11 +253,7 @@ impl LookupServer {
         let sent = tokio::time::timeout_at(deadline.into(), request.send());
         let mut response = sent
             .await
-            .map_err(|_| Error::Transient {
-                reached: true,
-                status: None,
-                reason: "no answer in time".into(),
-            })?
+            .map_err(|_| Error::transient(None, "no answer in time"))?
             .map_err(|error| Error::no_answer(&error.without_url()))?;
         let mut body = Body::default();
         let reading = body.read(&mut response, REPLY_LIMIT);

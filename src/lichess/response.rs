@@ -66,11 +66,7 @@ pub(super) fn classify(
     } else {
         return Ok(body.bytes.into());
     };
-    Err(Error::Transient {
-        reached: true,
-        status: Some(status),
-        reason: problem.into(),
-    })
+    Err(Error::transient(Some(status), problem))
 }
 
 #[cfg(test)]

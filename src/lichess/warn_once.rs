@@ -21,6 +21,11 @@ impl WarnOnce {
         }
         given.insert(warning)
     }
+
+    /// Ends what the warning was about; returns whether it was given.
+    pub(super) fn forget(&self, warning: &str) -> bool {
+        self.0.lock().remove(warning)
+    }
 }
 
 /// The text of a line without the private game id, which gives access to the game.
@@ -53,6 +58,8 @@ mod tests {
         let warnings = WarnOnce::default();
         assert!(warnings.is_new("a".into()));
         assert!(!warnings.clone().is_new("a".into()));
+        assert!(warnings.forget("a") && !warnings.forget("a"));
+        assert!(warnings.is_new("a".into()));
         for n in 0..10_000 {
             warnings.is_new(n.to_string());
         }
