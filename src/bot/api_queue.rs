@@ -368,18 +368,18 @@ async fn list(client: Client) -> AccountEvent {
     }
 }
 
+/// Logs why a question got no answer.
+fn logged<T>(answer: Result<T, Error>, question: &str) -> Result<T, Error> {
+    answer.inspect_err(|error| tracing::debug!(%error, "cannot {question}"))
+}
+
 async fn waiting(client: Client) -> AccountEvent {
-    match client.challenges().await {
-        Ok(challenges) => AccountEvent::Waiting(challenges.incoming),
-        Err(error) => {
-            tracing::debug!(%error, "cannot list the challenges");
-            AccountEvent::Tick
-        }
-    }
+    let found = logged(client.challenges().await, "list the challenges");
+    found.map_or(AccountEvent::Tick, |it| AccountEvent::Waiting(it.incoming))
 }
 
 async fn list_bots(client: Client, me: UserId) -> AccountEvent {
-    match client.online_bots(MAX_BOTS).await {
+    match logged(client.online_bots(MAX_BOTS).await, "list the bots online") {
         Ok(mut bots) => {
             if !bots.iter().any(|bot| bot.id == me) {
                 // The bot's rating is needed to find similar opponents; failing that, use the last
@@ -388,28 +388,17 @@ async fn list_bots(client: Client, me: UserId) -> AccountEvent {
             }
             AccountEvent::BotsListed(bots)
         }
-        Err(error) => {
-            tracing::debug!(%error, "cannot list the bots online");
-            AccountEvent::BotsNotListed(error.wait())
-        }
+        Err(error) => AccountEvent::BotsNotListed(error.wait()),
     }
 }
 
 async fn look_up(client: Client, users: Vec<UserId>) -> AccountEvent {
-    match client.presence(&users).await {
-        Ok(seen) => AccountEvent::UsersSeen(seen),
-        Err(error) => {
-            tracing::debug!(%error, "cannot fetch the user status");
-            AccountEvent::UsersNotSeen
-        }
-    }
+    let seen = logged(client.presence(&users).await, "fetch the user status");
+    seen.map_or(AccountEvent::UsersNotSeen, AccountEvent::UsersSeen)
 }
 
 async fn list_outgoing(client: Client) -> AccountEvent {
-    let found = client.challenges().await;
-    if let Err(error) = &found {
-        tracing::debug!(%error, "cannot check the challenge");
-    }
+    let found = logged(client.challenges().await, "check the challenge");
     AccountEvent::Outgoing(found.ok().map(|found| found.outgoing))
 }
 
