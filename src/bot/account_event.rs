@@ -255,9 +255,9 @@ pub enum NotCreated {
     /// The server refuses a challenge to this user, in its words.
     #[error("{0}")]
     Refused(String),
-    /// The token or account may not send challenges.
-    #[error("the token or account may not send challenges")]
-    Forbidden,
+    /// The token or account may not send challenges, in the server's words.
+    #[error("Lichess does not let this account send challenges ({0}); incoming games continue")]
+    Forbidden(String),
     /// The token is rejected: clearing that alert resumes matchmaking.
     #[error("the token is rejected")]
     Unauthorized,
@@ -277,7 +277,7 @@ impl From<&Disconnect> for NotCreated {
             }
             Error::RateLimited { wait, .. } => Self::Limited(wait.unwrap_or_default()),
             Error::Refused { .. } if error.is_unauthorized() => Self::Unauthorized,
-            Error::Refused { .. } if error.is_forbidden() => Self::Forbidden,
+            Error::Refused { .. } if error.is_forbidden() => Self::Forbidden(error.to_string()),
             Error::Refused { .. } | Error::Gone { .. } => Self::Refused(error.to_string()),
             Error::Transient { .. } | Error::Protocol { .. } => Self::Lost,
         }
@@ -354,7 +354,10 @@ mod tests {
                 said("refused with status 400: "),
             ),
             (refused(401, Box::default()), NotCreated::Unauthorized),
-            (refused(403, Box::default()), NotCreated::Forbidden),
+            (
+                refused(403, Box::default()),
+                NotCreated::Forbidden("refused with status 403: ".to_owned()),
+            ),
             (
                 Error::Gone {
                     status: 404,

@@ -198,11 +198,13 @@ impl Client {
         self.0.renewed.swap(false, Ordering::Relaxed)
     }
 
-    /// The class of calls on games and challenges with the most 403 responses in a row, and their
+    /// The class of calls on games and incoming challenges with the most 403 responses in a row, and their
     /// number.
     pub fn forbidden(&self) -> Option<(EndpointClass, u32)> {
         let forbidden = self.0.forbidden.lock();
-        let most = forbidden.iter().max_by_key(|(_, times)| **times);
+        // Who may not make challenges may accept them.
+        let counted = forbidden.iter().filter(|it| *it.0 != EndpointClass::Create);
+        let most = counted.max_by_key(|(_, times)| **times);
         most.map(|(class, times)| (*class, *times))
     }
 

@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use megaton::lichess::{
     ChallengeId, ChallengeOptions, ChallengeStatus, ChallengeUpdate, DeclineReason, Direction,
-    Disconnect, Error, GameId, OfferDraw, Reply, Room, Status, TimeControl, Timing, UserId,
+    Disconnect, EndpointClass, Error, GameId, OfferDraw, Reply, Room, Status, TimeControl, Timing,
+    UserId,
 };
 
 use crate::server::{SECRET, STREAM_HEAD, Server, Step, client, ok, reply};
@@ -437,4 +438,19 @@ async fn no_error_shows_the_token() {
     let unanswered = client.test_token().await.unwrap_err();
     let shown = format!("{client:?} {answered:?} {unopened:?} {unanswered:?}");
     assert!(!shown.contains(SECRET), "{shown}");
+}
+
+#[tokio::test]
+async fn who_may_not_make_challenges_is_not_taken_for_one_who_may_not_play() {
+    let forbidden = r#"{"error":"no"}"#;
+    let server = Server::answering("403 Forbidden", JSON, forbidden).await;
+    let client = server.client();
+    let (user, options) = (UserId::new("someone"), ChallengeOptions::default());
+    for _ in 0..3 {
+        assert!(client.keep_challenge(&user, &options).await.is_err());
+        client.doubted().await;
+    }
+    assert_eq!(client.forbidden(), None);
+    assert!(client.accept(&ChallengeId::new("Zk81mQpe")).await.is_err());
+    assert_eq!(client.forbidden(), Some((EndpointClass::Answer, 1)));
 }

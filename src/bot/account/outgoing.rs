@@ -331,6 +331,10 @@ impl AccountState {
                     let text = format!("challenge {user}: not sent, {why}");
                     self.out.push(AccountEffect::Note(text));
                 }
+                MatchmakingEffect::Forbidden(text) => {
+                    tracing::error!("{text}");
+                    self.out.push(AccountEffect::Note(text));
+                }
                 MatchmakingEffect::Forgive(user, game) => {
                     // A game that began before the answer counts under its own id.
                     if let Some(key) = self.spent.take()

@@ -94,6 +94,8 @@ pub struct Matchmaker {
     /// Since when no game has begun or ended.
     pub(super) quiet_since: Instant,
     pub(super) next: Instant,
+    /// Why the account may send no challenges at all, in words.
+    pub(super) ban: Option<String>,
     pub(super) pair: Option<GamePair>,
     pub(super) manual_queue: VecDeque<ChallengeRequest>,
     pub(super) series: Option<Series>,
@@ -122,6 +124,7 @@ impl Matchmaker {
             state: AttemptState::Idle,
             quiet_since: now,
             next: now,
+            ban: None,
             pair: None,
             manual_queue: VecDeque::new(),
             series: None,
@@ -264,9 +267,10 @@ impl Matchmaker {
         match &self.state {
             AttemptState::Idle if !self.open => "closed".to_owned(),
             AttemptState::Idle if !self.wants_any() => "off".to_owned(),
-            AttemptState::Idle => match self.manual_queue.front() {
-                Some(manual) => format!("waiting to challenge {}", manual.to),
-                None => "waiting".to_owned(),
+            AttemptState::Idle => match (&self.ban, self.manual_queue.front()) {
+                (Some(ban), _) => ban.clone(),
+                (None, Some(manual)) => format!("waiting to challenge {}", manual.to),
+                (None, None) => "waiting".to_owned(),
             },
             AttemptState::Listing | AttemptState::Looking(_) => {
                 "looking for an opponent".to_owned()
@@ -428,6 +432,8 @@ pub enum MatchmakingEffect {
     SeriesEnded(String),
     /// Report that the operator's challenge to this user was not sent, and why.
     ManualFailed(UserId, String),
+    /// Report that the account may send no challenges.
+    Forbidden(String),
     /// Forget this user's refusals: they accepted, and this is the game if it has begun.
     Forgive(UserId, Option<GameId>),
 }

@@ -20,6 +20,7 @@ const PAIR_LASTS: Duration = Duration::from_secs(3600);
 impl Matchmaker {
     pub(super) fn created(&mut self, challenge: &Challenge, around: &MatchContext<'_>) {
         let id = challenge.id.clone();
+        self.ban = None;
         let (AttemptState::Creating { offer, .. } | AttemptState::Lost { offer, .. }) = &self.state
         else {
             // A game with the opponent began before the answer. If it is not this challenge's, there
@@ -74,9 +75,15 @@ impl Matchmaker {
                 self.next = self.next.max(now + *wait);
                 None
             }
-            NotCreated::Refused(_) => Some(AttemptOutcome::Barred),
-            NotCreated::Forbidden => {
-                tracing::error!("the token or account may not send challenges");
+            NotCreated::Refused(_) => {
+                // One that the account may send, but not to this user.
+                self.ban = None;
+                Some(AttemptOutcome::Barred)
+            }
+            NotCreated::Forbidden(_) => {
+                let ban = why.to_string();
+                self.out.push(MatchmakingEffect::Forbidden(ban.clone()));
+                self.ban = Some(ban);
                 self.next = now + FORBIDDEN;
                 None
             }

@@ -339,3 +339,19 @@ fn the_late_end_of_a_challenge_is_not_that_of_the_next_one() {
         assert_eq!(own, [MatchmakingEffect::Release], "{status:?}");
     }
 }
+
+#[test]
+fn a_ban_on_sending_challenges_is_reported_and_shown_until_one_is_sent() {
+    let mut world = World::enabled();
+    world.next_offer();
+    let why = NotCreated::Forbidden("refused with status 403: no".to_owned());
+    let ban = "Lichess does not let this account send challenges (refused with status 403: no); incoming games continue";
+    let effects = world.handle(&AccountEvent::NotCreated(why));
+    let reported = MatchmakingEffect::Forbidden(ban.to_owned());
+    assert_eq!(effects, [reported, MatchmakingEffect::Release]);
+    assert_eq!(world.matchmaker.describe(), ban);
+    assert!(!world.offers_within(MINUTE * 59));
+    let offer = world.next_offer();
+    world.decline(&offer, "later");
+    assert_eq!(world.matchmaker.describe(), "waiting");
+}
