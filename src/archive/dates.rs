@@ -47,6 +47,17 @@ pub fn tenths(time: Millis) -> String {
     format!("{}.{}", time / 1000, time % 1000 / 100)
 }
 
+/// A duration in its two largest units.
+pub fn rough_duration(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {} min", minutes % 60),
+        (days, hours, _) => format!("{days} d {} h", hours % 24),
+    }
+}
+
 fn shown(at: Millis, format: StaticFormatDescription) -> String {
     let seconds = i64::try_from(at / 1000).unwrap_or(i64::MAX);
     let moment = OffsetDateTime::from_unix_timestamp(seconds).ok();

@@ -360,7 +360,7 @@ async fn list(client: Client) -> AccountEvent {
     match client.playing().await {
         Ok(playing) => AccountEvent::Running(playing.games),
         Err(error) => {
-            if !error.is_rate_limited() {
+            if !error.is_rate_limited() && client.is_news(format!("list: {error}")) {
                 tracing::warn!(%error, "cannot list the running games");
             }
             AccountEvent::NoList
@@ -470,12 +470,9 @@ async fn list_arenas(client: Client, me: UserId, teams: Vec<String>) -> AccountE
 }
 
 async fn show_arena(client: Client, id: String) -> AccountEvent {
-    match client.arena(&id).await {
+    match logged(client.arena(&id).await, &format!("fetch the arena {id}")) {
         Ok(arena) => AccountEvent::ArenaShown(Box::new(arena)),
-        Err(error) => {
-            tracing::debug!(arena = id, %error, "cannot fetch the arena");
-            AccountEvent::ArenaNotShown(id, matches!(error, Error::Gone { .. }))
-        }
+        Err(error) => AccountEvent::ArenaNotShown(id, matches!(error, Error::Gone { .. })),
     }
 }
 

@@ -282,6 +282,8 @@ pub(super) async fn log_rate_limits(client: &Client, event_log: &EventLog, pause
 pub(super) fn log_rate_limits_now(client: &Client, event_log: &EventLog) -> bool {
     let limited = client.take_limited();
     for it in &limited {
+        let game = it.game.as_ref().map(tracing::field::display);
+        tracing::warn!(game, "{it}");
         event_log.note(RATE_LIMIT_KIND, it.to_string(), it.game.as_ref());
     }
     !limited.is_empty()

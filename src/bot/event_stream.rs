@@ -17,6 +17,7 @@ use super::sleep_until;
 use super::state::BotState;
 use super::status::EventStreamStatus;
 use super::supervised_stream::{StreamChange, Supervised};
+use crate::archive::dates;
 use crate::lichess::{
     Client, Disconnect, EndpointClass, Event, EventBackoff, EventStream, ProbeSchedule, Timing,
 };
@@ -153,6 +154,10 @@ impl AccountStream {
                 StreamChange::Due => self.open(),
                 StreamChange::Opened => {
                     (self.outage, self.poll_at) = (None, None);
+                    if let Some(since) = self.down_since {
+                        let outage = dates::rough_duration(since.elapsed().as_secs());
+                        tracing::info!("event stream open again after {outage}");
+                    }
                     self.keep_openings();
                     return AccountStreamEvent::Open;
                 }
@@ -213,7 +218,7 @@ impl AccountStream {
         self.stream.wait(wait);
         if !was_open {
             let said = matches!(&loss, Disconnect::Unopened(error) if error.is_rate_limited());
-            if !said {
+            if !said && self.client.is_news(loss.to_string()) {
                 tracing::warn!(%loss, ?wait, probing, "cannot open the event stream");
             }
             return AccountStreamEvent::Unopened(loss);

@@ -192,14 +192,19 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
                 }
             }
             let wait = timing.minute * refusals.max(1);
-            tracing::warn!(%error, ?wait, "the server refuses the token for now");
+            // Those of pages never end.
+            if refusals > 0 || client.is_news(format!("start: {error}")) {
+                tracing::warn!(%error, ?wait, "the server refuses the token for now");
+            }
             tokio::time::sleep(wait).await;
             continue;
         }
         refusals = 0;
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
         let wait = jittered.max(error.wait().unwrap_or_default());
-        tracing::warn!(%error, ?wait, "cannot reach the server");
+        if client.is_news(format!("start: {error}")) {
+            tracing::warn!(%error, ?wait, "cannot reach the server");
+        }
         tokio::time::sleep(wait).await;
         // Games may be running: a server that is back must be found soon.
         pause = pause.mul_f64(1.5).min(timing.unreached_backoff_max);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
-use crate::lichess::{Disconnect, Event, EventStream, GameEvent, GameStream, Timestamped};
+use crate::lichess::{Disconnect, Record, RecordStream, Timestamped};
 
 /// An open stream.
 pub(super) trait ServerStream: Send {
@@ -20,22 +20,10 @@ pub(super) trait ServerStream: Send {
     fn opened_at(&self) -> Instant;
 }
 
-impl ServerStream for EventStream {
-    type Event = Event;
+impl<T: Record + Send> ServerStream for RecordStream<T> {
+    type Event = T;
 
-    async fn next(&mut self) -> Result<Timestamped<Event>, Disconnect> {
-        self.next().await
-    }
-
-    fn opened_at(&self) -> Instant {
-        self.opened_at()
-    }
-}
-
-impl ServerStream for GameStream {
-    type Event = GameEvent;
-
-    async fn next(&mut self) -> Result<Timestamped<GameEvent>, Disconnect> {
+    async fn next(&mut self) -> Result<Timestamped<T>, Disconnect> {
         self.next().await
     }
 

@@ -213,6 +213,11 @@ impl Client {
         self.0.forbidden.lock().clear();
     }
 
+    /// Whether to log a failure that may last: at first, with each other reason, and about every ten minutes.
+    pub fn is_news(&self, failure: String) -> bool {
+        self.0.warnings.is_due(failure, self.timing().minute * 10)
+    }
+
     /// The proxy of the calls to the server and where it is set, if there is one; without a secret.
     pub fn proxy(&self) -> Option<String> {
         Route::new(&self.0.base, self.0.proxy.as_deref()).proxy(&self.0.base)
@@ -413,20 +418,18 @@ impl Client {
     /// Reports the outcome to the rate limiter, and completes a 429 with the length of the pause.
     fn settle<T>(&self, call: &ApiRequest, outcome: Result<T, Error>) -> Result<T, Error> {
         let class = call.class;
-        let end = outcome
-            .as_ref()
-            .err()
-            .map_or(CallResult::Done, CallResult::from);
+        let error = outcome.as_ref().err();
+        let end = error.map_or(CallResult::Done, CallResult::from);
         self.0.limiter.ended(class, end);
         self.count_lost(end);
         // A bot that starts during an outage asks for its account until the server is back.
         let is_waiting = |error: &Error| class == EndpointClass::Account && error.is_transient();
         let is_uncounted = |error: &Error| error.is_unreached() || is_waiting(error);
-        if outcome.as_ref().is_err_and(is_uncounted) {
+        if error.is_some_and(is_uncounted) {
             self.0.limiter.scheduler.lock().unsent(class);
         }
         if class.is_play() {
-            self.note_refusal(class, outcome.as_ref().err());
+            self.note_refusal(class, error);
         }
         let Err(Error::RateLimited { wait, body }) = outcome else {
             return outcome;
@@ -447,10 +450,11 @@ impl Client {
             Some(pause)
         };
         self.0.limited.add(class, call.game.as_ref(), wait, &body);
-        let (key, answer) = (body.limit_key(), &body.message);
-        let game = call.game.as_ref().map(tracing::field::display);
-        tracing::warn!(status = 429, class = class.as_str(), game, ?wait, ?key, %answer,
-            "rate limited");
+        // The bot sums the others up for its log.
+        if class == EndpointClass::Move {
+            let key = body.limit_key();
+            tracing::warn!(status = 429, ?wait, ?key, "rate limited: the move waits");
+        }
         Err(Error::RateLimited { wait, body })
     }
 

@@ -142,7 +142,7 @@ impl Error {
         matches!(self, Self::Transient { reached: false, .. })
     }
 
-    /// Whether the server answered 429. The client has logged that already.
+    /// Whether the server answered 429. The bot logs that for all calls, by kind.
     pub fn is_rate_limited(&self) -> bool {
         matches!(self, Self::RateLimited { .. })
     }

@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderValue, USER_AGENT};
 use reqwest::{Url, redirect};
 use serde::Deserialize;
@@ -182,8 +181,7 @@ impl LookupServer {
 
     /// What the tables know about a position of at most six pieces, without castling rights.
     pub async fn table(&self, fen: &str) -> Result<TableReply, Error> {
-        let bytes = self.call(self.url("atomic", &[("fen", fen)])).await?;
-        understand(&bytes)
+        self.call(self.url("atomic", &[("fen", fen)])).await
     }
 
     /// The games of all players that reached a position.
@@ -195,8 +193,7 @@ impl LookupServer {
             ("topGames", "0"),
             ("recentGames", "0"),
         ];
-        let bytes = self.call(self.url("lichess", &query)).await?;
-        understand(&bytes)
+        self.call(self.url("lichess", &query)).await
     }
 
     /// The games of a player with this colour that reached a position; what the server has counted so far,
@@ -234,9 +231,9 @@ impl LookupServer {
         url
     }
 
-    async fn call(&self, url: Url) -> Result<Bytes, Error> {
+    async fn call<T: DeserializeOwned>(&self, url: Url) -> Result<T, Error> {
         let (status, headers, body) = self.exchange(url).await?;
-        classify(status, &headers, body, false)
+        understand(&classify(status, &headers, body, false)?)
     }
 
     /// Sends a request and reads what arrives in time.

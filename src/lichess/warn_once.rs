@@ -1,13 +1,15 @@
-//! Warns about unknown JSON once, not at every repetition, and without private ids.
+//! Warns about unknown JSON once, and of a lasting failure now and then, not at every repetition; without
+//! private ids.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// The warnings given so far. One for each client, shared by its streams.
+/// The warnings given so far, and when. One for each client, shared by its streams.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WarnOnce(Arc<Mutex<HashSet<String>>>);
+pub(super) struct WarnOnce(Arc<Mutex<HashMap<String, Instant>>>);
 
 impl WarnOnce {
     /// Beyond this many, all are forgotten.
@@ -15,16 +17,26 @@ impl WarnOnce {
 
     /// Whether this is the first time.
     pub(super) fn is_new(&self, warning: String) -> bool {
+        self.is_due(warning, Duration::MAX)
+    }
+
+    /// Whether it was not given within the last `pause`.
+    pub(super) fn is_due(&self, warning: String, pause: Duration) -> bool {
         let mut given = self.0.lock();
         if given.len() >= Self::CAPACITY {
             given.clear();
         }
-        given.insert(warning)
+        let now = Instant::now();
+        let is_due = given.get(&warning).is_none_or(|at| now - *at >= pause);
+        if is_due {
+            given.insert(warning, now);
+        }
+        is_due
     }
 
     /// Ends what the warning was about; returns whether it was given.
     pub(super) fn forget(&self, warning: &str) -> bool {
-        self.0.lock().remove(warning)
+        self.0.lock().remove(warning).is_some()
     }
 }
 
@@ -51,6 +63,16 @@ mod tests {
         let shown = without_secrets(line);
         assert!(!shown.contains("kM4s") && shown.ends_with(r#""id":"q7ZxVt2B"}}"#));
         assert_eq!(without_secrets(r#"{"fullId":"q7Zx"#), r#"{"fullId":"***"#);
+    }
+
+    #[test]
+    fn a_lasting_failure_is_logged_at_first_with_each_reason_and_after_a_pause() {
+        let (warnings, hour) = (WarnOnce::default(), Duration::from_secs(3600));
+        assert!(warnings.is_due("refused".into(), hour));
+        assert!(!warnings.is_due("refused".into(), hour));
+        assert!(warnings.is_due("no answer".into(), hour));
+        assert!(!warnings.is_due("refused".into(), hour), "two in turn");
+        assert!(warnings.is_due("refused".into(), Duration::ZERO));
     }
 
     #[test]

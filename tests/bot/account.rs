@@ -708,9 +708,17 @@ fn after_a_burst_of_lines_the_list_is_fetched_once_and_soon() {
 }
 
 #[test]
-fn a_list_that_could_not_be_fetched_is_fetched_again() {
+fn a_list_that_could_not_be_fetched_is_fetched_again_and_ever_more_rarely() {
     let mut fixture = Fixture::new(4);
     fixture.apply(&AccountEvent::Opened);
+    fixture.apply(&AccountEvent::NoList);
+    assert_eq!(fixture.wait(11), [Wanted::List]);
+    // One that fails for long is fetched ever more rarely, until it works again.
+    fixture.apply(&AccountEvent::NoList);
+    assert_eq!(fixture.wait(11), []);
+    assert_eq!(fixture.wait(10), [Wanted::List]);
+    fixture.apply(&AccountEvent::Running(Vec::new()));
+    assert_eq!(fixture.apply(&AccountEvent::Opened), [Wanted::List]);
     fixture.apply(&AccountEvent::NoList);
     assert_eq!(fixture.wait(11), [Wanted::List]);
 }

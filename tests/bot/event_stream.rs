@@ -7,6 +7,7 @@ use std::time::Duration;
 use megaton::archive::{ChallengeRecord, ChallengeVerdict};
 use megaton::bot::{BotEvent, BotState, BotTiming};
 
+use crate::captured_log::CapturedLog;
 use crate::running_bot::{Bot, all_over};
 use crate::test_server::{Piece, Server};
 use crate::whole_bot::HTML;
@@ -87,6 +88,42 @@ async fn an_outage_is_one_event_however_often_a_stream_does_not_open_again() {
     }
     assert_eq!(told, 1, "and counted once");
     bot.kill().await;
+}
+
+/// On one thread, whose log is captured.
+#[tokio::test]
+async fn failures_are_logged_at_first_and_with_each_reason_and_so_is_their_end() {
+    let log = CapturedLog::default();
+    let _capture = log.of_this_thread();
+    let mut server = Server::start().await;
+    // Only the cut here disconnects it, and no failure is logged again while this test runs.
+    server.timing.event_idle = Duration::from_secs(60);
+    server.timing.minute = Duration::from_secs(60);
+    server.timing.event_backoff_max = Duration::from_millis(100);
+    server.world().playing_faults = 3;
+    let bot = Bot::start(&server);
+    let said = |text: &str| log.lines(|line| line.contains(text)).len();
+    server
+        .until("the list at last", |world| {
+            world.playing_faults == 0 && !world.events.is_empty()
+        })
+        .await;
+    assert_eq!(said("cannot list the running games"), 1);
+    {
+        let mut world = server.world();
+        world.event_faults.extend([(503, "down"); 3]);
+        world.event_faults.extend([(502, HTML); 3]);
+        world.tell(&Piece::Cut);
+        world.events.clear();
+    }
+    server.until_online().await;
+    server
+        .until("its end is logged", |_| said("event stream open again") > 0)
+        .await;
+    bot.kill().await;
+    assert_eq!(said("event stream lost"), 1);
+    assert_eq!(said("cannot open the event stream"), 2, "two reasons");
+    assert_eq!(said("event stream open again after"), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

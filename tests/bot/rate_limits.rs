@@ -6,6 +6,7 @@ use megaton::archive::EventRecord;
 use megaton::bot::BotTiming;
 use serde_json::json;
 
+use crate::captured_log::CapturedLog;
 use crate::running_bot::{Bot, GUARD, all_over, patient};
 use crate::test_server::{MoveFault, Server, World};
 
@@ -96,8 +97,11 @@ async fn a_challenge_without_a_clock_is_declined_when_others_have_lapsed() {
     assert!(declines(&server.world(), "/fast/decline") <= 1);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+/// On one thread, whose log is captured.
+#[tokio::test]
 async fn a_storm_of_429s_is_a_few_lines_and_all_of_them_are_counted() {
+    let log = CapturedLog::default();
+    let _capture = log.of_this_thread();
     let mut server = Server::start().await;
     server.timing.rate_limit = Duration::from_millis(20);
     server.timing.move_call = GUARD;
@@ -121,6 +125,8 @@ async fn a_storm_of_429s_is_a_few_lines_and_all_of_them_are_counted() {
     let events = event_log.events(1000);
     let limited = events.iter().filter(|event| event.kind == "limited");
     assert!(limited.clone().count() <= 8, "{events:?}");
+    let lines = log.lines(|line| line.contains("WARN") && line.contains("move: rate limited"));
+    assert_eq!(lines.len(), limited.clone().count(), "{lines:?}");
     let times = |text: &str| -> u64 {
         let counted = text.split(" times").next().unwrap_or_default();
         let number = counted.rsplit(' ').next().unwrap_or_default();

@@ -78,6 +78,8 @@ pub struct AccountState {
     tasks: BTreeSet<GameId>,
     /// When to fetch the list of running games next.
     list_at: Option<Instant>,
+    /// The pause after the next failure to fetch it; longer after each.
+    list_pause: Duration,
     /// When the last lines of the event stream came.
     lines: VecDeque<Instant>,
     /// When the last list call was made.
@@ -143,6 +145,7 @@ impl AccountState {
             spent: None,
             tasks: BTreeSet::new(),
             list_at: None,
+            list_pause: timing.again * 2,
             lines: VecDeque::new(),
             list_asked: None,
             list_call: ListCall::None,
@@ -336,12 +339,14 @@ impl AccountState {
                 }
             }
             AccountEvent::Running(games) => {
+                self.list_pause = self.timing.again * 2;
                 self.compare(games);
                 self.find_missed(games);
                 self.list_answered();
             }
             AccountEvent::NoList => {
-                self.list_at = self.now.checked_add(self.timing.again * 2);
+                self.list_at = self.now.checked_add(self.list_pause);
+                self.list_pause = (self.list_pause * 2).min(self.timing.reconcile);
                 self.list_answered();
             }
             AccountEvent::Outgoing(Some(open)) if self.swept.is_none() => self.sweep(open),

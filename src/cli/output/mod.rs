@@ -70,17 +70,6 @@ pub(super) fn count_in_words(number: usize, one: &str, several: &str) -> String 
     }
 }
 
-/// A duration in its two largest units.
-pub(super) fn span(seconds: u64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, minutes) => format!("{minutes} min"),
-        (0, hours, minutes) => format!("{hours} h {} min", minutes % 60),
-        (days, hours, _) => format!("{days} d {} h", hours % 24),
-    }
-}
-
 /// The time on a clock: `2:57`, or with tenths below twenty seconds.
 pub(super) fn clock(time: Millis) -> String {
     if time < 20_000 {

@@ -5,7 +5,8 @@ use megaton::bot::{
     TableFiles,
 };
 
-use super::{clock, count, field, or_dash, span};
+use super::{clock, count, field, or_dash};
+use megaton::archive::dates::rough_duration;
 
 pub(crate) fn lines(status: &Status) -> Vec<String> {
     let account = status.account.as_deref().unwrap_or("the bot");
@@ -13,7 +14,7 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
         "{account} {}; version {}, up {}",
         status.state.describe(),
         status.version,
-        span(status.uptime)
+        rough_duration(status.uptime)
     )];
     let mut add = |about: &str, text: String| lines.push(field(about, text));
     for switch in &status.switches {
@@ -42,7 +43,7 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
         add("overhead", format!("{overhead} ms per move, measured"));
     }
     for alert in &status.alerts {
-        let since = span(alert.since);
+        let since = rough_duration(alert.since);
         add(
             "ALERT",
             format!("{}: {} (for {since})", alert.kind, alert.text),
@@ -73,7 +74,7 @@ fn event_stream(stream: &EventStreamStatus) -> String {
 
 fn game_stream(stream: &GameStreamStatus) -> String {
     let again = reconnects(',', stream.reopened);
-    let since = span(stream.since / 1000);
+    let since = rough_duration(stream.since / 1000);
     match stream.received_ago {
         Some(ago) => format!(
             "stream open for {since}, last data {} s ago{again}",
@@ -187,7 +188,7 @@ fn names(list: &NameList) -> String {
         return format!("{kind}: {names} in the config");
     };
     let read = match list.read_ago {
-        Some(ago) => format!("read {} ago", span(ago)),
+        Some(ago) => format!("read {} ago", rough_duration(ago)),
         None => "not read since the start".to_owned(),
     };
     let error = list.error.as_deref();
