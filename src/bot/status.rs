@@ -183,6 +183,8 @@ pub struct QuotaStatus {
     pub credits_limit: u32,
     /// How long the quota lasts, in words.
     pub forecast: String,
+    /// Until when the server allows no bot game, by its own count: milliseconds since 1970.
+    pub closed_until: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

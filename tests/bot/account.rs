@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated, Settings};
 use megaton::lichess::{
-    Challenge, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status, UserId,
+    Challenge, ChallengeId, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status,
+    UserId,
 };
 
 use crate::captured_log::CapturedLog;
@@ -580,6 +581,27 @@ fn a_list_asked_for_before_the_accept_was_given_up_does_not_free_its_slot() {
     let newer = AccountEvent::Running(vec![game("c1", player("a"))]);
     assert_eq!(fixture.apply(&newer), play("c1"));
     assert_eq!(fixture.account.taken(), 1);
+}
+
+#[test]
+fn a_decline_names_whose_bot_games_are_used_up() {
+    for (answer, why) in [
+        (AcceptOutcome::OurDay, "bot games of the day used up"),
+        (
+            AcceptOutcome::TheirDay,
+            "the opponent's bot games are used up",
+        ),
+    ] {
+        let mut fixture = Fixture::new(1);
+        fixture.challenged(challenge("c1", bot("nuke")));
+        let id = ChallengeId::new("c1");
+        let refused = AccountEvent::Accepted { id, answer };
+        let effects = fixture.account.handle(&refused, Instant::now());
+        let told = effects
+            .iter()
+            .any(|effect| matches!(effect, AccountEffect::Decline(decline) if decline.why == why));
+        assert!(told, "{effects:?}");
+    }
 }
 
 #[test]

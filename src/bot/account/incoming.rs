@@ -218,10 +218,11 @@ impl AccountState {
                     accepted.again = Some(self.now + wait);
                     accepted.expires = accepted.expires.max(self.now + wait + timing.again);
                 } else {
-                    self.give_up(id);
+                    self.give_up(id, "Lichess does not allow the game now");
                 }
             }
-            AcceptOutcome::OurDay | AcceptOutcome::TheirDay => self.give_up(id),
+            AcceptOutcome::OurDay => self.give_up(id, "bot games of the day used up"),
+            AcceptOutcome::TheirDay => self.give_up(id, "the opponent's bot games are used up"),
             AcceptOutcome::Lost => {
                 accepted.lost_calls += 1;
                 self.not_accepted(id);
@@ -233,7 +234,7 @@ impl AccountState {
     }
 
     /// Declines a challenge that cannot be accepted after all.
-    fn give_up(&mut self, id: &ChallengeId) {
+    fn give_up(&mut self, id: &ChallengeId, why: &str) {
         let Some(accepted) = self.accepted.get_mut(id) else {
             return;
         };
@@ -245,7 +246,7 @@ impl AccountState {
             challenger: challenger.unwrap_or_else(|| "Anonymous".to_owned()),
             has_clock: accepted.takes_slot,
             rule: None,
-            why: "Lichess does not allow the game now".to_owned(),
+            why: why.to_owned(),
         };
         self.not_accepted(id);
         self.out.push(AccountEffect::Decline(Box::new(decline)));

@@ -12,6 +12,7 @@ use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
 use crate::bot::event_log::EventLog;
 use crate::bot::event_loop::EventLoop;
 use crate::bot::player_lists::PlayerLists;
+use crate::bot::quota::Forecast;
 use crate::bot::settings::Settings;
 use crate::bot::state::StateRules;
 use crate::bot::status::{
@@ -336,6 +337,10 @@ impl EventLoop {
             credits: budget.credits_spent,
             credits_limit: budget.credits,
             forecast: budget.forecast.to_string(),
+            closed_until: match budget.forecast {
+                Forecast::ClosedUntil(at) => Some(at.as_millis()),
+                _ => None,
+            },
         }
     }
 

@@ -409,6 +409,10 @@ impl Quota {
     /// How long the bot games last at the recent rate.
     pub fn forecast(&self, now: Timestamp) -> Forecast {
         match self.may_accept(now) {
+            Permit::Later {
+                at,
+                denied: Denied::Closed,
+            } => Forecast::ClosedUntil(at),
             Permit::Later { at, .. } => Forecast::SpentUntil(at),
             Permit::Granted => forecast(self.most_games(now), &self.games(now, |_| true), now),
         }
@@ -636,6 +640,8 @@ pub enum Forecast {
     Until(Timestamp),
     /// No game is left until then.
     SpentUntil(Timestamp),
+    /// The server has refused a game, and allows none until then.
+    ClosedUntil(Timestamp),
 }
 
 impl fmt::Display for Forecast {
@@ -644,6 +650,9 @@ impl fmt::Display for Forecast {
             Self::AllDay => f.write_str("budget lasts all day"),
             Self::Until(moment) => write!(f, "budget lasts until {moment} UTC"),
             Self::SpentUntil(moment) => write!(f, "budget spent until {moment} UTC"),
+            Self::ClosedUntil(moment) => {
+                write!(f, "no bot games until {moment} UTC (by Lichess' count)")
+            }
         }
     }
 }

@@ -62,6 +62,8 @@ fn an_assumed_limit_turns_no_challenger_away_but_stops_outgoing_games() {
     assert_eq!(quota.learn_from_begun(now), None);
     assert!(quota.may_accept(now).is_granted());
     quota.games_refused(Some(HOUR), Some(101), now);
+    let told = quota.forecast(now);
+    assert!(matches!(told, Forecast::ClosedUntil(at) if at >= now + HOUR));
     assert!(!quota.may_accept(now + HOUR * 2).is_granted(), "told");
 }
 

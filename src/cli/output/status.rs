@@ -321,6 +321,7 @@ mod tests {
                 credits: 30,
                 credits_limit: 200,
                 forecast: "lasts the day".to_owned(),
+                closed_until: None,
             }),
             ..Status::default()
         };

@@ -209,16 +209,23 @@ impl AlertRules {
         }
     }
 
-    /// Whether the daily quota of bot games is used up. The count rolls on with each game and each
-    /// reservation and comes back to its limit many times a day: that is one message a day.
+    /// Whether the daily quota of bot games is used up, by the server's count or ours. Ours rolls on
+    /// with each game and each reservation and comes back to its limit many times a day: that is one
+    /// message a day.
     fn check_quota(&mut self, status: &Status, now: Instant) -> Option<AlertMessage> {
         let quota = status.quota.as_ref()?;
         let limit = quota.bot_games_limit;
-        if limit == 0 || quota.bot_games < limit || !is_due(self.spent, now) {
+        let text = if quota.closed_until.is_some() {
+            quota.forecast.clone()
+        } else if limit > 0 && quota.bot_games >= limit {
+            format!("all {limit} bot games of the last 24 hours are used")
+        } else {
+            return None;
+        };
+        if !is_due(self.spent, now) {
             return None;
         }
         self.spent = Some(now);
-        let text = format!("all {limit} bot games of the last 24 hours are used");
         Some(AlertMessage::new("spent", text))
     }
 }
@@ -448,5 +455,24 @@ mod tests {
         assert_eq!(rules.check(&with(100), now + DAY).len(), 1);
         assert!(rules.check(&with(100), now + DAY).is_empty());
         assert_eq!(rules.check(&with(100), now + DAY * 2).len(), 1, "all day");
+    }
+
+    #[test]
+    fn a_quota_that_only_the_server_counts_as_spent_is_reported() {
+        let forecast = "no bot games until 00:43 UTC (by Lichess' count)";
+        let closed = Status {
+            quota: Some(QuotaStatus {
+                bot_games_limit: 100,
+                forecast: forecast.to_owned(),
+                closed_until: Some(1_800_000_000_000),
+                ..QuotaStatus::default()
+            }),
+            ..Status::default()
+        };
+        let mut rules = AlertRules::new(DEAF);
+        let now = Instant::now();
+        let told = rules.check(&closed, now);
+        assert_eq!(told, [AlertMessage::new("spent", forecast)]);
+        assert!(rules.check(&closed, now).is_empty(), "one a day");
     }
 }
