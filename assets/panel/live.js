@@ -64,7 +64,7 @@ function idleText() {
   if (!status) return "Waiting for the bot's status.";
   const states = {
     connecting: "Not connected to the server yet.",
-    playing: "Accepting challenges.",
+    playing: status.stream.open ? "Accepting challenges." : "Not connected: the event stream is down.",
     paused: "Paused: no new games.",
     alarmed: "No new games: see the alerts.",
     draining: "Shutting down.",
@@ -165,6 +165,13 @@ function listRow(name, places) {
   return row(name, said.join(", "), failed.length > 0 ? "bad" : unread ? "worn" : "good");
 }
 
+/** Since when a stream is not open, why, and when the bot tries again. */
+function why(outage) {
+  if (!outage) return "";
+  const next = outage.next_try === 0 ? "trying again now" : `next try in ${outage.next_try} s`;
+  return ` for ${span(outage.since * 1000)}: ${outage.reason}; ${next}`;
+}
+
 function showHealth() {
   const { stream, seats: slots, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state, sources } = status;
   const received = stream.heard_ago;
@@ -172,10 +179,10 @@ function showHealth() {
   const rows = [
     row(
       "Event stream",
-      stream.open ? `open, ${received === null ? "no data yet" : `last data ${ago(0, received)}`}` : "NOT OPEN",
+      stream.open ? `open, ${received === null ? "no data yet" : `last data ${ago(0, received)}`}` : `NOT OPEN${why(stream.outage)}`,
       stream.open && !quiet ? "good" : state === "connecting" ? "" : "bad",
     ),
-    row("Reconnects", stream.lost === 0 ? "none" : String(stream.lost), stream.lost > 0 ? "worn" : "good"),
+    row("Disconnects", stream.lost === 0 ? "none" : String(stream.lost), stream.lost > 0 ? "worn" : "good"),
   ];
   const broken = running.filter((game) => !game.stream.open).length;
   if (running.length > 0) {

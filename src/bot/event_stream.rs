@@ -15,7 +15,7 @@ use super::bot_event::AlertKind;
 use super::context::BotContext;
 use super::sleep_until;
 use super::state::BotState;
-use super::status::EventStreamStatus;
+use super::status::{EventStreamStatus, StreamOutage};
 use super::supervised_stream::{StreamChange, Supervised};
 use crate::archive::dates;
 use crate::lichess::{
@@ -63,6 +63,8 @@ pub(super) struct AccountStream {
     state: BotState,
     short_lives: u32,
     lost: u64,
+    /// The last failure, and since when the stream is not open.
+    closed: Option<(String, Instant)>,
     outage: Option<Outage>,
     /// Since when the stream is down, or lives too briefly to count as up.
     down_since: Option<Instant>,
@@ -107,6 +109,7 @@ impl AccountStream {
             state,
             short_lives: 0,
             lost: 0,
+            closed: None,
             outage: None,
             down_since: None,
         }
@@ -120,6 +123,10 @@ impl AccountStream {
             received_ago: received.map(|ago| u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)),
             lost: self.lost,
             openings: self.reopening.openings(Instant::now()),
+            outage: self
+                .closed
+                .as_ref()
+                .map(|(reason, since)| StreamOutage::new(reason, *since, self.stream.due())),
         }
     }
 
@@ -153,7 +160,7 @@ impl AccountStream {
             match change {
                 StreamChange::Due => self.open(),
                 StreamChange::Opened => {
-                    (self.outage, self.poll_at) = (None, None);
+                    (self.outage, self.poll_at, self.closed) = (None, None, None);
                     if let Some(since) = self.down_since {
                         let outage = dates::rough_duration(since.elapsed().as_secs());
                         tracing::info!("event stream open again after {outage}");
@@ -190,6 +197,8 @@ impl AccountStream {
     fn lost(&mut self, loss: Disconnect, lived: Option<Duration>) -> AccountStreamEvent {
         let now = Instant::now();
         let (was_open, lived) = (lived.is_some(), lived.unwrap_or_default());
+        let since = self.closed.take().map_or(now, |(_, since)| since);
+        self.closed = Some((loss.to_string(), since));
         let stolen = self.is_stolen(&loss, lived);
         let chance = fastrand::f64();
         let mut wait = self.reopening.after_loss(&loss, lived, now, chance);

@@ -92,7 +92,7 @@ pub use state::{
 };
 pub use status::{
     AlertStatus, BotPhase, EventStreamStatus, GameStatus, GameStreamStatus, MatchmakingStatus,
-    NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, TableFiles,
+    NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, StreamOutage, TableFiles,
 };
 
 /// Sleeps until then; for ever without a time.

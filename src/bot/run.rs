@@ -5,6 +5,7 @@
 
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -19,10 +20,10 @@ use super::event_loop::EventLoop;
 use super::player_lists::ListSources;
 use super::settings::Settings;
 use super::state::StateRules;
-use super::status::{SourcesStatus, Status};
+use super::status::{EventStreamStatus, SourcesStatus, Status, StreamOutage};
 use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
-use crate::lichess::{Account, Client};
+use crate::lichess::{Account, Client, Error};
 
 /// Refusals in a row at the start, at growing intervals, until the next one is final.
 const REFUSALS: u32 = 4;
@@ -73,12 +74,13 @@ async fn serve(
     mut commands: CommandReceiver,
 ) -> Result<(), BotError> {
     let mut settings = None;
+    let failure = LastFailure::default();
     let identified = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),
         () = shutdown.drain.cancelled() => return Ok(()),
-        () = wait_for_drain(&mut commands, &mut settings, &options.pool) => return Ok(()),
-        account = identify(&options.client) => account?,
+        () = wait_for_drain(&mut commands, &mut settings, &options.pool, &failure) => return Ok(()),
+        account = identify(&options.client, &failure) => account?,
     };
     let mut options = options;
     if let Some(settings) = settings {
@@ -139,11 +141,15 @@ async fn run_with_restarts(
     }
 }
 
+/// Why the account is not known yet, and when it is asked for again.
+type LastFailure = Mutex<Option<(String, Instant)>>;
+
 /// Answers commands before the bot is connected, until one requests the end.
 async fn wait_for_drain(
     commands: &mut CommandReceiver,
     settings: &mut Option<Settings>,
     pool: &Pool,
+    failure: &LastFailure,
 ) {
     let begun = Instant::now();
     loop {
@@ -152,6 +158,13 @@ async fn wait_for_drain(
             Command::Status => Reply::Status(Box::new(Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 uptime: begun.elapsed().as_secs(),
+                stream: EventStreamStatus {
+                    outage: failure
+                        .lock()
+                        .as_ref()
+                        .map(|(reason, next)| StreamOutage::new(reason, begun, Some(*next))),
+                    ..EventStreamStatus::default()
+                },
                 sources: Some(SourcesStatus::of(pool, &[])),
                 ..Status::default()
             })),
@@ -171,10 +184,13 @@ async fn wait_for_drain(
 
 /// Fetches the account; retries as long as the network takes, and as long as a refusal may be a
 /// mistake.
-async fn identify(client: &Client) -> Result<Account, BotError> {
+async fn identify(client: &Client, failure: &LastFailure) -> Result<Account, BotError> {
     let timing = client.timing().clone();
     let mut pause = timing.event_backoff;
     let mut refusals = 0;
+    let fails = |error: &Error, wait| {
+        *failure.lock() = Some((error.to_string(), Instant::now() + wait));
+    };
     loop {
         let error = match client.account().await {
             Ok(account) => return check_playable(account),
@@ -192,6 +208,7 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
                 }
             }
             let wait = timing.minute * refusals.max(1);
+            fails(&error, wait);
             // Those of pages never end.
             if refusals > 0 || client.is_news(format!("start: {error}")) {
                 tracing::warn!(%error, ?wait, "the server refuses the token for now");
@@ -202,6 +219,7 @@ async fn identify(client: &Client) -> Result<Account, BotError> {
         refusals = 0;
         let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
         let wait = jittered.max(error.wait().unwrap_or_default());
+        fails(&error, wait);
         if client.is_news(format!("start: {error}")) {
             tracing::warn!(%error, ?wait, "cannot reach the server");
         }

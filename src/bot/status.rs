@@ -2,6 +2,9 @@
 //!
 //! Only ever add fields; a reader ignores those it does not know. Must never hold a secret.
 
+use std::fmt;
+use std::time::Instant;
+
 use serde::{Deserialize, Serialize};
 
 use super::player_lists::ListState;
@@ -51,6 +54,16 @@ pub struct Status {
     pub sources: Option<SourcesStatus>,
 }
 
+impl Status {
+    /// What the bot is doing, in words.
+    pub fn doing(&self) -> &'static str {
+        if self.state == BotPhase::Playing && !self.stream.open {
+            return "is not connected: its event stream is down";
+        }
+        self.state.describe()
+    }
+}
+
 /// What the bot is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -93,6 +106,41 @@ pub struct EventStreamStatus {
     pub lost: u64,
     /// Openings and attempts in the last ten minutes.
     pub openings: usize,
+    /// Why it is not open, once that is known.
+    pub outage: Option<StreamOutage>,
+}
+
+/// Why the event stream is not open.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StreamOutage {
+    /// The last failure, in words.
+    pub reason: String,
+    /// Seconds since the first one.
+    pub since: u64,
+    /// Seconds to the next try at the latest; zero during one.
+    pub next_try: u64,
+}
+
+impl StreamOutage {
+    /// Of a failure that is this text: the first one was at `since`, the next try is due at `due`.
+    pub(super) fn new(reason: &str, since: Instant, due: Option<Instant>) -> Self {
+        let wait = |due: Instant| due.saturating_duration_since(Instant::now());
+        Self {
+            reason: reason.to_owned(),
+            since: since.elapsed().as_secs(),
+            next_try: due.map_or(0, |due| wait(due).as_secs() + 1),
+        }
+    }
+}
+
+impl fmt::Display for StreamOutage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.next_try {
+            0 => write!(f, "{}; trying again now", self.reason),
+            wait => write!(f, "{}; next try in {wait} s", self.reason),
+        }
+    }
 }
 
 /// The stream of one game.

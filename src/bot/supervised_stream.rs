@@ -104,6 +104,14 @@ impl<S: ServerStream> Supervised<S> {
         }
     }
 
+    /// When it is to be opened, while it waits for that.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match &self.phase {
+            Phase::Waiting { until } => Some(*until),
+            Phase::Opening { .. } | Phase::Live { .. } => None,
+        }
+    }
+
     /// When the opening in progress was requested.
     pub(super) fn opening_since(&self) -> Option<Instant> {
         match &self.phase {

@@ -142,7 +142,7 @@ fn line(status: &Status) -> String {
         games => format!("{games} games"),
     };
     let account = status.account.as_deref().unwrap_or("the bot");
-    let stream = if status.stream.open {
+    let stream = if status.stream.open || status.state == BotPhase::Playing {
         ""
     } else {
         "; not connected"
@@ -153,7 +153,7 @@ fn line(status: &Status) -> String {
     } else {
         format!("; ALERT: {}", alerts.join(", "))
     };
-    let phase = status.state.describe();
+    let phase = status.doing();
     format!("{account} {phase}; {games}{stream}{alerts}")
 }
 
@@ -184,8 +184,12 @@ mod tests {
         });
         assert_eq!(
             line(&status),
-            "Megaton accepts challenges; no game; not connected; ALERT: token"
+            "Megaton is not connected: its event stream is down; no game; ALERT: token"
         );
+        status.state = BotPhase::Paused;
+        let paused =
+            "Megaton is paused: accepts no new games; no game; not connected; ALERT: token";
+        assert_eq!(line(&status), paused);
     }
 
     #[test]

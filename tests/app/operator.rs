@@ -116,19 +116,23 @@ async fn the_status_shows_the_streams() {
     .await;
     until("it is said in words", async || {
         let (_, out, _) = bot.tell(&["status"]);
-        out.contains("2 openings in ten minutes") && out.contains("1 reconnect")
+        out.contains("2 openings in ten minutes")
+            && out.contains("lost 1 time;")
+            && out.contains("1 reconnect")
     })
     .await;
 
     for _ in 0..50 {
-        server
-            .faults()
-            .add(Endpoint::GameStream, Fault::Refuse { status: 502 });
+        for stream in [Endpoint::GameStream, Endpoint::Events] {
+            server.faults().add(stream, Fault::Refuse { status: 502 });
+        }
     }
     server.break_streams();
-    until("it is said that one is not open", async || {
+    until("it is said that neither is open, and why", async || {
         let (_, out, _) = bot.tell(&["status"]);
         out.contains("STREAM not open for ")
+            && out.contains("is not connected: its event stream is down")
+            && out.contains("the stream did not open: status 502")
     })
     .await;
     other.0.abort(&game).await.expect("it may be aborted");

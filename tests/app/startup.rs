@@ -23,7 +23,7 @@ const GUARD: Duration = Duration::from_secs(30);
 struct Running {
     child: Child,
     log: BufReader<ChildStderr>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Running {
@@ -48,11 +48,7 @@ impl Running {
             .spawn()
             .expect("the program starts");
         let log = BufReader::new(child.stderr.take().expect("its log"));
-        Self {
-            child,
-            log,
-            _folder: folder,
-        }
+        Self { child, log, folder }
     }
 
     /// Reads the log until a line holds this.
@@ -100,6 +96,21 @@ fn run_waits_for_its_network_and_ends_on_a_signal() {
         running.signal(signal);
         assert_eq!(running.end().0, Some(0));
     }
+}
+
+#[test]
+fn a_bot_that_reaches_no_server_says_why_and_when_it_tries_again() {
+    let mut running = Running::start(&format!("http://{}", free_address()));
+    running.wait_for("cannot reach the server");
+    let asked = command(&["status", "--config"])
+        .arg(running.folder.path().join("config.toml"))
+        .output()
+        .expect("the program starts");
+    let told = String::from_utf8_lossy(&asked.stdout).into_owned();
+    assert!(told.contains("stream      not open for "), "{told}");
+    assert!(told.contains("; next try in "), "{told}");
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
 }
 
 #[test]

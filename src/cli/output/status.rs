@@ -12,7 +12,7 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
     let account = status.account.as_deref().unwrap_or("the bot");
     let mut lines = vec![format!(
         "{account} {}; version {}, up {}",
-        status.state.describe(),
+        status.doing(),
         status.version,
         rough_duration(status.uptime)
     )];
@@ -52,28 +52,31 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
     lines
 }
 
-/// `; 2 reconnects`, or nothing for none.
-fn reconnects(separator: char, times: u64) -> String {
-    match times {
-        0 => String::new(),
-        times => format!("{separator} {}", count(times, "reconnect")),
-    }
+/// The text about a number of things, or nothing about none.
+fn if_any(number: u64, text: String) -> String {
+    if number == 0 { String::new() } else { text }
 }
 
 fn event_stream(stream: &EventStreamStatus) -> String {
-    let lost = reconnects(';', stream.lost);
+    let lost = if_any(
+        stream.lost,
+        format!("; lost {}", count(stream.lost, "time")),
+    );
     let openings = match stream.openings {
         0 | 1 => String::new(),
         many => format!("; {many} openings in ten minutes"),
     };
-    match stream.received_ago {
-        Some(ago) => format!("open, last data {} s ago{lost}{openings}", ago / 1000),
-        None => format!("not open{lost}{openings}"),
-    }
+    let state = match (stream.received_ago, &stream.outage) {
+        (Some(ago), _) => format!("open, last data {} s ago", ago / 1000),
+        (None, Some(outage)) => format!("not open for {}: {outage}", rough_duration(outage.since)),
+        (None, None) => "not open".to_owned(),
+    };
+    format!("{state}{lost}{openings}")
 }
 
 fn game_stream(stream: &GameStreamStatus) -> String {
-    let again = reconnects(',', stream.reopened);
+    let reopened = count(stream.reopened, "reconnect");
+    let again = if_any(stream.reopened, format!(", {reopened}"));
     let since = rough_duration(stream.since / 1000);
     match stream.received_ago {
         Some(ago) => format!(
@@ -86,10 +89,7 @@ fn game_stream(stream: &GameStreamStatus) -> String {
 
 fn slots(status: &Status) -> String {
     let slots = &status.slots;
-    let more = |count: usize, what: &str| match count {
-        0 => String::new(),
-        count => format!(", {count} {what}"),
-    };
+    let more = |count: usize, what: &str| if_any(count as u64, format!(", {count} {what}"));
     format!(
         "{} of {} taken{}{}",
         slots.taken,
@@ -124,10 +124,11 @@ fn one_game(game: &GameStatus) -> String {
 }
 
 fn quota(used: &QuotaStatus) -> String {
-    let kept = match used.kept_for_incoming {
-        0 => String::new(),
-        kept => format!(" ({kept} kept for incoming challenges)"),
-    };
+    let kept = used.kept_for_incoming;
+    let kept = if_any(
+        kept.into(),
+        format!(" ({kept} kept for incoming challenges)"),
+    );
     format!(
         "{} of {} bot games{kept}, {} of {} challenge credits; {}",
         used.bot_games, used.bot_games_limit, used.credits, used.credits_limit, used.forecast
@@ -201,7 +202,7 @@ fn names(list: &NameList) -> String {
 
 #[cfg(test)]
 mod tests {
-    use megaton::bot::{AlertStatus, BotPhase, SlotStatus};
+    use megaton::bot::{AlertStatus, BotPhase, SlotStatus, StreamOutage};
 
     use super::*;
 
@@ -217,6 +218,7 @@ mod tests {
                 received_ago: Some(2500),
                 lost: 1,
                 openings: 2,
+                outage: None,
             },
             slots: SlotStatus {
                 all: 8,
@@ -251,7 +253,7 @@ mod tests {
             lines(&status),
             [
                 "Megaton accepts challenges; version 1.2.3, up 1 d 1 h",
-                "stream      open, last data 2 s ago; 1 reconnect; 2 openings in ten minutes",
+                "stream      open, last data 2 s ago; lost 1 time; 2 openings in ten minutes",
                 "slots       1 of 8 taken, 2 reserved for humans",
                 "game        q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, last move 3 s ago; \
                  stream open for 1 min, last data 4 s ago, 2 reconnects",
@@ -339,5 +341,26 @@ mod tests {
             "{said:?}"
         );
         assert_eq!(said[1], "stream      not open");
+    }
+
+    #[test]
+    fn a_bot_whose_event_stream_is_down_says_why() {
+        let outage = StreamOutage {
+            reason: "the stream did not open: status 503".to_owned(),
+            since: 185,
+            next_try: 12,
+        };
+        let mut status = Status {
+            state: BotPhase::Playing,
+            ..Status::default()
+        };
+        status.stream.outage = Some(outage);
+        let said = lines(&status);
+        let down = "is not connected: its event stream is down";
+        assert!(said[0].contains(down), "{said:?}");
+        assert_eq!(
+            said[1],
+            "stream      not open for 3 min: the stream did not open: status 503; next try in 12 s"
+        );
     }
 }

@@ -204,7 +204,10 @@ impl AlertRules {
         if long && !self.deaf && status.state != BotPhase::Draining {
             self.deaf = true;
             let seconds = self.deaf_after.as_secs();
-            let text = format!("event stream down for {seconds} s: challenges are not received");
+            let outage = status.stream.outage.as_ref();
+            let why = outage.map(|it| format!(" ({it})")).unwrap_or_default();
+            let text =
+                format!("event stream down for {seconds} s: challenges are not received{why}");
             out.push(AlertMessage::new("deaf", text));
         }
     }
@@ -254,7 +257,7 @@ fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::{AlertStatus, EventStreamStatus, QuotaStatus};
+    use crate::bot::{AlertStatus, EventStreamStatus, QuotaStatus, StreamOutage};
     use crate::config::MESSAGE_KINDS;
     use crate::lichess::{GameId, Side};
 
@@ -334,10 +337,17 @@ mod tests {
     fn a_closed_event_stream_is_reported_once_and_its_return_once() {
         let now = Instant::now();
         let mut rules = AlertRules::new(DEAF);
-        let closed = Status::default();
+        let mut closed = Status::default();
+        closed.stream.outage = Some(StreamOutage {
+            reason: "status 503".to_owned(),
+            since: 120,
+            next_try: 12,
+        });
         assert!(rules.check(&closed, now).is_empty());
         assert!(rules.check(&closed, now + DEAF / 2).is_empty());
-        assert_eq!(rules.check(&closed, now + DEAF).len(), 1);
+        let told = rules.check(&closed, now + DEAF);
+        let text = "event stream down for 120 s: challenges are not received (status 503; next try in 12 s)";
+        assert_eq!(told, [AlertMessage::new("deaf", text)]);
         assert!(rules.check(&closed, now + DEAF * 2).is_empty());
         let open = Status {
             stream: EventStreamStatus {

@@ -90,7 +90,7 @@ fn answering(inputs: &HealthInputs) -> String {
 
 fn taking(status: &Status) -> Check {
     let full = status.slots.taken >= status.slots.all;
-    let mut text = status.state.describe().to_owned();
+    let mut text = status.doing().to_owned();
     if status.state == BotPhase::Playing && full {
         text.push_str("; every slot is taken");
     }
@@ -101,7 +101,12 @@ fn stream(stream: &EventStreamStatus) -> Check {
     let (ok, text) = match stream.received_ago {
         Some(ago) if ago < SILENCE => (true, format!("last data {} s ago", ago / 1000)),
         Some(ago) => (false, format!("silent for {} s", ago / 1000)),
-        None => (false, format!("not open; {} reconnects", stream.lost)),
+        None => {
+            let outage = stream.outage.as_ref();
+            let outage = outage.map(|it| format!(" for {} s: {it}", it.since));
+            let (outage, lost) = (outage.unwrap_or_default(), stream.lost);
+            (false, format!("not open{outage}; lost {lost} times"))
+        }
     };
     check("stream", ok, text)
 }
@@ -134,7 +139,7 @@ fn disk(inputs: &HealthInputs) -> Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::AlertStatus;
+    use crate::bot::{AlertStatus, StreamOutage};
 
     fn well() -> HealthInputs {
         let status = Status {
@@ -185,6 +190,18 @@ mod tests {
         let report = evaluate(&offline);
         assert!(report.alive && !report.ready);
         assert_eq!(wrong(&offline), ["state", "stream"]);
+        let known = with(|status| {
+            status.stream.received_ago = None;
+            status.stream.lost = 2;
+            status.stream.outage = Some(StreamOutage {
+                reason: "status 503".to_owned(),
+                since: 185,
+                next_try: 0,
+            });
+        });
+        let text = "not open for 185 s: status 503; trying again now; lost 2 times";
+        let report = evaluate(&known);
+        assert!(report.checks.iter().any(|it| it.text == text), "{report:?}");
         let silent = with(|status| status.stream.received_ago = Some(SILENCE));
         assert_eq!(wrong(&silent), ["stream"]);
     }
