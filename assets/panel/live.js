@@ -191,7 +191,7 @@ function showHealth() {
   }
   rows.push(row("Slots", `${slots.taken} of ${slots.all}${slots.for_humans ? `, ${slots.for_humans} reserved for humans` : ""}`));
   if (waiting > 0) rows.push(row("Queued challenges", String(waiting)));
-  if (parked > 0) rows.push(row("Correspondence games", String(parked)));
+  if (parked > 0) rows.push(row("Correspondence games", `${parked}, ${status.parked_to_move} to move`));
   rows.push(row("Move overhead", overhead === null ? "not measured yet" : `${overhead} ms`));
   rows.push(row("Matchmaking", matchmaking.enabled ? matchmaking.doing || "on" : "off"));
   if (matchmaking.series) rows.push(row("Series", matchmaking.series));

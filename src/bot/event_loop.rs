@@ -263,6 +263,9 @@ impl EventLoop {
                     let games = left.join(" ");
                     tracing::warn!(games, "left in progress; the next start resumes it");
                 }
+                if let Some(left) = self.account_state.correspondence(Instant::now()).left() {
+                    tracing::info!("{left}");
+                }
                 true
             }
         }

@@ -91,8 +91,9 @@ pub use state::{
     WallClock,
 };
 pub use status::{
-    AlertStatus, BotPhase, EventStreamStatus, GameStatus, GameStreamStatus, MatchmakingStatus,
-    NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, StreamOutage, TableFiles,
+    AlertStatus, BotPhase, CorrespondenceStatus, EventStreamStatus, GameStatus, GameStreamStatus,
+    MatchmakingStatus, NameList, QuotaStatus, SlotStatus, SourcesStatus, Status, StreamOutage,
+    TableFiles,
 };
 
 /// Sleeps until then; for ever without a time.

@@ -27,9 +27,8 @@ pub struct Status {
     #[serde(rename = "seats")]
     pub slots: SlotStatus,
     pub games: Vec<GameStatus>,
-    /// Correspondence games, which take no slot.
-    #[serde(rename = "parked")]
-    pub correspondence: usize,
+    #[serde(flatten)]
+    pub correspondence: CorrespondenceStatus,
     /// Challenges waiting for a slot.
     pub waiting: usize,
     /// What remains of the daily quota.
@@ -177,6 +176,49 @@ pub struct SlotStatus {
     pub taken: usize,
     /// Slots reserved for humans, of all slots.
     pub for_humans: usize,
+}
+
+/// Correspondence games, which take no slot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CorrespondenceStatus {
+    #[serde(rename = "parked")]
+    pub games: usize,
+    /// Those where the bot is to move.
+    #[serde(rename = "parked_to_move")]
+    pub to_move: usize,
+    /// Seconds until the first of these is lost on time, if known.
+    #[serde(rename = "parked_deadline")]
+    pub deadline: Option<u64>,
+}
+
+impl CorrespondenceStatus {
+    /// What an end of the bot leaves at the server, if anything.
+    pub(super) fn left(&self) -> Option<String> {
+        let games = match self.games {
+            0 => return None,
+            1 => "1 correspondence game goes".to_owned(),
+            games => format!("{games} correspondence games go"),
+        };
+        Some(format!("{games} on at Lichess{}", self.next_deadline()))
+    }
+
+    fn next_deadline(&self) -> String {
+        match self.deadline {
+            None => String::new(),
+            Some(left) if left < 7200 => format!(", next deadline in {} min", left / 60),
+            Some(left) => format!(", next deadline in {} h", left / 3600),
+        }
+    }
+}
+
+impl fmt::Display for CorrespondenceStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { games, to_move, .. } = self;
+        let plural = if *games == 1 { "" } else { "s" };
+        let deadline = self.next_deadline();
+        write!(f, "{games} game{plural}, {to_move} to move{deadline}")
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -334,5 +376,27 @@ impl NameList {
             error: state.error.clone(),
             skipped: state.skipped.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_tells_which_correspondence_games_go_on() {
+        let left = |games, deadline| {
+            let status = CorrespondenceStatus {
+                games,
+                to_move: games,
+                deadline,
+            };
+            status.left()
+        };
+        assert_eq!(left(0, None), None);
+        let one = "1 correspondence game goes on at Lichess, next deadline in 40 min";
+        assert_eq!(left(1, Some(2400)).as_deref(), Some(one));
+        let more = "3 correspondence games go on at Lichess";
+        assert_eq!(left(3, None).as_deref(), Some(more));
     }
 }

@@ -120,6 +120,18 @@ fn a_game_that_turns_out_to_have_no_clock_keeps_no_slot_and_is_visited_again() {
 }
 
 #[test]
+fn the_status_tells_where_the_bot_is_to_move_and_by_when() {
+    let mut fixture = Fixture::new();
+    for (id, hours) in [("s1", None), ("s2", Some(30)), ("s3", Some(9))] {
+        fixture.started(slow(id, hours));
+    }
+    let told = |fixture: &Fixture| fixture.account.correspondence(fixture.now).to_string();
+    assert_eq!(told(&fixture), "3 games, 2 to move, next deadline in 9 h");
+    fixture.correspondence("s3");
+    assert_eq!(told(&fixture), "3 games, 1 to move, next deadline in 30 h");
+}
+
+#[test]
 fn one_list_every_few_minutes_covers_all_of_them() {
     let mut fixture = Fixture::new();
     for n in 0..20 {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::bot::account_event::AccountEffect;
+use crate::bot::status::CorrespondenceStatus;
 use crate::config;
 use crate::lichess::{GameId, GameInfo, Speed, UserId};
 
@@ -66,8 +67,15 @@ impl CorrespondenceGames {
         (!self.0.is_empty()).then(|| rules.poll.min(MAX_POLL))
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    pub(super) fn status(&self, now: Instant) -> CorrespondenceStatus {
+        let ours = |it: &&CorrespondenceGame| it.state != VisitState::Waiting && it.game.is_my_turn;
+        let to_move = self.0.values().filter(ours);
+        let deadline = to_move.clone().filter_map(|it| it.deadline).min();
+        CorrespondenceStatus {
+            games: self.0.len(),
+            to_move: to_move.count(),
+            deadline: deadline.map(|at| at.saturating_duration_since(now).as_secs()),
+        }
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = &GameId> {

@@ -35,6 +35,7 @@ use crate::bot::matchmaking::{Matchmaker, Series};
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
+use crate::bot::status::CorrespondenceStatus;
 use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, JoinOptions, UserId};
 
 pub use slots::OpponentKind;
@@ -198,8 +199,8 @@ impl AccountState {
     }
 
     /// Correspondence games, whichever side is to move.
-    pub fn correspondence(&self) -> usize {
-        self.correspondence.len()
+    pub fn correspondence(&self, now: Instant) -> CorrespondenceStatus {
+        self.correspondence.status(now)
     }
 
     /// Whether the bot plays this game, or would if it were its turn.

@@ -203,15 +203,15 @@ impl EventLoop {
     pub(in crate::bot) fn drain(&mut self) -> Reply {
         let limit = self.context.settings.shutdown.drain;
         self.handle_event(&AccountEvent::Drain);
+        let limit = format!("in progress, at most {} s more", limit.as_secs());
         let games = match self.context.event_bus.event_log().running_count() {
-            0 => return Reply::done("shutting down: no games in progress"),
-            1 => "one game".to_owned(),
-            games => format!("{games} games"),
+            0 => "no games in progress".to_owned(),
+            1 => format!("one game {limit}"),
+            games => format!("{games} games {limit}"),
         };
-        let limit = limit.as_secs();
-        Reply::done(format!(
-            "shutting down: {games} in progress, at most {limit} s more"
-        ))
+        let left = self.account_state.correspondence(Instant::now()).left();
+        let left = left.map(|left| format!("; {left}")).unwrap_or_default();
+        Reply::done(format!("shutting down: {games}{left}"))
     }
 
     /// New settings for what comes next; games in progress keep theirs.
@@ -372,7 +372,7 @@ impl EventLoop {
                 for_humans: challenge.reserved_for_humans,
             },
             games: self.context.event_bus.event_log().statuses(),
-            correspondence: self.account_state.correspondence(),
+            correspondence: self.account_state.correspondence(Instant::now()),
             waiting: self.account_state.waiting(),
             quota: Some(self.quota()),
             matchmaking: MatchmakingStatus {

@@ -25,6 +25,9 @@ pub(crate) fn lines(status: &Status) -> Vec<String> {
     for game in &status.games {
         add("game", one_game(game));
     }
+    if status.correspondence.games > 0 {
+        add("correspondence", status.correspondence.to_string());
+    }
     if let Some(used) = &status.quota {
         add("quota", quota(used));
     }
@@ -202,7 +205,7 @@ fn names(list: &NameList) -> String {
 
 #[cfg(test)]
 mod tests {
-    use megaton::bot::{AlertStatus, BotPhase, SlotStatus, StreamOutage};
+    use megaton::bot::{AlertStatus, BotPhase, CorrespondenceStatus, SlotStatus, StreamOutage};
 
     use super::*;
 
@@ -247,6 +250,11 @@ mod tests {
                 text: "stop one of them".to_owned(),
                 since: 61,
             }],
+            correspondence: CorrespondenceStatus {
+                games: 3,
+                to_move: 1,
+                deadline: Some(9 * 3600 + 1800),
+            },
             ..Status::default()
         };
         assert_eq!(
@@ -257,6 +265,7 @@ mod tests {
                 "slots       1 of 8 taken, 2 reserved for humans",
                 "game        q7ZxVt2B white against Nuke, ply 24  2:31 : -  cp 35, last move 3 s ago; \
                  stream open for 1 min, last data 4 s ago, 2 reconnects",
+                "correspondence 3 games, 1 to move, next deadline in 9 h",
                 "matchmaking off",
                 "ALERT       stolen: stop one of them (for 1 min)",
             ]

@@ -118,7 +118,7 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         "seats_taken" "Slots taken": slots.taken as f64;
         "seats_for_humans" "Slots reserved for humans": slots.for_humans as f64;
         "games_running" "Games in progress": status.games.len() as f64;
-        "games_parked" "Correspondence games": status.correspondence as f64;
+        "games_parked" "Correspondence games": status.correspondence.games as f64;
         "challenges_waiting" "Challenges waiting for a slot": status.waiting as f64;
         "overhead_learned_seconds" "Move overhead, measured": status.overhead.map(seconds);
         "rating" "Atomic rating": status.rating.map(f64::from);
