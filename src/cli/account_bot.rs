@@ -138,18 +138,19 @@ impl PreparedBot {
         }
         let program = concat!("megaton ", env!("CARGO_PKG_VERSION"));
         event_log.note("start", program, None);
-        let shares_process = self.shutdown.shares_process;
+        let mut end = "it ends".to_owned();
         let outcome = tokio::select! {
             outcome = Box::pin(bot::run_commanded(self.options, self.shutdown, self.commands)) => outcome,
             () = self.services.run(hangups) => unreachable!("services run for ever"),
         };
         self.ended.cancel();
-        if let (true, Err(error)) = (shares_process, &outcome) {
+        if let Err(error) = &outcome {
             tracing::error!(%error, "the bot has ended");
+            end = format!("it ends: {error}");
         }
         self.notifier.finish(outcome.as_ref().err()).await;
         state.settle().await;
-        event_log.note("stop", "it ends", None);
+        event_log.note("stop", end, None);
         if let Some(archiver) = archiver {
             archiver.finish().await;
         }

@@ -146,7 +146,25 @@ fn run_ends_at_once_where_waiting_cannot_help() {
             last.starts_with("megaton: ") && last.contains(expected),
             "{log}"
         );
+        // The log file and the journal's JSON have it too.
+        assert!(
+            log.contains("ERROR") && log.contains("the bot has ended"),
+            "{log}"
+        );
     }
+}
+
+#[test]
+fn the_reason_of_an_exit_is_among_the_events() {
+    let server = answers((200, HUMAN), (200, ""));
+    let mut running = Running::start(&server.url);
+    assert_eq!(finish(&mut running.child, GUARD), Some(2));
+    let asked = command(&["events", "--config"])
+        .arg(running.folder.path().join("config.toml"))
+        .output()
+        .expect("the program starts");
+    let told = String::from_utf8_lossy(&asked.stdout);
+    assert!(told.contains("it ends: "), "{told}");
 }
 
 #[test]
