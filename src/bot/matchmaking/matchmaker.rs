@@ -96,6 +96,8 @@ pub struct Matchmaker {
     pub(super) next: Instant,
     /// Why the account may send no challenges at all, in words.
     pub(super) ban: Option<String>,
+    /// Why no attempt is in progress, and when it looks again if that is known.
+    pub(super) waits: Option<(&'static str, Option<Timestamp>)>,
     pub(super) pair: Option<GamePair>,
     pub(super) manual_queue: VecDeque<ChallengeRequest>,
     pub(super) series: Option<Series>,
@@ -125,6 +127,7 @@ impl Matchmaker {
             quiet_since: now,
             next: now,
             ban: None,
+            waits: None,
             pair: None,
             manual_queue: VecDeque::new(),
             series: None,
@@ -267,10 +270,14 @@ impl Matchmaker {
         match &self.state {
             AttemptState::Idle if !self.open => "closed".to_owned(),
             AttemptState::Idle if !self.wants_any() => "off".to_owned(),
-            AttemptState::Idle => match (&self.ban, self.manual_queue.front()) {
-                (Some(ban), _) => ban.clone(),
-                (None, Some(manual)) => format!("waiting to challenge {}", manual.to),
-                (None, None) => "waiting".to_owned(),
+            AttemptState::Idle => match (&self.ban, self.manual_queue.front(), self.waits) {
+                (Some(ban), ..) => ban.clone(),
+                (None, Some(manual), _) => format!("waiting to challenge {}", manual.to),
+                (None, None, Some((why, Some(at)))) => {
+                    format!("waiting: {why}; looks again at {at} UTC")
+                }
+                (None, None, Some((why, None))) => format!("waiting: {why}"),
+                (None, None, None) => "waiting".to_owned(),
             },
             AttemptState::Listing | AttemptState::Looking(_) => {
                 "looking for an opponent".to_owned()
@@ -320,9 +327,11 @@ impl Matchmaker {
     ) -> Vec<MatchmakingEffect> {
         match received {
             AccountEvent::BotsListed(accounts) => self.listed(accounts, around),
-            AccountEvent::BotsNotListed(wait) => self.not_listed(*wait, around.now),
+            AccountEvent::BotsNotListed(wait) => {
+                self.fail("the list of bots cannot be read", *wait, around);
+            }
             AccountEvent::UsersSeen(seen) => self.seen(seen, around),
-            AccountEvent::UsersNotSeen => self.fail(around.now),
+            AccountEvent::UsersNotSeen => self.fail("who is online cannot be read", None, around),
             AccountEvent::Created(challenge) => self.created(challenge, around),
             AccountEvent::NotCreated(why) => self.not_created(why, around),
             AccountEvent::Outgoing(found) => self.found(found.as_deref(), around),

@@ -74,7 +74,11 @@ impl OnlineBots {
     }
 
     /// Candidates for a profile, whether available or not.
-    fn fitting(&self, profile: &Profile, min_games: u32) -> impl Iterator<Item = &Candidate> {
+    pub(super) fn fitting(
+        &self,
+        profile: &Profile,
+        min_games: u32,
+    ) -> impl Iterator<Item = &Candidate> {
         let (least, most) = (i64::from(profile.min_rating), i64::from(profile.max_rating));
         let own = i64::from(self.own_rating());
         let widest = i64::from(profile.max_rating_difference);

@@ -1,13 +1,13 @@
 //! How an attempt begins: when, with which profile, and against which opponent.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::keys;
 use super::matchmaker::{AttemptState, GamePair, MatchContext, Matchmaker, MatchmakingEffect};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
-use crate::config::Profile;
+use crate::config::{Matchmaking, Profile};
 use crate::lichess::{Account, ColorChoice, Presence, UserId};
 
 /// Refetch the list of bots after this long.
@@ -25,29 +25,42 @@ impl Matchmaker {
     /// Begins an attempt if one is due.
     pub(super) fn begin(&mut self, around: &MatchContext<'_>) {
         let now = around.now;
-        if !self.wants_any() || now < self.idle_until() {
+        if !self.wants_any() {
+            return;
+        }
+        let quiet = self.idle_until().saturating_duration_since(now);
+        if !quiet.is_zero() {
+            if self.next <= now {
+                let until = around.moment + quiet;
+                self.waits = Some(("the last game is not long ago", Some(until)));
+            }
             return;
         }
         let manual = self.next_manual(around);
         let by_order = manual.is_some();
         if !by_order && self.series.is_some() {
-            // Its next game waits for the end of the present one, or of a pause of rated games.
-            self.crowded = true;
-            return;
+            return self
+                .crowd("the series goes on after the present game, or a pause of rated games");
         }
         let busy = around.games > 0 && !self.beside_games && !by_order;
         // An opponent by command is a human until the look-up shows a bot.
         let has_slot = around.spare > 0 || (by_order && around.spare_for_humans > 0);
         if !has_slot || busy {
-            self.crowded = true;
-            return;
+            return self.crowd(if busy {
+                "games are in progress"
+            } else {
+                "no free slot"
+            });
         }
         if let Some(manual) = manual {
             self.look_up_presence(vec![manual]);
             return;
         }
-        if let Permit::Later { at, .. } = around.directory.may_challenge(ChallengeTarget::Bot) {
-            self.next = now + self.until_later(at.since(around.moment));
+        let permit = around.directory.may_challenge(ChallengeTarget::Bot);
+        if let Permit::Later { at, denied } = permit {
+            let pause = self.until_later(at.since(around.moment));
+            self.wait(denied.as_str(), pause, around);
+            self.waits = Some((denied.as_str(), Some(at)));
             return;
         }
         if let Some(offer) = self.second_game(around) {
@@ -64,10 +77,51 @@ impl Matchmaker {
             self.state = AttemptState::Listing;
             self.out.push(MatchmakingEffect::List);
         } else if shortlist.is_empty() {
-            self.next = now + self.rules.spacing * NO_OPPONENT_FACTOR;
+            let pause = self.rules.spacing * NO_OPPONENT_FACTOR;
+            self.wait(self.why_no_one(around), pause, around);
         } else {
             self.look_up_presence(shortlist);
         }
+    }
+
+    /// Waits for a slot or the end of a game.
+    fn crowd(&mut self, why: &'static str) {
+        self.crowded = true;
+        self.waits = Some((why, None));
+    }
+
+    /// Waits for so long, and logs a reason that is new.
+    pub(super) fn wait(&mut self, why: &'static str, pause: Duration, around: &MatchContext<'_>) {
+        self.next = around.now + pause;
+        let reason = (why, Some(around.moment + pause));
+        if self.waits.replace(reason).map(|(known, _)| known) != Some(why) {
+            tracing::info!(why, "matchmaking waits");
+        }
+    }
+
+    /// Why no listed bot is to be challenged.
+    fn why_no_one(&self, around: &MatchContext<'_>) -> &'static str {
+        let profiles = self.profiles(&self.rules, around);
+        let fitting = profiles.iter().flat_map(|profile| {
+            let bots = self.bots.fitting(profile, self.rules.min_games);
+            bots.map(move |bot| profile.rated && !around.directory.may_rate(&bot.id))
+        });
+        match fitting.max() {
+            _ if profiles.is_empty() => "no profile is within its hours",
+            None => "no listed bot fits a profile",
+            Some(true) => "rated games pause after losses",
+            Some(false) => "every bot that fits has a cooldown, plays us or is to be avoided",
+        }
+    }
+
+    /// The profiles that may be played now.
+    fn profiles<'r>(&self, rules: &'r Matchmaking, around: &MatchContext<'_>) -> Vec<&'r Profile> {
+        let second = around.moment.as_millis() / 1000;
+        let wanted = rules.profile.iter().filter(|it| it.weight > 0);
+        wanted
+            .filter(|it| it.hours.contains_second(second))
+            .filter(|it| !self.unratable.contains(&it.name))
+            .collect()
     }
 
     fn look_up_presence(&mut self, offers: Vec<ChallengeRequest>) {
@@ -89,13 +143,7 @@ impl Matchmaker {
     /// Opponents and terms: a profile drawn by weight among those with candidates.
     fn shortlist(&mut self, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
         let rules = Arc::clone(&self.rules);
-        let mut profiles: Vec<&Profile> = rules
-            .profile
-            .iter()
-            .filter(|it| it.weight > 0)
-            .filter(|it| it.hours.contains_second(around.moment.as_millis() / 1000))
-            .filter(|it| !self.unratable.contains(&it.name))
-            .collect();
+        let mut profiles = self.profiles(&rules, around);
         while !profiles.is_empty() {
             let drawn = self.draw(&profiles);
             let profile = profiles.swap_remove(drawn);
@@ -175,16 +223,17 @@ impl Matchmaker {
         }
     }
 
-    pub(super) fn not_listed(&mut self, wait: Option<Duration>, now: Instant) {
-        self.fail(now);
-        self.next = self.next.max(now + wait.unwrap_or_default());
-    }
-
-    /// A look-up failed: try later.
-    pub(super) fn fail(&mut self, now: Instant) {
+    /// A look-up failed: try later, after `wait` if the server names one.
+    pub(super) fn fail(
+        &mut self,
+        why: &'static str,
+        wait: Option<Duration>,
+        around: &MatchContext<'_>,
+    ) {
         if matches!(self.state, AttemptState::Listing | AttemptState::Looking(_)) {
             self.state = AttemptState::Idle;
-            self.next = now + self.spacing();
+            let pause = self.spacing().max(wait.unwrap_or_default());
+            self.wait(why, pause, around);
         }
     }
 
@@ -221,9 +270,7 @@ impl Matchmaker {
         let is_barred = is_bot && around.for_bots == 0;
         let has_slot = around.spare > 0 || (!is_bot && around.spare_for_humans > 0);
         if !self.open || !(has_slot || is_barred) {
-            // Wait for the next slot.
-            self.next = around.now + self.rules.spacing;
-            return;
+            return self.wait("no free slot", self.rules.spacing, around);
         }
         let found = shortlist.into_iter().find_map(|mut offer| {
             let presence = seen.iter().find(|it| it.id == offer.to)?;
@@ -248,27 +295,27 @@ impl Matchmaker {
                 "no such account"
             };
             self.report_unsent(origin, first, why);
-            self.next =
-                around.now + self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };
-            return;
+            let pause = self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };
+            return self.wait("no opponent is online and free", pause, around);
         };
         if let Permit::Later { at, denied } = around.directory.may_challenge(offer.target)
             && !(by_order && denied == Denied::Pace)
         {
             let (user, wait) = (&offer.to, at.since(around.moment));
             tracing::warn!(%user, ?wait, denied = denied.as_str(), "daily budget does not allow a challenge");
-            self.next = around.now + self.rules.spacing;
+            let mut pause = self.rules.spacing;
             if origin == Initiator::Series {
                 // It goes on when the budget allows.
-                self.next = around.now + self.until_later(wait);
+                pause = self.until_later(wait);
             } else {
                 self.report_unsent(origin, offer.to, denied.as_str());
             }
-            return;
+            return self.wait(denied.as_str(), pause, around);
         }
         let profile = &offer.profile.name;
         tracing::info!(user = %offer.to, profile, rated = offer.profile.rated, "challenging");
         self.next = around.now + self.spacing();
+        self.waits = Some(("challenges are spaced out", None));
         self.last = Some(offer.clone());
         self.state = AttemptState::Creating {
             offer: offer.clone(),

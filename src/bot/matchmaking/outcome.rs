@@ -72,7 +72,8 @@ impl Matchmaker {
             // The bot state records spent daily limits, the bot's and the opponent's.
             NotCreated::NoSlot | NotCreated::DaySpent | NotCreated::Unauthorized => None,
             NotCreated::Limited(wait) => {
-                self.next = self.next.max(now + *wait);
+                let pause = self.next.saturating_duration_since(now).max(*wait);
+                self.wait("rate limited by Lichess", pause, around);
                 None
             }
             NotCreated::Refused(_) => {
@@ -84,7 +85,7 @@ impl Matchmaker {
                 let ban = why.to_string();
                 self.out.push(MatchmakingEffect::Forbidden(ban.clone()));
                 self.ban = Some(ban);
-                self.next = now + FORBIDDEN;
+                self.wait("the account may not send challenges", FORBIDDEN, around);
                 None
             }
         };

@@ -353,5 +353,45 @@ fn a_ban_on_sending_challenges_is_reported_and_shown_until_one_is_sent() {
     assert!(!world.offers_within(MINUTE * 59));
     let offer = world.next_offer();
     world.decline(&offer, "later");
-    assert_eq!(world.matchmaker.describe(), "waiting");
+    assert!(!world.matchmaker.describe().contains("does not let"));
+}
+
+#[test]
+fn it_says_why_it_waits_and_until_when() {
+    let mut world = World::enabled();
+    let doing = |world: &World| world.matchmaker.describe();
+    world.pass(MINUTE);
+    let quiet = "waiting: the last game is not long ago; looks again at ";
+    assert!(doing(&world).starts_with(quiet), "{}", doing(&world));
+
+    let at = START + MINUTE * 90;
+    world.directory.barred = Some((at, Denied::Pace));
+    world.pass(MINUTE * 5);
+    let paced = format!("waiting: outgoing games are spread over the day; looks again at {at} UTC");
+    assert_eq!(doing(&world), paced);
+
+    world.directory.barred = None;
+    world.bots.clear();
+    assert!(!world.offers_within(MINUTE * 15));
+    let none = "waiting: no listed bot fits a profile; looks again at ";
+    assert!(doing(&world).starts_with(none), "{}", doing(&world));
+
+    (world.games, world.spare) = (1, 0);
+    world.pass(MINUTE * 60);
+    assert_eq!(doing(&world), "waiting: games are in progress");
+}
+
+#[test]
+fn a_list_that_cannot_be_read_and_a_pause_of_rated_games_are_named() {
+    let mut world = World::enabled();
+    assert_eq!(world.pass(MINUTE * 6), [Effect::List]);
+    world.handle(&AccountEvent::BotsNotListed(Some(MINUTE * 20)));
+    let at = START + MINUTE * 26;
+    let told = format!("waiting: the list of bots cannot be read; looks again at {at} UTC");
+    assert_eq!(world.matchmaker.describe(), told);
+    world.directory.unrated = vec!["near", "far", "weak"];
+    assert!(!world.offers_within(MINUTE * 40));
+    let told = world.matchmaker.describe();
+    let paused = "waiting: rated games pause after losses; looks again at ";
+    assert!(told.starts_with(paused), "{told}");
 }
