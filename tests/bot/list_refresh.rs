@@ -253,6 +253,7 @@ async fn a_list_that_fails_keeps_its_names_across_a_restart_too() {
         status("404 Not Found"),
         page("\"x\"", html),
         page("\"y\"", "this is no list\nof names at all\n"),
+        page("\"z\"", ""),
         Page::Endless,
         Page::Silence,
     ];
@@ -271,6 +272,30 @@ async fn a_list_that_fails_keeps_its_names_across_a_restart_too() {
         let elsewhere = keep(&[&url], None);
         assert!(!elsewhere.blocks("blastcap"));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_that_becomes_empty_keeps_its_names_and_its_etag_and_says_so() {
+    let nobody = "# nobody any more\n";
+    let reader = Library::open([page("\"one\"", "blastcap\n"), page("\"two\"", nobody)]).await;
+    let mut kept = keep(&[&reader.url], None);
+    let says_so = |states: &Arc<Vec<ListState>>| {
+        states[0].error.as_deref() == Some("it has become empty") && states[0].names == 1
+    };
+    let wait = kept.states.wait_for(says_so);
+    let waited = tokio::time::timeout(Duration::from_secs(60), wait).await;
+    drop(waited.expect("in time").expect("the keeper lives"));
+    assert!(kept.blocks("blastcap"));
+    until_asked(&reader, 3).await;
+    let last = reader.heads().pop().expect("several");
+    assert!(last.contains("if-none-match: \"one\""), "{last}");
+    // A list may have no names yet.
+    let begun = Library::open([page("\"one\"", nobody)]).await;
+    let rules = settings(&[&begun.url]);
+    let mut keeper = ListRefresher::new(rules, &ListSources::default(), BotTiming::default());
+    keeper.fetch_all().await;
+    let list = keeper.state().remove(0).1;
+    assert_eq!(list.map(|list| list.names.len()), Ok(0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

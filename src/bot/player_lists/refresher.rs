@@ -1,8 +1,9 @@
 //! The task that refreshes the lists from files and URLs.
 //!
 //! First it reads the names on disk: files, and the last good copies of URLs. A source that cannot
-//! be read keeps its names; the failure is logged once until the source is readable again. Disks may
-//! hang: each file is read on a thread of its own, and one that is late is taken when it comes.
+//! be read keeps its names; the failure is logged once until the source is readable again. A URL whose
+//! list has become empty counts as one that cannot be read. Disks may hang: each file is read on a thread
+//! of its own, and one that is late is taken when it comes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hasher as _;
@@ -220,11 +221,16 @@ impl ListRefresher {
         ListState {
             list,
             source: Some(without_query(key).to_owned()),
-            names: known.map_or(0, |list| list.names.len()),
+            names: self.known(key),
             read: self.read.get(key).copied(),
             error: self.failing.get(key).cloned(),
             skipped: known.and_then(|list| list.skipped.clone()),
         }
+    }
+
+    /// The number of names known from a source.
+    fn known(&self, key: &str) -> usize {
+        self.contents.get(key).map_or(0, |list| list.names.len())
     }
 
     fn urls(&self) -> BTreeSet<String> {
@@ -293,6 +299,10 @@ impl ListRefresher {
         match self.ask(url).await {
             Ok(FetchedPage::Same) => self.recovered(url),
             Ok(FetchedPage::New { text, etag }) => match read_names(&text) {
+                // Rather a fault of the server than a list from which everybody was taken.
+                Ok(list) if list.names.is_empty() && self.known(url) > 0 => {
+                    self.complain(url, "it has become empty");
+                }
                 Ok(list) => {
                     self.etags.remove(url);
                     self.etags
@@ -360,8 +370,7 @@ impl ListRefresher {
     fn complain(&mut self, key: &str, reason: &str) {
         let before = self.failing.insert(key.to_owned(), reason.to_owned());
         if before.is_none() {
-            let known = self.contents.get(key);
-            let (list, kept) = (without_query(key), known.map_or(0, |list| list.names.len()));
+            let (list, kept) = (without_query(key), self.known(key));
             tracing::warn!(list, reason, kept, "cannot read a list of names");
         }
     }
