@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::endpoint_class::EndpointClass;
-use super::error_body::{ErrorBody, RateLimit, wait_of};
+use super::error_body::{ErrorBody, MAX_UNNAMED_WAIT, RateLimit, wait_of};
 use super::lenient_json::{EXCERPT_CHARS, excerpt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 
@@ -60,32 +60,21 @@ impl Error {
     /// The error of a response that is no success.
     pub fn classify(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let html = is_html(headers, body);
-        let parsed = || Box::new(ErrorBody::parse(status, html, body));
+        let body = Box::new(ErrorBody::parse(status, html, body));
         match status {
             429 => {
-                let body = parsed();
                 let wait = body.rate_limit.as_ref().and_then(|limit| limit.wait);
                 let wait = wait.max(retry_after(headers));
                 Self::RateLimited { wait, body }
             }
-            // It may be a proxy's login page ([`Error::is_page`]), but the bot must never repeat a 401
+            500.. | 408 | 425 => Self::transient(Some(status), body.message),
+            // A 401 may be a proxy's login page ([`Error::is_page`]), but the bot must never repeat it
             // quickly.
-            401 => Self::Refused {
-                status,
-                body: parsed(),
-            },
-            500.. | 408 | 425 => Self::transient(Some(status), parsed().message),
-            400..=499 if html => Self::transient(Some(status), parsed().message),
-            404 | 410 => Self::Gone {
-                status,
-                body: parsed(),
-            },
-            400..=499 => Self::Refused {
-                status,
-                body: parsed(),
-            },
+            400..=499 if html && status != 401 => Self::transient(Some(status), body.message),
+            404 | 410 => Self::Gone { status, body },
+            400..=499 => Self::Refused { status, body },
             _ => Self::Protocol {
-                reason: format!("status {status}: {}", parsed().message),
+                reason: format!("status {status}: {}", body.message),
             },
         }
     }
@@ -192,7 +181,7 @@ pub(super) fn is_html(headers: &HeaderMap, body: &[u8]) -> bool {
 /// The seconds of a `Retry-After` header; Lichess does not send its other form, a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    text.trim().parse().ok().and_then(wait_of)
+    wait_of(text.trim().parse().ok()?, MAX_UNNAMED_WAIT)
 }
 
 /// The chain of causes in one line, without the URL.
@@ -214,7 +203,6 @@ pub(super) fn describe(error: &dyn std::error::Error) -> String {
 mod tests {
     use reqwest::header::HeaderValue;
 
-    use super::super::error_body::MAX_WAIT;
     use super::*;
 
     const HTML: &str = "<html>\r\n<head><title>502 Bad Gateway</title></head></html>";
@@ -345,8 +333,29 @@ mod tests {
             let body = format!(r#"{{"error":"x","ratelimit":{{"seconds":{nonsense}}}}}"#);
             assert_eq!(wait(None, &body), None, "{nonsense}");
         }
-        let endless = r#"{"ratelimit":{"seconds":1e18}}"#;
-        assert_eq!(wait(None, endless), Some(MAX_WAIT.as_secs()));
+    }
+
+    #[test]
+    fn only_a_limit_with_a_name_may_last_for_days() {
+        let wait = |header: &'static str, body: &str| {
+            let header = HeaderValue::from_static(header);
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, header)]);
+            let wait = Error::classify(429, &headers, body.as_bytes()).wait();
+            wait.map(|wait| wait.as_secs())
+        };
+        let (named, unnamed) = (
+            r#"{"ratelimit":{"key":"bot.test","seconds":1e18}}"#,
+            r#"{"ratelimit":{"seconds":1e18}}"#,
+        );
+        assert_eq!(wait("0", named), Some(48 * 3600));
+        assert_eq!(wait("0", unnamed), Some(3600));
+        for header in ["172800", "1e18"] {
+            assert_eq!(
+                wait(header, r#"{"error":"Too many requests."}"#),
+                Some(3600)
+            );
+            assert_eq!(wait(header, r#"{"ratelimit":{"key":"x"}}"#), Some(3600));
+        }
     }
 
     #[test]

@@ -16,8 +16,10 @@ use serde_json::Value;
 
 use super::lenient_json::{EXCERPT_CHARS, excerpt};
 
-/// The longest credible wait: two days.
+/// The longest credible wait for a limit that the server names: two days.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(48 * 3600);
+/// The longest credible wait otherwise: it may be of a proxy.
+pub(super) const MAX_UNNAMED_WAIT: Duration = Duration::from_secs(3600);
 
 /// The body of an error, as far as it is readable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,12 +91,12 @@ impl ErrorBody {
 
     fn from_object(object: &serde_json::Map<String, Value>) -> Self {
         let rate_limit = object.get("ratelimit").and_then(Value::as_object);
-        let rate_limit = rate_limit.map(|limit| RateLimit {
-            key: limit.get("key").and_then(Value::as_str).map(short),
-            wait: limit
-                .get("seconds")
-                .and_then(Value::as_f64)
-                .and_then(wait_of),
+        let rate_limit = rate_limit.map(|limit| {
+            let key = limit.get("key").and_then(Value::as_str).map(short);
+            let most = key.as_ref().map_or(MAX_UNNAMED_WAIT, |_| MAX_WAIT);
+            let seconds = limit.get("seconds").and_then(Value::as_f64);
+            let wait = seconds.and_then(|seconds| wait_of(seconds, most));
+            RateLimit { key, wait }
         });
         let mut fields = Vec::new();
         let message = match object.get("error") {
@@ -147,10 +149,10 @@ fn joined(fields: &[FieldError]) -> String {
     short(&texts.join("; "))
 }
 
-/// A wait of this many seconds, if valid.
-pub(super) fn wait_of(seconds: f64) -> Option<Duration> {
+/// A wait of this many seconds, if valid; at most this long.
+pub(super) fn wait_of(seconds: f64, most: Duration) -> Option<Duration> {
     let wait = Duration::try_from_secs_f64(seconds).ok()?;
-    Some(wait.min(MAX_WAIT))
+    Some(wait.min(most))
 }
 
 #[cfg(test)]
