@@ -348,8 +348,9 @@ impl Scheduler {
         if self.address.is_some_and(|it| it.until > now) || !before.is_some_and(is_other) {
             return false;
         }
-        let was_refused = before.is_some_and(|(other, _)| !other.is_enforced());
-        let probed = was_refused || !class.is_enforced();
+        // Not `Act`: an opponent causes such calls at will, and they must not hold a move back.
+        let is_probe = |it| matches!(it, EndpointClass::Move | EndpointClass::GameStream);
+        let probed = is_probe(class) || before.is_some_and(|(other, _)| is_probe(other));
         self.address = Some(AddressPause {
             until: now + pause.max(self.timing.rate_limit),
             probe_at: now + self.timing.minute / PROBES * u32::from(probed),

@@ -230,6 +230,16 @@ fn a_refused_move_is_the_probe_itself_and_a_played_one_ends_the_pause() {
 }
 
 #[test]
+fn a_refused_act_which_an_opponent_can_cause_delays_no_move() {
+    let (act, chat) = (EndpointClass::Act, EndpointClass::Chat);
+    for (first, second) in [(act, chat), (chat, act)] {
+        let (mut scheduler, now) = limited_address(first, second);
+        let turn = scheduler.ask(EndpointClass::Move, 1, now);
+        assert_eq!(turn, Decision::Go, "{first:?} {second:?}");
+    }
+}
+
+#[test]
 fn refusals_of_one_kind_or_minutes_apart_are_no_limit_on_the_address() {
     let (mut scheduler, now) = scheduler();
     for seconds in [0, 1, 2] {
