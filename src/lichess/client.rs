@@ -380,7 +380,14 @@ impl Client {
         let reading = body.read(&mut response, call.limit);
         // A truncated body is classified by the part that arrived.
         let _ = tokio::time::timeout_at(deadline.into(), reading).await;
-        let status = response.status().as_u16();
+        self.classify(call, &response, body)
+    }
+
+    /// The body of a success. No error repeats a token, even where the server does.
+    fn classify(&self, call: &ApiRequest, response: &Response, body: Body) -> Result<Bytes, Error> {
+        let own = self.token();
+        let tokens = [Some(&own), call.token.as_ref()].into_iter().flatten();
+        let (status, body) = (response.status().as_u16(), tokens.fold(body, Body::without));
         classify(status, response.headers(), body, call.is_command)
     }
 
@@ -400,12 +407,9 @@ impl Client {
             }
             let mut body = Body::default();
             body.read(&mut response, BODY_LIMIT).await;
-            match classify(status, response.headers(), body, false) {
-                Err(error) => Err(error),
-                Ok(_) => Err(Error::Protocol {
-                    reason: format!("status {status} instead of a stream"),
-                }),
-            }
+            self.classify(&call, &response, body)?;
+            let reason = format!("status {status} instead of a stream");
+            Err(Error::Protocol { reason })
         };
         let Ok(outcome) = tokio::time::timeout(time, exchange).await else {
             self.0.limiter.ended(call.class, CallResult::Lost);
@@ -499,15 +503,11 @@ impl Client {
                 .filter(|line| !line.trim().is_empty())
                 .collect(),
         };
-        let read_entry = |entry: &str| match lenient_json::read::<T>(entry) {
-            Ok(read) => {
-                self.warn_of(&read.dropped);
-                Some(read.value)
-            }
-            Err(mismatch) => {
-                self.warn_of(&[mismatch]);
-                None
-            }
+        let read_entry = |entry: &str| {
+            let read = lenient_json::read::<T>(entry);
+            let read = read.map_err(|mismatch| self.warn_of(&[mismatch])).ok()?;
+            self.warn_of(&read.dropped);
+            Some(read.value)
         };
         Ok(entries.into_iter().filter_map(read_entry).collect())
     }

@@ -130,7 +130,7 @@ impl Client {
     /// What another token allows; none if the server does not know it.
     pub async fn test_other_token(&self, token: &Token) -> Result<Option<TokenInfo>, Error> {
         let call = self.post(EndpointClass::Lookup, &["api", "token", "test"]);
-        let body = self.call(call.text(token.expose())).await?;
+        let body = self.call(call.about_token(token)).await?;
         // The key is the token, so it must not become part of a report.
         let by_token: Result<HashMap<String, Option<&RawValue>>, _> = serde_json::from_slice(&body);
         let by_token = by_token.map_err(|error| Error::Protocol {

@@ -257,6 +257,9 @@ impl LookupServer {
         let _ = tokio::time::timeout_at(deadline.into(), reading).await;
         Ok((response.status().as_u16(), response.headers().clone(), body))
     }
+        if let Some(client) = &self.client {
+            body = body.without(&client.token());
+        }
 }
 
 fn understand<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {

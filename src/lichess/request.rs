@@ -26,6 +26,8 @@ pub(super) struct ApiRequest {
     url: Url,
     /// Of another token than the client's.
     authorization: Option<HeaderValue>,
+    /// A token that it sends or asks about, besides the client's.
+    pub(super) token: Option<Token>,
     body: Option<(HeaderValue, Bytes)>,
     accept: HeaderValue,
     /// The maximum length of the response.
@@ -43,6 +45,7 @@ impl ApiRequest {
             method: Method::GET,
             url,
             authorization: None,
+            token: None,
             body: None,
             accept: JSON,
             limit: BODY_LIMIT,
@@ -88,6 +91,7 @@ impl ApiRequest {
     /// Sends this token instead of the client's.
     pub(super) fn with_token(mut self, token: &Token) -> Self {
         self.authorization = Some(token.header());
+        self.token = Some(token.clone());
         self
     }
 
@@ -95,8 +99,10 @@ impl ApiRequest {
         self.authorization.is_some()
     }
 
-    pub(super) fn text(mut self, text: &str) -> Self {
-        self.body = Some((TEXT, text.to_owned().into()));
+    /// Asks about this token.
+    pub(super) fn about_token(mut self, token: &Token) -> Self {
+        self.body = Some((TEXT, token.expose().to_owned().into()));
+        self.token = Some(token.clone());
         self
     }
 

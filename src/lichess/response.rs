@@ -5,6 +5,7 @@ use reqwest::Response;
 use reqwest::header::HeaderMap;
 
 use super::error::{self, Error};
+use super::token::Token;
 
 /// The usual maximum length of a body.
 pub(super) const BODY_LIMIT: usize = 64 << 10;
@@ -24,6 +25,15 @@ impl Body {
 
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// The body without this token: whoever answers may repeat what was sent, and errors are shown.
+    pub(super) fn without(mut self, token: &Token) -> Self {
+        let text = String::from_utf8_lossy(&self.bytes);
+        if text.contains(token.expose()) {
+            self.bytes = text.replace(token.expose(), "***").into_bytes();
+        }
+        self
     }
 
     /// Reads up to `limit` bytes.

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use megaton::lichess::{
     ChallengeId, ChallengeOptions, ChallengeStatus, ChallengeUpdate, DeclineReason, Direction,
     Disconnect, EndpointClass, Error, GameId, OfferDraw, Reply, Room, Status, TimeControl, Timing,
-    UserId,
+    Token, UserId,
 };
 
 use crate::server::{SECRET, STREAM_HEAD, Server, Step, client, ok, reply};
@@ -453,4 +453,42 @@ async fn who_may_not_make_challenges_is_not_taken_for_one_who_may_not_play() {
     assert_eq!(client.forbidden(), None);
     assert!(client.accept(&ChallengeId::new("Zk81mQpe")).await.is_err());
     assert_eq!(client.forbidden(), Some((EndpointClass::Answer, 1)));
+}
+
+#[tokio::test]
+async fn no_error_repeats_a_token_that_the_server_repeats() {
+    let other = Token::parse("lip_another", "the test").unwrap();
+    let said = format!("what is {SECRET} or lip_another?");
+    let json = format!(r#"{{"error":"{said}","ratelimit":{{"key":"{SECRET}","seconds":1}}}}"#);
+    let object = format!(r#"{{"{SECRET}":"{said}"}}"#);
+    for (status, kind, body) in [
+        ("401 Unauthorized", JSON, &json),
+        ("400 Bad Request", JSON, &object),
+        ("404 Not Found", "text/plain", &said),
+        ("429 Too Many Requests", JSON, &json),
+        ("502 Bad Gateway", "text/plain", &said),
+        ("200 OK", JSON, &object),
+    ] {
+        let server = Server::answering(status, kind, body).await;
+        let client = server.client();
+        let explorer = client.explorer_server(&server.url(), Duration::from_secs(20));
+        let explorer = explorer.unwrap();
+        let of_ours = format!(
+            "{:?} {:?} {:?}",
+            client.test_token().await.unwrap_err(),
+            client.events().await.err(),
+            explorer
+                .explore("8/8/8/8/8/8/8/K1k5 w - -")
+                .await
+                .unwrap_err(),
+        );
+        let of_both = format!(
+            "{:?} {:?}",
+            client.test_other_token(&other).await.unwrap_err(),
+            client.account_of(&other).await.unwrap_err(),
+        );
+        assert!(!of_ours.contains(SECRET), "{status}: {of_ours}");
+        let is_hidden = !of_both.contains(SECRET) && !of_both.contains("lip_another");
+        assert!(is_hidden, "{status}: {of_both}");
+    }
 }
