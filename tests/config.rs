@@ -273,6 +273,34 @@ fn an_error_names_line_key_and_remedy() {
 }
 
 #[test]
+fn the_explorer_gets_no_token_of_another_server() {
+    let text = |server: &str, explorer: &str, enabled: bool| {
+        format!(
+            "[lichess]\nurl = \"{server}\"\n[explorer]\nurl = \"{explorer}\"\nenabled = {enabled}"
+        )
+    };
+    let (lichess, explorer) = ("https://lichess.org", "https://explorer.lichess.org");
+    let (other, here) = ("https://lichess.example.org", "http://127.0.0.1:8650");
+    for (server, explorer, enabled) in [
+        (lichess, explorer, true),
+        (lichess, here, true),
+        (here, here, true),
+        (other, here, true),
+        (other, explorer, false),
+        (here, explorer, false),
+    ] {
+        let parsed = Config::parse(&text(server, explorer, enabled));
+        assert!(parsed.is_ok(), "{server} {explorer}: {parsed:?}");
+    }
+    for server in [other, here, "https://lichess.org.example.org"] {
+        let expected = format!(
+            "5: [explorer] enabled: {explorer} would get the token of {server}: set it to false"
+        );
+        expect(&text(server, explorer, true), &expected);
+    }
+}
+
+#[test]
 fn a_contact_is_fit_for_a_header_and_no_account_name() {
     let cases = [
         (

@@ -6,8 +6,11 @@ use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use reqwest::Url;
+
 use super::settings::{AlertFormat, Config, Profile, Visitors};
 use super::values::{self, TimeRule};
+use crate::lichess::{is_lichess, is_this_machine};
 
 /// Longest contact in the user agent, in characters.
 const MAX_CONTACT: usize = 100;
@@ -77,18 +80,23 @@ fn in_texts(config: &Config) -> Option<Contradiction> {
     if let Some(what) = fault_in_url(&lichess.url, lichess.insecure) {
         return Some((at("lichess", "url"), what));
     }
-    let proxy = lichess.proxy.as_deref().and_then(fault_in_proxy);
-    if let Some(what) = proxy {
+    if let Some(what) = lichess.proxy.as_deref().and_then(fault_in_proxy) {
         return Some((at("lichess", "proxy"), what.to_owned()));
     }
-    let (tables, explorer) = (&config.online_tables.url, &config.explorer.url);
+    let (server, explorer) = (&lichess.url, &config.explorer.url);
     for (section, url, takes_token) in [
-        ("online_tables", tables, false),
+        ("online_tables", &config.online_tables.url, false),
         ("explorer", explorer, true),
     ] {
         if let Some(what) = crate::lichess::fault_in_lookup_url(url, takes_token) {
             return Some((at(section, "url"), format!("\"{url}\": {what}")));
         }
+    }
+    let leads = |url: &str, there: fn(&Url) -> bool| Url::parse(url).is_ok_and(|it| there(&it));
+    let is_safe = leads(explorer, is_this_machine) || leads(server, is_lichess);
+    if config.explorer.enabled && !is_safe {
+        let what = format!("{explorer} would get the token of {server}: set it to false");
+        return Some((at("explorer", "enabled"), what));
     }
     let contact = config.lichess.contact.as_deref().unwrap_or_default();
     let plain = |c: char| c == ' ' || (c.is_ascii_graphic() && !matches!(c, '(' | ')'));
@@ -469,7 +477,7 @@ fn in_log(config: &Config) -> Option<Contradiction> {
 /// The error in the server URL, if any.
 fn fault_in_url(url: &str, insecure: bool) -> Option<String> {
     let example = "write it like \"https://lichess.org\"";
-    let Ok(parsed) = reqwest::Url::parse(url) else {
+    let Ok(parsed) = Url::parse(url) else {
         return Some(format!("\"{url}\" is not a URL: {example}"));
     };
     if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
@@ -487,7 +495,7 @@ fn fault_in_url(url: &str, insecure: bool) -> Option<String> {
             "the URL must end with the host, without a path: {example}"
         ));
     }
-    if parsed.scheme() == "http" && !crate::lichess::is_this_machine(&parsed) && !insecure {
+    if parsed.scheme() == "http" && !is_this_machine(&parsed) && !insecure {
         return Some(format!(
             "http:// to another machine sends the token for everyone on the way to read: {example}, \
              or allow it with insecure = true"
@@ -498,7 +506,7 @@ fn fault_in_url(url: &str, insecure: bool) -> Option<String> {
 
 /// The error in the address of a proxy, if any. Does not repeat it.
 fn fault_in_proxy(url: &str) -> Option<&'static str> {
-    let Ok(parsed) = reqwest::Url::parse(url) else {
+    let Ok(parsed) = Url::parse(url) else {
         return Some("it is not a URL: write it like \"http://proxy.example.org:3128\"");
     };
     if !parsed.username().is_empty() || parsed.password().is_some() {

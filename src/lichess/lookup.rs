@@ -122,23 +122,25 @@ impl Client {
     }
 }
 
+/// Whether a URL leads to a host of Lichess.
+pub fn is_lichess(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    host == "lichess.org" || host.ends_with(".lichess.org")
+}
+
 /// The error in the address of a look-up service, if any.
 pub fn fault_in_lookup_url(url: &str, takes_token: bool) -> Option<&'static str> {
     let Ok(parsed) = Url::parse(url) else {
         return Some("it is not a URL: write it like \"https://explorer.lichess.org\"");
     };
-    let (host, is_here) = (
-        parsed.host_str().unwrap_or_default(),
-        is_this_machine(&parsed),
-    );
-    let is_lichess = host == "lichess.org" || host.ends_with(".lichess.org");
+    let is_here = is_this_machine(&parsed);
     if !parsed.username().is_empty() || parsed.password().is_some() {
         Some("it must not contain a user name or password")
     } else if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
         Some("it must end with the host, without a path")
     } else if !(parsed.scheme() == "https" || (parsed.scheme() == "http" && is_here)) {
         Some("it must begin with https://; http:// is for this machine only")
-    } else if takes_token && !is_lichess && !is_here {
+    } else if takes_token && !is_lichess(&parsed) && !is_here {
         Some("it gets the token, so its host must be lichess.org or end with .lichess.org")
     } else {
         None
@@ -255,11 +257,11 @@ impl LookupServer {
         let mut body = Body::default();
         let reading = body.read(&mut response, REPLY_LIMIT);
         let _ = tokio::time::timeout_at(deadline.into(), reading).await;
-        Ok((response.status().as_u16(), response.headers().clone(), body))
-    }
         if let Some(client) = &self.client {
             body = body.without(&client.token());
         }
+        Ok((response.status().as_u16(), response.headers().clone(), body))
+    }
 }
 
 fn understand<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {

@@ -80,7 +80,7 @@ pub use ids::{ChallengeId, GameId, UserId, is_public_id};
 pub use lenient_json::{JsonMismatch, Lenient};
 pub use lookup::{
     ExplorerMove, ExplorerReply, LookupServer, TableCategory, TableReply, TableReplyMove,
-    fault_in_lookup_url,
+    fault_in_lookup_url, is_lichess,
 };
 pub use player::{Account, PLAY_SCOPE, Perf, Player, Presence, TokenInfo};
 pub use rate_limit_log::RateLimitedCalls;
