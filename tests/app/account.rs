@@ -111,6 +111,23 @@ fn check_names_the_teams_that_the_account_is_not_in() {
 }
 
 #[test]
+fn nothing_that_a_server_says_steers_the_terminal() {
+    let clears = "\\u001b[2J\\u0007";
+    let named = |account: &str| account.replace("Megaton", &format!("Mega{clears}ton"));
+    let good = server(&format!("bot:play,{clears}"), &named(BOT));
+    let (status, out, err) = ask(&good.url, &["check"], "");
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("account     Mega[2Jton, title BOT"), "{out}");
+    assert!(!out.contains(['\u{1b}', '\u{7}']), "{out:?}");
+    let human = server("bot:play", &named(HUMAN));
+    for account in [&human, &good] {
+        let (_, out, err) = ask(&account.url, &["upgrade-account"], "Mega[2Jton\n");
+        assert!(out.contains("Mega[2Jton is a bot account"), "{out} {err}");
+        assert!(!out.contains(['\u{1b}', '\u{7}']), "{out:?}");
+    }
+}
+
+#[test]
 fn check_names_what_keeps_the_bot_from_playing() {
     let limited = r#"{"error":"slow down","ratelimit":{"key":"x","seconds":77}}"#.to_owned();
     let page = "<html><body>502 Bad Gateway</body></html>".to_owned();

@@ -132,7 +132,7 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
 
 fn print_field(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
     let mut lines = lines.iter().map(AsRef::as_ref);
-    lines.try_for_each(|line| output::print(output::field(about, line)))
+    lines.try_for_each(|line| output::print(output::field(about, output::plain(line))))
 }
 
 /// Reads the lists; offline only those in files. Without a data folder no copies are read or kept.

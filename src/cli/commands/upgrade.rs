@@ -33,7 +33,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 
 async fn upgrade(client: &Client, url: &str, sure: bool) -> Result<(), Failure> {
     let who = account::ask(client, url).await?;
-    let name = &who.account.username;
+    let name = &output::plain(&who.account.username);
     if who.account.is_bot() {
         return output::print(format!("{name} is a bot account already; nothing to do"));
     }
