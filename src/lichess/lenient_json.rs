@@ -54,6 +54,12 @@ pub(super) const EXCERPT_CHARS: usize = 200;
 /// Most parts of one document that may be left out; each costs another pass over it.
 const MAX_LEFT_OUT: usize = 1000;
 
+/// As many may be left out, however long the document is.
+const MIN_LEFT_OUT: usize = 16;
+
+/// Most bytes that the passes over a document may read where it leaves out more than these.
+const MAX_REREAD: usize = 16 << 20;
+
 /// Foreign text made fit for a log: at most `limit` characters, control characters escaped.
 pub(super) fn excerpt(text: &str, limit: usize) -> String {
     let mut out = String::new();
@@ -81,6 +87,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T
             key: "",
             parent: None,
             is_reported: false,
+    let most = (MAX_REREAD / json.len().max(1)).clamp(MIN_LEFT_OUT, MAX_LEFT_OUT);
             fields: None,
             sides: None,
             report: &report,
@@ -93,7 +100,7 @@ pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T
             Err(failure) => failure.located(&root),
         };
         dropped.extend(mismatch);
-        if costs == address(json) || dropped.len() > MAX_LEFT_OUT {
+        if costs == address(json) || report.left_out.len() >= most {
             return Err(dropped.pop().expect("every failure is reported once"));
         }
         report.left_out.push(costs);
@@ -731,3 +738,22 @@ mod tests {
         assert_eq!(excerpt(&"ü".repeat(500), 3), "üüü…");
     }
 }
+    #[test]
+    fn the_longer_a_document_the_fewer_parts_of_it_may_be_bad() {
+        #[derive(Debug, Deserialize)]
+        struct Pairs {
+            pairs: Vec<Pair>,
+        }
+        let bad_parts = |count: usize, padding: usize| {
+            let (bad, space) = ("7,".repeat(count), " ".repeat(padding));
+            read::<Pairs>(&format!(r#"{{"pairs":[{bad}{{"must":"a"}}]{space}}}"#))
+        };
+        for (count, padding, fits) in [(100, 0, true), (100, 1 << 20, false), (16, 2 << 20, true)] {
+            let read = bad_parts(count, padding);
+            let kept = read
+                .ok()
+                .map(|read| (read.value.pairs.len(), read.dropped.len()));
+            assert_eq!(kept, fits.then_some((1, count)), "{count} {padding}");
+        }
+    }
+
