@@ -20,6 +20,8 @@ const MAX_PAGE: usize = 2 << 20;
 const MAX_MARK: usize = 200;
 /// The most redirects.
 const MAX_HOPS: usize = 3;
+/// The user agent.
+const AGENT: &str = concat!("megaton/", env!("CARGO_PKG_VERSION"));
 
 /// Reads public pages, and posts texts.
 #[derive(Clone, Debug)]
@@ -130,8 +132,7 @@ impl HttpFetcher {
     }
 
     async fn deliver(&self, request: reqwest::RequestBuilder) -> Result<(), FetchError> {
-        let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
-        let sent = tokio::time::timeout(self.time, request.header(USER_AGENT, agent).send());
+        let sent = tokio::time::timeout(self.time, request.header(USER_AGENT, AGENT).send());
         let response = sent.await.map_err(late)?.map_err(no_answer)?;
         match response.status() {
             status if status.is_success() => Ok(()),
@@ -141,11 +142,10 @@ impl HttpFetcher {
     }
 
     async fn get(&self, url: &Url, known: Option<&str>) -> Result<Response, FetchError> {
-        let agent = concat!("megaton/", env!("CARGO_PKG_VERSION"));
         let mut request = self
             .client(url)
             .get(url.clone())
-            .header(USER_AGENT, agent)
+            .header(USER_AGENT, AGENT)
             .header(ACCEPT, "text/plain, */*;q=0.5");
         if let Some(mark) = known {
             request = request.header(IF_NONE_MATCH, mark);
@@ -165,7 +165,9 @@ impl HttpFetcher {
             if url.scheme() == "https" && next.scheme() != "https" {
                 return Err(FetchError::SentOn("to an open connection"));
             }
-            if is_internal(&next).await && !is_internal(&first).await {
+            let (to, from) = (is_internal(&next).await, is_internal(&first).await);
+            // Behind a proxy, no name may be resolved here: one unknown host may lead to another.
+            if to != Some(false) && from != Some(true) && (to, from) != (None, None) {
                 return Err(FetchError::SentOn("into the bot's own network"));
             }
             url = next;
@@ -227,16 +229,12 @@ fn onward(from: &Url, response: &Response) -> Option<Url> {
     from.join(to).ok()
 }
 
-/// Whether a host is this machine or one of its own network. A name that cannot be resolved is not.
-async fn is_internal(url: &Url) -> bool {
-    let (Some(host), port) = (url.host_str(), url.port_or_known_default()) else {
-        return false;
-    };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    match tokio::net::lookup_host((host, port.unwrap_or(0))).await {
-        Ok(mut found) => found.any(|address| is_internal_address(address.ip())),
-        Err(_) => false,
-    }
+/// Whether a host is this machine or one of its own network; none if its name cannot be resolved.
+async fn is_internal(url: &Url) -> Option<bool> {
+    let host = url.host_str()?.trim_matches(['[', ']']);
+    let port = url.port_or_known_default().unwrap_or(0);
+    let mut found = tokio::net::lookup_host((host, port)).await.ok()?;
+    Some(found.any(|address| is_internal_address(address.ip())))
 }
 
 fn is_internal_address(address: IpAddr) -> bool {
@@ -298,6 +296,27 @@ mod tests {
         let sent_on = FetchError::SentOn("into the bot's own network");
         assert_eq!(outcome, Err(sent_on));
         assert!(inner.accept().is_err(), "no one knocked");
+        server.join().expect("it answered");
+    }
+
+    #[tokio::test]
+    async fn a_name_that_cannot_be_resolved_may_be_of_the_own_network() {
+        // Longer than a name can be: no name server is asked.
+        let unknown = format!("http://{}/", "x".repeat(64));
+        let (proxy, server) = once(format!("302 Found\r\nlocation: {unknown}"));
+        let outcome = fetcher(Some(&proxy)).read(ELSEWHERE, None).await;
+        let sent_on = FetchError::SentOn("into the bot's own network");
+        assert_eq!(outcome, Err(sent_on.clone()));
+        server.join().expect("it answered");
+        // Where only the proxy resolves names, a list may move, but not to an address inside.
+        let (proxy, server) = once("302 Found\r\nlocation: http://127.0.0.1:9/".to_owned());
+        let outcome = fetcher(Some(&proxy)).read(&unknown, None).await;
+        assert_eq!(outcome, Err(sent_on));
+        server.join().expect("it answered");
+        let (proxy, server) = once("302 Found\r\nlocation: /list".to_owned());
+        let outcome = fetcher(Some(&proxy)).read(&unknown, None).await;
+        let is_followed = matches!(outcome, Err(FetchError::NoAnswer(_)));
+        assert!(is_followed, "the proxy answers once only: {outcome:?}");
         server.join().expect("it answered");
     }
 
@@ -369,7 +388,7 @@ mod tests {
             ("http://1.1.1.1/", false),
         ] {
             let url = Url::parse(url).expect("an address");
-            assert_eq!(is_internal(&url).await, internal, "{url}");
+            assert_eq!(is_internal(&url).await, Some(internal), "{url}");
         }
     }
 }
