@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Iso8601;
 
 use super::enums::Variant;
-use super::lenient_json::{WireCount, from_epoch_ms, is_present, seconds};
+use super::lenient_json::{WireCount, from_epoch_ms, is_present, name, seconds};
 
 /// A tournament in the arena mode.
 #[expect(
@@ -24,7 +24,7 @@ pub struct Arena {
     /// The eight letters of its URL.
     pub id: String,
     /// Its name, for people.
-    #[serde(rename = "fullName|id")]
+    #[serde(rename = "fullName|id", deserialize_with = "name")]
     pub name: String,
     #[serde(rename = "variant.key|variant")]
     pub variant: Variant,
@@ -173,6 +173,14 @@ mod tests {
     fn seconds(text: &str) -> Option<u64> {
         let since = iso(text)?.duration_since(UNIX_EPOCH);
         since.ok().map(|since| since.as_secs())
+    }
+
+    #[test]
+    fn the_name_is_short_and_has_no_control_characters() {
+        let named = |name: &str| arena(&format!(r#"{{"id":"aBcD1234","fullName":"{name}"}}"#));
+        let arena = named(&format!("Blast\\u001b[2J\\n{}", "x".repeat(70_000)));
+        assert!(arena.name.starts_with("Blast[2Jx"), "{}", arena.name);
+        assert_eq!(arena.name.len(), 60);
     }
 
     #[test]

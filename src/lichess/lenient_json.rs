@@ -60,6 +60,9 @@ const MIN_LEFT_OUT: usize = 16;
 /// Most bytes that the passes over a document may read where it leaves out more than these.
 const MAX_REREAD: usize = 16 << 20;
 
+/// Longest name that is kept; the longest of Lichess are half as long.
+const NAME_CHARS: usize = 60;
+
 /// Foreign text made fit for a log: at most `limit` characters, control characters escaped.
 pub(super) fn excerpt(text: &str, limit: usize) -> String {
     let mut out = String::new();
@@ -77,17 +80,23 @@ pub(super) fn excerpt(text: &str, limit: usize) -> String {
     out
 }
 
+/// A foreign name fit for a log, a terminal and a page.
+pub(super) fn plain_name(name: &str) -> String {
+    let plain = name.chars().filter(|c| !c.is_control());
+    plain.take(NAME_CHARS).collect()
+}
+
 /// Reads a whole document as `T`.
 pub(super) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Lenient<T>, JsonMismatch> {
     let mut report = ReadReport::default();
     let mut dropped = Vec::new();
+    let most = (MAX_REREAD / json.len().max(1)).clamp(MIN_LEFT_OUT, MAX_LEFT_OUT);
     loop {
         let root = JsonNode {
             raw: Some(json),
             key: "",
             parent: None,
             is_reported: false,
-    let most = (MAX_REREAD / json.len().max(1)).clamp(MIN_LEFT_OUT, MAX_LEFT_OUT);
             fields: None,
             sides: None,
             report: &report,
@@ -620,6 +629,11 @@ pub(super) fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Defaul
     Ok(Option::deserialize(value)?.unwrap_or_default())
 }
 
+/// For a name, which becomes plain.
+pub(super) fn name<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    String::deserialize(value).map(|name| plain_name(&name))
+}
+
 /// Whether there is any value at all.
 pub(super) fn is_present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     Ok(Option::<IgnoredAny>::deserialize(value)?.is_some())
@@ -733,12 +747,6 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_is_short_and_has_no_control_characters() {
-        assert_eq!(excerpt("a\nb\u{1b}[31m", 20), "a\\nb\\u{1b}[31m");
-        assert_eq!(excerpt(&"ü".repeat(500), 3), "üüü…");
-    }
-}
-    #[test]
     fn the_longer_a_document_the_fewer_parts_of_it_may_be_bad() {
         #[derive(Debug, Deserialize)]
         struct Pairs {
@@ -757,3 +765,9 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_excerpt_is_short_and_has_no_control_characters() {
+        assert_eq!(excerpt("a\nb\u{1b}[31m", 20), "a\\nb\\u{1b}[31m");
+        assert_eq!(excerpt(&"ü".repeat(500), 3), "üüü…");
+    }
+}

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::ids::UserId;
-use super::lenient_json::{epoch_ms, or_default};
+use super::lenient_json::{epoch_ms, name, or_default, plain_name};
 
 /// The title prefix some events put before a name.
 const BOT_PREFIX: &str = "BOT ";
@@ -82,13 +82,13 @@ struct PlayerFields {
 
 impl From<PlayerFields> for Player {
     fn from(fields: PlayerFields) -> Self {
-        let mut title = fields.title;
+        let mut title = fields.title.map(|title| plain_name(&title));
         let name = fields.name.map(|name| match name.strip_prefix(BOT_PREFIX) {
             Some(bare) => {
                 title.get_or_insert_with(|| "BOT".to_owned());
-                bare.to_owned()
+                plain_name(bare)
             }
-            None => name,
+            None => plain_name(&name),
         });
         // A name alone identifies a user as well, unless the player is an engine or anonymous.
         let is_named = !fields.has_id && fields.ai_level.is_none();
@@ -129,7 +129,7 @@ pub struct Perf {
 pub struct Account {
     pub id: UserId,
     /// The name in its owner's spelling.
-    #[serde(rename = "username|id")]
+    #[serde(rename = "username|id", deserialize_with = "name")]
     pub username: String,
     /// `"BOT"` once the account is a bot's.
     pub title: Option<String>,
@@ -233,6 +233,20 @@ mod tests {
         assert_eq!(bot.name.as_deref(), Some("NukeEngine"));
         assert!(bot.is_bot());
         assert_eq!(bot.id, Some(UserId::new("nukeengine")));
+    }
+
+    #[test]
+    fn a_name_is_short_and_has_no_control_characters() {
+        let long = "x".repeat(70_000);
+        for prefix in ["", "BOT "] {
+            let json = format!(r#"{{"name":"{prefix}a\n\u001b[2J{long}","title":"G\u0007M"}}"#);
+            let player = player(&json);
+            let name = player.name.unwrap();
+            assert!(name.starts_with("a[2Jx") && name.len() == 60, "{name}");
+            assert_eq!(player.title.as_deref(), Some("GM"));
+        }
+        let account = read::<Account>(r#"{"id":"a","username":"A\u001b[2J"}"#).unwrap();
+        assert_eq!(account.value.username, "A[2J");
     }
 
     #[test]
