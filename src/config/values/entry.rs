@@ -74,7 +74,8 @@ impl FromStr for Entry {
 
 /// Checks the URL of a list of names.
 fn address(text: &str) -> Result<(), String> {
-    let url = reqwest::Url::parse(text).map_err(|_| format!("\"{text}\" is not a URL"))?;
+    let shown = without_query(text);
+    let url = reqwest::Url::parse(text).map_err(|_| format!("\"{shown}\" is not a URL"))?;
     let host = url.host_str().unwrap_or_default();
     if !url.username().is_empty() || url.password().is_some() {
         return Err("a URL in a list must not contain a user name or password".to_owned());
@@ -82,7 +83,7 @@ fn address(text: &str) -> Result<(), String> {
     match url.scheme() {
         "https" => Ok(()),
         "http" if HERE.contains(&host) => Ok(()),
-        _ => Err(format!("\"{text}\" must begin with https://")),
+        _ => Err(format!("\"{shown}\" must begin with https://")),
     }
 }
 
@@ -119,6 +120,20 @@ mod tests {
             "https://",
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_fault_of_an_address_shows_its_query() {
+        for wrong in [
+            "http://a.org/list?key=secret",
+            "https://a b/list?key=secret",
+        ] {
+            let fault = wrong.parse::<Entry>().unwrap_err();
+            assert!(
+                fault.contains("/list\"") && !fault.contains("secret"),
+                "{fault}"
+            );
         }
     }
 
