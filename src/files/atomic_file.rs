@@ -26,7 +26,10 @@ impl AtomicFile {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let special = fs::metadata(&path).is_ok_and(|it| !it.is_file() && !it.is_dir());
         let temporary = (!special).then(|| path.with_added_extension("part"));
-        let file = File::create(temporary.as_ref().unwrap_or(&path))?;
+        // An old one may be a link, and what that leads to must stay as it is.
+        let _ = temporary.as_ref().map(fs::remove_file);
+        let new = temporary.as_ref().map(File::create_new);
+        let file = new.unwrap_or_else(|| File::create(&path))?;
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER, file),
             path,
@@ -49,10 +52,6 @@ impl AtomicFile {
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -124,6 +123,18 @@ mod tests {
         write_whole(&pipe, |file| file.write_all(b"through")).unwrap();
         assert_eq!(reader.join().unwrap(), "through");
         assert_eq!(names(folder.path()), ["file", "link", "pipe"]);
+    }
+
+    #[test]
+    fn a_link_with_the_temporary_name_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, part, other] = ["a", "a.part", "other"].map(|name| folder.path().join(name));
+        fs::write(&other, "untouched").unwrap();
+        std::os::unix::fs::symlink(&other, &part).unwrap();
+        write_whole(&path, |file| file.write_all(b"new")).unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "untouched");
     }
 
     #[test]
