@@ -313,6 +313,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use crate::bot::event_bus::EventBus;
     use crate::lichess::{ClientOptions, ErrorBody, Timing, Token, UserId};
 
     fn now() -> SystemTime {
@@ -466,7 +467,7 @@ mod tests {
     #[test]
     fn a_stream_that_is_forbidden_despite_the_scope_is_no_alert_about_scopes() {
         for (scope, is_scope) in [("msg:write", true), (PLAY_SCOPE, false)] {
-            let alerts = Alerts::default();
+            let alerts = Alerts::new(EventBus::default());
             let mut check = AccountCheck::new(client(), alerts.clone(), &account());
             let forbidden = Disconnect::Unopened(forbidden());
             check.unopened(&forbidden);
@@ -533,7 +534,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_renewed_token_is_checked_at_once_and_what_the_old_one_was_refused_is_forgotten() {
-        let mut check = AccountCheck::new(client(), Alerts::default(), &account());
+        let mut check = AccountCheck::new(client(), Alerts::new(EventBus::default()), &account());
         let longest = check.minute * LONGEST;
         check.last_check = Some(Instant::now());
         (check.next, check.pause) = (Instant::now() + longest, longest);
@@ -550,7 +551,7 @@ mod tests {
 
     #[test]
     fn a_restart_of_the_event_loop_ends_no_alert() {
-        let alerts = Alerts::default();
+        let alerts = Alerts::new(EventBus::default());
         for kind in [AlertKind::Closed, AlertKind::Marked] {
             alerts.raise(kind, "found by a check");
             // The account as it was when the process started.
@@ -561,7 +562,7 @@ mod tests {
 
     #[test]
     fn a_bar_that_began_before_a_restart_of_the_event_loop_ends() {
-        let alerts = Alerts::default();
+        let alerts = Alerts::new(EventBus::default());
         alerts.raise(AlertKind::Barred, "the server refuses calls");
         let mut check = AccountCheck::new(client(), alerts.clone(), &account());
         assert_eq!(check.barred(Instant::now()), None, "it lasts for a while");

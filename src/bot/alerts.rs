@@ -96,12 +96,6 @@ impl Alerts {
     }
 }
 
-impl Default for Alerts {
-    fn default() -> Self {
-        Self::new(EventBus::default())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_warning_whose_text_changes_is_announced_again() {
-        let alerts = Alerts::default();
+        let alerts = Alerts::new(EventBus::default());
         assert!(alerts.raise(AlertKind::TokenEnds, "in 30 days"));
         assert!(!alerts.raise(AlertKind::TokenEnds, "in 30 days"));
         assert!(alerts.raise(AlertKind::TokenEnds, "in 7 days"));

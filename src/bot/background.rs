@@ -294,6 +294,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+    use crate::bot::event_bus::EventBus;
     use crate::store::Timestamp;
 
     #[test]
@@ -314,7 +315,7 @@ mod tests {
                 "no rated games until ",
             ),
         ] {
-            let alerts = Alerts::default();
+            let alerts = Alerts::new(EventBus::default());
             raise_guard_alerts(&alerts, pauses);
             let shown = alerts.lines().remove(0).text;
             assert!(shown.starts_with(expected), "{shown}");
@@ -323,7 +324,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_thread_that_has_ended_raises_the_alert_of_what_it_wrote() {
-        let alerts = Alerts::default();
+        let alerts = Alerts::new(EventBus::default());
         let (announce, errors) = watch::channel(None);
         drop(announce);
         watch_errors(alerts.clone(), AlertKind::Store, errors, String::clone).await;

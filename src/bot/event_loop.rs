@@ -137,7 +137,7 @@ impl EventLoop {
         };
         let lists = event_loop.known_lists();
         event_loop.handle_event(&AccountEvent::Lists(lists));
-        event_loop.account_state.await_lists();
+        event_loop.account_state.awaits_lists = true;
         event_loop.restore_switches();
         event_loop
     }
@@ -183,7 +183,7 @@ impl EventLoop {
                 Some(event) = self.messages.recv() => Some(event),
                 Some((game, ending)) = self.games.join_next() => Some(self.left(game, ending)),
                 Ok(()) = self.background.lists.changed() => {
-                    self.account_state.lists_are_read();
+                    self.account_state.awaits_lists = false;
                     Some(AccountEvent::Lists(self.known_lists()))
                 }
                 () = self.context.alerts.changed() => Some(AccountEvent::Alert(self.context.alerts.forbids_games())),

@@ -195,20 +195,7 @@ pub struct CorrespondenceStatus {
 impl CorrespondenceStatus {
     /// What an end of the bot leaves at the server, if anything.
     pub(super) fn left(&self) -> Option<String> {
-        let games = match self.games {
-            0 => return None,
-            1 => "1 correspondence game goes".to_owned(),
-            games => format!("{games} correspondence games go"),
-        };
-        Some(format!("{games} on at Lichess{}", self.next_deadline()))
-    }
-
-    fn next_deadline(&self) -> String {
-        match self.deadline {
-            None => String::new(),
-            Some(left) if left < 7200 => format!(", next deadline in {} min", left / 60),
-            Some(left) => format!(", next deadline in {} h", left / 3600),
-        }
+        (self.games > 0).then(|| format!("correspondence goes on at Lichess: {self}"))
     }
 }
 
@@ -216,8 +203,12 @@ impl fmt::Display for CorrespondenceStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { games, to_move, .. } = self;
         let plural = if *games == 1 { "" } else { "s" };
-        let deadline = self.next_deadline();
-        write!(f, "{games} game{plural}, {to_move} to move{deadline}")
+        write!(f, "{games} game{plural}, {to_move} to move")?;
+        match self.deadline {
+            None => Ok(()),
+            Some(left) if left < 7200 => write!(f, ", next deadline in {} min", left / 60),
+            Some(left) => write!(f, ", next deadline in {} h", left / 3600),
+        }
     }
 }
 
@@ -394,9 +385,9 @@ mod tests {
             status.left()
         };
         assert_eq!(left(0, None), None);
-        let one = "1 correspondence game goes on at Lichess, next deadline in 40 min";
+        let one = "correspondence goes on at Lichess: 1 game, 1 to move, next deadline in 40 min";
         assert_eq!(left(1, Some(2400)).as_deref(), Some(one));
-        let more = "3 correspondence games go on at Lichess";
+        let more = "correspondence goes on at Lichess: 3 games, 3 to move";
         assert_eq!(left(3, None).as_deref(), Some(more));
     }
 }

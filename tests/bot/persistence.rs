@@ -111,14 +111,18 @@ async fn a_restart_changes_nothing_that_counts() {
         state.expect_game(&game);
         state.update_game(&game, |game| game.takebacks += 1);
         state.settle().await;
-        let mut budget = state.budget();
-        budget.forecast = state.forecast();
-        (budget, state.opponent(&foe), state.cooldown("foe blitz"))
+        (
+            state.budget(),
+            state.opponent(&foe),
+            state.cooldown("foe blitz"),
+        )
     };
     let state = state(folder.path());
-    let mut budget = state.budget();
-    budget.forecast = state.forecast();
-    let after = (budget, state.opponent(&foe), state.cooldown("foe blitz"));
+    let after = (
+        state.budget(),
+        state.opponent(&foe),
+        state.cooldown("foe blitz"),
+    );
     assert_eq!(after, before);
     assert_eq!(budget.games, 64);
     assert_eq!(state.note("colour").as_deref(), Some("black"));

@@ -804,7 +804,7 @@ fn a_challenge_by_command_to_a_human_takes_a_slot_reserved_for_humans() {
         let [AccountEffect::Create(_)] = effects[..] else {
             let why = "challenge humy: not sent, every slot is reserved for humans";
             assert_eq!(effects, [AccountEffect::Note(why.to_owned())]);
-            assert_eq!(account.describe_matchmaking(), "off", "it does not wait");
+            assert_eq!(account.matchmaker.describe(), "off", "it does not wait");
             assert!(!is_sent, "{title:?}");
             continue;
         };
@@ -827,5 +827,5 @@ fn a_series_by_command_with_a_bot_ends_if_every_slot_is_reserved_for_humans() {
     let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
     let why = "series with boty: 0 of 2 games begun; over: every slot is reserved for humans";
     assert_eq!(effects, [AccountEffect::Note(why.to_owned())]);
-    assert_eq!(account.describe_series(), None);
+    assert!(account.matchmaker.series().is_none());
 }

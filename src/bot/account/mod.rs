@@ -57,7 +57,8 @@ pub struct AccountState {
     settings: Arc<Settings>,
     lists: Arc<PlayerLists>,
     /// The lists are not read yet: challenges wait, both ways.
-    awaits_lists: bool,
+    /// Challenges wait, both ways, until the lists have what their files hold.
+    pub(in crate::bot) awaits_lists: bool,
     unjudged: Vec<(Challenge, Option<Compat>)>,
     timing: BotTiming,
     state: BotState,
@@ -70,8 +71,8 @@ pub struct AccountState {
     /// When the challenges that an earlier run left open were withdrawn.
     swept: Option<Instant>,
     excess: ExcessGames,
-    matchmaker: Matchmaker,
-    arenas: ArenaSchedule,
+    pub matchmaker: Matchmaker,
+    pub(in crate::bot) arenas: ArenaSchedule,
     backfill: Backfill,
     /// Key of the bot's own challenge in the quota.
     spent: Option<String>,
@@ -89,7 +90,7 @@ pub struct AccountState {
     /// Games that ended since then: a list on its way may still show them.
     ended: Vec<GameId>,
     shutdown: ShutdownState,
-    paused: bool,
+    pub(in crate::bot) paused: bool,
     alert: bool,
     /// The time of the event being handled, and its effects so far.
     now: Instant,
@@ -178,16 +179,6 @@ impl AccountState {
         restarted
     }
 
-    /// From now on challenges wait, both ways, until [`AccountState::lists_are_read`].
-    pub fn await_lists(&mut self) {
-        self.awaits_lists = true;
-    }
-
-    /// The next [`AccountEvent::Lists`] has what the files of the lists hold.
-    pub fn lists_are_read(&mut self) {
-        self.awaits_lists = false;
-    }
-
     /// Slots taken: games, accepted challenges, and the bot's own challenge.
     pub fn taken(&self) -> usize {
         self.tally().all
@@ -206,10 +197,6 @@ impl AccountState {
     /// Whether the bot plays this game, or would if it were its turn.
     pub fn plays(&self, game: &GameId) -> bool {
         self.tasks.contains(game) || self.correspondence.contains(game)
-    }
-
-    pub fn is_paused(&self) -> bool {
-        self.paused
     }
 
     /// Whether shutdown has begun.
@@ -549,11 +536,6 @@ impl AccountState {
         self.run_matchmaking(effects);
         self.out.extend(self.arenas.hand_over());
         std::mem::take(&mut self.out)
-    }
-
-    /// Every planned or joined arena, in words.
-    pub fn describe_arenas(&self) -> Vec<String> {
-        self.arenas.describe()
     }
 }
 

@@ -24,6 +24,16 @@ use crate::lichess::{Challenge, ChallengeId, ColorChoice, GameInfo, UserId};
 /// How often to send a cancellation that got no answer.
 const MAX_TRIES: u32 = 4;
 
+impl OutgoingChallenge {
+    /// Withdraws it, if its id is known and no withdrawal is in progress.
+    fn cancel(&mut self) -> Option<AccountEffect> {
+        let id = self.id.clone().filter(|_| !self.cancelling)?;
+        self.cancelling = true;
+        self.tries += 1;
+        Some(AccountEffect::Cancel(id))
+    }
+}
+
 /// Calls from outside about the bot's own challenge.
 impl AccountState {
     /// Slots available to the bot's own challenge of this kind: none while a challenge is queued or one
@@ -79,8 +89,7 @@ impl AccountState {
             outgoing.game = None;
             outgoing.expires = self.now + self.timing.hold;
             if outgoing.unwanted {
-                self.out
-                    .extend(outgoing.cancel().map(AccountEffect::Cancel));
+                self.out.extend(outgoing.cancel());
             }
         }
         self.fill_slots();
@@ -108,8 +117,7 @@ impl AccountState {
     pub(super) fn cancel_outgoing(&mut self) {
         if let Some(outgoing) = &mut self.outgoing {
             outgoing.unwanted = true;
-            self.out
-                .extend(outgoing.cancel().map(AccountEffect::Cancel));
+            self.out.extend(outgoing.cancel());
         }
     }
 
@@ -186,14 +194,12 @@ impl AccountState {
         };
         if outgoing.expires <= self.now {
             outgoing.cancelling = false;
-            self.out
-                .extend(outgoing.cancel().map(AccountEffect::Cancel));
+            self.out.extend(outgoing.cancel());
             self.outgoing = None;
             self.ask_for_list();
         } else if outgoing.again.is_some_and(|again| again <= self.now) {
             outgoing.again = None;
-            self.out
-                .extend(outgoing.cancel().map(AccountEffect::Cancel));
+            self.out.extend(outgoing.cancel());
         }
     }
 }
@@ -231,19 +237,6 @@ impl AccountState {
         self.state.set_note(Series::NOTE, note);
     }
 
-    /// The operator's series of games, in words.
-    pub fn describe_series(&self) -> Option<String> {
-        self.matchmaker.series().map(Series::describe)
-    }
-
-    /// Challenges the last opponent again with colours reversed. Returns that opponent.
-    ///
-    /// # Errors
-    /// When there is none, or the challenge cannot be queued.
-    pub fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
-        self.matchmaker.rechallenge()
-    }
-
     /// Withdraws the open challenge, and drops queued manual ones if `all` are meant. Returns how many there
     /// were.
     pub fn recall(&mut self, all: bool, now: Instant) -> (usize, Vec<AccountEffect>) {
@@ -251,11 +244,6 @@ impl AccountState {
         let (dropped, effects) = self.matchmaker.recall(all);
         self.run_matchmaking(effects);
         (dropped, std::mem::take(&mut self.out))
-    }
-
-    /// What the matchmaker does, in a few words.
-    pub fn describe_matchmaking(&self) -> String {
-        self.matchmaker.describe()
     }
 }
 

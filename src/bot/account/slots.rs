@@ -371,14 +371,6 @@ pub(super) struct OutgoingChallenge {
 }
 
 impl OutgoingChallenge {
-    /// The id to withdraw, if it is known and no withdrawal is in progress.
-    pub(super) fn cancel(&mut self) -> Option<ChallengeId> {
-        let id = self.id.clone().filter(|_| !self.cancelling)?;
-        self.cancelling = true;
-        self.tries += 1;
-        Some(id)
-    }
-
     pub(super) fn count(&self, tally: &mut SlotUsage) {
         // If the game began before the answer, it has its slot already.
         if self.game.is_none() {

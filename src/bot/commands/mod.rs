@@ -11,6 +11,7 @@ use crate::bot::chat::{OutcomeReceiver, SendOutcome, loggable};
 use crate::bot::control::{ChallengeSpec, Command, Envelope, Reply};
 use crate::bot::event_log::EventLog;
 use crate::bot::event_loop::EventLoop;
+use crate::bot::matchmaking::Series;
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::Forecast;
 use crate::bot::settings::Settings;
@@ -257,7 +258,7 @@ impl EventLoop {
     }
 
     fn rechallenge(&mut self) -> Reply {
-        match self.account_state.rechallenge() {
+        match self.account_state.matchmaker.rechallenge() {
             Ok(user) => {
                 self.handle_event(&AccountEvent::Tick);
                 Reply::done(format!(
@@ -298,7 +299,7 @@ impl EventLoop {
         }
         let why = if self.account_state.is_draining() {
             "shutting down"
-        } else if self.account_state.is_paused() {
+        } else if self.account_state.paused {
             "paused"
         } else {
             "an alert keeps the bot from accepting games: see `status`"
@@ -349,7 +350,7 @@ impl EventLoop {
             BotPhase::Draining
         } else if self.context.alerts.forbids_games() {
             BotPhase::Alarmed
-        } else if self.account_state.is_paused() {
+        } else if self.account_state.paused {
             BotPhase::Paused
         } else {
             BotPhase::Playing
@@ -358,6 +359,7 @@ impl EventLoop {
 
     pub(in crate::bot) fn status(&self) -> Status {
         let challenge = &self.context.settings.challenge;
+        let matchmaker = &self.account_state.matchmaker;
         let overhead = self.context.estimator.estimate();
         let learned = u64::try_from(overhead.learned.as_millis()).unwrap_or(u64::MAX);
         Status {
@@ -377,12 +379,12 @@ impl EventLoop {
             quota: Some(self.quota()),
             matchmaking: MatchmakingStatus {
                 enabled: self.context.settings.matchmaking.enabled,
-                doing: self.account_state.describe_matchmaking(),
+                doing: matchmaker.describe(),
                 challenge: self.account_state.outgoing().map(ToString::to_string),
-                series: self.account_state.describe_series(),
+                series: matchmaker.series().map(Series::describe),
             },
             switches: self.switches(),
-            arenas: self.account_state.describe_arenas(),
+            arenas: self.account_state.arenas.describe(),
             overhead: (overhead.moves > 0).then_some(learned),
             alerts: self.context.alerts.lines(),
             blocked: self.blocked.users().map(ToString::to_string).collect(),

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 
 use self::opponents::{ENCOUNTERS_KEPT, Opponents};
-use crate::bot::quota::{Budget, ChallengeTarget, DEMAND_NOTE, Denied, Forecast, Permit, Quota};
+use crate::bot::quota::{Budget, ChallengeTarget, DEMAND_NOTE, Denied, Permit, Quota};
 use crate::bot::rating_guard::{Pause, RatingGuard};
 use crate::bot::settings::Settings;
 use crate::config;
@@ -670,10 +670,6 @@ impl BotState {
 
     pub fn budget(&self) -> Budget {
         self.with_state(|inner, now| inner.quota.budget(now))
-    }
-
-    pub fn forecast(&self) -> Forecast {
-        self.with_state(|inner, now| inner.quota.forecast(now))
     }
 
     /// Reserves the game of a bot's challenge about to be accepted. The call must wait for

@@ -65,10 +65,8 @@ fn event_stream(stream: &EventStreamStatus) -> String {
         stream.lost,
         format!("; lost {}", count(stream.lost, "time")),
     );
-    let openings = match stream.openings {
-        0 | 1 => String::new(),
-        many => format!("; {many} openings in ten minutes"),
-    };
+    let openings = format!("; {} openings in ten minutes", stream.openings);
+    let openings = if_any(stream.openings.saturating_sub(1) as u64, openings);
     let state = match (stream.received_ago, &stream.outage) {
         (Some(ago), _) => format!("open, last data {} s ago", ago / 1000),
         (None, Some(outage)) => format!("not open for {}: {outage}", rough_duration(outage.since)),
