@@ -3,7 +3,7 @@
 //!
 //! Waits out anything that time may fix; only permanent errors end the bot.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -188,7 +188,7 @@ async fn identify(client: &Client, failure: &LastFailure) -> Result<Account, Bot
     let timing = client.timing().clone();
     let mut pause = timing.event_backoff;
     let mut refusals = 0;
-    let fails = |error: &Error, wait| {
+    let fails = |error: &Error, wait: Duration| {
         *failure.lock() = Some((error.to_string(), Instant::now() + wait));
     };
     loop {
