@@ -124,7 +124,7 @@ async fn a_restart_changes_nothing_that_counts() {
         state.cooldown("foe blitz"),
     );
     assert_eq!(after, before);
-    assert_eq!(budget.games, 64);
+    assert_eq!(state.budget().games, 64);
     assert_eq!(state.note("colour").as_deref(), Some("black"));
     let open: Vec<_> = state.open_games().into_iter().map(|g| g.game).collect();
     assert_eq!(open, std::slice::from_ref(&game));
