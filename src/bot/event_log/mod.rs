@@ -196,27 +196,19 @@ impl EventLog {
             text: text.into(),
             game: game.map(ToString::to_string),
         };
-        self.change(|state, _| {
-            let revision = state.next();
-            state.events.push(event, revision);
-        });
+        self.change(|state, _| state.events.push(event, state.version));
     }
 
     /// Logs a piece of the traffic of a game, to be archived.
     pub fn note_wire(&self, line: WireLine) {
         self.change(|state, at| {
-            let revision = state.next();
-            let WireLine { game, kind, text } = line;
-            let (game, kind) = (game.to_string(), kind.to_string());
-            state.wire.push(
-                WireRecord {
-                    game,
-                    at,
-                    kind,
-                    text,
-                },
-                revision,
-            );
+            let wire = WireRecord {
+                game: line.game.to_string(),
+                at,
+                kind: line.kind.to_string(),
+                text: line.text,
+            };
+            state.wire.push(wire, state.version);
         });
     }
 }
@@ -275,9 +267,8 @@ impl EventLog {
     pub(in crate::bot) fn challenged(&self, challenge: &Challenge, me: &UserId) {
         let record = record_builder::challenge(challenge, me, now());
         self.change(|state, _| {
-            let revision = state.next();
             if state.challenges.find(|it| it.id == record.id).is_none() {
-                state.challenges.push(record, revision);
+                state.challenges.push(record, state.version);
             }
         });
     }
@@ -362,7 +353,6 @@ impl EventLog {
         change: impl FnOnce(&mut ChallengeRecord),
     ) {
         self.change(|state, now| {
-            let revision = state.next();
             let fits = |it: &ChallengeRecord| it.id == id.as_str();
             let is_settled = |it: &ChallengeRecord| match it.verdict {
                 ChallengeVerdict::Accepted => true,
@@ -371,7 +361,7 @@ impl EventLog {
             if state.challenges.find(fits).is_some_and(is_settled) {
                 return;
             }
-            state.challenges.change(fits, revision, |it| {
+            state.challenges.change(fits, state.version, |it| {
                 change(it);
                 it.settled = Some(now);
             });
@@ -422,8 +412,8 @@ impl EventLog {
         let now = now();
         let version = {
             let mut state = self.state();
-            change(&mut state, now);
             state.version += 1;
+            change(&mut state, now);
             state.version
         };
         self.0

@@ -13,8 +13,8 @@ use crate::archive::{
 use crate::bot::game::MovePlayed;
 use crate::engine::{SearchResult, StopReason};
 use crate::lichess::{
-    BySide, Challenge, ClockSetting, ColorChoice, ExportedGame, GameFull, GameId, GameState,
-    Player, Side, Speed, Status, TimeControl, UserId, Variant,
+    Challenge, ClockSetting, ColorChoice, ExportedGame, GameFull, GameId, GameState, Player, Side,
+    Speed, Status, TimeControl, UserId, Variant,
 };
 use crate::rules::{Game, Move};
 
@@ -158,12 +158,6 @@ fn source(moved: &MovePlayed, note: MoveNote) -> Source {
     }
 }
 
-/// Both clocks in milliseconds.
-pub(super) fn shown(clocks: &BySide<Option<Duration>>) -> (Option<Millis>, Option<Millis>) {
-    let of = |side| (*clocks.of(side)).map(millis);
-    (of(Side::White), of(Side::Black))
-}
-
 /// The first line of a game's stream, without its moves.
 #[derive(Clone, Debug)]
 pub(in crate::bot) struct Header(pub(super) GameRecord);
@@ -175,7 +169,6 @@ impl Header {
         if !atomic || !full.starts_as_usual() {
             return None;
         }
-        let arena = full.tournament.is_some();
         Some(Self(GameRecord {
             id: game.to_string(),
             white: player(&full.white),
@@ -184,11 +177,7 @@ impl Header {
             speed: full.speed,
             control: control_of(full.clock, full.days_per_turn, full.speed),
             created: full.created_at.map(epoch),
-            origin: if arena {
-                Origin::Arena
-            } else {
-                Origin::Unknown
-            },
+            origin: origin(full.tournament.is_some()),
             tournament: full.tournament.clone(),
             program: Some(concat!("megaton ", env!("CARGO_PKG_VERSION")).to_owned()),
             ..GameRecord::default()
@@ -202,6 +191,14 @@ impl Header {
             program.push_str(level);
         }
         self
+    }
+}
+
+fn origin(is_arena: bool) -> Origin {
+    if is_arena {
+        Origin::Arena
+    } else {
+        Origin::Unknown
     }
 }
 
@@ -291,11 +288,7 @@ pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis
         initial_fen: export.initial_fen.clone(),
         created,
         joined: created.unwrap_or(now),
-        origin: if export.arena {
-            Origin::Arena
-        } else {
-            Origin::Unknown
-        },
+        origin: origin(export.arena),
         ending: Some(EndingRecord {
             status: export.status.unwrap_or(Status::Unknown),
             winner: export.winner,
@@ -303,13 +296,7 @@ pub(super) fn exported(export: &ExportedGame, us: Side, game: &Game, now: Millis
         }),
         ..GameRecord::default()
     };
-    let moves = game.moves().iter().zip(game.positions());
-    record.moves = moves
-        .map(|(&mv, before)| MoveRecord {
-            san: Some(before.san(mv)),
-            ..MoveRecord::bare(mv.to_string())
-        })
-        .collect();
+    follow(&mut record, game, None);
     record
 }
 

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use super::record_builder::millis;
 use crate::archive::Millis;
 use crate::engine::{Info, Score, ScoreBound};
 use crate::rules::{Game, Position};
@@ -102,7 +103,7 @@ impl SearchInfoSlot {
             let content = self.0.lock();
             (content.root?, content.info.clone()?)
         };
-        let millis = u64::try_from(info.time.as_millis()).unwrap_or(u64::MAX);
+        let time = millis(info.time);
         let moves = info.line.iter().copied().take(LINE);
         let san = root.position.san_line(moves.clone());
         let line = moves.take(san.len()).map(|mv| mv.to_string()).collect();
@@ -113,8 +114,8 @@ impl SearchInfoSlot {
             seldepth: info.seldepth,
             score: info.score,
             nodes: info.nodes,
-            nps: info.nodes * 1000 / millis.max(1),
-            time: millis,
+            nps: info.nodes * 1000 / time.max(1),
+            time,
             hashfull: info.hashfull,
             line,
             san,

@@ -74,7 +74,7 @@ impl Changes {
 }
 
 /// A game and the version of its last change.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LoggedGame {
     pub(super) record: Arc<GameRecord>,
     revision: u64,
@@ -95,6 +95,7 @@ struct StreamEntry {
 /// The data behind the lock.
 #[derive(Debug, Default)]
 pub(super) struct LogState {
+    /// Counts the changes, the one in progress included.
     pub(super) version: u64,
     games: BTreeMap<String, LoggedGame>,
     streams: BTreeMap<String, StreamEntry>,
@@ -111,11 +112,6 @@ pub(super) struct LogState {
 }
 
 impl LogState {
-    /// The version that the current change creates.
-    pub(super) fn next(&self) -> u64 {
-        self.version + 1
-    }
-
     /// Connects an archive, which reports what it has stored; `unfinished` are its games in
     /// progress.
     pub(super) fn archive(&mut self, unfinished: Vec<GameRecord>) {
@@ -134,7 +130,7 @@ impl LogState {
         slot: &SearchInfoSlot,
         now: Millis,
     ) {
-        let revision = self.next();
+        let revision = self.version;
         let known = self.known.remove(&header.id);
         let origin = self.origin(&header);
         let entry = self.entry(&header.id, known.as_ref(), now);
@@ -171,10 +167,7 @@ impl LogState {
                     joined: now,
                     ..GameRecord::default()
                 })),
-                revision: 0,
-                clocks: Clocks::default(),
-                slot: SearchInfoSlot::default(),
-                has_task: true,
+                ..LoggedGame::default()
             })
         })
     }
@@ -193,17 +186,15 @@ impl LogState {
     }
 
     pub(super) fn moved(&mut self, id: &str, moved: &MovePlayed, note: MoveNote, now: Millis) {
-        let revision = self.next();
         if let Some(entry) = self.games.get_mut(id)
             && record_builder::add(Arc::make_mut(&mut entry.record), moved, note, now)
         {
-            entry.revision = revision;
+            entry.revision = self.version;
         }
     }
 
     /// Records a game state: clocks, and moves taken back or missed.
     pub(super) fn stated(&mut self, id: &str, game: &Game, state: &GameState, now: Millis) {
-        let revision = self.next();
         let Some(entry) = self.games.get_mut(id) else {
             return;
         };
@@ -211,13 +202,12 @@ impl LogState {
         if !record_builder::is_level(&entry.record, game)
             && record_builder::follow(Arc::make_mut(&mut entry.record), game, None)
         {
-            entry.revision = revision;
+            entry.revision = self.version;
         }
     }
 
     /// Records the end of a game. Without a reported end it counts as in progress.
     pub(super) fn over(&mut self, ending: &Ending, now: Millis) {
-        let revision = self.next();
         let id = ending.game.as_str();
         let Some(status) = ending.status else {
             return self.leave(id);
@@ -232,13 +222,12 @@ impl LogState {
             winner: ending.winner,
             at: now,
         });
-        entry.revision = revision;
+        entry.revision = self.version;
         self.end(entry);
     }
 
     /// Records a game that ended unseen. Known details of its moves stay.
     pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
-        let revision = self.next();
         let known = self.known.remove(&record.id);
         let entry = self.games.remove(&record.id);
         let old = entry.map(|entry| Arc::unwrap_or_clone(entry.record));
@@ -259,10 +248,8 @@ impl LogState {
         }
         self.end(LoggedGame {
             record: Arc::new(record),
-            revision,
-            clocks: Clocks::default(),
-            slot: SearchInfoSlot::default(),
-            has_task: false,
+            revision: self.version,
+            ..LoggedGame::default()
         });
     }
 
@@ -290,12 +277,11 @@ impl LogState {
     /// Records the rating changes, the opponent's if known. They come on another stream, before or
     /// after the game's end.
     pub(super) fn rated(&mut self, id: &str, ours: i32, theirs: Option<i32>) {
-        let revision = self.next();
         let mut ended = self.ended.iter_mut().rev();
         let running = self.games.get_mut(id);
         let entry = running.or_else(|| ended.find(|entry| entry.record.id == id));
         let logged = entry.map(|entry| {
-            entry.revision = revision;
+            entry.revision = self.version;
             Arc::make_mut(&mut entry.record)
         });
         // The stream of a game of an earlier run may not be open yet.
@@ -331,7 +317,12 @@ impl LogState {
 
     /// Games with a task, oldest start first.
     pub(super) fn running(&self) -> Vec<LiveGame> {
-        let mut games: Vec<LiveGame> = self.with_task().map(|(_, entry)| live(entry)).collect();
+        let live = |(_, entry): (&String, &LoggedGame)| LiveGame {
+            record: Arc::clone(&entry.record),
+            clocks: entry.clocks,
+            search: None,
+        };
+        let mut games: Vec<LiveGame> = self.with_task().map(live).collect();
         games.sort_by_key(|game| game.record.began());
         games
     }
@@ -461,19 +452,10 @@ fn whole<S: Serializer>(record: &Arc<GameRecord>, serializer: S) -> Result<S::Ok
     record.serialize(serializer)
 }
 
-fn live(entry: &LoggedGame) -> LiveGame {
-    LiveGame {
-        record: Arc::clone(&entry.record),
-        clocks: entry.clocks,
-        search: None,
-    }
-}
-
 fn clocks(state: &GameState, now: Millis) -> Clocks {
-    let (white, black) = record_builder::shown(&state.time);
     Clocks {
-        white,
-        black,
+        white: state.time.white.map(millis),
+        black: state.time.black.map(millis),
         stated: now,
     }
 }
