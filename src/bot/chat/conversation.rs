@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::sender::ReplyLimit;
-use super::{ChatMessage, MessageKind, OutcomeSender, sendable};
-use crate::bot::game::{Ending, MovePlayed};
+use super::{ChatMessage, MessageKind, sendable};
+use crate::bot::game::{Ending, GameSetup, MovePlayed};
 use crate::bot::settings::Settings;
+use crate::bot::state::OpponentRecord;
 use crate::bot::status::Occupancy;
 use crate::config::{Template, Words};
 use crate::engine::Score;
@@ -25,14 +26,7 @@ const FIRST_PLIES: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Players {
-    pub me: String,
-    pub opponent: String,
-    /// Absent for anonymous players and the server's engine.
-    pub opponent_id: Option<UserId>,
-    pub opponent_is_bot: bool,
-    /// Whether anyone can read the chat: the server's own engine cannot.
-    pub opponent_reads: bool,
-    pub us: Side,
+    pub setup: GameSetup,
     /// The level below full strength at which the bot plays this game, if it does.
     pub level: Option<&'static str>,
 }
@@ -44,16 +38,8 @@ pub struct ChatState {
     pub parted: bool,
 }
 
-/// The score against one opponent, from the bot's side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScoreTally {
-    pub wins: u32,
-    pub draws: u32,
-    pub losses: u32,
-}
-
 /// The facts that answers may use.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct GameFacts {
     /// The engine's evaluation of the bot's last move.
     pub(super) opinion: Option<EngineEval>,
@@ -63,10 +49,10 @@ pub(super) struct GameFacts {
 }
 
 /// What a conversation looks up only when someone asks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::bot) struct Circumstances {
-    /// The score of earlier games against the opponent.
-    pub(in crate::bot) tally: Option<ScoreTally>,
+    /// The earlier games against the opponent.
+    pub(in crate::bot) record: Option<OpponentRecord>,
     pub(in crate::bot) occupancy: Occupancy,
     /// The time on both clocks of the running game that has the least of it.
     pub(in crate::bot) least_clocks: Option<Duration>,
@@ -170,7 +156,7 @@ impl Conversation {
     ) -> Option<ChatMessage> {
         let about = self.about.as_ref()?;
         let author = UserId::new(&line.username);
-        let ours = author == UserId::new(&about.me);
+        let ours = author == UserId::new(&about.setup.me);
         if !self.settings.chat.commands || ours || author.as_str() == SERVER {
             return None;
         }
@@ -180,30 +166,31 @@ impl Conversation {
         }
         let sender = ChatSender {
             room: line.room,
-            plays: about.opponent_id.as_ref() == Some(&author),
+            plays: about.setup.opponent_id.as_ref() == Some(&author),
         };
-        let mut facts = self.facts.clone();
-        facts.now = circumstances();
-        let grants = command == ChatCommand::Wait && sender.plays && facts.now.more_time.is_some();
+        self.facts.now = circumstances();
+        let more_time = self.facts.now.more_time;
+        let grants = command == ChatCommand::Wait && sender.plays && more_time.is_some();
         let kind = if grants {
             MessageKind::MoreTime
         } else {
             MessageKind::Answer
         };
-        let text = answer(command, sender, about, &facts);
+        let text = answer(command, sender, about, &self.facts);
         self.line(line.room, &text, kind)
     }
 
     /// Whether the operator wants this kind of opponent greeted.
     fn greets(&self) -> bool {
         let chat = &self.settings.chat;
-        self.about.as_ref().is_some_and(|about| {
-            let wanted = if about.opponent_is_bot {
+        self.about.as_ref().is_some_and(|Players { setup, .. }| {
+            let wanted = if setup.opponent_is_bot {
                 chat.bots
             } else {
                 chat.humans
             };
-            wanted && about.opponent_reads
+            // The server's own engine reads nothing.
+            wanted && !setup.opponent_is_ai
         })
     }
 
@@ -212,8 +199,8 @@ impl Conversation {
             return Vec::new();
         };
         let words = Words {
-            me: &about.me,
-            opponent: &about.opponent,
+            me: &about.setup.me,
+            opponent: &about.setup.opponent,
             engine: ENGINE,
             version: VERSION,
         };
@@ -230,7 +217,7 @@ impl Conversation {
             text: sendable(text)?,
             kind,
             pause: self.settings.chat.pause,
-            outcome_sender: OutcomeSender::default(),
+            outcome_sender: None,
         })
     }
 }
@@ -310,19 +297,19 @@ pub(super) fn answer(
         ChatCommand::Help => "I answer !name, !clock, !stats, !queue, !wait and !ping.".to_owned(),
         ChatCommand::Name => format!(
             "I am {}, playing atomic chess with {ENGINE} {VERSION}{}.",
-            about.me,
+            about.setup.me,
             about
                 .level
                 .map(|level| format!(" at level \"{level}\""))
                 .unwrap_or_default()
         ),
-        ChatCommand::Eval if sender.may_see_evals() => eval(about.us, facts),
+        ChatCommand::Eval if sender.may_see_evals() => eval(about.setup.us, facts),
         ChatCommand::Pv if sender.may_see_evals() => line(facts),
         ChatCommand::Eval | ChatCommand::Pv => {
             "I keep my opinion to myself while we play.".to_owned()
         }
         ChatCommand::Clock => clocks(facts),
-        ChatCommand::Stats => stats(&about.opponent, facts),
+        ChatCommand::Stats => stats(&about.setup.opponent, facts),
         ChatCommand::Queue => queue(facts.now.occupancy),
         ChatCommand::Wait => match facts.now.more_time.filter(|_| sender.plays) {
             Some(more) => format!("I wait {} longer for your first move.", minutes(more)),
@@ -434,10 +421,10 @@ fn next_slot(now: &Circumstances) -> String {
 }
 
 fn stats(opponent: &str, facts: &GameFacts) -> String {
-    let Some(tally) = facts.now.tally else {
+    let Some(record) = &facts.now.record else {
         return format!("I remember no games against {opponent}.");
     };
-    let (wins, draws, losses) = (tally.wins, tally.draws, tally.losses);
+    let (wins, draws, losses) = (record.wins, record.draws, record.losses);
     match wins.saturating_add(draws).saturating_add(losses) {
         0 => format!("This is our first game, {opponent}."),
         games => format!(
@@ -468,15 +455,19 @@ mod tests {
     impl Players {
         /// Two human players.
         pub(super) fn between(me: &str, opponent: &str, us: Side) -> Self {
-            Self {
+            let setup = GameSetup {
+                us,
                 me: me.to_owned(),
                 opponent: opponent.to_owned(),
                 opponent_id: Some(UserId::new(opponent)),
                 opponent_is_bot: false,
-                opponent_reads: true,
-                us,
-                level: None,
-            }
+                opponent_is_ai: false,
+                rating_lead: None,
+                rated: false,
+                clocked: true,
+                arena: false,
+            };
+            Self { setup, level: None }
         }
     }
 
@@ -583,8 +574,8 @@ mod tests {
             settings.chat.humans = humans;
             let mut conversation = introduced(settings, ChatState::default());
             let mut about = Players::between("Megaton", "BlastCap", Side::White);
-            about.opponent_is_bot = is_bot;
-            about.opponent_reads = reads;
+            about.setup.opponent_is_bot = is_bot;
+            about.setup.opponent_is_ai = !reads;
             conversation.introduce(about);
             assert_eq!(conversation.moved(&moved(0, true)).len(), lines);
         }
@@ -609,11 +600,8 @@ mod tests {
         let mut conversation = introduced(settings(), ChatState::default());
         for name in ["Megaton", "megaton", "lichess", "Lichess"] {
             let line = says(Room::Player, name, "!help");
-            assert_eq!(
-                conversation.handle_event(&line, Circumstances::default, Instant::now()),
-                None,
-                "{name}"
-            );
+            let answer = conversation.handle_event(&line, Circumstances::default, Instant::now());
+            assert!(answer.is_none(), "{name}");
         }
     }
 
@@ -623,10 +611,8 @@ mod tests {
         settings.chat.commands = false;
         let mut conversation = introduced(settings, ChatState::default());
         let line = says(Room::Player, "BlastCap", "!help");
-        assert_eq!(
-            conversation.handle_event(&line, Circumstances::default, Instant::now()),
-            None
-        );
+        let answer = conversation.handle_event(&line, Circumstances::default, Instant::now());
+        assert!(answer.is_none());
     }
 
     #[test]
@@ -659,7 +645,7 @@ mod tests {
 #[cfg(test)]
 mod commands_tests {
     use super::*;
-    use crate::bot::chat::conversation::{EngineEval, ScoreTally};
+    use crate::bot::chat::conversation::EngineEval;
     use crate::lichess::BySide;
 
     fn about() -> Players {
@@ -762,10 +748,11 @@ mod commands_tests {
                 black: Some(Duration::MAX),
             },
             now: Circumstances {
-                tally: Some(ScoreTally {
+                record: Some(OpponentRecord {
                     wins: 99_999,
                     draws: 99_999,
                     losses: 99_999,
+                    ..OpponentRecord::default()
                 }),
                 occupancy: Occupancy {
                     slots: usize::MAX,
@@ -855,24 +842,25 @@ mod commands_tests {
 
     #[test]
     fn stats_count_half_points() {
-        let facts = |tally| GameFacts {
+        let facts = |record| GameFacts {
             now: Circumstances {
-                tally,
+                record,
                 ..Circumstances::default()
             },
             ..GameFacts::default()
         };
-        let tally = ScoreTally {
+        let record = OpponentRecord {
             wins: 3,
             draws: 1,
             losses: 2,
+            ..OpponentRecord::default()
         };
-        let text = stats("blastcap", &facts(Some(tally)));
+        let text = stats("blastcap", &facts(Some(record)));
         assert_eq!(
             text,
             "Against blastcap I have 3.5 from 6: won 3, drawn 1, lost 2."
         );
-        let first = stats("blastcap", &facts(Some(ScoreTally::default())));
+        let first = stats("blastcap", &facts(Some(OpponentRecord::default())));
         assert_eq!(first, "This is our first game, blastcap.");
         assert!(stats("blastcap", &facts(None)).contains("remember no games"));
     }

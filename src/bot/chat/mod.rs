@@ -13,20 +13,20 @@ mod sender;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::oneshot;
 
 use crate::config::MAX_LINE;
 use crate::lichess::{GameId, Room};
 
 pub(in crate::bot) use conversation::Circumstances;
-pub use conversation::{ChatState, Conversation, Players, ScoreTally};
+pub use conversation::{ChatState, Conversation, Players};
 pub use sender::{ChatQueue, ChatTask};
 
 /// Longest untrusted text in the log, in characters.
 const LOGGED: usize = 200;
 
 /// A message to send.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct ChatMessage {
     pub game: GameId,
     pub room: Room,
@@ -34,42 +34,13 @@ pub struct ChatMessage {
     pub kind: MessageKind,
     /// Minimum time between two messages in this game.
     pub pause: Duration,
-    /// Receives the outcome of the send.
-    pub outcome_sender: OutcomeSender,
-}
-
-/// Reports the outcome of a message; usually no one listens. It is not part of the message: any two
-/// are equal.
-#[derive(Clone, Debug, Default)]
-pub struct OutcomeSender(Option<mpsc::Sender<Result<(), String>>>);
-
-impl PartialEq for OutcomeSender {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for OutcomeSender {}
-
-impl OutcomeSender {
-    /// A sender and the receiver of its outcome.
-    pub(super) fn outcome_receiver() -> (Self, OutcomeReceiver) {
-        let (sender, receiver) = mpsc::channel(1);
-        (Self(Some(sender)), OutcomeReceiver(receiver))
-    }
-
-    /// Reports the outcome to the receiver, if there is one.
-    pub(super) fn report(&self, outcome: Result<(), String>) {
-        if let Some(sender) = &self.0 {
-            // The receiver may be gone.
-            let _ = sender.try_send(outcome);
-        }
-    }
+    /// Reports the outcome of the send, if someone listens.
+    pub outcome_sender: Option<oneshot::Sender<Result<(), String>>>,
 }
 
 /// Receives the outcome of a queued message.
 #[derive(Debug)]
-pub struct OutcomeReceiver(mpsc::Receiver<Result<(), String>>);
+pub struct OutcomeReceiver(oneshot::Receiver<Result<(), String>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
@@ -85,11 +56,11 @@ pub enum SendOutcome {
 
 impl OutcomeReceiver {
     /// Waits for the outcome for up to `most`.
-    pub async fn within(mut self, most: Duration) -> SendOutcome {
-        match tokio::time::timeout(most, self.0.recv()).await {
-            Ok(Some(Ok(()))) => SendOutcome::Sent,
-            Ok(Some(Err(why))) => SendOutcome::Refused(why),
-            Ok(None) => SendOutcome::Dropped,
+    pub async fn within(self, most: Duration) -> SendOutcome {
+        match tokio::time::timeout(most, self.0).await {
+            Ok(Ok(Ok(()))) => SendOutcome::Sent,
+            Ok(Ok(Err(why))) => SendOutcome::Refused(why),
+            Ok(Err(_)) => SendOutcome::Dropped,
             Err(_) => SendOutcome::Waits,
         }
     }

@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::{ChatError, ChatMessage, MessageKind, OutcomeReceiver, OutcomeSender, checked};
+use super::{ChatError, ChatMessage, MessageKind, OutcomeReceiver, checked};
 use crate::bot::sleep_until;
 use crate::lichess::{Client, GameId, Room, UserId};
 
@@ -45,17 +45,17 @@ impl ChatQueue {
     /// # Errors
     /// When the message is not valid, or the queue is full.
     pub fn say(&self, game: GameId, room: Room, text: &str) -> Result<OutcomeReceiver, ChatError> {
-        let (outcome_sender, outcome_receiver) = OutcomeSender::outcome_receiver();
+        let (outcome_sender, outcome_receiver) = oneshot::channel();
         let line = ChatMessage {
             game,
             room,
             text: checked(text)?.to_owned(),
             kind: MessageKind::Operator,
             pause: Duration::ZERO,
-            outcome_sender,
+            outcome_sender: Some(outcome_sender),
         };
         self.0.try_send(line).map_err(|_| ChatError::Full)?;
-        Ok(outcome_receiver)
+        Ok(OutcomeReceiver(outcome_receiver))
     }
 }
 
@@ -91,25 +91,23 @@ async fn run(client: Client, mut lines: mpsc::Receiver<ChatMessage>) {
             },
             () = sleep_until(next_timeout) => {
                 if let Some(line) = queue.next(Instant::now()) {
-                    send(&client, &line).await;
+                    send(&client, line).await;
                 }
             }
         }
     }
 }
 
-async fn send(client: &Client, line: &ChatMessage) {
-    let (game, room) = (&line.game, line.room);
-    match client.chat(game, room, &line.text).await {
-        Ok(()) => {
-            let kind = line.kind;
-            tracing::debug!(%game, %room, ?kind, text = ?line.text, "chat message sent");
-            line.outcome_sender.report(Ok(()));
-        }
-        Err(error) => {
-            tracing::debug!(%game, %room, kind = ?line.kind, %error, "chat message not sent");
-            line.outcome_sender.report(Err(error.to_string()));
-        }
+async fn send(client: &Client, line: ChatMessage) {
+    let (game, room, kind) = (&line.game, line.room, line.kind);
+    let outcome = client.chat(game, room, &line.text).await;
+    match &outcome {
+        Ok(()) => tracing::debug!(%game, %room, ?kind, text = ?line.text, "chat message sent"),
+        Err(error) => tracing::debug!(%game, %room, ?kind, %error, "chat message not sent"),
+    }
+    if let Some(outcome_sender) = line.outcome_sender {
+        // The receiver may be gone.
+        let _ = outcome_sender.send(outcome.map_err(|error| error.to_string()));
     }
 }
 
@@ -242,7 +240,7 @@ impl ReplyLimit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bot::chat::{MessageKind, OutcomeSender};
+    use crate::bot::chat::MessageKind;
     use crate::lichess::Room;
 
     const PAUSE: Duration = Duration::from_secs(3);
@@ -254,7 +252,7 @@ mod tests {
             text: text.into(),
             kind: MessageKind::Answer,
             pause: PAUSE,
-            outcome_sender: OutcomeSender::default(),
+            outcome_sender: None,
         }
     }
 
@@ -293,7 +291,7 @@ mod tests {
         let pause = Duration::ZERO;
         let line = line("a", "four");
         assert!(queue.push(ChatMessage { pause, ..line }, now + LIFE * 4));
-        assert_eq!(queue.next(now + LIFE * 7), None);
+        assert!(queue.next(now + LIFE * 7).is_none());
     }
 
     #[test]
@@ -302,7 +300,7 @@ mod tests {
         let now = Instant::now();
         let taken = (0..100).filter(|_| queue.push(line("a", "x"), now)).count();
         assert_eq!(taken, MAX_A_GAME);
-        assert_eq!(queue.next(now + LIFE), None);
+        assert!(queue.next(now + LIFE).is_none());
         assert!(queue.is_empty());
         let games = (0..1000).filter(|n| queue.push(line(&format!("g{n}"), "x"), now));
         assert_eq!(games.count(), MAX_GAMES);

@@ -9,13 +9,10 @@ use tokio::sync::watch;
 
 use crate::bot::chat::{
     ChatMessage, ChatQueue, ChatState, Circumstances, Conversation, MessageKind, Players,
-    ScoreTally,
 };
 use crate::bot::context::BotContext;
 use crate::bot::event_log::EventLog;
-use crate::bot::game::{
-    Ending, EvalHistory, GameMachine, GameSetup, MovePlayed, Persist, ResumeState,
-};
+use crate::bot::game::{Ending, EvalHistory, GameMachine, MovePlayed, Persist, ResumeState};
 use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::bot::status::Occupancy;
@@ -73,8 +70,10 @@ impl GameChat {
     pub(in crate::bot) fn introduce(&mut self, machine: &GameMachine) {
         if let Some(setup) = machine.setup() {
             self.opponent.clone_from(&setup.opponent_id);
-            let level = machine.level().map(|level| level.name);
-            self.conversation.introduce(introduction(setup, level));
+            self.conversation.introduce(Players {
+                setup: setup.clone(),
+                level: machine.level().map(|level| level.name),
+            });
         }
     }
 
@@ -101,16 +100,9 @@ impl GameChat {
             text = %crate::bot::chat::loggable(&line.text),
             "heard"
         );
-        let tally = |opponent: &UserId| {
-            let record = self.state.opponent(opponent);
-            ScoreTally {
-                wins: record.wins,
-                draws: record.draws,
-                losses: record.losses,
-            }
-        };
+        let record = |opponent: &UserId| self.state.opponent(opponent);
         let circumstances = || Circumstances {
-            tally: self.opponent.as_ref().map(tally),
+            record: self.opponent.as_ref().map(record),
             occupancy: *self.occupancy.borrow(),
             least_clocks: self.event_log.least_clocks(),
             more_time,
@@ -181,16 +173,4 @@ impl GameChat {
 /// The cooldown key of an opponent who repeatedly does not make the first move.
 pub(in crate::bot) fn no_show_key(opponent: &UserId) -> String {
     format!("{NO_SHOW}{opponent}")
-}
-
-fn introduction(setup: &GameSetup, level: Option<&'static str>) -> Players {
-    Players {
-        me: setup.me.clone(),
-        opponent: setup.opponent.clone(),
-        opponent_id: setup.opponent_id.clone(),
-        opponent_is_bot: setup.opponent_is_bot,
-        opponent_reads: !setup.opponent_is_ai,
-        us: setup.us,
-        level,
-    }
 }
