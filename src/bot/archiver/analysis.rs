@@ -83,13 +83,12 @@ pub(super) async fn review(
     loop {
         let mode = reviewer.analyzer.wait_for_quiet().await;
         let since = now().saturating_sub(millis(RECENT));
-        match reviewer.one(since, mode).await {
-            Ok(true) => {}
-            Ok(false) => tokio::time::sleep(rules.again).await,
-            Err(error) => {
-                tracing::debug!(%error, "cannot review games");
-                tokio::time::sleep(rules.again).await;
-            }
+        let outcome = reviewer.one(since, mode).await;
+        if let Err(error) = &outcome {
+            tracing::debug!(%error, "cannot review games");
+        }
+        if !outcome.unwrap_or(false) {
+            tokio::time::sleep(rules.again).await;
         }
     }
 }
@@ -242,14 +241,10 @@ impl GameAnalyzer {
             result = timeout(patience, search.answer()) => {
                 PositionAnalysis::of(result.ok().and_then(Result::ok))
             }
-            () = self.wait_for_games(), if mode == ReviewMode::Quiet => {
+            () = wait_for_games(&self.event_log), if mode == ReviewMode::Quiet => {
                 PositionAnalysis::Interrupted
             }
         }
-    }
-
-    async fn wait_for_games(&self) {
-        wait_for_games(&self.event_log).await;
     }
 
     /// Waits until no game has run for a while, or for as long as a busy bot does.
@@ -432,14 +427,10 @@ impl BlunderSearch {
         if better == played || fall < FALL || !matters {
             return;
         }
-        let known = self.found.as_ref().map(|(fall, _)| *fall);
         // In a lost game the last position that held counts, whatever was given away before.
-        let counts = match known {
-            None => true,
-            Some(_) if self.lost && before.score.centipawns() >= HOLDS => true,
-            Some(known) => fall > known,
-        };
-        if !counts {
+        let held = self.lost && before.score.centipawns() >= HOLDS;
+        let known = self.found.as_ref().map(|(fall, _)| *fall);
+        if !held && known.is_some_and(|known| fall <= known) {
             return;
         }
         let mistake = Mistake {

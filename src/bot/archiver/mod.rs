@@ -109,16 +109,13 @@ impl Archiver {
         let since = begun.saturating_sub(millis(STILL_RUNNING));
         let unfinished = writer.ask(move |disk| disk.unfinished(since));
         let unfinished = match tokio::time::timeout(PATIENCE, unfinished).await {
-            Ok(Ok(unfinished)) => unfinished,
-            Ok(Err(error)) => {
-                event_log.set_write_error(Some(writer::trouble(&error, 0)));
-                Vec::new()
-            }
-            Err(_) => {
-                event_log.set_write_error(Some(writer::slow(writer.path())));
-                Vec::new()
-            }
+            Ok(answer) => answer.map_err(|error| writer::trouble(&error, 0)),
+            Err(_) => Err(writer::slow(writer.path())),
         };
+        let unfinished = unfinished.unwrap_or_else(|trouble| {
+            event_log.set_write_error(Some(trouble));
+            Vec::new()
+        });
         let unarchived = unfinished.iter().map(|game| UnfinishedGame {
             game: GameId::new(game.id.as_str()),
             since: Timestamp::from_millis(game.began()),

@@ -123,9 +123,7 @@ impl BotState {
         // Handles a clock that was set back between runs, and stores the start of a new quota.
         state.change(|inner, now, changes| {
             if !inner.notes.contains_key(SINCE) {
-                let since = now.as_millis().to_string();
-                inner.notes.insert(SINCE.into(), since.clone());
-                changes.push(Change::Note(SINCE.into(), Some(since)));
+                inner.set_note(SINCE, Some(now.as_millis().to_string()), changes);
             }
         });
         state
@@ -314,7 +312,12 @@ impl BotState {
 
     /// Updates the chat and takeback state of a game.
     pub fn update_game(&self, id: &GameId, update: impl FnOnce(&mut GameMemory)) {
-        self.change(|inner, now, changes| changes.push(inner.update_game(id, now, update)));
+        self.change(|inner, now, changes| {
+            let (at, game) = inner.games.entry(id.clone()).or_default();
+            *at = now;
+            update(game);
+            changes.push(Change::Game(id.clone(), now, game.clone()));
+        });
     }
 
     /// The last cooldown under a key, over or not: its failures count for the next one.
@@ -371,15 +374,7 @@ impl BotState {
 
     /// Sets or removes the note under a key.
     pub fn set_note(&self, key: &str, note: Option<String>) {
-        self.change(|inner, _, changes| {
-            let before = match note.clone() {
-                Some(note) => inner.notes.insert(key.to_owned(), note),
-                None => inner.notes.remove(key),
-            };
-            if before != note {
-                changes.push(Change::Note(key.to_owned(), note));
-            }
-        });
+        self.change(|inner, _, changes| inner.set_note(key, note, changes));
     }
 }
 
@@ -454,16 +449,14 @@ impl Inner {
             .retain(|_, rest| rest.span.until + COOLDOWNS_KEPT > now);
     }
 
-    fn update_game(
-        &mut self,
-        id: &GameId,
-        now: Timestamp,
-        update: impl FnOnce(&mut GameMemory),
-    ) -> Change {
-        let (at, game) = self.games.entry(id.clone()).or_default();
-        *at = now;
-        update(game);
-        Change::Game(id.clone(), now, game.clone())
+    fn set_note(&mut self, key: &str, note: Option<String>, changes: &mut Vec<Change>) {
+        let before = match note.clone() {
+            Some(note) => self.notes.insert(key.to_owned(), note),
+            None => self.notes.remove(key),
+        };
+        if before != note {
+            changes.push(Change::Note(key.to_owned(), note));
+        }
     }
 }
 
@@ -534,8 +527,7 @@ impl BotState {
     pub fn move_cost(&self, cost: Duration) {
         self.change(|inner, now, changes| {
             if let Some(note) = inner.costs.push(now, cost) {
-                inner.notes.insert(NOTE.to_owned(), note.clone());
-                changes.push(Change::Note(NOTE.to_owned(), Some(note)));
+                inner.set_note(NOTE, Some(note), changes);
             }
         });
     }
@@ -608,17 +600,12 @@ impl Inner {
         if self.notes.contains_key(&key) || self.opponents.has_counted(game) {
             return;
         }
-        let note = now.as_millis().to_string();
-        self.notes.insert(key.clone(), note.clone());
-        changes.push(Change::Note(key, Some(note)));
+        self.set_note(&key, Some(now.as_millis().to_string()), changes);
     }
 
     /// Removes the note of a game.
     pub(super) fn close(&mut self, game: &GameId, changes: &mut Vec<Change>) {
-        let key = key(game);
-        if self.notes.remove(&key).is_some() {
-            changes.push(Change::Note(key, None));
-        }
+        self.set_note(&key(game), None, changes);
     }
 }
 

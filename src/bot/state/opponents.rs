@@ -112,20 +112,19 @@ impl Opponents {
     }
 
     pub(super) fn record(&self, id: &UserId, now: Timestamp) -> OpponentRecord {
-        let row = self.rows.get(id);
+        let row = self.rows.get(id).cloned();
+        let row = row.unwrap_or_else(|| OpponentRow::new(id.clone(), now));
+        let spent = row.spent.filter(|span| span.holds(now));
         let count = |kind| self.met(id, kind, DAY, now);
         OpponentRecord {
-            wins: row.map_or(0, |row| row.wins),
-            draws: row.map_or(0, |row| row.draws),
-            losses: row.map_or(0, |row| row.losses),
+            wins: row.wins,
+            draws: row.draws,
+            losses: row.losses,
             games_today: count(InteractionKind::Started),
-            rematches_in_a_row: row.map_or(0, |row| row.rematches),
+            rematches_in_a_row: row.rematches,
             no_shows_today: count(InteractionKind::NoShow),
             last: self.last.get(id).cloned().unwrap_or_default(),
-            spent_until: row
-                .and_then(|row| row.spent)
-                .filter(|span| span.holds(now))
-                .map(|span| span.until),
+            spent_until: spent.map(|span| span.until),
         }
     }
 
@@ -268,10 +267,8 @@ impl Opponents {
 
     /// Rated games whose rating change is overdue, the oldest first.
     pub(super) fn missing_rating_changes(&self, now: Timestamp) -> Vec<UnfinishedGame> {
-        let untold = self
-            .results
-            .iter()
-            .filter(|game| lacks_rating_change(game, now));
+        let ended = self.results.iter();
+        let untold = ended.filter(|game| lacks_rating_change(game, now));
         let untold = untold.map(|game| UnfinishedGame {
             game: game.game.clone(),
             since: game.at,
