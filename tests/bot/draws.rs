@@ -1,11 +1,9 @@
 //! Draws: which offers the bot accepts and makes, and that a stale flag costs nothing.
 
 use megaton::bot::Settings;
-use megaton::bot::game::{
-    CallOutcome, DrawOffer, EvalHistory, GameEffect, GameRequest, Persist, ResumeState,
-};
+use megaton::bot::game::{CallOutcome, EvalHistory, GameEffect, GameRequest, Persist, ResumeState};
 use megaton::engine::Score;
-use megaton::lichess::{BySide, GameState, OpponentGone, Side, Status};
+use megaton::lichess::{BySide, GameState, OfferDraw, OpponentGone, Side, Status};
 
 use crate::harness::{
     Harness, active_search, asks, ending, full, ms, posted, posts, refused, remembered, reopens,
@@ -115,8 +113,8 @@ fn humans_and_bots_have_rules_of_their_own() {
 #[test]
 fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
     for (score, with) in [
-        (Score::Cp(0), DrawOffer::Yes),
-        (Score::Cp(300), DrawOffer::No),
+        (Score::Cp(0), OfferDraw::Yes),
+        (Score::Cp(300), OfferDraw::No),
     ] {
         let mut harness = level(late(), 9, 0).harness;
         let actions = harness.state_with(offer(&line(10), Side::Black));
@@ -139,7 +137,7 @@ fn an_offer_that_comes_with_a_move_is_answered_by_a_reply_that_needs_no_search()
     // One move is legal.
     let actions = harness.state_with(offer("e2e4 f7f6 d1h5", Side::White));
     let post = posted(&actions).unwrap();
-    assert_eq!((post.uci.as_str(), post.draw), ("g7g6", DrawOffer::Yes));
+    assert_eq!((post.uci.as_str(), post.draw), ("g7g6", OfferDraw::Yes));
 }
 
 #[test]
@@ -150,7 +148,7 @@ fn an_offer_made_while_searching_disturbs_no_search_and_is_answered_by_the_move(
     assert!(asks(&actions).is_empty() && !stops(&actions) && active_search(&actions).is_none());
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, DrawOffer::Yes);
+    assert_eq!(post.draw, OfferDraw::Yes);
 }
 
 #[test]
@@ -164,7 +162,7 @@ fn a_flag_that_outlives_its_offer_is_not_answered_again() {
     let request_id = active_search(&actions).unwrap().request_id;
     let ours = line(13).rsplit(' ').next().unwrap().to_owned();
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(-500))).unwrap();
-    assert_eq!(post.draw, DrawOffer::No, "there is nothing to agree to");
+    assert_eq!(post.draw, OfferDraw::No, "there is nothing to agree to");
 }
 
 #[test]
@@ -311,9 +309,9 @@ fn the_pause_between_offers_goes_on_while_a_game_is_left() {
     assert_eq!(game.offers(), [8]);
     let next = line(31).rsplit(' ').next().unwrap().to_owned();
     for (eval_history, offered) in [
-        (game.harness.machine.eval_history(), DrawOffer::Yes),
+        (game.harness.machine.eval_history(), OfferDraw::Yes),
         // The offer may have been made just before a restart.
-        (EvalHistory::default(), DrawOffer::No),
+        (EvalHistory::default(), OfferDraw::No),
     ] {
         let past = ResumeState {
             draw_offers: 1,
@@ -342,7 +340,7 @@ fn nothing_is_offered_to_an_opponent_short_of_time_or_away() {
         turn.increment.black = ms(increment);
         let request_id = active_search(&harness.state_with(turn)).unwrap().request_id;
         let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
-        assert_eq!(post.draw == DrawOffer::Yes, offered, "{theirs} {increment}");
+        assert_eq!(post.draw == OfferDraw::Yes, offered, "{theirs} {increment}");
     }
     let mut harness = level(offering(), 7, 0).harness;
     let request_id = active_search(&harness.state(&line(8))).unwrap().request_id;
@@ -351,7 +349,7 @@ fn nothing_is_offered_to_an_opponent_short_of_time_or_away() {
         claim_win_in: None,
     }));
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, DrawOffer::No);
+    assert_eq!(post.draw, OfferDraw::No);
 }
 
 #[test]
@@ -370,7 +368,7 @@ fn a_bare_king_is_offered_nothing_and_accepts_everything() {
             matches!(
                 action,
                 GameEffect::Post {
-                    draw: DrawOffer::Yes,
+                    draw: OfferDraw::Yes,
                     ..
                 }
             )
@@ -390,7 +388,7 @@ fn the_echo_of_our_offer_without_our_move_starts_nothing() {
     let ours = line(9).rsplit(' ').next().unwrap().to_owned();
     let request_id = active_search(&harness.state(&line(8))).unwrap().request_id;
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, DrawOffer::Yes);
+    assert_eq!(post.draw, OfferDraw::Yes);
     let echo = harness.state_with(offer(&line(8), Side::White));
     assert!(posts(&echo) == 0 && active_search(&echo).is_none() && asks(&echo).is_empty());
     harness.answer(post.request_id, CallOutcome::Done);
@@ -408,7 +406,7 @@ fn an_offer_that_swallowed_our_move_costs_one_check_and_the_move_is_sent_alone()
     harness.state_with(offer(&line(8), Side::White));
     assert!(reopens(&harness.wait(ms(3000))));
     let again = posted(&harness.open(&line(8))).expect("still owed");
-    assert_eq!((again.uci, again.draw), (ours, DrawOffer::No));
+    assert_eq!((again.uci, again.draw), (ours, OfferDraw::No));
 }
 
 #[test]
@@ -418,7 +416,7 @@ fn a_draw_agreed_without_the_move_is_the_end_and_the_bot_owes_no_move() {
     let ours = line(11).rsplit(' ').next().unwrap().to_owned();
     let request_id = active_search(&actions).unwrap().request_id;
     let post = posted(&harness.think_with(request_id, &ours, Score::Cp(0))).unwrap();
-    assert_eq!(post.draw, DrawOffer::Yes);
+    assert_eq!(post.draw, OfferDraw::Yes);
     harness.answer(post.request_id, CallOutcome::Done);
     let mut over = state(&line(10));
     over.status = Status::Draw;

@@ -4,12 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use megaton::bot::game::{
-    CallOutcome, DrawOffer, GameEffect, GameInput, GameRequest, Persist, RequestId,
-};
+use megaton::bot::game::{CallOutcome, GameEffect, GameInput, GameRequest, Persist, RequestId};
 use megaton::bot::{MoveOverhead, Settings};
 use megaton::engine::Score;
-use megaton::lichess::{OpponentGone, Side, Status};
+use megaton::lichess::{OfferDraw, OpponentGone, Side, Status};
 use megaton::rules::{Game, Move};
 use proptest::prelude::*;
 
@@ -172,7 +170,7 @@ struct Storm {
     truth: Game,
     active_search: Option<RequestId>,
     /// The move being sent.
-    sent: Option<(RequestId, Move, DrawOffer)>,
+    sent: Option<(RequestId, Move, OfferDraw)>,
     /// The move sent after this list, which must not change.
     committed: Option<(Vec<Move>, Move)>,
     /// When a refusal came: an opening requested later allows another move.
@@ -362,7 +360,7 @@ impl Storm {
         self.shrunk = true;
     }
 
-    fn posted(&mut self, request_id: RequestId, uci: &str, draw: DrawOffer) {
+    fn posted(&mut self, request_id: RequestId, uci: &str, draw: OfferDraw) {
         let known = self.harness.machine.game();
         let played = known
             .position()
@@ -500,7 +498,7 @@ impl Storm {
         };
         let fits = self.our_turn() && self.truth.position().is_legal(played);
         if arrives && fits && !self.over {
-            if draw == DrawOffer::Yes && self.offers_draw {
+            if draw == OfferDraw::Yes && self.offers_draw {
                 // Agreed, so the move is not played.
                 self.over = true;
             } else {

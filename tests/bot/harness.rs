@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::bot::game::{
-    Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams,
-    GameRequest, Persist, RequestId, ResumeState,
+    Anomaly, CallOutcome, Ending, GameEffect, GameInput, GameMachine, GameParams, GameRequest,
+    Persist, RequestId, ResumeState,
 };
 use megaton::bot::{BotTiming, Settings};
 use megaton::engine::{Limits, Score, SearchResult, StopReason};
 use megaton::lichess::{
-    BySide, ClockSetting, GameFull, GameId, GameState, OpponentGone, Player, Side, Speed, Status,
-    UserId, Variant,
+    BySide, ClockSetting, GameFull, GameId, GameState, OfferDraw, OpponentGone, Player, Side,
+    Speed, Status, UserId, Variant,
 };
 use megaton::rules::Move;
 
@@ -41,7 +41,7 @@ pub(crate) struct Searching {
 pub(crate) struct Posted {
     pub(crate) request_id: RequestId,
     pub(crate) uci: String,
-    pub(crate) draw: DrawOffer,
+    pub(crate) draw: OfferDraw,
 }
 
 pub(crate) fn settings() -> Settings {
@@ -154,7 +154,7 @@ impl Harness {
             bot_opponent: false,
             ratings: None,
             casual: false,
-            machine: GameMachine::new(params, Arc::new(settings), BotTiming::default()),
+            machine: GameMachine::new(params, Arc::new(settings), BotTiming::default(), None),
             now: Instant::now(),
             us,
         }

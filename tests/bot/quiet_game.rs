@@ -1,9 +1,9 @@
 //! A quiet game without captures and repetitions, for rules that look at many moves in a row.
 
 use megaton::bot::Settings;
-use megaton::bot::game::{DrawOffer, GameEffect, GameInput};
+use megaton::bot::game::{GameEffect, GameInput};
 use megaton::engine::{Score, StopReason};
-use megaton::lichess::Side;
+use megaton::lichess::{OfferDraw, Side};
 
 use crate::harness::{Harness, active_search, posted, result};
 
@@ -39,7 +39,7 @@ impl Played {
     pub(crate) fn offers(&self) -> Vec<usize> {
         let of_ply = |uci: &str| MOVES.split_ascii_whitespace().position(|mv| mv == uci);
         let offer = |action: &GameEffect| match action {
-            GameEffect::Post { uci, draw, .. } if *draw == DrawOffer::Yes => of_ply(uci),
+            GameEffect::Post { uci, draw, .. } if *draw == OfferDraw::Yes => of_ply(uci),
             _ => None,
         };
         self.actions.iter().filter_map(offer).collect()

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::account_event::{AccountEffect, MissedGame};
 use super::state::{BotState, StartedGame, UnfinishedGame};
-use crate::bot::game::{Ending, OPENING};
+use crate::bot::game::{Ending, opening};
 use crate::bot::settings::BotTiming;
 use crate::lichess::{Error, ExportedGame, GameId, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
@@ -160,8 +160,6 @@ pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> Missed
     let is_bot = opponent.is_bot() || opponent.is_ai();
     let game = replayed(export);
     let plies = export.moves.split_ascii_whitespace().count();
-    let opening = game.moves().iter().take(OPENING);
-    let opening: Vec<String> = opening.map(ToString::to_string).collect();
     let ended = export
         .last_move_at
         .or(export.created_at)
@@ -183,7 +181,7 @@ pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> Missed
             winner: export.winner,
             status: status.as_str().to_owned(),
             plies: u32::try_from(plies).unwrap_or(u32::MAX),
-            opening: opening.join(" "),
+            opening: opening(&game),
             rating_diff: export.players.of(us).rating_diff,
             // The server's clock may be ahead.
             at: ended.map_or(now, |at| at.min(now)),

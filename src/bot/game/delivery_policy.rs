@@ -9,11 +9,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::event::{CallOutcome, DrawOffer, RequestId};
+use super::event::{CallOutcome, RequestId};
 use super::move_overhead::{ClockKind, ClockState, SendSample};
 use super::policy::grown;
 use crate::bot::settings::BotTiming;
 use crate::engine::SearchResult;
+use crate::lichess::OfferDraw;
 use crate::rules::Move;
 
 /// Consecutive calls that may fail before a call gets more time.
@@ -69,7 +70,7 @@ pub(super) enum Stage {
 #[derive(Clone, Debug)]
 pub(super) struct SentMove {
     pub(super) played: Move,
-    pub(super) draw: DrawOffer,
+    pub(super) draw: OfferDraw,
     /// The id of its first sending; none before that.
     pub(super) first: Option<RequestId>,
     /// The only sending, as long as its cost can be measured.
@@ -112,7 +113,7 @@ impl PendingMove {
     /// move, which by then has been made or accepted.
     pub(super) fn go_without_draw(&mut self) {
         if let Some(sent) = &mut self.sent {
-            sent.draw = DrawOffer::No;
+            sent.draw = OfferDraw::No;
         }
     }
 

@@ -12,7 +12,8 @@ use super::move_list::IllegalMove;
 use super::policy::EvalHistory;
 use crate::engine::{Limits, SearchResult};
 use crate::lichess::{
-    BySide, Error, GameFull, GameId, GameState, OpponentGone, Side, Speed, Status, UserId, Variant,
+    BySide, Error, GameFull, GameId, GameState, OfferDraw, OpponentGone, Side, Speed, Status,
+    UserId, Variant,
 };
 use crate::rules::{Move, Position};
 
@@ -123,7 +124,7 @@ pub enum GameEffect {
         request_id: RequestId,
         uci: String,
         /// Offer or accept a draw with the move.
-        draw: DrawOffer,
+        draw: OfferDraw,
     },
     /// Make a request other than a move.
     Request(GameRequest),
@@ -143,12 +144,6 @@ pub enum GameEffect {
     Note(String),
     /// The game is over: no effect follows.
     Finish(Ending),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DrawOffer {
-    Yes,
-    No,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

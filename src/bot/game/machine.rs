@@ -60,13 +60,9 @@ pub struct GameMachine {
 }
 
 impl GameMachine {
-    /// A machine for a game without an unconfirmed move.
-    pub fn new(params: GameParams, settings: Arc<Settings>, timing: BotTiming) -> Self {
-        Self::resume(params, settings, timing, None)
-    }
-
-    /// A rebuilt machine: if the bot still owes `unconfirmed`, it sends exactly that move.
-    pub fn resume(
+    /// A machine for a game; if the bot still owes the move `unconfirmed` of an earlier machine, it sends
+    /// exactly that move.
+    pub fn new(
         params: GameParams,
         settings: Arc<Settings>,
         timing: BotTiming,
@@ -78,7 +74,7 @@ impl GameMachine {
             params,
             settings,
             timing,
-            move_list: PlayedMoves::new(),
+            move_list: PlayedMoves::default(),
             setup: None,
             last_state: None,
             pending: None,
@@ -461,10 +457,14 @@ impl GameMachine {
         self.trusted
     }
 
+    /// The setup and the last credible state, once there are both.
+    pub(super) fn known(&self) -> Option<(&GameSetup, &LastState)> {
+        self.setup.as_ref().zip(self.last_state.as_ref())
+    }
+
     /// The bot's clock in the last state.
     pub(super) fn reading(&self) -> Option<ClockState> {
-        let setup = self.setup.as_ref()?;
-        let last_state = self.last_state.as_ref()?;
+        let (setup, LastState { state, at, .. }) = self.known()?;
         let kind = if !setup.clocked {
             ClockKind::Unclocked
         } else if self.move_list.ply() < FIRST_PLIES {
@@ -473,14 +473,11 @@ impl GameMachine {
             ClockKind::Running
         };
         Some(ClockState {
-            left: last_state.state.time(setup.us),
-            increment: last_state.state.increment(setup.us),
-            at: last_state.at,
+            left: state.time(setup.us),
+            increment: state.increment(setup.us),
+            at: *at,
             kind,
-            expires_in: last_state
-                .state
-                .expiration
-                .map(|expiration| expiration.left()),
+            expires_in: state.expiration.map(|expiration| expiration.left()),
         })
     }
 
@@ -623,7 +620,14 @@ fn continues(game: &Game, reply: Move) -> bool {
 }
 
 /// The half-moves that the server compares to detect a repeated game.
-pub const OPENING: usize = 20;
+const OPENING: usize = 20;
+
+/// The half-moves of a game that the server compares, in UCI.
+pub(in crate::bot) fn opening(game: &Game) -> String {
+    let moves = game.moves().iter().take(OPENING);
+    let moves: Vec<String> = moves.map(ToString::to_string).collect();
+    moves.join(" ")
+}
 
 impl GameMachine {
     /// What to remember of the finished game; none if its end was not seen. Storing it is the
@@ -631,8 +635,6 @@ impl GameMachine {
     pub fn summary(&self, ending: &Ending, at: Timestamp) -> Option<FinishedGame> {
         let status = ending.status.filter(|status| Status::is_over(*status))?;
         let setup = self.setup.as_ref();
-        let opening = self.move_list.game().moves().iter().take(OPENING);
-        let opening: Vec<String> = opening.map(ToString::to_string).collect();
         Some(FinishedGame {
             game: ending.game.clone(),
             opponent: setup.and_then(|setup| setup.opponent_id.clone()),
@@ -642,7 +644,7 @@ impl GameMachine {
             winner: ending.winner,
             status: status.as_str().to_owned(),
             plies: u32::try_from(ending.plies).unwrap_or(u32::MAX),
-            opening: opening.join(" "),
+            opening: opening(self.game()),
             rating_diff: None,
             at,
         })
@@ -704,10 +706,9 @@ impl GameMachine {
     /// On the opponent's turn: checks for missed lines once their time must be up, and before a
     /// lost line could cost much of our time, for then our clock runs.
     pub(super) fn watch_opponent(&mut self) {
-        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
+        let Some((setup, LastState { state, .. })) = self.known() else {
             return;
         };
-        let state = &last_state.state;
         let left = if self.move_list.ply() < FIRST_PLIES {
             state.expiration.map(|expiration| expiration.left())
         } else {
@@ -733,13 +734,11 @@ impl GameMachine {
 
     /// Whether the opponent still has time: then silence is normal.
     fn is_early_check(&self) -> bool {
-        let theirs = self.setup.as_ref().zip(self.last_state.as_ref());
-        let left = theirs.and_then(|(setup, last_state)| last_state.state.time(setup.us.other()));
-        let gone = self
-            .last_state
-            .as_ref()
-            .map(|last_state| self.now.saturating_duration_since(last_state.at));
-        !self.is_our_turn() && gone.zip(left).is_some_and(|(gone, left)| gone < left)
+        let has_time = |(setup, LastState { state, at, .. }): (&GameSetup, &LastState)| {
+            let gone = self.now.saturating_duration_since(*at);
+            state.time(setup.us.other()).is_some_and(|left| gone < left)
+        };
+        !self.is_our_turn() && self.known().is_some_and(has_time)
     }
 
     /// In games with a clock, each move must find a warm connection, however long either side
@@ -835,18 +834,17 @@ impl GameMachine {
     /// Whether the opponent is about to lose on time: they have less than `little` and less than
     /// the bot, and no increment to speak of.
     pub(super) fn opponent_is_short(&self, little: Duration) -> bool {
-        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
+        let Some((setup, LastState { state, .. })) = self.known() else {
             return false;
         };
         if !setup.clocked || self.ply() < FIRST_PLIES {
             return false;
         }
         let (us, them) = (setup.us, setup.us.other());
-        let (Some(ours), Some(theirs)) = (last_state.state.time(us), last_state.state.time(them))
-        else {
+        let (Some(ours), Some(theirs)) = (state.time(us), state.time(them)) else {
             return false;
         };
-        let little = if last_state.state.increment(them).is_zero() {
+        let little = if state.increment(them).is_zero() {
             little
         } else {
             little / INCREMENT_HELPS

@@ -37,13 +37,13 @@ pub(in crate::bot) mod task;
 pub(in crate::bot) mod time_budget;
 
 pub use self::event::{GameParams, GameSetup, ResumeState, UnconfirmedMove};
-pub use self::machine::OPENING;
 pub use delivery_policy::{AfterReopen, FailureHistory, NextStep, next_step};
 pub use event::{
-    Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameRequest, MovePlayed,
-    Notification, Persist, RequestId,
+    Anomaly, CallOutcome, Ending, GameEffect, GameInput, GameRequest, MovePlayed, Notification,
+    Persist, RequestId,
 };
 pub use machine::GameMachine;
+pub(super) use machine::opening;
 pub use move_list::{IllegalMove, MoveListChange, PlayedMoves};
 pub use pending_move::fallback_move;
 pub(super) use policy::EvalCache;

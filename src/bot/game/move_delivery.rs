@@ -12,7 +12,7 @@ use super::delivery_policy::{
 };
 use super::event::{Anomaly, CallOutcome, GameEffect, RequestId};
 use super::machine::GameMachine;
-use super::move_overhead::SendSample;
+use super::move_overhead::{ClockState, SendSample};
 use crate::engine::SearchResult;
 use crate::rules::Move;
 
@@ -63,10 +63,8 @@ impl GameMachine {
 
     /// How long the clock allows to wait for an answer.
     fn patience(&self) -> Duration {
-        let reading = self.reading();
-        reading.map_or(Duration::MAX, |reading| {
-            reading.patience(&self.overhead, self.now)
-        })
+        let patience = |reading: ClockState| reading.patience(&self.overhead, self.now);
+        self.reading().map_or(Duration::MAX, patience)
     }
 
     /// Measurable only if the clock came with a line of an already open stream.
@@ -81,18 +79,15 @@ impl GameMachine {
 
     /// A clock stated anew while a move is on its way hides the move's cost.
     pub(super) fn stop_measuring(&mut self) {
-        if let Some(sent) = self
-            .pending
-            .as_mut()
-            .and_then(|pending| pending.sent.as_mut())
-        {
+        let pending = self.pending.as_mut();
+        if let Some(sent) = pending.and_then(|pending| pending.sent.as_mut()) {
             sent.measured = None;
         }
     }
 
     /// Called when the state just read shows this pending move and no later one.
     pub(super) fn learn_cost(&mut self, pending: &PendingMove) {
-        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
+        let Some((setup, last_state)) = self.known() else {
             return;
         };
         let measured = pending.sent.as_ref().and_then(|sent| sent.measured);
@@ -141,14 +136,15 @@ impl GameMachine {
                 until: self.now + wait.min(patience),
             },
             NextStep::Repeat { at } => Stage::Waiting { at },
-            NextStep::Reopen(wanted) => {
-                self.out.push(GameEffect::Reopen);
-                Stage::Reopening {
-                    since: self.now,
-                    wanted,
-                }
-            }
+            NextStep::Reopen(wanted) => return self.reopen(wanted),
         };
+    }
+
+    /// Reopens the stream: what it shows then decides.
+    fn reopen(&mut self, wanted: AfterReopen) {
+        let since = self.now;
+        self.stage(Stage::Reopening { since, wanted });
+        self.out.push(GameEffect::Reopen);
     }
 
     /// An opening requested at `opened` shows that the bot still owes the ply.
@@ -230,22 +226,12 @@ impl GameMachine {
                 }
             }
             Stage::Waiting { .. } if trusted => self.post_chosen_move(),
-            Stage::Waiting { .. } => {
-                pending.stage = Stage::Reopening {
-                    since: self.now,
-                    wanted: AfterReopen::Same,
-                };
-                self.out.push(GameEffect::Reopen);
-            }
+            Stage::Waiting { .. } => self.reopen(AfterReopen::Same),
             Stage::Confirming { .. } => {
                 pending.failures.unshown += 1;
                 pending.go_without_draw();
-                pending.stage = Stage::Reopening {
-                    since: self.now,
-                    wanted: AfterReopen::Same,
-                };
                 self.report_unshown();
-                self.out.push(GameEffect::Reopen);
+                self.reopen(AfterReopen::Same);
             }
             _ => {}
         }

@@ -37,10 +37,6 @@ pub struct IllegalMove {
 }
 
 impl PlayedMoves {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     pub fn game(&self) -> &Game {
         &self.game
     }
@@ -125,15 +121,11 @@ impl PlayedMoves {
     }
 }
 
-fn push(game: &mut Game, token: &str) -> Result<(), IllegalMove> {
-    let ply = game.moves().len();
-    match game.push_uci(token) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(IllegalMove {
-            ply,
-            token: token.chars().take(12).collect(),
-        }),
-    }
+fn push(game: &mut Game, token: &str) -> Result<Move, IllegalMove> {
+    game.push_uci(token).map_err(|_| IllegalMove {
+        ply: game.ply(),
+        token: token.chars().take(12).collect(),
+    })
 }
 
 fn common(old: &[Move], new: &[Move]) -> usize {
@@ -145,14 +137,14 @@ mod tests {
     use super::*;
 
     fn move_list(moves: &str) -> PlayedMoves {
-        let mut move_list = PlayedMoves::new();
+        let mut move_list = PlayedMoves::default();
         move_list.update(moves).unwrap();
         move_list
     }
 
     #[test]
     fn an_empty_list_holds_no_move() {
-        let mut move_list = PlayedMoves::new();
+        let mut move_list = PlayedMoves::default();
         assert_eq!(move_list.update(""), Ok(MoveListChange::Same));
         assert_eq!(move_list.update("  "), Ok(MoveListChange::Same));
         assert_eq!(move_list.ply(), 0);

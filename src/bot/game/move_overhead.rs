@@ -143,12 +143,8 @@ impl OverheadEstimator {
 /// highest, so that one hiccup does not slow down the next hundred moves.
 fn percentile(sorted: &[Duration], percent: usize) -> Duration {
     let rank = (sorted.len() * percent).div_ceil(100);
-    let most = if sorted.len() >= OUTVOTED {
-        sorted.len() - 1
-    } else {
-        sorted.len()
-    };
-    let place = rank.min(most).saturating_sub(1);
+    let outliers = usize::from(sorted.len() >= OUTVOTED);
+    let place = rank.min(sorted.len() - outliers).saturating_sub(1);
     sorted.get(place).copied().unwrap_or_default()
 }
 

@@ -5,6 +5,7 @@
 //! anybody. It only chooses among moves with a known score: it costs no time, never gives away a win, and
 //! never more than the operator allows.
 
+use std::cmp::Reverse;
 use std::hash::Hasher as _;
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ impl EarlierGames {
     /// The games by their first moves in UCI, and the seed for the choice among alternatives.
     pub(super) fn new<'a>(openings: impl IntoIterator<Item = &'a str>, seed: u64) -> Self {
         let moves = |opening: &str| {
-            let mut move_list = PlayedMoves::new();
+            let mut move_list = PlayedMoves::default();
             move_list.update(opening).ok()?;
             Some(move_list.game().moves().to_vec())
         };
@@ -329,17 +330,10 @@ impl BookChooser<'_> {
             self.pick(position, &moves, &mut random)
         })?;
         let after = position.play(mv);
-        let mut replies = self.books.moves(&after).flatten();
-        let reply = replies
-            .by_ref()
-            .filter(|it| after.is_legal(it.mv))
-            .reduce(|one, other| {
-                if other.weight > one.weight {
-                    other
-                } else {
-                    one
-                }
-            });
+        let replies = self.books.moves(&after).flatten();
+        let replies = replies.filter(|it| after.is_legal(it.mv));
+        // The first of the heaviest.
+        let reply = replies.min_by_key(|it| Reverse(it.weight));
         let reply = reply.map(|it| it.mv);
         Some(SearchResult {
             best: Some(mv),
@@ -374,7 +368,7 @@ impl BookChooser<'_> {
         };
         let moves = moves.iter().map(|it| (it.mv, weight(it)));
         if self.rules.selection == BookSelection::Best {
-            let best = moves.reduce(|one, other| if other.1 > one.1 { other } else { one });
+            let best = moves.min_by_key(|(_, weight)| Reverse(*weight));
             return best.map(|(mv, _)| mv);
         }
         draw(moves, random)

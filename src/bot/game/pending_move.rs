@@ -68,7 +68,8 @@ impl GameMachine {
         }
         let drawn = self.move_list.game().outcome(RepetitionRule::Threefold);
         if matches!(drawn, Some(Outcome::Draw(_))) {
-            self.hold();
+            let until = self.affordable(self.timing.settle);
+            self.stage(Stage::AwaitingDraw { until });
         } else {
             self.think();
         }
@@ -77,28 +78,18 @@ impl GameMachine {
     /// The unconfirmed move that an earlier machine sent after this very list.
     fn unconfirmed_move(&mut self) -> Option<Move> {
         let unconfirmed = self.unconfirmed.take()?;
-        let kept = unconfirmed.after == self.move_list.game().moves();
-        (kept
-            && self
-                .move_list
-                .game()
-                .position()
-                .is_legal(unconfirmed.played))
-        .then_some(unconfirmed.played)
-    }
-
-    fn hold(&mut self) {
-        let until = self.affordable(self.timing.settle);
-        self.stage(Stage::AwaitingDraw { until });
+        let (game, played) = (self.move_list.game(), unconfirmed.played);
+        let kept = unconfirmed.after == game.moves();
+        (kept && game.position().is_legal(played)).then_some(played)
     }
 
     /// The end of a wait for the server, as far as the clock allows it.
     fn affordable(&self, wait: Duration) -> Instant {
-        let left = self.reading().and_then(|reading| reading.left_at(self.now));
-        self.now + left.map_or(wait, |left| wait.min(left / SETTLE_PART))
+        let most = self.left_at().map_or(wait, |left| left / SETTLE_PART);
+        self.now + wait.min(most)
     }
 
-    fn stage(&mut self, stage: Stage) {
+    pub(super) fn stage(&mut self, stage: Stage) {
         if let Some(pending) = &mut self.pending {
             pending.stage = stage;
         }

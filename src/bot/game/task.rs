@@ -21,14 +21,14 @@ use crate::bot::game::chat::GameChat;
 use crate::bot::game::move_overhead::ClockKind;
 use crate::bot::game::stream::{GameStreamEvent, SupervisedGameStream};
 use crate::bot::game::{
-    Anomaly, CallOutcome, DrawOffer, Ending, GameEffect, GameInput, GameMachine, GameParams,
-    GameRequest, MovePlayed, Notification, RequestId, ResumeState, UnconfirmedMove,
+    Anomaly, CallOutcome, Ending, GameEffect, GameInput, GameMachine, GameParams, GameRequest,
+    MovePlayed, Notification, RequestId, ResumeState, UnconfirmedMove,
 };
 use crate::bot::sleep_until;
 use crate::bot::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::{Engine, Limits, Search, SearchResult, Tablebases};
 use crate::experience::PlayedLine;
-use crate::lichess::{EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
+use crate::lichess::{Client, EndpointClass, Error, GameEvent, GameFull, GameId, OfferDraw, Reply};
 use crate::lookup::TableLookup;
 use crate::rules::{Game, Move};
 use crate::store::Timestamp;
@@ -44,27 +44,20 @@ pub(in crate::bot) async fn play(
     let mut backoff = RestartBackoff::new(context.timing.revive);
     loop {
         let mut task = GameTask::new(&context, params.clone(), unconfirmed.take());
-        match catch_panic(task.run(&on_game_finish)).await {
-            Ok(ending) => {
-                if ending.is_none() {
-                    context
-                        .eval_cache
-                        .put(&params.game, task.machine.eval_history());
-                }
-                return ending;
-            }
-            Err(reason) => {
-                tracing::error!(reason, "game task panicked; restarting");
-                let game = params.game.clone();
-                context
-                    .event_bus
-                    .publish(BotEvent::GameTaskFailed { game, reason });
-                unconfirmed = task.machine.unconfirmed();
-                context
-                    .eval_cache
-                    .put(&params.game, task.machine.eval_history());
-            }
+        let outcome = catch_panic(task.run(&on_game_finish)).await;
+        if let Ok(Some(ending)) = outcome {
+            return Some(ending);
         }
+        // The game goes on.
+        let eval_history = task.machine.eval_history();
+        context.eval_cache.put(&params.game, eval_history);
+        let Err(reason) = outcome else { return None };
+        tracing::error!(reason, "game task panicked; restarting");
+        let game = params.game.clone();
+        context
+            .event_bus
+            .publish(BotEvent::GameTaskFailed { game, reason });
+        unconfirmed = task.machine.unconfirmed();
         backoff.wait().await;
     }
 }
@@ -113,7 +106,7 @@ impl GameTask {
         };
         let task = Self {
             engine,
-            machine: GameMachine::resume(
+            machine: GameMachine::new(
                 params,
                 Arc::clone(&context.settings),
                 context.timing,
@@ -141,8 +134,7 @@ impl GameTask {
             let ending = self.run_effect(actions);
             self.recorder.write(&self.machine);
             if let Some(ending) = ending {
-                self.recorder.over(&ending);
-                if let Some(line) = self.recorder.played_line() {
+                if let Some(line) = self.recorder.over(&ending) {
                     self.context.state.learn(line);
                 }
                 return Some(ending);
@@ -353,7 +345,7 @@ impl GameTask {
         self.active_search = None;
         let mut game = self.machine.game().clone();
         game.push(reply);
-        let search = self.recorder.ponder(&self.engine, &game, limits);
+        let search = self.recorder.think(&self.engine, &game, limits);
         self.await_search(request_id, search);
     }
 
@@ -366,17 +358,16 @@ impl GameTask {
         });
     }
 
-    fn post(&self, request_id: RequestId, uci: String, draw: DrawOffer) {
-        let (client, game) = (
-            self.context.client.clone(),
-            self.machine.params().game.clone(),
-        );
-        let offer = match draw {
-            DrawOffer::Yes => OfferDraw::Yes,
-            DrawOffer::No => OfferDraw::No,
-        };
+    /// What a call takes with it.
+    fn client_and_game(&self) -> (Client, GameId) {
+        let game = self.machine.params().game.clone();
+        (self.context.client.clone(), game)
+    }
+
+    fn post(&self, request_id: RequestId, uci: String, draw: OfferDraw) {
+        let (client, game) = self.client_and_game();
         self.posts.push(Box::pin(async move {
-            let outcome = client.make_move(&game, &uci, offer).await;
+            let outcome = client.make_move(&game, &uci, draw).await;
             if let Err(error) = &outcome {
                 log_failed(&uci, error);
             }
@@ -385,10 +376,7 @@ impl GameTask {
     }
 
     fn request(&self, request: GameRequest) {
-        let (client, game) = (
-            self.context.client.clone(),
-            self.machine.params().game.clone(),
-        );
+        let (client, game) = self.client_and_game();
         tracing::debug!(?request, "asking");
         self.requests.push(Box::pin(async move {
             // A courtesy is not worth another call after a rate limit.
@@ -607,29 +595,16 @@ impl GameRecorder {
         self.event_log.note("experience", text, Some(&self.game));
     }
 
-    /// The game as a line to learn from, once it is over.
-    pub(in crate::bot) fn played_line(&self) -> Option<PlayedLine> {
+    /// The game is over, or no longer visible. Returns it as a line to learn from.
+    pub(in crate::bot) fn over(&self, ending: &Ending) -> Option<PlayedLine> {
+        self.event_log.over(ending);
         self.event_log.game(self.game.as_str())?.played_line(None)
     }
 
-    /// The game is over, or no longer visible.
-    pub(in crate::bot) fn over(&self, ending: &Ending) {
-        self.event_log.over(ending);
-    }
-
-    /// Starts a search, which reports its progress if anyone watches.
+    /// Starts a search or a ponder search, which reports its progress if anyone watches.
     pub(in crate::bot) fn think(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
-        self.start(engine, game, limits, false)
-    }
-
-    /// The same on the opponent's time.
-    pub(in crate::bot) fn ponder(&self, engine: &Engine, game: &Game, limits: Limits) -> Search {
-        self.start(engine, game, limits, true)
-    }
-
-    fn start(&self, engine: &Engine, game: &Game, limits: Limits, pondering: bool) -> Search {
         if let Some(news) = self.event_log.audience() {
-            let reporter = self.search_info.reporter(game, pondering, news);
+            let reporter = self.search_info.reporter(game, limits.ponder, news);
             return engine.think_with(game, limits, reporter);
         }
         self.search_info.done();

@@ -12,18 +12,18 @@
 use std::time::Instant;
 
 use super::common::{Retry, StateUpdate};
-use crate::bot::game::event::{CallOutcome, DrawOffer, GameEffect, GameRequest, Persist};
+use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
 use crate::engine::Wdl;
-use crate::lichess::Side;
+use crate::lichess::{OfferDraw, Side};
 
 /// The server ignores an offer within this many plies of our previous one.
 const PLIES_BETWEEN_OFFERS: usize = 20;
 /// An offer stands while the opponent thinks: their clock must hold this multiple of little time.
 const STANDING: u32 = 2;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct DrawPolicy {
     /// Their flag in the last state.
     flag: bool,
@@ -36,10 +36,8 @@ pub(super) struct DrawPolicy {
 impl DrawPolicy {
     pub(in crate::bot::game) fn new(offers: u32) -> Self {
         Self {
-            flag: false,
-            pending: None,
-            accepting: None,
             offers,
+            ..Self::default()
         }
     }
 
@@ -60,7 +58,7 @@ fn moves_of(side: Side, plies: usize) -> usize {
 impl GameMachine {
     /// Handles their flag in the state just read.
     pub(in crate::bot::game) fn draw_flag(&mut self, update: StateUpdate) {
-        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
+        let Some((setup, last_state)) = self.known() else {
             return;
         };
         let us = setup.us;
@@ -102,15 +100,15 @@ impl GameMachine {
     }
 
     /// Whether to send a draw with the next move: consent to theirs, or an offer.
-    pub(in crate::bot::game) fn draw_with_move(&mut self) -> DrawOffer {
+    pub(in crate::bot::game) fn draw_with_move(&mut self) -> OfferDraw {
         let agrees = self.policies.draws.pending.is_some() && self.accepts_draw();
         if agrees {
             // If their offer is gone by then, this counts as ours.
             self.policies.eval_history.last_offer = Some(self.ply());
-            return DrawOffer::Yes;
+            return OfferDraw::Yes;
         }
         if !self.offers_draw() {
-            return DrawOffer::No;
+            return OfferDraw::No;
         }
         let ply = self.ply();
         let draws = &mut self.policies.draws;
@@ -119,7 +117,7 @@ impl GameMachine {
         self.out.push(GameEffect::Persist(Persist::DrawOffered {
             so_far: draws.offers,
         }));
-        DrawOffer::Yes
+        OfferDraw::Yes
     }
 
     /// Proved to be no win, or late enough, and level or worse for some time, or clearly worse in the

@@ -120,8 +120,9 @@ impl GameMachine {
         };
         // A proof needs no depth.
         let deep = result.depth >= rules.depth || result.ended == StopReason::Decided;
-        let left = self.reading().and_then(|reading| reading.left_at(self.now));
-        let healthy = left.is_none_or(|left| left >= self.timing.healthy_clock);
+        let healthy = self
+            .left_at()
+            .is_none_or(|left| left >= self.timing.healthy_clock);
         low && deep && healthy
     }
 }

@@ -34,7 +34,7 @@ use self::stalled_game::{StalledGame, UnsupportedGame};
 use self::takeback::TakebackPolicy;
 use super::event::ResumeState;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::bot::game) struct Policies {
     pub(in crate::bot::game) eval_history: EvalHistory,
     draws: DrawPolicy,
@@ -53,11 +53,7 @@ impl Policies {
             eval_history: past.eval_history,
             draws: DrawPolicy::new(past.draw_offers),
             takebacks: TakebackPolicy::new(past.takebacks),
-            resigning: ResignPolicy::default(),
-            absence: OpponentAbsence::default(),
-            first_move: AbortPolicy::default(),
-            stalled: StalledGame::default(),
-            refusal: None,
+            ..Self::default()
         }
     }
 

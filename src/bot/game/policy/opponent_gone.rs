@@ -122,12 +122,7 @@ impl GameMachine {
         claims.under_way = false;
         match answer {
             CallOutcome::Done => claims.in_vain += 1,
-            CallOutcome::Lost
-            | CallOutcome::Limited { .. }
-            | CallOutcome::Refused { .. }
-            | CallOutcome::Gone => {
-                claims.failed += 1;
-            }
+            _ => claims.failed += 1,
         }
         claims.not_before = self.now.checked_add(soonest);
         claims.at = self.now.checked_add(again);

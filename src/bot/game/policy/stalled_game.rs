@@ -10,7 +10,6 @@ use super::common::{RepeatedRequest, StateUpdate, grown};
 use crate::bot::game::event::{Anomaly, CallOutcome, GameEffect, GameRequest, Notification};
 use crate::bot::game::machine::{FIRST_PLIES, GameMachine};
 use crate::bot::game::move_list::MoveListChange;
-use crate::lichess::Side;
 
 #[derive(Debug, Default)]
 pub(super) struct StalledGame {
@@ -42,16 +41,12 @@ impl GameMachine {
 
     /// The most that the side to move can take.
     fn flag_falls_within(&self) -> Option<std::time::Duration> {
-        let (setup, last_state) = (self.setup.as_ref()?, self.last_state.as_ref()?);
+        let (setup, last_state) = self.known()?;
         if !setup.clocked || self.ply() < FIRST_PLIES {
             return None;
         }
-        let mover = if self.ply().is_multiple_of(2) {
-            Side::White
-        } else {
-            Side::Black
-        };
-        last_state.state.time(mover)
+        let mover = self.game().position().turn();
+        last_state.state.time(mover.into())
     }
 
     pub(in crate::bot::game) fn stalled_tick(&mut self) {

@@ -8,10 +8,10 @@
 use std::time::Instant;
 
 use super::common::Retry;
-use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, Persist};
+use crate::bot::game::event::{CallOutcome, GameEffect, GameRequest, LastState, Persist};
 use crate::bot::game::machine::GameMachine;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TakebackPolicy {
     /// Whether they proposed one in the last state, and no move of ours is on the way to end that.
     theirs: bool,
@@ -25,10 +25,8 @@ pub(super) struct TakebackPolicy {
 impl TakebackPolicy {
     pub(in crate::bot::game) fn new(granted: u32) -> Self {
         Self {
-            theirs: false,
-            ours: false,
-            granting: None,
             granted,
+            ..Self::default()
         }
     }
 
@@ -40,11 +38,11 @@ impl TakebackPolicy {
 impl GameMachine {
     /// Handles the flags in the state just read; each counts when it appears.
     pub(in crate::bot::game) fn takeback_flags(&mut self) {
-        let (Some(setup), Some(last_state)) = (&self.setup, &self.last_state) else {
+        let Some((setup, LastState { state, .. })) = self.known() else {
             return;
         };
-        let ours = last_state.state.proposes_takeback(setup.us);
-        let theirs = last_state.state.proposes_takeback(setup.us.other()) && self.sent().is_none();
+        let ours = state.proposes_takeback(setup.us);
+        let theirs = state.proposes_takeback(setup.us.other()) && self.sent().is_none();
         let takebacks = &mut self.policies.takebacks;
         let (new, withdraws) = (theirs && !takebacks.theirs, ours && !takebacks.ours);
         (takebacks.theirs, takebacks.ours) = (theirs, ours);
