@@ -106,12 +106,8 @@ impl Config {
         if let Some(name) = self.engine.eval_file.take_if(|name| file(name)) {
             self.engine.eval_file = Some(folder.join(name));
         }
-        for place in self
-            .engine
-            .syzygy_path
-            .iter_mut()
-            .chain(&mut self.book.files)
-        {
+        let folders = self.engine.syzygy_path.iter_mut();
+        for place in folders.chain(&mut self.book.files) {
             *place = folder.join(&*place);
         }
         let lists = [
@@ -209,11 +205,8 @@ impl Source<'_> {
         let address = value.get_ref().as_str().is_some_and(|it| it.contains(':'));
         if ADDRESS_FILES.contains(&name.get_ref().as_ref()) && address {
             let what = "takes the path of a file that holds the address, not the address itself";
-            return Err(self.fault(
-                value.span().start,
-                format!("[alerts] {}", name.get_ref()),
-                what,
-            ));
+            let key = format!("[alerts] {}", name.get_ref());
+            return Err(self.fault(value.span().start, key, what));
         }
         let named = ["token", "api_token", "lichess_bot_token"]
             .iter()

@@ -18,7 +18,7 @@ use super::keys::Takes::{
     Text, Times,
 };
 use super::keys::{Key, Section, whole};
-use super::units::{EmptyIsNone, Millis, Seconds, limit, millis_limit, minutes, path};
+use super::units::{EmptyIsNone, Millis, MillisLimit, PathOrNone, Seconds, limit, minutes};
 use super::values::{ArenaId, CasualLevel, Entry, Hours, TimeRule};
 use crate::lichess::{Speed, TimeControl, speed_of};
 
@@ -85,7 +85,7 @@ sections! {
             None, Text("a URL such as \"http://proxy.example.org:3128\", \"\" for the environment's");
         /// File that holds only the API token; `LICHESS_BOT_TOKEN` takes precedence. A relative path in a
         /// config file starts at that file's folder.
-        token_file: Option<PathBuf> as "path" =
+        token_file: Option<PathBuf> as "PathOrNone" =
             None, Text("the path of a file with the API token, in quotes");
         /// How Lichess staff reach the operator, sent with every request.
         contact: Option<String> as "EmptyIsNone" =
@@ -96,10 +96,10 @@ sections! {
     Data {
         /// Folder with a subfolder for each server; none stores nothing. A relative path in a config file
         /// starts at that file's folder.
-        folder: Option<PathBuf> as "path" =
+        folder: Option<PathBuf> as "PathOrNone" =
             Some("data".into()), Text("the path of a folder in quotes, \"\" for none");
         /// The control socket in the server's subfolder; none opens no socket.
-        socket: Option<PathBuf> as "path" =
+        socket: Option<PathBuf> as "PathOrNone" =
             Some("control.sock".into()), Text("the name of a file in quotes, \"\" for none");
     }
 
@@ -111,7 +111,7 @@ sections! {
         threads: usize = 0, whole((0, 256), "threads (0: every core)");
         /// The evaluation: a net file, `classical`, or the default. A relative path in a config file starts
         /// at that file's folder.
-        eval_file: Option<PathBuf> as "path" =
+        eval_file: Option<PathBuf> as "PathOrNone" =
             None,
             Text("the path of a net in quotes, \"classical\", or \"\" for the default");
         /// Folders with atomic Syzygy tablebases. A relative path in a config file starts at that file's
@@ -128,7 +128,7 @@ sections! {
         /// For tests: depth limit in plies.
         depth: Option<NonZeroU64> as "limit" = None, whole((0, 245), "plies (0: no limit)");
         /// For tests: time per move, instead of a share of the clock.
-        movetime: Option<Duration> as "millis_limit" =
+        movetime: Option<Duration> as "MillisLimit" =
             None, whole((0, 3_600_000), "milliseconds per move (0: no limit)");
     }
 
@@ -497,7 +497,7 @@ sections! {
             Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 8650))), Address;
         /// File with the password for commands over HTTP and for every other request, those from this machine
         /// unless `trust_local` is set. A relative path in a config file starts at that file's folder.
-        token_file: Option<PathBuf> as "path" =
+        token_file: Option<PathBuf> as "PathOrNone" =
             None, Text("the path of a file with a password, in quotes");
         /// Further host names of the page, besides `localhost` and the listen address. Requests for these
         /// need the password.
@@ -512,7 +512,7 @@ sections! {
     Alerts {
         /// File that holds only the URL, since most are secrets; `MEGATON_WEBHOOK` takes precedence. A
         /// relative path in a config file starts at that file's folder.
-        webhook_file: Option<PathBuf> as "path" =
+        webhook_file: Option<PathBuf> as "PathOrNone" =
             None, Text("the path of a file with the webhook URL, in quotes");
         format: AlertFormat = AlertFormat::Json, Choice(AlertFormat::VARIANTS);
         /// The chat that gets the messages, for Telegram.
@@ -522,7 +522,7 @@ sections! {
         mute: Vec<String> = Vec::new(), Choices(MESSAGE_KINDS);
         /// File with a URL to request each minute while the bot is ready; `MEGATON_HEARTBEAT` takes
         /// precedence. A relative path in a config file starts at that file's folder.
-        heartbeat_file: Option<PathBuf> as "path" =
+        heartbeat_file: Option<PathBuf> as "PathOrNone" =
             None, Text("the path of a file with the heartbeat URL, in quotes");
         /// Maximum messages per hour.
         per_hour: usize = 12, whole((1, 1000), "messages per hour");
@@ -555,7 +555,7 @@ sections! {
         format: Format = Format::Text, Choice(Format::VARIANTS);
         /// File to which `megaton run` logs as well; none for stderr alone. A relative path in a config
         /// file starts at that file's folder.
-        file: Option<PathBuf> as "path" =
+        file: Option<PathBuf> as "PathOrNone" =
             None, Text("the path of a file that ends in .log, in quotes");
         /// Most files kept, one a day.
         files: usize = 14, whole((2, 1000), "files");
@@ -787,6 +787,14 @@ impl Engine {
     pub fn limits_search(&self) -> bool {
         self.nodes.is_some() || self.depth.is_some() || self.movetime.is_some()
     }
+
+    /// The threads of all searches: the setting, or every core of the machine.
+    pub fn cores(&self) -> usize {
+        if self.threads > 0 {
+            return self.threads;
+        }
+        thread::available_parallelism().map_or(1, usize::from)
+    }
 }
 
 impl Data {
@@ -804,16 +812,6 @@ impl Data {
             Some(home) => Some(home.join(socket)),
             None => socket.is_absolute().then(|| socket.clone()),
         }
-    }
-}
-
-impl Engine {
-    /// The threads of all searches: the setting, or every core of the machine.
-    pub fn cores(&self) -> usize {
-        if self.threads > 0 {
-            return self.threads;
-        }
-        thread::available_parallelism().map_or(1, usize::from)
     }
 }
 

@@ -2,7 +2,12 @@
 //!
 //! TOML has no null, so 0 or an empty text means "not set" where that makes sense.
 
-use serde_with::{As, DurationMilliSeconds, DurationSeconds, NoneAsEmptyString};
+use std::marker::PhantomData;
+
+use serde::{Deserializer, Serializer};
+use serde_with::{
+    As, DeserializeAs, DurationMilliSeconds, DurationSeconds, NoneAsEmptyString, Same, SerializeAs,
+};
 
 /// A time in whole seconds.
 pub(super) type Seconds = As<DurationSeconds<u64>>;
@@ -10,6 +15,30 @@ pub(super) type Seconds = As<DurationSeconds<u64>>;
 pub(super) type Millis = As<DurationMilliSeconds<u64>>;
 /// A value written as text, empty for none.
 pub(super) type EmptyIsNone = As<NoneAsEmptyString>;
+/// A time limit in whole milliseconds, 0 for none.
+pub(super) type MillisLimit = As<DefaultIsNone<DurationMilliSeconds<u64>>>;
+/// A path, empty for none.
+pub(super) type PathOrNone = As<DefaultIsNone<Same>>;
+
+/// A value whose default stands for none.
+pub(super) struct DefaultIsNone<U>(PhantomData<U>);
+
+impl<T: Clone + Default, U: SerializeAs<T>> SerializeAs<Option<T>> for DefaultIsNone<U> {
+    fn serialize_as<S: Serializer>(value: &Option<T>, out: S) -> Result<S::Ok, S::Error> {
+        U::serialize_as(&value.clone().unwrap_or_default(), out)
+    }
+}
+
+impl<'de, T, U> DeserializeAs<'de, Option<T>> for DefaultIsNone<U>
+where
+    T: Default + PartialEq,
+    U: DeserializeAs<'de, T>,
+{
+    fn deserialize_as<D: Deserializer<'de>>(input: D) -> Result<Option<T>, D::Error> {
+        let value = U::deserialize_as(input)?;
+        Ok(Some(value).filter(|value| *value != T::default()))
+    }
+}
 
 /// A time in whole minutes.
 pub(super) mod minutes {
@@ -28,27 +57,6 @@ pub(super) mod minutes {
         input: D,
     ) -> Result<Duration, D::Error> {
         u64::deserialize(input).map(|minutes| Duration::from_secs(minutes.saturating_mul(60)))
-    }
-}
-
-/// A time limit in whole milliseconds, 0 for none.
-pub(super) mod millis_limit {
-    use std::time::Duration;
-
-    use serde::{Deserializer, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
-    pub(in crate::config) fn serialize<S: Serializer>(
-        time: &Option<Duration>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        super::Millis::serialize(&time.unwrap_or_default(), out)
-    }
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Option<Duration>, D::Error> {
-        super::Millis::deserialize(input).map(|time: Duration| (!time.is_zero()).then_some(time))
     }
 }
 
@@ -74,26 +82,5 @@ pub(super) mod limit {
         input: D,
     ) -> Result<Option<NonZeroU64>, D::Error> {
         u64::deserialize(input).map(NonZeroU64::new)
-    }
-}
-
-/// A path, empty for none.
-pub(super) mod path {
-    use std::path::PathBuf;
-
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    #[expect(clippy::ref_option, reason = "the shape that serde calls")]
-    pub(in crate::config) fn serialize<S: Serializer>(
-        path: &Option<PathBuf>,
-        out: S,
-    ) -> Result<S::Ok, S::Error> {
-        path.clone().unwrap_or_default().serialize(out)
-    }
-
-    pub(in crate::config) fn deserialize<'de, D: Deserializer<'de>>(
-        input: D,
-    ) -> Result<Option<PathBuf>, D::Error> {
-        PathBuf::deserialize(input).map(|path| Some(path).filter(|path| path.as_os_str() != ""))
     }
 }
