@@ -303,11 +303,8 @@ impl Client {
             return Ok(response);
         }
         drop(response);
-        self.0
-            .limiter
-            .scheduler
-            .lock()
-            .again(call.class, Instant::now());
+        let scheduler = &self.0.limiter.scheduler;
+        scheduler.lock().again(call.class, Instant::now());
         let response = send(self.0.agent.nameless()).await.map_err(no_answer)?;
         if response.status() != 401 {
             self.0.agent.forget_name();

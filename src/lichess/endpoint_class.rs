@@ -111,11 +111,6 @@ impl EndpointClass {
         }
     }
 
-    /// The order in the queue; the smallest number goes first.
-    pub(super) const fn rank(self) -> usize {
-        self as usize
-    }
-
     /// The rates to keep to. The server's windows start at the first call; the bot counts over any
     /// span of that length and so exceeds no window, wherever it starts.
     pub(super) fn rates(self, timing: &Timing) -> Vec<Rate> {

@@ -46,19 +46,11 @@ pub enum OfferDraw {
 }
 
 /// An answer to an offer of the opponent, or an offer of our own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Reply {
     Yes,
     No,
-}
-
-impl Reply {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::No => "no",
-        }
-    }
 }
 
 /// What to send when joining an arena.
@@ -244,12 +236,12 @@ impl Client {
 
     /// Offers or accepts a draw, or declines one.
     pub async fn draw(&self, game: &GameId, reply: Reply) -> Result<(), Error> {
-        self.act(game, &["draw", reply.word()]).await
+        self.act(game, &["draw", reply.into()]).await
     }
 
     /// Proposes or accepts a takeback, or declines one.
     pub async fn takeback(&self, game: &GameId, reply: Reply) -> Result<(), Error> {
-        self.act(game, &["takeback", reply.word()]).await
+        self.act(game, &["takeback", reply.into()]).await
     }
 
     /// Claims the win over an opponent who left.

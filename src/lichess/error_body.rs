@@ -99,17 +99,15 @@ impl ErrorBody {
             RateLimit { key, wait }
         });
         let mut fields = Vec::new();
-        let message = match object.get("error") {
+        let error = object.get("error");
+        let message = match error {
             Some(Value::String(text)) => short(text),
-            Some(Value::Object(by_field)) => {
+            Some(Value::Object(_)) | None => {
+                let by_field = error.and_then(Value::as_object).unwrap_or(object);
                 fields = field_errors(by_field);
                 joined(&fields)
             }
             Some(other) => short(&other.to_string()),
-            None => {
-                fields = field_errors(object);
-                joined(&fields)
-            }
         };
         Self {
             message,

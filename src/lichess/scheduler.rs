@@ -276,12 +276,13 @@ impl Scheduler {
         }
     }
 
+    /// The order in the queue; the smallest number goes first.
     fn rank(&self, waiting: &WaitingCall, now: Instant) -> usize {
         let waited = now.saturating_duration_since(waiting.since);
         if waited >= self.timing.spacing * AGED_AFTER {
             0
         } else {
-            waiting.class.rank()
+            waiting.class as usize
         }
     }
 
