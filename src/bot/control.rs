@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use tokio::sync::{mpsc, oneshot};
 
 use super::bot_event::{AlertKind, BotEvent};
@@ -52,8 +54,10 @@ pub enum Command {
     Say(GameId, Room, String),
 }
 
-/// Opponent and terms of a manual challenge.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Opponent and terms of a manual challenge, also as the control socket takes them.
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ChallengeSpec {
     pub user: String,
     /// A profile of the config, or a clock such as `3+2`; by default the first profile.

@@ -10,7 +10,6 @@ use serde_with::skip_serializing_none;
 
 use super::health::HealthReport;
 use crate::bot::{ChallengeSpec, Command, Reply, Status};
-use crate::config::ColorWish;
 use crate::lichess::{ChallengeId, GameId, JoinOptions, Room};
 
 /// Longest request, in bytes.
@@ -35,16 +34,7 @@ pub enum Request {
     },
     /// Reread the config.
     Reload {},
-    Challenge {
-        user: String,
-        /// A profile's name or a clock such as `3+2`.
-        what: Option<String>,
-        rated: Option<bool>,
-        /// Our colour.
-        color: Option<ColorWish>,
-        /// How many games, one after another.
-        games: Option<u32>,
-    },
+    Challenge(ChallengeSpec),
     /// Challenge the last opponent again.
     Rechallenge {},
     /// Withdraw a challenge of ours.
@@ -113,19 +103,7 @@ impl Request {
                 Command::Upgrade(Duration::from_secs(within.min(LONGEST_UPGRADE)))
             }
             Self::Reload {} | Self::Health {} => return None,
-            Self::Challenge {
-                user,
-                what,
-                rated,
-                color,
-                games,
-            } => Command::Challenge(ChallengeSpec {
-                user,
-                what,
-                rated,
-                color,
-                games,
-            }),
+            Self::Challenge(spec) => Command::Challenge(spec),
             Self::Rechallenge {} => Command::Rechallenge,
             Self::Cancel { challenge } => Command::Cancel(challenge.map(ChallengeId::new)),
             Self::Abort { game } => Command::Abort(GameId::new(game)),
@@ -206,6 +184,7 @@ impl From<Reply> for Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ColorWish;
 
     #[test]
     fn a_request_is_one_object_with_a_verb() {
@@ -213,13 +192,13 @@ mod tests {
         assert_eq!(read(r#"{"do":"status"}"#).unwrap(), Request::Status {});
         assert_eq!(
             read(r#"{"do":"challenge","user":"x","rated":false,"color":"white"}"#).unwrap(),
-            Request::Challenge {
+            Request::Challenge(ChallengeSpec {
                 user: "x".to_owned(),
                 what: None,
                 rated: Some(false),
                 color: Some(ColorWish::White),
                 games: None,
-            }
+            })
         );
         assert_eq!(
             read(r#"{"do":"cancel"}"#).unwrap(),

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use megaton::bot::{self, UPGRADE_WAITS};
+use megaton::bot::{self, ChallengeSpec, UPGRADE_WAITS};
 use megaton::config::ColorWish;
 use megaton::lichess::is_public_id;
 use megaton::panel::{self, HealthReport, Request, Response, Secret};
@@ -343,13 +343,13 @@ impl ControlCommand {
                 bot,
             } => {
                 let rated = (rated || casual).then_some(rated);
-                let request = Request::Challenge {
+                let request = Request::Challenge(ChallengeSpec {
                     user,
                     what,
                     rated,
                     color,
                     games,
-                };
+                });
                 (bot, request)
             }
             Self::Rechallenge { bot } => (bot, Request::Rechallenge {}),
