@@ -77,11 +77,6 @@ impl StatusWatch {
         &self.control
     }
 
-    /// Reports a failed self-test of the engine to the event bus. Never waits.
-    pub(super) fn engine_failed(&self, reason: &str) {
-        self.control.engine_failed(reason);
-    }
-
     /// A watch whose bot has not answered for so long.
     #[cfg(test)]
     pub(super) fn in_vain_for(mut self, time: Duration) -> Self {

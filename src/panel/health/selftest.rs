@@ -98,7 +98,7 @@ impl SelfTest {
         if known.failures >= ENOUGH {
             if !matches!(known.last, Some(SelfTestResult::Failed(_))) {
                 tracing::error!(why, "engine self-test failed");
-                watch.engine_failed(why);
+                watch.control().engine_failed(why);
             }
             known.last = Some(tested);
         }

@@ -152,8 +152,7 @@ impl SearchResultDto {
             source: source(made),
             lag,
             line: replay.lines[ply].clone(),
-            live: false,
-            pondering: false,
+            ..Self::default()
         })
     }
 }
@@ -201,9 +200,7 @@ impl LiveGameDto {
             thought: SearchResultDto::of(record, live.search.as_ref(), replay),
         }
     }
-}
 
-impl LiveGameDto {
     /// What spectators may see: an opponent may be among them.
     pub(super) fn without_analysis(&self) -> Self {
         Self {
@@ -221,7 +218,7 @@ fn squares(uci: &str) -> Vec<String> {
 }
 
 #[skip_serializing_none]
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct MoveDto {
     #[serde(flatten)]
     step: ReplayStep,
@@ -316,23 +313,14 @@ impl FullGame {
             review: None,
         }
     }
-}
 
-impl FullGame {
     /// What spectators may see: moves and clocks.
     pub(super) fn without_analysis(&self) -> Self {
         let moves = self.moves.iter().map(|made| MoveDto {
             step: made.step.clone(),
             clock: made.clock,
             spent: made.spent,
-            score: None,
-            depth: None,
-            seldepth: None,
-            nodes: None,
-            time: None,
-            source: None,
-            lag: None,
-            line: Vec::new(),
+            ..MoveDto::default()
         });
         Self {
             moves: moves.collect(),

@@ -8,7 +8,7 @@ use crate::archive::{GameRecord, MoveRecord};
 use crate::rules::{Move, Position};
 
 /// A move and the position after it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct ReplayStep {
     pub(super) uci: String,
     pub(super) san: String,
