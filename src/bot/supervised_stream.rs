@@ -3,34 +3,11 @@
 //!
 //! Decides nothing: its owner says when to open, and how long to wait after a loss.
 
-use std::future::Future;
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 
-use crate::lichess::{Disconnect, Record, RecordStream, Timestamped};
-
-/// An open stream.
-pub(super) trait ServerStream: Send {
-    type Event;
-
-    fn next(&mut self)
-    -> impl Future<Output = Result<Timestamped<Self::Event>, Disconnect>> + Send;
-
-    fn opened_at(&self) -> Instant;
-}
-
-impl<T: Record + Send> ServerStream for RecordStream<T> {
-    type Event = T;
-
-    async fn next(&mut self) -> Result<Timestamped<T>, Disconnect> {
-        self.next().await
-    }
-
-    fn opened_at(&self) -> Instant {
-        self.opened_at()
-    }
-}
+use crate::lichess::{Disconnect, Record, RecordStream};
 
 /// What happened to a stream.
 pub(super) enum StreamChange<E> {
@@ -72,7 +49,7 @@ enum Phase<S> {
     },
 }
 
-impl<S: ServerStream> Supervised<S> {
+impl<T: Record> Supervised<RecordStream<T>> {
     /// A stream that is due at once.
     pub(super) fn new(first_within: Option<Duration>) -> Self {
         Self {
@@ -83,7 +60,10 @@ impl<S: ServerStream> Supervised<S> {
         }
     }
 
-    pub(super) fn open(&mut self, opening: BoxFuture<'static, Result<S, Disconnect>>) {
+    pub(super) fn open(
+        &mut self,
+        opening: BoxFuture<'static, Result<RecordStream<T>, Disconnect>>,
+    ) {
         self.phase = Phase::Opening {
             asked: Instant::now(),
             opening,
@@ -97,7 +77,7 @@ impl<S: ServerStream> Supervised<S> {
         };
     }
 
-    pub(super) fn live(&self) -> Option<&S> {
+    pub(super) fn live(&self) -> Option<&RecordStream<T>> {
         match &self.phase {
             Phase::Live { stream, .. } => Some(stream),
             Phase::Waiting { .. } | Phase::Opening { .. } => None,
@@ -121,7 +101,7 @@ impl<S: ServerStream> Supervised<S> {
     }
 
     /// The next change. Cancellation safe.
-    pub(super) async fn next(&mut self) -> StreamChange<S::Event> {
+    pub(super) async fn next(&mut self) -> StreamChange<T> {
         match &mut self.phase {
             Phase::Waiting { until } => {
                 tokio::time::sleep_until((*until).into()).await;
@@ -172,7 +152,7 @@ impl<S: ServerStream> Supervised<S> {
         }
     }
 
-    fn lost(&mut self, loss: Disconnect, lived: Option<Duration>) -> StreamChange<S::Event> {
+    fn lost(&mut self, loss: Disconnect, lived: Option<Duration>) -> StreamChange<T> {
         self.wait(Duration::ZERO);
         StreamChange::Lost { loss, lived }
     }
