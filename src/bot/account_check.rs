@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, OptionFuture};
 
 use super::alerts::Alerts;
 use super::bot_event::AlertKind;
@@ -249,11 +249,7 @@ impl AccountCheck {
         }
         self.in_progress = Some(Box::pin(async move {
             let token = client.test_token().await;
-            let account = if first {
-                None
-            } else {
-                Some(client.account().await)
-            };
+            let account = OptionFuture::from((!first).then(|| client.account())).await;
             AccountReport { token, account }
         }));
     }
@@ -301,10 +297,7 @@ impl AccountCheck {
     }
 
     fn publish(&self, (kind, text): Finding) {
-        match text {
-            Some(text) => drop(self.alerts.raise(kind, text)),
-            None => drop(self.alerts.clear(kind)),
-        }
+        self.alerts.set(kind, text);
     }
 }
 

@@ -70,6 +70,14 @@ impl Alerts {
         true
     }
 
+    /// Raises an alert with this text, or clears it if there is none.
+    pub(super) fn set(&self, kind: AlertKind, text: Option<String>) {
+        match text {
+            Some(text) => self.raise(kind, text),
+            None => self.clear(kind),
+        };
+    }
+
     /// Whether an alert of this kind is active.
     pub fn is_on(&self, kind: AlertKind) -> bool {
         self.on.lock().contains_key(&kind)

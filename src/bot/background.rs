@@ -19,22 +19,22 @@ use super::archiver::{wait_for_games, wait_for_quiet};
 use super::bot_event::AlertKind;
 use super::context::BotContext;
 use super::event_log::EventLog;
-use super::player_lists::{ListRefresher, ListSources, ListState, PlayerLists};
+use super::player_lists::{ListRefresher, ListSources, PlayerLists};
 use super::rating_guard::Pause;
 use super::settings::Settings;
-use super::state::BotState;
+use super::status::NameList;
 use super::supervisor::{RestartBackoff, catch_panic, restart_on_panic};
 use crate::archive::{ArchiveReader, FILE_NAME, Filter};
 use crate::book::SharedBooks;
 use crate::lichess::{Client, UserId};
 use crate::lookup::{BreakerSettings, ExplorerHost, ExplorerRules, ExplorerTask};
 use crate::rules::{Move, Position};
-use crate::store::{GuardScope, StoreError};
+use crate::store::{GuardScope, RatedPause, StoreError};
 
 /// The background tasks, which end when this is dropped, and the channels to the list refresher.
 pub(super) struct Background {
     pub(super) lists: watch::Receiver<Arc<PlayerLists>>,
-    pub(super) list_states: watch::Receiver<Arc<Vec<ListState>>>,
+    pub(super) list_states: watch::Receiver<Arc<Vec<NameList>>>,
     /// Passes reloaded rules to the list refresher.
     pub(super) rules: watch::Sender<Arc<Settings>>,
     _tasks: JoinSet<()>,
@@ -60,20 +60,14 @@ impl Background {
         if let Some(errors) = context.state.store().write_errors() {
             let alerts = context.alerts.clone();
             let text = |error: &StoreError| format!("state is kept in memory only: {error}");
-            let watch =
-                move || watch_errors(alerts.clone(), AlertKind::Store, errors.clone(), text);
+            let kind = AlertKind::Store;
+            let watch = move || watch_errors(alerts.clone(), kind, errors.clone(), text);
             tasks.spawn(restart_on_panic("alerts of the bot state", pause, watch));
         }
         let alerts = context.alerts.clone();
         let errors = context.event_bus.event_log().write_errors();
-        let watch = move || {
-            watch_errors(
-                alerts.clone(),
-                AlertKind::Archive,
-                errors.clone(),
-                String::clone,
-            )
-        };
+        let kind = AlertKind::Archive;
+        let watch = move || watch_errors(alerts.clone(), kind, errors.clone(), String::clone);
         tasks.spawn(restart_on_panic("alerts of the archive", pause, watch));
         if let Some(explorer) = explorer_task(context, sources) {
             let explorer = Arc::new(explorer);
@@ -196,10 +190,10 @@ async fn refresh_lists(
 
 /// Raises an alert for each new pause of the rating guard; the text of the last one stays.
 pub(super) fn raise_guard_alerts(alerts: &Alerts, mut pauses: Vec<Pause>) {
-    pauses.sort_by_key(|pause| pause.scope == GuardScope::All);
-    for pause in pauses {
-        let (until, reason) = (pause.until, pause.reason);
-        let whom = match pause.scope {
+    pauses.sort_by_key(|(scope, _)| *scope == GuardScope::All);
+    for (scope, RatedPause { span, reason }) in pauses {
+        let until = span.until;
+        let whom = match scope {
             GuardScope::All => String::new(),
             GuardScope::Opponent(id) => format!(" against {id}"),
         };
@@ -209,30 +203,16 @@ pub(super) fn raise_guard_alerts(alerts: &Alerts, mut pauses: Vec<Pause>) {
     }
 }
 
-/// Raises alerts for rated pauses of an earlier run that still last.
-pub(super) fn raise_stored_guard_alerts(alerts: &Alerts, state: &BotState) {
-    let rests = state.rated_rests().into_iter();
-    let pause = rests.map(|(scope, rest)| Pause {
-        scope,
-        until: rest.span.until,
-        reason: rest.reason,
-    });
-    raise_guard_alerts(alerts, pause.collect());
-}
-
 /// Raises the alert `kind` while there is a write error.
-async fn watch_errors<E: Clone>(
+async fn watch_errors<E>(
     alerts: Alerts,
     kind: AlertKind,
     mut errors: watch::Receiver<Option<E>>,
     text: fn(&E) -> String,
 ) {
     loop {
-        let error = errors.borrow_and_update().clone();
-        match error {
-            Some(error) => drop(alerts.raise(kind, text(&error))),
-            None => drop(alerts.clear(kind)),
-        }
+        let problem = errors.borrow_and_update().as_ref().map(text);
+        alerts.set(kind, problem);
         if errors.changed().await.is_err() {
             alerts.raise(kind, "nothing is written any more: its thread has ended");
             return;
@@ -243,19 +223,17 @@ async fn watch_errors<E: Clone>(
 /// Reads the books of the config. Nothing waits for it; a file that cannot be used is logged.
 pub(super) fn load_books(context: &BotContext) {
     let rules = &context.settings.book;
-    let files = if rules.enabled {
-        rules.files.clone()
-    } else {
-        Vec::new()
-    };
+    let files = rules.files.iter().filter(|_| rules.enabled).cloned();
     let event_log = context.event_bus.event_log().clone();
     let built_in = rules.enabled && rules.built_in;
-    context.books.load(files, built_in, move |faults| {
-        for fault in faults {
-            tracing::warn!("opening book skipped: {fault}");
-            event_log.note("book", format!("skipped: {fault}"), None);
-        }
-    });
+    context
+        .books
+        .load(files.collect(), built_in, move |faults| {
+            for fault in faults {
+                tracing::warn!("opening book skipped: {fault}");
+                event_log.note("book", format!("skipped: {fault}"), None);
+            }
+        });
 }
 
 /// The kind of a rate limit in the event log.
@@ -295,14 +273,14 @@ mod tests {
 
     use super::*;
     use crate::bot::event_bus::EventBus;
-    use crate::store::Timestamp;
+    use crate::store::{TimeSpan, Timestamp};
 
     #[test]
     fn the_alert_of_the_rating_guard_names_the_opponent_and_a_pause_of_all_is_said_last() {
-        let pause = |scope| Pause {
-            scope,
-            until: Timestamp::default(),
-            reason: "lost".to_owned(),
+        let pause = |scope| {
+            let span = TimeSpan::new(Timestamp::default(), Duration::ZERO);
+            let reason = "lost".to_owned();
+            (scope, RatedPause { span, reason })
         };
         let one = GuardScope::Opponent(UserId::new("Foe"));
         for (pauses, expected) in [

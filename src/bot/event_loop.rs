@@ -19,7 +19,7 @@ use super::account_event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGam
 use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
 use super::backfill::replayed;
-use super::background::{Background, raise_guard_alerts, raise_stored_guard_alerts};
+use super::background::{Background, raise_guard_alerts};
 use super::bot_event::{AlertKind, BotEvent};
 use super::chat::{ChatQueue, ChatTask};
 use super::context::{BotContext, BotError, BotOptions, Shutdown, online_tables};
@@ -84,7 +84,8 @@ impl EventLoop {
         let (chat_queue, chat_task) = ChatQueue::open(options.client.clone());
         let (occupancy, occupied) = watch::channel(Occupancy::default());
         let alerts = Alerts::new(options.event_bus.clone());
-        raise_stored_guard_alerts(&alerts, &options.state);
+        // Those of an earlier run may still last.
+        raise_guard_alerts(&alerts, options.state.rated_rests());
         let context = BotContext {
             online_tables: online_tables(&options.client, &options.settings),
             explorer: options.settings.explorer.enabled.then(|| {

@@ -80,7 +80,7 @@ pub use event_log::{Changes, Clocks, EventLog, LiveGame, SearchInfo};
 pub use game::move_overhead::{MoveOverhead, OverheadEstimator, SendSample, SharedEstimator};
 pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{
-    ListParseError, ListRefresher, ListSources, ListState, ParsedList, PlayerLists, read_names,
+    ListParseError, ListRefresher, ListSources, ParsedList, PlayerLists, read_names,
 };
 pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota};
 pub use rating_guard::{GuardUpdate, Pause, RatingGuard};

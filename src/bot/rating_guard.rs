@@ -21,14 +21,8 @@ const MAX_SETTLED: i32 = 60;
 /// Maximum rating changes kept for the sum.
 const MAX_CHANGES: usize = 2000;
 
-/// A new pause of rated games.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pause {
-    /// Opponents it applies to.
-    pub scope: GuardScope,
-    pub until: Timestamp,
-    pub reason: String,
-}
+/// A pause of rated games, and the opponents it applies to.
+pub type Pause = (GuardScope, RatedPause);
 
 /// Results of a finished game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,7 +80,7 @@ impl RatingGuard {
             .find(|rest| rest.span.holds(now))
     }
 
-    pub fn rests(&self, now: Timestamp) -> Vec<(GuardScope, RatedPause)> {
+    pub fn rests(&self, now: Timestamp) -> Vec<Pause> {
         let resting = self.rows.values().filter_map(|row| {
             let rest = row.rest.clone().filter(|rest| rest.span.holds(now))?;
             Some((row.scope.clone(), rest))
@@ -219,10 +213,8 @@ impl RatingGuard {
             if self.is_resting(&scope, now) {
                 continue;
             }
-            let from = self
-                .rows
-                .get(&scope)
-                .map_or(Timestamp::default(), |r| r.from);
+            let from = self.rows.get(&scope).map(|row| row.from);
+            let from = from.unwrap_or_default();
             let counted = self.points.iter().filter(|points| {
                 points.at >= from
                     && points.diff >= -MAX_SETTLED
@@ -265,20 +257,14 @@ impl RatingGuard {
         news: &mut GuardUpdate,
     ) {
         let span = TimeSpan::new(now, self.rules.rest);
+        let rest = RatedPause { span, reason };
         let row = self.row(&scope);
         row.losses = 0;
         // Games before the pause do not count again after it.
         row.from = now + Duration::from_millis(1);
-        row.rest = Some(RatedPause {
-            span,
-            reason: reason.clone(),
-        });
+        row.rest = Some(rest.clone());
         news.changes.push(Change::Guard(row.clone()));
-        news.pause.push(Pause {
-            scope,
-            until: span.until,
-            reason,
-        });
+        news.pause.push((scope, rest));
     }
 }
 
@@ -336,8 +322,8 @@ mod tests {
         }
         let now = start() + HOUR;
         assert_eq!(pause.len(), 1);
-        assert_eq!(pause[0].scope, GuardScope::Opponent(foe.clone()));
-        assert_eq!(pause[0].reason, "8 rated games in a row lost to foe");
+        assert_eq!(pause[0].0, GuardScope::Opponent(foe.clone()));
+        assert_eq!(pause[0].1.reason, "8 rated games in a row lost to foe");
         assert!(guard.rest(Some(&foe), now).is_some());
         assert!(guard.rest(Some(&other), now).is_none() && guard.rest(None, now).is_none());
         let after = now + DAY;
@@ -380,7 +366,7 @@ mod tests {
             pause = guard.finished(&lost, lost.at).pause;
         }
         assert_eq!(pause.len(), 1);
-        assert_eq!(pause[0].scope, GuardScope::All);
+        assert_eq!(pause[0].0, GuardScope::All);
         let now = start() + HOUR;
         assert!(guard.rest(None, now).is_some());
         assert!(guard.rest(Some(&UserId::new("anybody")), now).is_some());
@@ -403,7 +389,7 @@ mod tests {
         let now = start();
         let more = GameId::new("more");
         let pause = guard.rated(&more, Some(&foe), -1, now + HOUR).pause;
-        let scopes: Vec<_> = pause.iter().map(|pause| &pause.scope).collect();
+        let scopes: Vec<_> = pause.iter().map(|(scope, _)| scope).collect();
         assert_eq!(
             scopes,
             [&GuardScope::Opponent(foe.clone()), &GuardScope::All]
@@ -465,7 +451,7 @@ mod tests {
         let next = lost(5, -10);
         let pause = after.finished(&next, next.at).pause;
         assert_eq!(pause.len(), 1);
-        assert_eq!(pause[0].reason, "150 rating points lost within a day");
+        assert_eq!(pause[0].1.reason, "150 rating points lost within a day");
     }
 
     #[test]

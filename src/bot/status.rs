@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use super::player_lists::ListState;
 use crate::engine::Pool;
 
 /// Maximum tablebase faults described in words.
@@ -304,7 +303,7 @@ pub struct SourcesStatus {
 
 impl SourcesStatus {
     /// The resources of this pool's searches, and the state of the lists.
-    pub(super) fn of(pool: &Pool, lists: &[ListState]) -> Self {
+    pub(super) fn of(pool: &Pool, lists: &[NameList]) -> Self {
         let tables = pool.tables().map(|tables| {
             let state = tables.state();
             TableFiles {
@@ -315,10 +314,14 @@ impl SourcesStatus {
                 faults: state.faults.into_iter().take(MAX_FAULTS).collect(),
             }
         });
+        let lists = lists.iter().map(|list| NameList {
+            read_ago: list.read.map(|at| at.elapsed().as_secs()),
+            ..list.clone()
+        });
         Self {
             net: pool.evaluator().id(),
             tables,
-            lists: lists.iter().map(NameList::of).collect(),
+            lists: lists.collect(),
         }
     }
 }
@@ -349,25 +352,15 @@ pub struct NameList {
     pub source: Option<String>,
     /// Number of known names.
     pub names: usize,
-    /// Seconds since the last read; `None` if not read since the start.
+    /// When it was last read; `None` if not since the start.
+    #[serde(skip)]
+    pub read: Option<Instant>,
+    /// The same in a status, in seconds before it.
     pub read_ago: Option<u64>,
     /// Why the source cannot be read at present.
     pub error: Option<String>,
     /// Which of its lines are no names, in words.
     pub skipped: Option<String>,
-}
-
-impl NameList {
-    fn of(state: &ListState) -> Self {
-        Self {
-            list: state.list.to_owned(),
-            source: state.source.clone(),
-            names: state.names,
-            read_ago: state.read.map(|at| at.elapsed().as_secs()),
-            error: state.error.clone(),
-            skipped: state.skipped.clone(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use megaton::bot::{BotTiming, ListRefresher, ListSources, ListState, PlayerLists, Settings};
+use megaton::bot::{BotTiming, ListRefresher, ListSources, NameList, PlayerLists, Settings};
 use megaton::lichess::UserId;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -141,7 +141,7 @@ pub(crate) fn in_file(path: &Path) -> String {
 struct Kept {
     lists: watch::Receiver<Arc<PlayerLists>>,
     settings: watch::Sender<Arc<Settings>>,
-    states: watch::Receiver<Arc<Vec<ListState>>>,
+    states: watch::Receiver<Arc<Vec<NameList>>>,
     _task: JoinHandle<()>,
 }
 
@@ -279,7 +279,7 @@ async fn a_list_that_becomes_empty_keeps_its_names_and_its_etag_and_says_so() {
     let nobody = "# nobody any more\n";
     let reader = Library::open([page("\"one\"", "blastcap\n"), page("\"two\"", nobody)]).await;
     let mut kept = keep(&[&reader.url], None);
-    let says_so = |states: &Arc<Vec<ListState>>| {
+    let says_so = |states: &Arc<Vec<NameList>>| {
         states[0].error.as_deref() == Some("it has become empty") && states[0].names == 1
     };
     let wait = kept.states.wait_for(says_so);
@@ -360,7 +360,7 @@ async fn the_state_of_each_list_is_visible_while_it_is_refreshed() {
     let reader = Library::open([page("\"one\"", "blastcap\nnuke\n"), status("500 Oops")]).await;
     let mut kept = keep(&["one", &reader.url, "file:/nowhere.txt", "two"], None);
     let failed =
-        |states: &Arc<Vec<ListState>>| states[1].read.is_some() && states[1].error.is_some();
+        |states: &Arc<Vec<NameList>>| states[1].read.is_some() && states[1].error.is_some();
     let wait = kept.states.wait_for(failed);
     let waited = tokio::time::timeout(Duration::from_secs(60), wait).await;
     let states = Arc::clone(&waited.expect("in time").expect("the keeper lives"));

@@ -18,7 +18,7 @@ use crate::config;
 use crate::config::{Entry, without_query};
 use crate::lichess::UserId;
 
-pub use refresher::{ListRefresher, ListSources, ListState};
+pub use refresher::{ListRefresher, ListSources};
 
 /// The maximum length of a list.
 const MAX_NAMES: usize = 100_000;

@@ -20,6 +20,7 @@ use tokio::time::{sleep_until, timeout, timeout_at};
 
 use super::{ListContents, ParsedList, PlayerLists, read_names};
 use crate::bot::settings::{BotTiming, Settings};
+use crate::bot::status::NameList;
 use crate::config::{Entry, without_query};
 use crate::files::write_whole;
 use crate::lichess::{FetchError, FetchedPage, HttpFetcher};
@@ -32,23 +33,6 @@ const MAX_FILE: u64 = 2 << 20;
 pub struct ListSources {
     /// The data folder for copies; none to keep nothing.
     pub data: Option<PathBuf>,
-}
-
-/// The state of one source of a list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ListState {
-    /// Which list: `block`, `allow`, `welcome` or `avoid`.
-    pub list: &'static str,
-    /// The file or URL; none for the names in the config itself.
-    pub source: Option<String>,
-    /// Number of names known.
-    pub names: usize,
-    /// When it was last read; none if not since the start.
-    pub read: Option<Instant>,
-    /// The current read error, if any.
-    pub error: Option<String>,
-    /// Which lines are no names, in words.
-    pub skipped: Option<String>,
 }
 
 /// The known state of the lists' files and URLs.
@@ -64,7 +48,7 @@ pub struct ListRefresher {
     failing: BTreeMap<String, String>,
     /// When each was last read.
     read: HashMap<String, Instant>,
-    states: watch::Sender<Arc<Vec<ListState>>>,
+    states: watch::Sender<Arc<Vec<NameList>>>,
     pages: Option<HttpFetcher>,
     /// What is being read from the disk, and the keys of it.
     reading: JoinSet<DiskRead>,
@@ -101,7 +85,7 @@ impl ListRefresher {
     }
 
     /// The state of each list, for observers of a running refresher.
-    pub fn states(&self) -> watch::Receiver<Arc<Vec<ListState>>> {
+    pub fn states(&self) -> watch::Receiver<Arc<Vec<NameList>>> {
         self.states.subscribe()
     }
 
@@ -204,10 +188,10 @@ impl ListRefresher {
             let is_name = |entry: &&Entry| matches!(entry, Entry::Name(_));
             let (names, places): (Vec<_>, Vec<_>) = entries.iter().partition(is_name);
             if !names.is_empty() {
-                states.push(ListState {
-                    list,
+                states.push(NameList {
+                    list: list.to_owned(),
                     names: names.len(),
-                    ..ListState::default()
+                    ..NameList::default()
                 });
             }
             let keys = places.iter().map(ToString::to_string);
@@ -216,13 +200,14 @@ impl ListRefresher {
         self.states.send_replace(Arc::new(states));
     }
 
-    fn state_of(&self, list: &'static str, key: &str) -> ListState {
+    fn state_of(&self, list: &str, key: &str) -> NameList {
         let known = self.contents.get(key);
-        ListState {
-            list,
+        NameList {
+            list: list.to_owned(),
             source: Some(without_query(key).to_owned()),
             names: self.known(key),
             read: self.read.get(key).copied(),
+            read_ago: None,
             error: self.failing.get(key).cloned(),
             skipped: known.and_then(|list| list.skipped.clone()),
         }

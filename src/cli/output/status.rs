@@ -279,6 +279,7 @@ mod tests {
             read_ago: Some(7200),
             error: Some("status 500".to_owned()),
             skipped: Some("line 3 is no account name".to_owned()),
+            ..NameList::default()
         };
         let named = NameList {
             list: "allow".to_owned(),
