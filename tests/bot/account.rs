@@ -114,7 +114,9 @@ fn a_program_that_takes_over_leaves_on_record_what_commands_asked_for() {
     for user in ["near", "far"] {
         assert!(account.challenge(user, Some("3+2"), None, None, 1).is_ok());
     }
-    let joins = account.join_arena("aBcD1234", JoinOptions::default(), fixture.now);
+    let joins = account
+        .arenas
+        .join("aBcD1234", JoinOptions::default(), fixture.now);
     assert!(joins.is_some());
     let expected = [
         "challenge near: not sent, no new games accepted",

@@ -36,7 +36,7 @@ use crate::bot::player_lists::PlayerLists;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
 use crate::bot::status::CorrespondenceStatus;
-use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, JoinOptions, UserId};
+use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, UserId};
 
 pub use slots::OpponentKind;
 
@@ -56,7 +56,6 @@ pub struct AccountState {
     me: UserId,
     settings: Arc<Settings>,
     lists: Arc<PlayerLists>,
-    /// The lists are not read yet: challenges wait, both ways.
     /// Challenges wait, both ways, until the lists have what their files hold.
     pub(in crate::bot) awaits_lists: bool,
     unjudged: Vec<(Challenge, Option<Compat>)>,
@@ -72,7 +71,7 @@ pub struct AccountState {
     swept: Option<Instant>,
     excess: ExcessGames,
     pub matchmaker: Matchmaker,
-    pub(in crate::bot) arenas: ArenaSchedule,
+    pub arenas: ArenaSchedule,
     backfill: Backfill,
     /// Key of the bot's own challenge in the quota.
     spent: Option<String>,
@@ -513,21 +512,6 @@ impl AccountState {
     fn look_up_missed(&mut self) {
         let game = self.backfill.next(&self.state, self.now);
         self.out.extend(game.map(AccountEffect::Export));
-    }
-
-    /// Joins an arena by command; `None` while joins are not allowed.
-    pub fn join_arena(
-        &mut self,
-        id: &str,
-        options: JoinOptions,
-        now: Instant,
-    ) -> Option<Vec<AccountEffect>> {
-        self.arenas.join(id, options, now)
-    }
-
-    /// Leaves an arena by command; `None` if it was neither joined nor planned.
-    pub fn leave_arena(&mut self, id: &str) -> Option<Vec<AccountEffect>> {
-        self.arenas.leave(id)
     }
 
     /// Says which challenges and arenas of commands a program that takes over does not know.

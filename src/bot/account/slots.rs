@@ -405,12 +405,9 @@ impl ExcessGames {
 
     /// Aborts without any answer, which count as failed.
     pub(super) fn overdue(&mut self, now: Instant) -> Vec<GameInfo> {
-        let late: Vec<_> = (self.leaving.iter())
-            .filter(|(_, (_, until))| *until <= now)
-            .map(|(id, _)| id.clone())
-            .collect();
-        let games = late.iter().filter_map(|id| self.leaving.remove(id));
-        games.map(|(game, _)| *game).collect()
+        let is_late = |_: &GameId, (_, until): &mut (_, Instant)| *until <= now;
+        let late = self.leaving.extract_if(.., is_late);
+        late.map(|(_, (game, _))| *game).collect()
     }
 }
 

@@ -20,7 +20,7 @@ use crate::bot::status::{
     BotPhase, GameStatus, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status,
 };
 use crate::config::ColorWish;
-use crate::lichess::{ChallengeId, Client, ColorChoice, Error, GameId, JoinOptions, Room};
+use crate::lichess::{ChallengeId, Client, ColorChoice, Error, GameId, JoinOptions};
 use crate::store::Timestamp;
 
 /// How the status begins what an upgrade waits for.
@@ -36,14 +36,21 @@ impl EventLoop {
     /// Runs a command and replies to it.
     pub(in crate::bot) fn run_command(&mut self, envelope: Envelope) {
         let reply = match &envelope.command {
-            Command::Say(game, room, text) => match self.say(game, *room, text) {
-                Ok(outcome_receiver) => {
-                    let event_log = self.context.event_bus.event_log().clone();
-                    tokio::spawn(report(event_log, envelope, outcome_receiver));
-                    return;
+            Command::Say(game, ..) | Command::Abort(game) | Command::Resign(game)
+                if !self.account_state.plays(game) =>
+            {
+                Reply::refused(format!("no game {game} in progress: see `status`"))
+            }
+            Command::Say(game, room, text) => {
+                match self.context.chat_queue.say(game.clone(), *room, text) {
+                    Ok(outcome_receiver) => {
+                        let event_log = self.context.event_bus.event_log().clone();
+                        tokio::spawn(report(event_log, envelope, outcome_receiver));
+                        return;
+                    }
+                    Err(error) => Reply::refused(error.to_string()),
                 }
-                Err(reply) => reply,
-            },
+            }
             Command::Abort(game) => return self.end(game.clone(), envelope, GameCommand::Aborted),
             Command::Resign(game) => {
                 return self.end(game.clone(), envelope, GameCommand::Resigned);
@@ -58,10 +65,7 @@ impl EventLoop {
                 self.reload(settings)
             }
             Command::Alert(kind, text) => {
-                match text {
-                    Some(text) => self.context.alerts.raise(*kind, text),
-                    None => self.context.alerts.clear(*kind),
-                };
+                self.context.alerts.set(*kind, text.clone());
                 Reply::done("noted")
             }
             Command::Challenge(spec) => self.challenge(spec),
@@ -276,22 +280,16 @@ impl EventLoop {
             return Reply::refused(why);
         }
         self.reload(&Arc::new(settings));
-        Reply::done(if on {
-            "matchmaking on until the config is reloaded"
-        } else {
-            "matchmaking off until the config is reloaded"
-        })
+        let switch = if on { "on" } else { "off" };
+        Reply::done(format!("matchmaking {switch} until the config is reloaded"))
     }
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alert may be active that the arena schedule has not seen yet.
-        let joining = (!self.context.alerts.forbids_games())
-            .then(|| {
-                let now = Instant::now();
-                self.account_state.join_arena(id, entrance.clone(), now)
-            })
-            .flatten();
-        if let Some(effects) = joining {
+        let arenas = &mut self.account_state.arenas;
+        if !self.context.alerts.forbids_games()
+            && let Some(effects) = arenas.join(id, entrance.clone(), Instant::now())
+        {
             self.run_effects(effects);
             return Reply::done(format!(
                 "joining {id} shortly before it starts: `status` shows it, `megaton events` why not"
@@ -308,7 +306,7 @@ impl EventLoop {
     }
 
     fn leave_arena(&mut self, id: &str) -> Reply {
-        if let Some(effects) = self.account_state.leave_arena(id) {
+        if let Some(effects) = self.account_state.arenas.leave(id) {
             self.run_effects(effects);
             Reply::done(format!(
                 "leaving {id}; a game in progress is played to its end"
@@ -316,17 +314,6 @@ impl EventLoop {
         } else {
             Reply::refused(format!("no arena {id} is joined or planned"))
         }
-    }
-
-    /// Passes a message to the chat queue.
-    fn say(&self, game: &GameId, room: Room, text: &str) -> Result<OutcomeReceiver, Reply> {
-        if !self.account_state.plays(game) {
-            return Err(Reply::refused(format!(
-                "no game {game} in progress: see `status`"
-            )));
-        }
-        let said = self.context.chat_queue.say(game.clone(), room, text);
-        said.map_err(|error| Reply::refused(error.to_string()))
     }
 
     fn quota(&self) -> QuotaStatus {
@@ -451,14 +438,8 @@ pub(in crate::bot) enum GameCommand {
 /// The server decides about a game: the reply is its answer. The game task sees the end on its
 /// stream, as any other end.
 impl EventLoop {
-    /// Ends a game; the reply follows the server's answer.
+    /// Ends a game that the bot plays; the reply follows the server's answer.
     pub(in crate::bot) fn end(&self, game: GameId, envelope: Envelope, end: GameCommand) {
-        if !self.account_state.plays(&game) {
-            let reply = Reply::refused(format!("no game {game} in progress: see `status`"));
-            note(self.context.event_bus.event_log(), &envelope, &reply);
-            envelope.answer(reply);
-            return;
-        }
         let event_log = self.context.event_bus.event_log().clone();
         let client = self.context.client.clone();
         self.context.state.call_off(&game);
