@@ -52,16 +52,12 @@ pub(super) fn online_tables(client: &Client, settings: &Settings) -> Option<Onli
         return None;
     }
     let known = |position: &crate::rules::Position| OutcomeTables::built_in().wdl(position);
-    match client.table_server(&settings.url, settings.timeout) {
-        Ok(server) => {
-            let pace = BreakerSettings::default();
-            Some(OnlineTables::new(server, settings.min_clock, pace, known))
-        }
-        Err(error) => {
-            tracing::error!(%error, "the online tables stay off");
-            None
-        }
-    }
+    let server = client.table_server(&settings.url, settings.timeout);
+    let server = server
+        .inspect_err(|error| tracing::error!(%error, "the online tables stay off"))
+        .ok()?;
+    let pace = BreakerSettings::default();
+    Some(OnlineTables::new(server, settings.min_clock, pace, known))
 }
 
 /// Dependencies of the bot.

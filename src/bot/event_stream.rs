@@ -80,14 +80,9 @@ struct Outage {
 
 impl AccountStream {
     pub(super) fn new(context: &BotContext) -> Self {
-        let BotContext {
-            client,
-            alerts,
-            state,
-            ..
-        } = context.clone();
+        let client = context.client.clone();
         let (mut reopening, now) = (EventBackoff::new(client.timing()), Instant::now());
-        reopening.restore(kept_openings(&state), now);
+        reopening.restore(kept_openings(&context.state), now);
         let mut stream = Supervised::new(None);
         let wait = reopening.first_wait(now);
         if !wait.is_zero() {
@@ -105,8 +100,8 @@ impl AccountStream {
             stream,
             recovery: None,
             poll_at,
-            alerts,
-            state,
+            alerts: context.alerts.clone(),
+            state: context.state.clone(),
             short_lives: 0,
             lost: 0,
             closed: None,
@@ -207,11 +202,8 @@ impl AccountStream {
         }
         if stolen && wait.is_zero() {
             // Two programs that take over the stream from each other at once would do so forever.
-            wait = self
-                .client
-                .timing()
-                .event_backoff_max
-                .mul_f64(0.5 + chance / 2.0);
+            let longest = self.client.timing().event_backoff_max;
+            wait = longest.mul_f64(0.5 + chance / 2.0);
         }
         self.recovery = self.probing(&loss, lived, now);
         let probing = self.recovery.is_some();

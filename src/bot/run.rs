@@ -3,7 +3,7 @@
 //!
 //! Waits out anything that time may fix; only permanent errors end the bot.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -23,7 +23,7 @@ use super::state::StateRules;
 use super::status::{EventStreamStatus, SourcesStatus, Status, StreamOutage};
 use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
-use crate::lichess::{Account, Client, Error};
+use crate::lichess::{Account, Client};
 
 /// Refusals in a row at the start, at growing intervals, until the next one is final.
 const REFUSALS: u32 = 4;
@@ -88,11 +88,8 @@ async fn serve(
         options.state.set_rules(StateRules::from(&settings));
         options.settings = settings;
     }
-    let _sole = if options.exclusive {
-        Some(lock_account(options.client.server(), &identified)?)
-    } else {
-        None
-    };
+    let lock = || lock_account(options.client.server(), &identified);
+    let _sole = options.exclusive.then(lock).transpose()?;
     tracing::info!(account = %identified.username, "playing");
     // A large future: boxed, to keep the caller's small.
     let lists = options.lists.clone();
@@ -188,44 +185,39 @@ async fn identify(client: &Client, failure: &LastFailure) -> Result<Account, Bot
     let timing = client.timing().clone();
     let mut pause = timing.event_backoff;
     let mut refusals = 0;
-    let fails = |error: &Error, wait: Duration| {
-        *failure.lock() = Some((error.to_string(), Instant::now() + wait));
-    };
     loop {
         let error = match client.account().await {
             Ok(account) => return check_playable(account),
             Err(error) => error,
         };
-        if error.is_unauthorized() || error.is_forbidden() {
-            // A web page is no word of the server.
-            refusals = if error.is_page() { 0 } else { refusals + 1 };
-            if refusals > 0 {
-                let token = client.test_token().await;
-                // After 1 + 2 + 3 + 4 minutes.
-                let lasts = refusals > REFUSALS;
-                if let Some(fatal) = final_refusal(&error, Some(&token), lasts) {
-                    return Err(fatal);
-                }
+        let is_refused = error.is_unauthorized() || error.is_forbidden();
+        // A web page is no word of the server.
+        let counts = is_refused && !error.is_page();
+        refusals = if counts { refusals + 1 } else { 0 };
+        if counts {
+            let token = client.test_token().await;
+            // After 1 + 2 + 3 + 4 minutes.
+            let lasts = refusals > REFUSALS;
+            if let Some(fatal) = final_refusal(&error, Some(&token), lasts) {
+                return Err(fatal);
             }
-            let wait = timing.minute * refusals.max(1);
-            fails(&error, wait);
-            // Those of pages never end.
-            if refusals > 0 || client.is_news(format!("start: {error}")) {
-                tracing::warn!(%error, ?wait, "the server refuses the token for now");
-            }
-            tokio::time::sleep(wait).await;
-            continue;
         }
-        refusals = 0;
-        let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
-        let wait = jittered.max(error.wait().unwrap_or_default());
-        fails(&error, wait);
-        if client.is_news(format!("start: {error}")) {
-            tracing::warn!(%error, ?wait, "cannot reach the server");
+        let (wait, what) = if is_refused {
+            let wait = timing.minute * refusals.max(1);
+            (wait, "the server refuses the token for now")
+        } else {
+            let jittered = pause.mul_f64(0.5 + fastrand::f64() / 2.0);
+            // Games may be running: a server that is back must be found soon.
+            pause = pause.mul_f64(1.5).min(timing.unreached_backoff_max);
+            let wait = jittered.max(error.wait().unwrap_or_default());
+            (wait, "cannot reach the server")
+        };
+        *failure.lock() = Some((error.to_string(), Instant::now() + wait));
+        // Refusals by pages, and outages, may never end.
+        if counts || client.is_news(format!("start: {error}")) {
+            tracing::warn!(%error, ?wait, "{what}");
         }
         tokio::time::sleep(wait).await;
-        // Games may be running: a server that is back must be found soon.
-        pause = pause.mul_f64(1.5).min(timing.unreached_backoff_max);
     }
 }
 
@@ -277,18 +269,14 @@ mod linux {
         pub(in crate::bot) fn take(server: &str, account: &UserId) -> Result<Self, Option<i32>> {
             let name = format!("megaton {account} {server}");
             let name = &name.as_bytes()[..name.len().min(LONGEST)];
-            let unseen = |error| {
-                tracing::debug!(%error, "cannot check whether another process plays as this account");
-                Ok(Self { _name: None })
-            };
-            let address = match SocketAddr::from_abstract_name(name) {
-                Ok(address) => address,
-                Err(error) => return unseen(error),
-            };
-            match UnixListener::bind_addr(&address) {
+            let address = SocketAddr::from_abstract_name(name);
+            match address.and_then(|address| UnixListener::bind_addr(&address)) {
                 Ok(name) => Ok(Self { _name: Some(name) }),
                 Err(error) if error.kind() == ErrorKind::AddrInUse => Err(holder(name)),
-                Err(error) => unseen(error),
+                Err(error) => {
+                    tracing::debug!(%error, "cannot check whether another process plays as this account");
+                    Ok(Self { _name: None })
+                }
             }
         }
     }
