@@ -21,7 +21,7 @@ use super::state::{BotState, QuotaCall};
 use crate::config::foreign_teams;
 use crate::lichess::{
     Challenge, ChallengeId, ChallengeStream, ChallengeUpdate, Client, Disconnect, EndpointClass,
-    Error, GameId, JoinOptions, Timestamped, UserId,
+    Error, GameId, JoinOptions, UserId,
 };
 
 /// Concurrent calls that hold a slot; the rate limiter delays them further.
@@ -423,12 +423,9 @@ async fn open(
 /// Keeps a challenge alive until its outcome is known.
 async fn outcome(id: ChallengeId, mut stream: ChallengeStream) -> AccountEvent {
     loop {
-        match stream.next().await {
-            Ok(Timestamped {
-                event: ChallengeUpdate::Done(status),
-                ..
-            }) => return AccountEvent::ChallengeDone { id, status },
-            Ok(_) => {}
+        match stream.next().await.map(|update| update.event) {
+            Ok(ChallengeUpdate::Done(status)) => return AccountEvent::ChallengeDone { id, status },
+            Ok(ChallengeUpdate::Created(_)) => {}
             Err(loss) => {
                 tracing::debug!(%loss, "challenge stream lost");
                 return AccountEvent::Tick;

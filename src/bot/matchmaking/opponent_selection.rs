@@ -53,8 +53,7 @@ impl Matchmaker {
             });
         }
         if let Some(manual) = manual {
-            self.look_up_presence(vec![manual]);
-            return;
+            return self.look_up_presence(vec![manual]);
         }
         let permit = around.directory.may_challenge(ChallengeTarget::Bot);
         if let Permit::Later { at, denied } = permit {
@@ -64,8 +63,7 @@ impl Matchmaker {
             return;
         }
         if let Some(offer) = self.second_game(around) {
-            self.look_up_presence(vec![offer]);
-            return;
+            return self.look_up_presence(vec![offer]);
         }
         let shortlist = self.shortlist(around);
         let age = if shortlist.is_empty() {
@@ -156,16 +154,13 @@ impl Matchmaker {
     }
 
     fn draw(&mut self, profiles: &[&Profile]) -> usize {
-        let total: u64 = profiles.iter().map(|it| u64::from(it.weight)).sum();
-        let mut at = self.chance.u64(0..total.max(1));
-        for (index, profile) in profiles.iter().enumerate() {
-            let weight = u64::from(profile.weight);
-            if at < weight {
-                return index;
-            }
-            at -= weight;
-        }
-        0
+        let weights = profiles.iter().map(|it| u64::from(it.weight));
+        let mut ends = weights.scan(0, |end, weight| {
+            *end += weight;
+            Some(*end)
+        });
+        let at = self.chance.u64(0..ends.clone().last().unwrap_or(1));
+        ends.position(|end| at < end).unwrap_or(0)
     }
 
     fn offers(&mut self, profile: &Profile, around: &MatchContext<'_>) -> Vec<ChallengeRequest> {
