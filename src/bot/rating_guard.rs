@@ -75,9 +75,7 @@ impl RatingGuard {
     pub fn rest(&self, opponent: Option<&UserId>, now: Timestamp) -> Option<&RatedPause> {
         let all = std::iter::once(GuardScope::All);
         let one = opponent.map(|id| GuardScope::Opponent(id.clone()));
-        all.chain(one)
-            .filter_map(|scope| self.rows.get(&scope)?.rest.as_ref())
-            .find(|rest| rest.span.holds(now))
+        all.chain(one).find_map(|scope| self.pause_of(&scope, now))
     }
 
     pub fn rests(&self, now: Timestamp) -> Vec<Pause> {
@@ -188,7 +186,7 @@ impl RatingGuard {
             GuardScope::Opponent(id) => (self.rules.opponent_losses, id.as_str()),
         };
         let whom = whom.to_owned();
-        if self.is_resting(&scope, now) {
+        if self.pause_of(&scope, now).is_some() {
             return;
         }
         let row = self.row(&scope);
@@ -210,7 +208,7 @@ impl RatingGuard {
     fn check_points(&mut self, opponent: Option<&UserId>, now: Timestamp, news: &mut GuardUpdate) {
         self.points.retain(|points| points.at + DAY > now);
         for scope in scopes(opponent) {
-            if self.is_resting(&scope, now) {
+            if self.pause_of(&scope, now).is_some() {
                 continue;
             }
             let from = self.rows.get(&scope).map(|row| row.from);
@@ -235,9 +233,10 @@ impl RatingGuard {
         }
     }
 
-    fn is_resting(&self, scope: &GuardScope, now: Timestamp) -> bool {
-        let rest = self.rows.get(scope).and_then(|row| row.rest.as_ref());
-        rest.is_some_and(|rest| rest.span.holds(now))
+    /// The pause of just these opponents that lasts at `now`.
+    fn pause_of(&self, scope: &GuardScope, now: Timestamp) -> Option<&RatedPause> {
+        let rest = self.rows.get(scope)?.rest.as_ref();
+        rest.filter(|rest| rest.span.holds(now))
     }
 
     fn row(&mut self, scope: &GuardScope) -> &mut GuardRow {
