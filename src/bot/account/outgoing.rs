@@ -95,12 +95,6 @@ impl AccountState {
         self.fill_slots();
     }
 
-    /// Frees the slot: the challenge was never created, was declined, or is known to be gone.
-    fn free_outgoing(&mut self) {
-        self.outgoing = None;
-        self.fill_slots();
-    }
-
     /// Whether the bot's own challenge holds a slot.
     pub fn has_outgoing(&self) -> bool {
         self.outgoing.is_some()
@@ -303,7 +297,8 @@ impl AccountState {
                     if let Some(key) = self.spent.take() {
                         self.state.release(&key);
                     }
-                    self.free_outgoing();
+                    self.outgoing = None;
+                    self.fill_slots();
                 }
                 MatchmakingEffect::Rest(rest) => {
                     self.state

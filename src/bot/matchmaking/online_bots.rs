@@ -60,12 +60,8 @@ impl OnlineBots {
             .is_none_or(|at| now.saturating_duration_since(at) >= age)
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.bots.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.bots.is_empty()
     }
 
     /// The bot's own rating, or the assumed one.

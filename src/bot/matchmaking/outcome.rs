@@ -235,17 +235,15 @@ impl Matchmaker {
 
     /// Withdraws the open challenge; the outcome is recorded once that is done.
     pub(super) fn withdraw(&mut self, outcome: Option<AttemptOutcome>) {
-        self.state = match std::mem::replace(&mut self.state, AttemptState::Idle) {
+        match &self.state {
             AttemptState::Pending { offer, id, .. } => {
-                AttemptState::Withdrawn { offer, id, outcome }
+                let (offer, id) = (offer.clone(), id.clone());
+                self.state = AttemptState::Withdrawn { offer, id, outcome };
             }
             // The account state withdraws it once it learns the id.
-            unnamed @ (AttemptState::Creating { .. } | AttemptState::Lost { .. }) => unnamed,
-            other => {
-                self.state = other;
-                return;
-            }
-        };
+            AttemptState::Creating { .. } | AttemptState::Lost { .. } => {}
+            _ => return,
+        }
         self.out.push(MatchmakingEffect::Withdraw);
     }
 

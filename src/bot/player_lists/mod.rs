@@ -135,11 +135,6 @@ impl PlayerLists {
     pub fn avoided_by(&self, id: &UserId) -> Option<&str> {
         self.block.source(id).or_else(|| self.avoid.source(id))
     }
-
-    /// The number of blocked and of welcome accounts.
-    pub fn counts(&self) -> (usize, usize) {
-        (self.block.0.len(), self.welcome.0.len())
-    }
 }
 
 /// A text that is no list of names.
