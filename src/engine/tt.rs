@@ -202,9 +202,13 @@ impl TranspositionTable {
         self.age.store(0, Relaxed);
     }
 
-    /// Starts a new search: entries stored from now on are younger.
-    pub(super) fn new_search(&self) {
-        self.age.store((self.age.load(Relaxed) + 1) % AGES, Relaxed);
+    /// Starts a search of a game whose last one had this age, and returns its own: entries stored from now on
+    /// are younger than those of that search. Of several games at once the first one to move again makes the table
+    /// older, so that an entry ages by one while each of them searches once.
+    pub(super) fn new_search(&self, last: u8) -> u8 {
+        let next = (last + 1) % AGES;
+        let aged = self.age.compare_exchange(last, next, Relaxed, Relaxed);
+        aged.map_or_else(|age| age, |_| next)
     }
 
     pub(super) fn probe(&self, key: u64) -> Option<Entry> {
@@ -354,10 +358,22 @@ mod tests {
         table.store(4, entry(0x11, 0, 1, Bound::Exact));
         assert!(table.probe(2).is_none());
         assert!([1, 3, 4].iter().all(|&key| table.probe(key).is_some()));
-        table.new_search();
-        table.new_search();
+        let age = table.new_search(0);
+        table.new_search(age);
         table.store(5, entry(0x11, 0, 1, Bound::Exact));
         assert!(table.probe(4).is_none() && table.probe(5).is_some());
+    }
+
+    #[test]
+    fn the_searches_of_several_games_age_the_table_once_a_round() {
+        let table = TranspositionTable::new(1);
+        let mut ages = [0; 3];
+        for round in 1..=40 {
+            for last in &mut ages {
+                *last = table.new_search(*last);
+                assert_eq!(*last, round % AGES, "the same for all of a round");
+            }
+        }
     }
 
     #[test]
@@ -383,7 +399,7 @@ mod tests {
             );
         }
         assert!(table.fullness() > 900);
-        table.new_search();
+        table.new_search(0);
         assert_eq!(table.fullness(), 0);
     }
 }

@@ -91,7 +91,7 @@ impl Searcher {
         let search_shared = Arc::clone(&task.search_shared);
         self.begin(&task.root, &task.keys, &task.limits, search_shared);
         if !self.control.background {
-            self.table.new_search();
+            self.age = self.table.new_search(self.age);
         }
         let result = think(self, task);
         self.core.release();

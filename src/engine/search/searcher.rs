@@ -99,6 +99,8 @@ pub(in crate::engine) struct Searcher {
     pub(super) role: ThreadRole,
     pub(super) nodes: u64,
     pub(super) seldepth: usize,
+    /// The age of the table's entries in the last search.
+    pub(super) age: u8,
     /// The depth of the iteration.
     pub(super) root_depth: i32,
     /// No null moves before this ply: a verification search is in progress.
@@ -135,6 +137,7 @@ impl Searcher {
             role: ThreadRole::Answering,
             nodes: 0,
             seldepth: 0,
+            age: 0,
             root_depth: 0,
             null_from: 0,
             tables: None,
@@ -168,6 +171,7 @@ impl Searcher {
 
     /// Clears what was learnt about the last game.
     pub(in crate::engine) fn forget(&mut self) {
+        self.age = 0;
         self.histories.clear();
         self.corrections.clear();
     }
