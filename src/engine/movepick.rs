@@ -7,6 +7,7 @@ use arrayvec::ArrayVec;
 
 use super::history::{Context, Histories};
 use super::lmr::MoveClass;
+use super::params;
 use super::score::Value;
 use super::see;
 use super::tunables;
@@ -19,19 +20,11 @@ pub(super) struct Picked {
     pub(super) class: MoveClass,
     /// The blast balance of a capture or promotion, in centipawns; 0 for quiet moves.
     pub(super) balance: Value,
-    /// The history score of a quiet move; 0 for others.
+    /// The history score.
     pub(super) history: i32,
     pub(super) is_killer: bool,
     /// Whether it threatens to explode the enemy king.
     pub(super) threatens: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    mv: Move,
-    /// The blast balance of a noisy move, the history score of a quiet one.
-    worth: i32,
-    threatens: bool,
 }
 
 /// Most moves of a position.
@@ -41,7 +34,7 @@ const MOST_MOVES: usize = 256;
 /// that depend on them.
 #[derive(Debug)]
 struct Candidates {
-    moves: ArrayVec<Candidate, MOST_MOVES>,
+    moves: ArrayVec<Picked, MOST_MOVES>,
     /// The order of each, and in the lowest byte how far it is from the end: of several with the
     /// same order the first is the greatest.
     keys: ArrayVec<i32, MOST_MOVES>,
@@ -67,7 +60,7 @@ impl Candidates {
 
     /// Adds a move; of its order 24 bits count.
     #[inline]
-    fn push(&mut self, candidate: Candidate, order: i32) {
+    fn push(&mut self, candidate: Picked, order: i32) {
         debug_assert!(order.abs() < 1 << 23, "{order}");
         self.keys
             .push(key(order * MOST_MOVES as i32, self.moves.len()));
@@ -76,7 +69,7 @@ impl Candidates {
 
     /// Takes the best one out; the first one that is left moves to its place.
     #[inline]
-    fn take_best(&mut self) -> Option<Candidate> {
+    fn take_best(&mut self) -> Option<Picked> {
         let first = self.taken;
         let rest = self.keys.get(first..).filter(|rest| !rest.is_empty())?;
         let best = rest.iter().fold(i32::MIN, |most, &key| most.max(key));
@@ -123,7 +116,7 @@ pub(super) struct MovePicker {
     table_move: Option<Move>,
     killer: Option<Move>,
     candidates: Candidates,
-    bad: ArrayVec<Candidate, 64>,
+    bad: ArrayVec<Picked, 64>,
     next_bad: usize,
     skips_quiets: bool,
 }
@@ -177,12 +170,12 @@ impl MovePicker {
                     self.stage = Stage::GoodNoisy;
                 }
                 Stage::GoodNoisy => match self.candidates.take_best() {
-                    Some(candidate) if candidate.worth < tunables::good_capture() => {
+                    Some(picked) if self.is_bad(&picked) => {
                         // More than 64 bad captures do not occur in practice; further ones are
                         // skipped.
-                        let _ = self.bad.try_push(candidate);
+                        let _ = self.bad.try_push(picked);
                     }
-                    Some(candidate) => return Some(candidate.picked(MoveClass::Noisy)),
+                    Some(picked) => return Some(picked),
                     None if self.wanted == PickMode::Noisy => self.stage = Stage::BadNoisy,
                     None => self.stage = Stage::Killer,
                 },
@@ -203,20 +196,30 @@ impl MovePicker {
                     self.stage = Stage::Quiet;
                 }
                 Stage::Quiet => match self.candidates.take_best().filter(|_| !self.skips_quiets) {
-                    Some(candidate) => return Some(candidate.picked(MoveClass::Quiet)),
+                    Some(picked) => return Some(picked),
                     None => self.stage = Stage::BadNoisy,
                 },
                 Stage::BadNoisy => {
-                    let bad = self.bad.get(self.next_bad).copied();
                     self.next_bad += 1;
-                    match bad {
-                        Some(candidate) => return Some(candidate.picked(MoveClass::Noisy)),
-                        None => self.stage = Stage::Done,
+                    if let Some(picked) = self.bad.get(self.next_bad - 1) {
+                        return Some(*picked);
                     }
+                    self.stage = Stage::Done;
                 }
                 Stage::Done => return None,
             }
         }
+    }
+
+    /// Whether a capture waits until the quiet moves are tried. Quiescence goes by the balance alone: it ends
+    /// at the first that loses.
+    #[inline]
+    fn is_bad(&self, picked: &Picked) -> bool {
+        let record = match self.wanted {
+            PickMode::All => picked.history / params::CAPTURE_HISTORY_PER_CP,
+            PickMode::Noisy => 0,
+        };
+        picked.balance + record < tunables::good_capture()
     }
 
     // Inlined, its list would be part of the stack frame that every call of `next` sets up.
@@ -229,14 +232,9 @@ impl MovePicker {
             if is_double || Some(mv) == self.table_move {
                 continue;
             }
-            let worth = see::exchange(position, mv);
-            let order = worth * tunables::blast_weight() + histories.capture(position, mv);
-            let candidate = Candidate {
-                mv,
-                worth,
-                threatens: false,
-            };
-            self.candidates.push(candidate, order);
+            let picked = noisy(position, histories, mv);
+            let order = picked.balance * tunables::blast_weight() + picked.history;
+            self.candidates.push(picked, order);
         }
     }
 
@@ -255,44 +253,16 @@ impl MovePicker {
             if Some(mv) == self.table_move || Some(mv) == self.killer {
                 continue;
             }
-            let (role, worth) = (piece.role, histories.quiet_of(piece, context, mv));
+            let (role, history) = (piece.role, histories.quiet_of(piece, context, mv));
             let threatens = attacks.attacks_fuse(mv, role);
-            let mut order = worth + tactical_bonus(position, context, mv, role);
+            let mut order = history + tactical_bonus(position, context, mv, role);
             if threatens {
                 order += tunables::creates_threat_bonus();
             }
             if attacks.gives_check(mv, role) {
                 order += tunables::check_bonus();
             }
-            let candidate = Candidate {
-                mv,
-                worth,
-                threatens,
-            };
-            self.candidates.push(candidate, order);
-        }
-    }
-}
-
-impl Candidate {
-    #[inline]
-    fn picked(self, class: MoveClass) -> Picked {
-        let Candidate {
-            mv,
-            worth,
-            threatens,
-        } = self;
-        let (balance, history) = match class {
-            MoveClass::Noisy => (worth, 0),
-            MoveClass::Quiet => (0, worth),
-        };
-        Picked {
-            mv,
-            class,
-            balance,
-            history,
-            is_killer: false,
-            threatens,
+            self.candidates.push(quiet(mv, history, threatens), order);
         }
     }
 }
@@ -304,18 +274,36 @@ pub(super) fn is_noisy(position: &Position, mv: Move) -> bool {
 }
 
 fn picked_alone(position: &Position, histories: &Histories, context: &Context, mv: Move) -> Picked {
-    let (class, worth, threatens) = if is_noisy(position, mv) {
-        (MoveClass::Noisy, see::exchange(position, mv), false)
+    if is_noisy(position, mv) {
+        noisy(position, histories, mv)
     } else {
         let history = histories.quiet(position, context, mv);
-        (MoveClass::Quiet, history, position.attacks_fuse(mv))
-    };
-    let candidate = Candidate {
+        quiet(mv, history, position.attacks_fuse(mv))
+    }
+}
+
+#[inline]
+fn noisy(position: &Position, histories: &Histories, mv: Move) -> Picked {
+    Picked {
         mv,
-        worth,
+        class: MoveClass::Noisy,
+        balance: see::exchange(position, mv),
+        history: histories.capture(position, mv),
+        is_killer: false,
+        threatens: false,
+    }
+}
+
+#[inline]
+const fn quiet(mv: Move, history: i32, threatens: bool) -> Picked {
+    Picked {
+        mv,
+        class: MoveClass::Quiet,
+        balance: 0,
+        history,
+        is_killer: false,
         threatens,
-    };
-    candidate.picked(class)
+    }
 }
 
 /// Bonuses and penalties of a quiet move for the squares that the opponent attacks.

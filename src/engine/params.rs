@@ -114,6 +114,11 @@ pub(super) const CONTEMPT_MOST: i32 = 100;
 /// Plies by which improving nodes are treated as shallower.
 pub(super) const RFP_IMPROVING: i32 = 1;
 
+/// Beyond this depth the margin of reverse futility grows with the square of the further plies too.
+pub(super) const RFP_DEEP: i32 = 7;
+/// That square counts so many centipawns.
+pub(super) const RFP_DEEP_MARGIN: i32 = 15;
+
 /// Minimum depth for a null move, in plies.
 pub(super) const NULL_DEPTH: i32 = 3;
 /// Minimum pieces of the side that passes besides king and pawns: with few, zugzwang is likely.
@@ -140,6 +145,9 @@ pub(super) const QS_SEE_MARGIN: i32 = 0;
 
 /// Histories stay within plus and minus this value.
 pub(super) const HISTORY_MOST: i32 = 8192;
+
+/// Capture history that is worth a centipawn of blast balance.
+pub(super) const CAPTURE_HISTORY_PER_CP: i32 = 64;
 
 /// Corrections of the evaluation stay within plus and minus this value, in their own units.
 pub(super) const CORRECTION_MOST: i32 = 1024;

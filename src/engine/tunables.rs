@@ -78,7 +78,7 @@ tunables! {
     /// Factor on the window after it failed, in percent.
     aspiration_growth = 150, 110 to 300, step 20, "untuned";
     /// Maximum depth for reverse futility pruning, in plies.
-    rfp_depth = 7, 3 to 20, step 2, "untuned";
+    rfp_depth = 15, 3 to 20, step 2, "with others, a match of 2026-11-28";
     /// Its margin per ply, in cp: twice the value used in chess, as others found for atomic.
     rfp_margin = 95, 40 to 250, step 14, "SPSA of 2026-11-26";
     /// Minimum reduction of a null move, in plies.
@@ -90,7 +90,7 @@ tunables! {
     /// Maximum reduction for the evaluation.
     null_eval_most = 3, 1 to 6, step 1, "untuned";
     /// From this depth on a null move cutoff is verified by a search.
-    null_verify_depth = 12, 6 to 40, step 2, "untuned";
+    null_verify_depth = 18, 6 to 40, step 2, "with others, a match of 2026-11-28";
     /// Minimum depth for a singular extension, in plies.
     singular_depth = 7, 4 to 127, step 1, "untuned";
     /// How far the other moves must stay below the stored value, in 1/16 cp per ply.
@@ -112,7 +112,7 @@ tunables! {
     /// Allowed loss of a quiet move per ply, in cp.
     see_quiet_margin = 54, 10 to 150, step 8, "SPSA of 2026-11-26";
     /// Maximum depth for pruning quiet moves by history.
-    history_prune_depth = 4, 1 to 12, step 1, "untuned";
+    history_prune_depth = 6, 1 to 12, step 1, "with others, a match of 2026-11-28";
     /// Moves below this history per ply are pruned.
     history_prune_margin = -2077, -9000 to -500, step 400, "SPSA of 2026-11-26";
     /// Reduction of quiet moves before depth and move count, in 1/1024 ply.

@@ -436,7 +436,12 @@ pub(super) fn table_cutoff(
 
 /// The evaluation, improved by what the table has proved.
 #[inline]
-fn bounded_eval(eval: Value, entry: Option<Entry>, position: &Position, ply: usize) -> Value {
+pub(super) fn bounded_eval(
+    eval: Value,
+    entry: Option<Entry>,
+    position: &Position,
+    ply: usize,
+) -> Value {
     let Some(entry) = entry.filter(|_| eval != NO_VALUE) else {
         return eval;
     };

@@ -25,12 +25,13 @@ impl Node<'_> {
     #[inline]
     pub(super) fn reverse_futility(&self) -> Option<Value> {
         let depth = self.depth - params::RFP_IMPROVING * i32::from(self.is_improving);
+        let deep = params::RFP_DEEP_MARGIN * (depth - params::RFP_DEEP).max(0).pow(2);
         let holds = self.kind != NodeKind::Pv
             && self.is_calm()
             && self.depth <= tunables::rfp_depth()
             && !is_decisive(self.beta)
             && !is_decisive(self.eval)
-            && self.eval - tunables::rfp_margin() * depth >= self.beta;
+            && self.eval - tunables::rfp_margin() * depth - deep >= self.beta;
         holds.then(|| i32::midpoint(self.eval, self.beta))
     }
 
@@ -61,7 +62,7 @@ impl Node<'_> {
             return false;
         }
         match picked.class {
-            MoveClass::Noisy => self.loses_by_capture(picked),
+            MoveClass::Noisy => self.loses_by_capture(picked) && !self.attacks_king(picked.mv),
             MoveClass::Quiet => {
                 if self.kind != NodeKind::Pv && self.is_late(count) {
                     moves.skip_quiets();
@@ -89,6 +90,12 @@ impl Node<'_> {
     fn loses_by_capture(&self, picked: &Picked) -> bool {
         self.depth <= tunables::see_prune_depth()
             && picked.balance < -tunables::see_capture_margin() * self.depth
+    }
+
+    /// Whether a capture gives check or threatens to explode the enemy king.
+    fn attacks_king(&self, mv: Move) -> bool {
+        let child = self.position.play(mv);
+        child.in_check() || child.is_threatened()
     }
 
     #[inline]
@@ -131,7 +138,9 @@ impl Node<'_> {
         reduction -= tunables::lmr_pressed() * i32::from(self.in_check || self.is_threatened);
         reduction -= tunables::lmr_creates_threat() * i32::from(picked.threatens);
         reduction -= tunables::lmr_killer() * i32::from(picked.is_killer);
-        reduction -= picked.history * lmr::PLY / tunables::lmr_history_divisor();
+        if picked.class == MoveClass::Quiet {
+            reduction -= picked.history * lmr::PLY / tunables::lmr_history_divisor();
+        }
         (depth - reduction / lmr::PLY).clamp(1.min(depth), depth)
     }
 }

@@ -3,7 +3,7 @@
 //! In check there is no standing pat: every move is tried. Otherwise only captures and promotions
 //! with a good blast balance.
 
-use super::node::{NodeKind, table_cutoff, table_key};
+use super::node::{NodeKind, bounded_eval, table_cutoff, table_key};
 use super::searcher::Searcher;
 use crate::engine::history::{Context, piece_on_square};
 use crate::engine::movepick::{MovePicker, PickMode, Picked};
@@ -21,7 +21,7 @@ struct QuietNode<'a> {
     beta: Value,
     ply: usize,
     in_check: bool,
-    /// The corrected static evaluation; `NO_VALUE` in check.
+    /// The evaluation with corrections and the transposition table's bound; `NO_VALUE` in check.
     eval: Value,
     table_move: Option<Move>,
     context: Context,
@@ -74,7 +74,7 @@ impl Searcher {
         } else {
             self.static_eval(position, entry, ply)
         };
-        let eval = self.corrected(position, raw_eval);
+        let eval = bounded_eval(self.corrected(position, raw_eval), entry, position, ply);
         if !in_check && eval >= beta {
             if entry.is_none() {
                 self.remember_quiet(key, ply, [raw_eval, eval], None, Bound::Lower);
