@@ -73,13 +73,13 @@ pub trait TablebaseProbe: fmt::Debug + Send + Sync {
 /// Tables, and how far a search uses them.
 #[derive(Clone, Debug)]
 pub struct Tablebases {
-    probe: Arc<dyn TablebaseProbe>,
+    pub(super) probe: Arc<dyn TablebaseProbe>,
     /// Minimum remaining depth at which the largest tables are probed.
-    depth: i32,
+    pub(super) depth: i32,
     /// Maximum pieces of a probed position.
     limit: usize,
     /// Whether fifty moves without progress are a draw.
-    fifty_moves: bool,
+    pub(super) fifty_moves: bool,
 }
 
 impl Tablebases {
@@ -122,30 +122,6 @@ impl Tablebases {
     /// Pieces of the largest probed positions.
     pub fn most_pieces(&self) -> usize {
         self.probe.most_pieces().min(self.limit)
-    }
-
-    pub(super) fn depth(&self) -> i32 {
-        self.depth
-    }
-
-    pub(super) fn fifty_moves(&self) -> bool {
-        self.fifty_moves
-    }
-
-    pub(super) fn wdl(&self, position: &Position) -> Option<Wdl> {
-        self.probe.wdl(position)
-    }
-
-    pub(super) fn dtz(&self, position: &Position) -> Option<Dtz> {
-        self.probe.dtz(position)
-    }
-
-    pub(super) fn computed_dtz(
-        &self,
-        position: &Position,
-        gives_up: &dyn Fn() -> bool,
-    ) -> Option<Dtz> {
-        self.probe.computed_dtz(position, gives_up)
     }
 }
 

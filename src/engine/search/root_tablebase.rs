@@ -123,12 +123,9 @@ struct RootQuery<'a> {
 
 impl RootQuery<'_> {
     fn verdict(&self, moves: &[Move]) -> Option<RootVerdict> {
-        let by_distance: Option<Vec<MoveOutcome>> = moves
-            .iter()
-            .map(|&mv| self.by_distance(mv, |child| self.tables.dtz(child)))
-            .collect();
-        if let Some(outcomes) = by_distance {
-            let outcomes: Vec<Option<MoveOutcome>> = outcomes.into_iter().map(Some).collect();
+        let read = |child: &Position| self.tables.probe.dtz(child);
+        let by_distance = moves.iter().map(|&mv| self.by_distance(mv, read).map(Some));
+        if let Some(outcomes) = by_distance.collect::<Option<Vec<_>>>() {
             return judged(moves, &outcomes, Precision::Distance);
         }
         let outcomes: Vec<Option<MoveOutcome>> =
@@ -146,12 +143,11 @@ impl RootQuery<'_> {
         moves: &[Move],
         outcomes: &[Option<MoveOutcome>],
     ) -> Option<Vec<Option<MoveOutcome>>> {
-        let known = outcomes.iter().flatten();
-        let best = known.map(|outcome| outcome.outcome_tier).max()?;
+        let best = best_tier(outcomes)?;
         if best == OutcomeTier::Draw
             || (best < OutcomeTier::Draw
                 && self.position.halfmove_clock() == 0
-                && self.tables.wdl(self.position) != Some(Wdl::BlessedLoss))
+                && self.tables.probe.wdl(self.position) != Some(Wdl::BlessedLoss))
         {
             return None;
         }
@@ -163,9 +159,8 @@ impl RootQuery<'_> {
             if !outcome.as_ref().is_some_and(needs_distance) {
                 return Some(*outcome);
             }
-            let outcome =
-                self.by_distance(mv, |child| self.tables.computed_dtz(child, self.gives_up))?;
-            Some(Some(outcome))
+            let compute = |child: &Position| self.tables.probe.computed_dtz(child, self.gives_up);
+            self.by_distance(mv, compute).map(Some)
         });
         computed.collect()
     }
@@ -177,13 +172,13 @@ impl RootQuery<'_> {
             return Some(outcome);
         }
         let distance = if child.halfmove_clock() == 0 {
-            after_zeroing(self.tables.wdl(&child)?.reversed())
+            after_zeroing(self.tables.probe.wdl(&child)?.reversed())
         } else {
             after_quiet(dtz(&child)?)
         };
         self.hits.update(|hits| hits + 1);
         let clock = self.position.halfmove_clock() as i32;
-        Some(outcome(distance, clock, self.tables.fifty_moves()))
+        Some(outcome(distance, clock, self.tables.fifty_moves))
     }
 
     /// The result of a move by the WDL tables alone.
@@ -196,9 +191,9 @@ impl RootQuery<'_> {
                 ..outcome
             });
         }
-        let wdl = self.tables.wdl(&child)?.reversed();
+        let wdl = self.tables.probe.wdl(&child)?.reversed();
         self.hits.update(|hits| hits + 1);
-        let outcome = outcome(after_zeroing(wdl), 0, self.tables.fifty_moves());
+        let outcome = outcome(after_zeroing(wdl), 0, self.tables.fifty_moves);
         Some(MoveOutcome {
             plies: 0,
             ..outcome
@@ -207,23 +202,18 @@ impl RootQuery<'_> {
 
     /// Results that need no table: the end of the game, and a third repetition.
     fn by_rule(&self, child: &Position) -> Option<MoveOutcome> {
-        let draw = MoveOutcome {
-            outcome_tier: OutcomeTier::Draw,
-            plies: 0,
+        let stood = || self.keys.iter().filter(|&&key| key == child.key()).count();
+        let counts = |draw: Draw| draw != Draw::FiftyMoves || self.tables.fifty_moves;
+        let (outcome_tier, plies) = match child.outcome() {
+            Some(Outcome::Win { .. }) => (OutcomeTier::Win, 1),
+            Some(Outcome::Draw(draw)) if counts(draw) => (OutcomeTier::Draw, 0),
+            _ if stood() >= 2 => (OutcomeTier::Draw, 0),
+            _ => return None,
         };
-        match child.outcome() {
-            Some(Outcome::Win { .. }) => {
-                return Some(MoveOutcome {
-                    outcome_tier: OutcomeTier::Win,
-                    plies: 1,
-                });
-            }
-            Some(Outcome::Draw(Draw::FiftyMoves)) if !self.tables.fifty_moves() => {}
-            Some(Outcome::Draw(_)) => return Some(draw),
-            None => {}
-        }
-        let stood = self.keys.iter().filter(|&&key| key == child.key()).count();
-        (stood >= 2).then_some(draw)
+        Some(MoveOutcome {
+            outcome_tier,
+            plies,
+        })
     }
 }
 
@@ -276,6 +266,11 @@ fn outcome(distance: Dtz, clock: i32, fifty_moves: bool) -> MoveOutcome {
     }
 }
 
+fn best_tier(outcomes: &[Option<MoveOutcome>]) -> Option<OutcomeTier> {
+    let known = outcomes.iter().flatten();
+    known.map(|outcome| outcome.outcome_tier).max()
+}
+
 /// Keeps the moves with the best result. Moves with an unknown result are kept beside them, but not
 /// beside a certain win.
 fn judged(
@@ -283,31 +278,20 @@ fn judged(
     outcomes: &[Option<MoveOutcome>],
     precision: Precision,
 ) -> Option<RootVerdict> {
-    let best = outcomes
-        .iter()
-        .flatten()
-        .map(|outcome| outcome.outcome_tier)
-        .max()?;
-    let alike = || {
-        outcomes
-            .iter()
-            .flatten()
-            .filter(|outcome| outcome.outcome_tier == best)
+    let best = best_tier(outcomes)?;
+    let plies = || {
+        let known = outcomes.iter().flatten();
+        let alike = known.filter(|outcome| outcome.outcome_tier == best);
+        alike.map(|outcome| outcome.plies)
     };
-    let (nearest, farthest) = (
-        alike().map(|outcome| outcome.plies).min()?,
-        alike().map(|outcome| outcome.plies).max()?,
-    );
-    let is_kept = |outcome: &MoveOutcome| {
-        outcome.outcome_tier == best
-            && match best {
-                OutcomeTier::Win | OutcomeTier::LikelyWin | OutcomeTier::LateWin => {
-                    outcome.plies == nearest
-                }
-                OutcomeTier::LateLoss => outcome.plies == farthest,
-                OutcomeTier::Draw | OutcomeTier::Loss => true,
-            }
+    let (nearest, farthest) = (plies().min()?, plies().max()?);
+    let wanted = match best {
+        OutcomeTier::Win | OutcomeTier::LikelyWin | OutcomeTier::LateWin => nearest..=nearest,
+        OutcomeTier::LateLoss => farthest..=farthest,
+        OutcomeTier::Draw | OutcomeTier::Loss => nearest..=farthest,
     };
+    let is_kept =
+        |outcome: &MoveOutcome| outcome.outcome_tier == best && wanted.contains(&outcome.plies);
     let is_sure = best == OutcomeTier::Win || outcomes.iter().all(Option::is_some);
     let kept = moves.iter().zip(outcomes);
     let kept =

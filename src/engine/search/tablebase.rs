@@ -106,18 +106,18 @@ impl Searcher {
         };
         let is_largest = position.occupied().count() == self.table_pieces;
         if position.castling_rights() != CastlingRights::NONE
-            || (is_largest && depth < tables.depth())
+            || (is_largest && depth < tables.depth)
         {
             return nothing;
         }
-        let Some(wdl) = tables.wdl(position) else {
+        let Some(wdl) = tables.probe.wdl(position) else {
             return nothing;
         };
         if position.halfmove_clock() > 0 && wdl != Wdl::Draw {
             return nothing;
         }
         self.table_hits += 1;
-        let tb_bound = TbBound::by(wdl, ply, tables.fifty_moves(), self.draw_value(position));
+        let tb_bound = TbBound::by(wdl, ply, tables.fifty_moves, self.draw_value(position));
         let Some((value, bound)) = tb_bound.settles(alpha, beta) else {
             return ControlFlow::Continue(tb_bound);
         };
