@@ -61,11 +61,7 @@ impl Level {
     #[must_use]
     pub fn limits(&self, limits: Limits) -> Limits {
         Limits {
-            nodes: Some(
-                limits
-                    .nodes
-                    .map_or(self.nodes, |nodes| nodes.min(self.nodes)),
-            ),
+            nodes: Some(limits.nodes.unwrap_or(u64::MAX).min(self.nodes)),
             multipv: self.lines,
             ..limits
         }

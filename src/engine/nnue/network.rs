@@ -220,16 +220,13 @@ impl Network {
 
     /// Parses a file's bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Network, NetError> {
-        let (shape, expected) = read_header(bytes)?;
-        let (whole, found) = (HEADER + shape.body(), bytes.len());
-        if whole != found {
-            return Err(NetError::Length {
-                expected: whole,
-                found,
-            });
+        let (shape, hash) = read_header(bytes)?;
+        let (expected, found) = (HEADER + shape.body(), bytes.len());
+        if expected != found {
+            return Err(NetError::Length { expected, found });
         }
         let body = &bytes[HEADER..];
-        let found = checksum(body);
+        let (expected, found) = (hash, checksum(body));
         if expected != found {
             return Err(NetError::Hash { expected, found });
         }
@@ -263,25 +260,20 @@ impl Network {
 
     /// The bytes of its file.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let Shape {
-            layout,
-            hidden,
-            buckets,
-            bucket_by,
-            scale,
-        } = self.shape;
-        let mut bytes = Vec::with_capacity(HEADER + self.shape.body());
+        let shape = self.shape;
+        let mut bytes = Vec::with_capacity(HEADER + shape.body());
         bytes.extend_from_slice(MAGIC);
         bytes.push(VERSION);
-        for word in [layout.number(), hidden as u32, buckets as u32] {
+        let layout = shape.layout.number();
+        for word in [layout, shape.hidden as u32, shape.buckets as u32] {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
         for half in [QA as u16, QB as u16] {
             bytes.extend_from_slice(&half.to_le_bytes());
         }
-        bytes.extend_from_slice(&scale.to_le_bytes());
+        bytes.extend_from_slice(&shape.scale.to_le_bytes());
         bytes.extend_from_slice(&self.hash.to_le_bytes());
-        bytes.extend_from_slice(&bucket_by.number().to_le_bytes());
+        bytes.extend_from_slice(&shape.bucket_by.number().to_le_bytes());
         bytes.resize(HEADER, 0);
         bytes.extend_from_slice(&body(&self.parts()));
         bytes
@@ -385,10 +377,7 @@ impl Eq for Network {}
 
 /// The shape, and the expected hash of the body.
 fn read_header(bytes: &[u8]) -> Result<(Shape, u64), NetError> {
-    if !bytes.starts_with(MAGIC) {
-        return Err(NetError::Magic);
-    }
-    match bytes.get(MAGIC.len()) {
+    match bytes.strip_prefix(MAGIC).and_then(<[u8]>::first) {
         Some(&VERSION) => {}
         Some(&version) => return Err(NetError::Version(version)),
         None => return Err(NetError::Magic),

@@ -43,11 +43,7 @@ impl Searcher {
             };
             searcher.assist(&root, &keys, &limits, part)
         };
-        let request = helpers.post(
-            search_shared,
-            self.control.is_in_background(),
-            Box::new(work),
-        );
+        let request = helpers.post(search_shared, self.control.background, Box::new(work));
         Some(Help {
             team,
             _posted: request,

@@ -28,6 +28,7 @@ pub(super) struct Control {
     /// When the clock was checked last.
     pub(super) checked: Instant,
     pub(super) on_clock: bool,
+    /// Whether it was requested to use only what other searches leave.
     pub(super) background: bool,
     /// How long this search waits at most for endgame tables to compute distances.
     pub(super) table_patience: Duration,
@@ -81,9 +82,9 @@ impl Control {
     /// Whether the soft end, scaled by this factor, has passed.
     pub(super) fn is_past_soft(&self, factor: f64) -> bool {
         let elapsed = self.search_shared.started.elapsed();
-        self.plan
-            .soft
-            .is_some_and(|soft| elapsed >= self.within_hard(soft.mul_f64(factor)))
+        let hard = self.plan.hard.unwrap_or(Duration::MAX);
+        let is_past = |soft: Duration| elapsed >= soft.mul_f64(factor).min(hard);
+        self.plan.soft.is_some_and(is_past)
     }
 
     /// Whether this many nodes are too many to start another iteration. The factor scales the soft end of a
@@ -91,15 +92,6 @@ impl Control {
     pub(super) fn is_past_soft_nodes(&self, factor: f64, nodes: u64) -> bool {
         let counted = self.counted_soft.map(|soft| soft * factor);
         nodes >= self.soft_nodes || counted.is_some_and(|soft| nodes as f64 >= soft)
-    }
-
-    fn within_hard(&self, soft: Duration) -> Duration {
-        self.plan.hard.map_or(soft, |hard| soft.min(hard))
-    }
-
-    /// Whether it was requested to use only what other searches leave.
-    pub(super) fn is_in_background(&self) -> bool {
-        self.background
     }
 
     /// Whether it currently uses only what other searches leave.
@@ -134,12 +126,11 @@ impl Control {
 
     /// The end that may not be exceeded, once the clock runs.
     pub(super) fn hard_end(&self) -> Option<Instant> {
-        let hard = if self.search_shared.is_pondering() {
-            None
-        } else {
-            let hard = self.plan.hard;
-            hard.map(|hard| self.search_shared.clock_start() + hard + self.uncounted())
-        };
+        let hard = self
+            .plan
+            .hard
+            .filter(|_| !self.search_shared.is_pondering());
+        let hard = hard.map(|hard| self.search_shared.clock_start() + hard + self.uncounted());
         [hard, self.deadline].into_iter().flatten().min()
     }
 

@@ -143,33 +143,28 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
         .table
         .probe(table_key(position))
         .and_then(|entry| entry.best);
-    let mut moves: Vec<(Value, RootMove)> = position
+    let mut moves: Vec<Move> = position
         .legal_moves()
         .into_iter()
         .filter(|mv| wanted.is_empty() || wanted.contains(mv))
-        .map(|mv| {
-            let rank = if Some(mv) == table_move {
-                MATE - 1
-            } else {
-                first_glance(&mut searcher.evaluator, position, mv)
-            };
-            (
-                rank,
-                RootMove {
-                    mv,
-                    value: -INFINITE,
-                    bound: ScoreBound::Exact,
-                    previous: -INFINITE,
-                    found: None,
-                    line: vec![mv],
-                    nodes: 0,
-                    is_kept: true,
-                },
-            )
-        })
         .collect();
-    moves.sort_by_key(|(rank, _)| -rank);
-    moves.into_iter().map(|(_, root_move)| root_move).collect()
+    moves.sort_by_cached_key(|&mv| {
+        if Some(mv) == table_move {
+            return 1 - MATE;
+        }
+        -first_glance(&mut searcher.evaluator, position, mv)
+    });
+    let unsearched = |mv| RootMove {
+        mv,
+        value: -INFINITE,
+        bound: ScoreBound::Exact,
+        previous: -INFINITE,
+        found: None,
+        line: vec![mv],
+        nodes: 0,
+        is_kept: true,
+    };
+    moves.into_iter().map(unsearched).collect()
 }
 
 /// The estimated value of a move before searching.
