@@ -17,6 +17,9 @@ const MOST: usize = 2000;
 const AGAINST_THIS: i32 = 30;
 /// The same for games that others won.
 const AGAINST_OTHERS: i32 = 10;
+/// A mistake is worth so many centipawns less for each further game that this opponent won after it: they know
+/// how, and what was not tried yet may be better than it looks.
+const FURTHER_LOSS: i32 = 200;
 /// So many more games must be lost to others than not.
 const OTHERS_COUNT_FROM: i32 = 2;
 /// So many different mistakes in one position, and no move there that held, cast doubt on the move that
@@ -285,9 +288,17 @@ fn mistake(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
     let counted = mistakes.filter(|(entry, _)| !holds || is_known(entry));
     let (entry, value) =
         counted.min_by_key(|(entry, value)| (!reviewed(entry), *value, entry.line.at))?;
+    let lost_to_this =
+        |it: &&&LearnedMove| it.line.result == LineResult::Loss && it.line.is_against(opponent);
+    let further = entries
+        .iter()
+        .filter(lost_to_this)
+        .count()
+        .saturating_sub(1);
+    let further = i32::try_from(further).unwrap_or(i32::MAX);
     Some(Advice {
         mv: entry.mv,
-        value: Some(value),
+        value: Some(value.saturating_sub(FURTHER_LOSS.saturating_mul(further))),
         penalty: 0,
         reason: Reason::Mistake {
             game: entry.line.game.clone(),
