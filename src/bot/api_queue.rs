@@ -458,7 +458,10 @@ async fn list_arenas(client: Client, me: UserId, teams: Vec<String>) -> AccountE
     match arenas.await {
         Ok((arenas, foreign)) => AccountEvent::ArenasListed(arenas, foreign),
         Err(error) => {
-            if !error.is_transient() && !error.is_rate_limited() {
+            if !error.is_transient()
+                && !error.is_rate_limited()
+                && client.is_news(format!("arenas: {error}"))
+            {
                 tracing::warn!(%error, "cannot list the tournaments");
             }
             AccountEvent::ArenasNotListed(error.wait())

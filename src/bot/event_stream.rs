@@ -155,8 +155,8 @@ impl AccountStream {
             match change {
                 StreamChange::Due => self.open(),
                 StreamChange::Opened => {
-                    (self.outage, self.poll_at, self.closed) = (None, None, None);
-                    if let Some(since) = self.down_since {
+                    (self.outage, self.poll_at) = (None, None);
+                    if let Some((_, since)) = self.closed.take() {
                         let outage = dates::rough_duration(since.elapsed().as_secs());
                         tracing::info!("event stream open again after {outage}");
                     }

@@ -217,7 +217,11 @@ async fn identify(client: &Client, failure: &LastFailure) -> Result<Account, Bot
         if counts || client.is_news(format!("start: {error}")) {
             tracing::warn!(%error, ?wait, "{what}");
         }
-        tokio::time::sleep(wait).await;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            // Another token, whose refusals count anew.
+            _ = client.doubted() => refusals = 0,
+        }
     }
 }
 

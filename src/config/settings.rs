@@ -328,7 +328,7 @@ sections! {
         abort_bots: Duration as "Seconds" = Duration::from_secs(30), whole((5, 600), "seconds");
         /// The same for humans.
         abort_humans: Duration as "Seconds" = Duration::from_secs(60), whole((5, 600), "seconds");
-        /// Aborted games in a day after which an opponent gets a cooldown.
+        /// Games in a day, aborted by either side while the opponent owed the first move, after which it gets a cooldown.
         abort_repeats: u32 = 3, whole((1, 1000), "games");
         /// Length of that cooldown.
         abort_rest: Duration as "Seconds" = Duration::from_secs(3600), whole((0, YEAR), "seconds");

@@ -451,7 +451,7 @@ impl Client {
             Some(pause)
         };
         self.0.limited.add(class, call.game.as_ref(), wait, &body);
-        // The bot sums the others up for its log.
+        // The bot sums all of them up for its log; a move that waits is logged at once too.
         if class == EndpointClass::Move {
             let key = body.limit_key();
             tracing::warn!(status = 429, ?wait, ?key, "rate limited: the move waits");

@@ -294,8 +294,8 @@ async fn a_list_that_becomes_empty_keeps_its_names_and_its_etag_and_says_so() {
     let rules = settings(&[&begun.url]);
     let mut keeper = ListRefresher::new(rules, &ListSources::default(), BotTiming::default());
     keeper.fetch_all().await;
-    let list = keeper.state().remove(0).1;
-    assert_eq!(list.map(|list| list.names.len()), Ok(0));
+    let read = keeper.state().remove(0).1;
+    assert_eq!(read.map(|list| list.names.len()), Ok(0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

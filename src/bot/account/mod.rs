@@ -306,7 +306,11 @@ impl AccountState {
 
     fn handle_own(&mut self, event: &AccountEvent) {
         match event {
-            AccountEvent::Opened => self.ask_for_list(),
+            AccountEvent::Opened => {
+                // The server is back: a list that fails now is asked for again soon.
+                self.list_pause = self.timing.again * 2;
+                self.ask_for_list();
+            }
             AccountEvent::Away => {
                 self.ask_for_list();
                 self.out.push(AccountEffect::Waiting);

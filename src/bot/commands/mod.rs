@@ -442,7 +442,9 @@ impl EventLoop {
     pub(in crate::bot) fn end(&self, game: GameId, envelope: Envelope, end: GameCommand) {
         let event_log = self.context.event_bus.event_log().clone();
         let client = self.context.client.clone();
-        self.context.state.call_off(&game);
+        if end == GameCommand::Aborted {
+            self.context.state.call_off(&game);
+        }
         tokio::spawn(async move {
             let tried = tokio::time::timeout(TRYING, run_effect(&client, &game, end)).await;
             let reply = tried.unwrap_or_else(|_| unsure(&game, end, "no answer in time"));

@@ -163,9 +163,13 @@ impl GameChat {
         let no_shows = self.state.opponent(opponent).no_shows_today;
         if counts && no_shows >= rules.abort_repeats.max(1) {
             let rest = rules.abort_rest;
-            self.state
-                .cool(&no_show_key(opponent), rest, rest, Some("never moved"));
-            tracing::info!(%opponent, no_shows, ?rest, "repeatedly never makes the first move: cooling down");
+            self.state.cool(
+                &no_show_key(opponent),
+                rest,
+                rest,
+                Some("owed the first move in aborted games"),
+            );
+            tracing::info!(%opponent, no_shows, ?rest, "repeatedly aborted while it owed the first move: cooling down");
         }
     }
 }

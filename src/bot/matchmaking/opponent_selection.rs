@@ -32,7 +32,7 @@ impl Matchmaker {
         if !quiet.is_zero() {
             if self.next <= now {
                 let until = around.moment + quiet;
-                self.waits = Some(("the last game is not long ago", Some(until)));
+                self.waits = Some(("the bot has not been idle for long enough", Some(until)));
             }
             return;
         }
@@ -104,7 +104,7 @@ impl Matchmaker {
             let bots = self.bots.fitting(profile, self.rules.min_games);
             bots.map(move |bot| profile.rated && !around.directory.may_rate(&bot.id))
         });
-        match fitting.max() {
+        match fitting.min() {
             _ if profiles.is_empty() => "no profile is within its hours",
             None => "no listed bot fits a profile",
             Some(true) => "rated games pause after losses",

@@ -213,7 +213,7 @@ impl BotState {
         self.inner.lock().called_off.insert(game.clone());
     }
 
-    /// Records that an opponent never made the first move of a game; whether it counts.
+    /// Records a game that was aborted while the opponent owed the first move; whether it counts.
     pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) -> bool {
         let counts = !self.inner.lock().called_off.contains(game);
         if counts {

@@ -90,7 +90,7 @@ fn answering(inputs: &HealthInputs) -> String {
 
 fn taking(status: &Status) -> Check {
     let full = status.slots.taken >= status.slots.all;
-    let mut text = status.doing().to_owned();
+    let mut text = status.state.describe().to_owned();
     if status.state == BotPhase::Playing && full {
         text.push_str("; every slot is taken");
     }

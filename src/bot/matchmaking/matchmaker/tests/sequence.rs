@@ -361,7 +361,7 @@ fn it_says_why_it_waits_and_until_when() {
     let mut world = World::enabled();
     let doing = |world: &World| world.matchmaker.describe();
     world.pass(MINUTE);
-    let quiet = "waiting: the last game is not long ago; looks again at ";
+    let quiet = "waiting: the bot has not been idle for long enough; looks again at ";
     assert!(doing(&world).starts_with(quiet), "{}", doing(&world));
 
     let at = START + MINUTE * 90;
@@ -394,4 +394,11 @@ fn a_list_that_cannot_be_read_and_a_pause_of_rated_games_are_named() {
     let told = world.matchmaker.describe();
     let paused = "waiting: rated games pause after losses; looks again at ";
     assert!(told.starts_with(paused), "{told}");
+    // The pause of one opponent is not the reason.
+    world.directory.unrated = vec!["near"];
+    world.directory.avoided = vec!["far", "weak"];
+    assert!(!world.offers_within(MINUTE * 40));
+    let told = world.matchmaker.describe();
+    let several = "waiting: every bot that fits has a cooldown, plays us or is to be avoided";
+    assert!(told.starts_with(several), "{told}");
 }
