@@ -211,8 +211,8 @@ impl MovePicker {
         }
     }
 
-    /// Whether a capture waits until the quiet moves are tried. Quiescence goes by the balance alone: it ends
-    /// at the first that loses.
+    /// Whether a capture waits until the quiet moves are tried. Quiescence out of check goes by the balance alone: it
+    /// ends at the first that loses.
     #[inline]
     fn is_bad(&self, picked: &Picked) -> bool {
         let record = match self.wanted {

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(super) const DEFAULT_HASH_MB: usize = 64;
 /// Maximum threads of one search.
 pub(super) const MOST_THREADS: usize = 64;
-/// Stack of a search thread in bytes: about 3 KB per ply of search, with a wide margin.
+/// Stack of a search thread in bytes: about 7 KB per ply of search, with a wide margin.
 pub(super) const STACK_BYTES: usize = 8 << 20;
 /// Niceness of a background search thread.
 pub(super) const BACKGROUND_NICENESS: i32 = 5;
@@ -49,7 +49,8 @@ pub(super) const TT_KEEP_MARGIN: i32 = 4;
 pub(super) const TT_CLOCK_STEP: u32 = 16;
 /// Spreads those stages over the table; any odd number with well-mixed bits.
 pub(super) const TT_CLOCK_KEY: u64 = 0x9e37_79b9_7f4a_7c15;
-/// From this count on no stored value causes a cutoff: the draw is too near.
+/// From this count on no stored value causes a cutoff, but as the evaluation on which quiescence stands pat: the
+/// draw is too near.
 pub(super) const TT_CUTOFF_CLOCK: u32 = 90;
 
 // --- Endgame tables ---------------------------------------------------------------------------
@@ -116,7 +117,7 @@ pub(super) const RFP_IMPROVING: i32 = 1;
 
 /// Beyond this depth the margin of reverse futility grows with the square of the further plies too.
 pub(super) const RFP_DEEP: i32 = 7;
-/// That square counts so many centipawns.
+/// That square counts so many centipawns. Both with others, a match of 2026-11-28.
 pub(super) const RFP_DEEP_MARGIN: i32 = 15;
 
 /// Minimum depth for a null move, in plies.
@@ -146,7 +147,7 @@ pub(super) const QS_SEE_MARGIN: i32 = 0;
 /// Histories stay within plus and minus this value.
 pub(super) const HISTORY_MOST: i32 = 8192;
 
-/// Capture history that is worth a centipawn of blast balance.
+/// Capture history that is worth a centipawn of blast balance. With others, a match of 2026-11-28.
 pub(super) const CAPTURE_HISTORY_PER_CP: i32 = 64;
 
 /// Corrections of the evaluation stay within plus and minus this value, in their own units.

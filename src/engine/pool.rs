@@ -128,7 +128,7 @@ impl Pool {
         }
     }
 
-    /// How much of the table the latest search has filled, in permille.
+    /// How much of the table the searches of the present age have filled, in permille.
     pub fn table_fill(&self) -> u32 {
         self.0.table.fullness()
     }

@@ -256,7 +256,7 @@ impl TranspositionTable {
         let _ = key;
     }
 
-    /// Permille of a sample that the current search has written.
+    /// Permille of a sample that has the present age: what was written since the table last grew older.
     pub(super) fn fullness(&self) -> u32 {
         let age = self.age.load(Relaxed);
         let sample = &self.memory.clusters()[..self.memory.clusters().len().min(1000)];

@@ -151,7 +151,7 @@ tunables! {
     bonus_most = 1831, 600 to 4000, step 150, "SPSA of 2026-11-26";
     /// Units of the sum over all corrections per centipawn.
     correction_divisor = 24, 8 to 80, step 3, "SPSA of 2026-11-26";
-    /// A capture is good if its blast balance is at least this, in cp.
+    /// A capture is good if its blast balance, with its history but in quiescence, is at least this, in cp.
     good_capture = 11, -150 to 100, step 15, "SPSA of 2026-11-26";
     /// Weight of a blast balance against capture history, history units per cp.
     blast_weight = 16, 2 to 64, step 3, "untuned";

@@ -17,8 +17,8 @@ const MOST: usize = 2000;
 const AGAINST_THIS: i32 = 30;
 /// The same for games that others won.
 const AGAINST_OTHERS: i32 = 10;
-/// A mistake is worth so many centipawns less for each further game that this opponent won after it: they know
-/// how, and what was not tried yet may be better than it looks.
+/// Centipawns off a mistake for each further game that this opponent won after it: they know how, and what was
+/// not tried yet may be better than it looks.
 const FURTHER_LOSS: i32 = 200;
 /// So many more games must be lost to others than not.
 const OTHERS_COUNT_FROM: i32 = 2;
@@ -38,7 +38,7 @@ pub struct Advice {
     pub mv: Move,
     /// What the move is worth in centipawns, where a game or a review showed it.
     pub value: Option<i32>,
-    /// Centipawns to take off its score otherwise.
+    /// Centipawns to take off that, or off its score.
     pub penalty: i32,
     pub reason: Reason,
 }
@@ -290,16 +290,12 @@ fn mistake(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
         counted.min_by_key(|(entry, value)| (!reviewed(entry), *value, entry.line.at))?;
     let lost_to_this =
         |it: &&&LearnedMove| it.line.result == LineResult::Loss && it.line.is_against(opponent);
-    let further = entries
-        .iter()
-        .filter(lost_to_this)
-        .count()
-        .saturating_sub(1);
-    let further = i32::try_from(further).unwrap_or(i32::MAX);
+    let others = entries.iter().filter(|it| !std::ptr::eq(**it, entry));
+    let further = i32::try_from(others.filter(lost_to_this).count()).unwrap_or(i32::MAX);
     Some(Advice {
         mv: entry.mv,
-        value: Some(value.saturating_sub(FURTHER_LOSS.saturating_mul(further))),
-        penalty: 0,
+        value: Some(value),
+        penalty: FURTHER_LOSS.saturating_mul(further),
         reason: Reason::Mistake {
             game: entry.line.game.clone(),
             reviewed: reviewed(entry),

@@ -71,9 +71,10 @@ fn the_mistake_of_a_lost_game_is_avoided_against_anybody_and_the_moves_before_ar
 fn each_further_loss_after_a_mistake_counts_against_the_one_who_won_it() {
     let known = experience([blamed("a", LINE, 6, -900), blamed("b", LINE, 4, -300)]);
     let before = "g1f3 f7f6 e2e3 e7e6";
-    let value = |opponent| advice(&known, before, opponent)[0].1;
-    assert_eq!(value("farmer"), Some(-300 - FURTHER_LOSS));
-    assert_eq!(value("another"), Some(-300));
+    let found = |opponent| advice(&known, before, opponent);
+    let blamed = |penalty| [("f1e2".to_owned(), Some(-300), penalty)];
+    assert_eq!(found("farmer"), blamed(FURTHER_LOSS));
+    assert_eq!(found("another"), blamed(0));
 }
 
 #[test]
