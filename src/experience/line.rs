@@ -80,6 +80,11 @@ impl PlayedLine {
         Game::from_uci_moves(&self.moves).ok()
     }
 
+    /// Its first plies, as far as lines are compared.
+    pub(super) fn opening(&self) -> impl Iterator<Item = &str> {
+        self.moves.split_ascii_whitespace().take(WINDOW)
+    }
+
     /// Whether this opponent played it.
     pub fn is_against(&self, opponent: Option<&str>) -> bool {
         opponent.is_some() && self.opponent.as_deref() == opponent

@@ -17,9 +17,6 @@ const MOST: usize = 2000;
 const AGAINST_THIS: i32 = 30;
 /// The same for games that others won.
 const AGAINST_OTHERS: i32 = 10;
-/// Centipawns off a mistake for each further game that this opponent won after it: they know how, and what was
-/// not tried yet may be better than it looks.
-const FURTHER_LOSS: i32 = 200;
 /// So many more games must be lost to others than not.
 const OTHERS_COUNT_FROM: i32 = 2;
 /// So many different mistakes in one position, and no move there that held, cast doubt on the move that
@@ -38,7 +35,7 @@ pub struct Advice {
     pub mv: Move,
     /// What the move is worth in centipawns, where a game or a review showed it.
     pub value: Option<i32>,
-    /// Centipawns to take off that, or off its score.
+    /// Centipawns to take off its score otherwise.
     pub penalty: i32,
     pub reason: Reason,
 }
@@ -215,11 +212,7 @@ impl Experience {
         let Some(entries) = self.positions.get(&position) else {
             return Vec::new();
         };
-        let moves: BTreeSet<Move> = entries
-            .iter()
-            .filter(|entry| entry.lesson != Lesson::Held)
-            .map(|entry| entry.mv)
-            .collect();
+        let moves: BTreeSet<Move> = entries.iter().map(|entry| entry.mv).collect();
         let advice = moves.into_iter().filter_map(|mv| {
             let entries: Vec<&LearnedMove> =
                 entries.iter().filter(|entry| entry.mv == mv).collect();
@@ -288,14 +281,10 @@ fn mistake(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
     let counted = mistakes.filter(|(entry, _)| !holds || is_known(entry));
     let (entry, value) =
         counted.min_by_key(|(entry, value)| (!reviewed(entry), *value, entry.line.at))?;
-    let lost_to_this =
-        |it: &&&LearnedMove| it.line.result == LineResult::Loss && it.line.is_against(opponent);
-    let others = entries.iter().filter(|it| !std::ptr::eq(**it, entry));
-    let further = i32::try_from(others.filter(lost_to_this).count()).unwrap_or(i32::MAX);
     Some(Advice {
         mv: entry.mv,
         value: Some(value),
-        penalty: FURTHER_LOSS.saturating_mul(further),
+        penalty: 0,
         reason: Reason::Mistake {
             game: entry.line.game.clone(),
             reviewed: reviewed(entry),
@@ -303,8 +292,17 @@ fn mistake(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
     })
 }
 
-/// More games were lost than not after the move, and none of its own moves is to blame.
+/// More games were lost than not after the move, and none of its own moves is to blame, or this opponent won
+/// the same line several times.
 fn lost(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
+    let won_by_this =
+        |it: &&&LearnedMove| it.line.result == LineResult::Loss && it.line.is_against(opponent);
+    let is_lost = |entry: &&&LearnedMove| {
+        let same = entries
+            .iter()
+            .filter(|it| it.line.opening().eq(entry.line.opening()));
+        entry.lesson == Lesson::Lost || (won_by_this(entry) && same.filter(won_by_this).count() > 1)
+    };
     let (mut this, mut others) = (0, 0);
     for entry in entries {
         let count = if entry.line.is_against(opponent) {
@@ -312,7 +310,7 @@ fn lost(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
         } else {
             &mut others
         };
-        *count += if entry.lesson == Lesson::Lost { 1 } else { -1 };
+        *count += if is_lost(&entry) { 1 } else { -1 };
     }
     let others = if others >= OTHERS_COUNT_FROM {
         others
@@ -322,7 +320,7 @@ fn lost(entries: &[&LearnedMove], opponent: Option<&str>) -> Option<Advice> {
     let penalty = AGAINST_THIS * this.max(0) + AGAINST_OTHERS * others;
     let last = entries
         .iter()
-        .filter(|entry| entry.lesson == Lesson::Lost)
+        .filter(is_lost)
         .max_by_key(|entry| entry.line.at)?;
     (penalty > 0).then(|| Advice {
         mv: last.mv,

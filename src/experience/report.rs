@@ -262,13 +262,13 @@ mod tests {
     #[test]
     fn a_report_names_each_avoided_move_once_with_its_reason() {
         let mut experience = Experience::default();
-        for game in ["a", "b"] {
+        for (game, reply) in [("a", "h7h6"), ("b", "f8d6")] {
             experience.learn(PlayedLine {
                 game: game.to_owned(),
                 opponent: Some("foe".to_owned()),
                 color: Color::White,
                 result: LineResult::Loss,
-                moves: "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 f8d6".to_owned(),
+                moves: format!("g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 e1g1 {reply}"),
                 mistake: Some(LineMistake {
                     ply: 4,
                     value: -780,

@@ -280,11 +280,9 @@ impl RootPlan {
             return None;
         }
         let known = self.excluded.iter().filter(|it| left.contains(&it.mv));
-        let known = known.filter_map(|it| Some((it.value?, it.penalty, it.mv)));
-        let worth = |&(value, penalty, _): &(i32, i32, Move)| value.saturating_sub(penalty);
-        let best = known.max_by_key(worth)?;
-        let worse = result.score.centipawns().saturating_add(CLEARLY_WORSE) < worth(&best);
-        let (value, _, mv) = best;
+        let known = known.filter_map(|it| Some((it.value?, it.mv)));
+        let (value, mv) = known.max_by_key(|(value, _)| *value)?;
+        let worse = result.score.centipawns().saturating_add(CLEARLY_WORSE) < value;
         worse.then(|| replaced(result.clone(), mv, Score::Cp(value)))
     }
 

@@ -68,13 +68,16 @@ fn the_mistake_of_a_lost_game_is_avoided_against_anybody_and_the_moves_before_ar
 }
 
 #[test]
-fn each_further_loss_after_a_mistake_counts_against_the_one_who_won_it() {
-    let known = experience([blamed("a", LINE, 6, -900), blamed("b", LINE, 4, -300)]);
-    let before = "g1f3 f7f6 e2e3 e7e6";
-    let found = |opponent| advice(&known, before, opponent);
-    let blamed = |penalty| [("f1e2".to_owned(), Some(-300), penalty)];
-    assert_eq!(found("farmer"), blamed(FURTHER_LOSS));
-    assert_eq!(found("another"), blamed(0));
+fn a_line_that_an_opponent_won_twice_is_left_early_whatever_is_to_blame() {
+    let other = "g1f3 f7f6 e2e3 e7e6 f1e2 d7d5 f3d4 f8d6 d4b5 d6h2";
+    let lost = [blamed("a", LINE, 6, -900), blamed("b", LINE, 4, -300)];
+    let known = experience(lost.clone());
+    let twice = [("g1f3".to_owned(), None, 2 * AGAINST_THIS)];
+    assert_eq!(advice(&known, "", "farmer"), twice);
+    assert_eq!(advice(&known, "", "another"), []);
+    let [once, _] = lost;
+    let two_lines = experience([once, blamed("b", other, 6, -900)]);
+    assert_eq!(advice(&two_lines, "", "farmer"), []);
 }
 
 #[test]
