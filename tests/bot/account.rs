@@ -1,17 +1,15 @@
 //! Challenges and games at the account state, event by event.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated, Settings};
+use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
 use megaton::lichess::{
     Challenge, ChallengeId, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status,
     UserId,
 };
 
-use crate::captured_log::CapturedLog;
 use crate::challenges::{bot, challenge, game, player};
 use crate::fixture::{Fixture, SECOND, Wanted, accept, later, me, play};
 use crate::harness::ME;
@@ -125,68 +123,6 @@ fn a_program_that_takes_over_leaves_on_record_what_commands_asked_for() {
     ];
     let expected = expected.map(|text| AccountEffect::Note(text.to_owned()));
     assert_eq!(account.hand_over(), expected);
-}
-
-#[test]
-fn a_search_for_arenas_on_the_servers_list_alone_is_warned_of_once() {
-    let warnings = |auto: bool, teams: &[&str], ids: &[&str]| {
-        let log = CapturedLog::default();
-        let _log = log.of_this_thread();
-        let mut fixture = Fixture::with(|settings| {
-            settings.arena.auto = auto;
-            settings.arena.teams = teams.iter().map(|&team| team.to_owned()).collect();
-            let ids = ids.iter().map(|id| id.parse().expect("an id"));
-            settings.arena.ids = ids.collect();
-        });
-        for event in [AccountEvent::Pause, AccountEvent::Resume] {
-            fixture.account.handle(&event, fixture.now);
-        }
-        log.lines(|line| line.contains("auto finds few arenas"))
-            .len()
-    };
-    assert_eq!(warnings(true, &[], &[]), 1);
-    assert_eq!(warnings(false, &[], &[]), 0);
-    assert_eq!(warnings(true, &["bombers"], &[]), 0);
-    assert_eq!(warnings(true, &[], &["aBcD1234"]), 0);
-}
-
-#[test]
-fn a_reload_warns_of_a_search_for_arenas_only_when_it_brings_that_about() {
-    let log = CapturedLog::default();
-    let _log = log.of_this_thread();
-    let mut fixture = Fixture::new(1);
-    for (auto, teams, warnings) in [
-        (true, &["bombers"][..], 0),
-        (true, &[], 1),
-        (true, &[], 1),
-        (false, &[], 1),
-        (true, &[], 2),
-    ] {
-        let mut settings = Settings::default();
-        settings.arena.auto = auto;
-        settings.arena.teams = teams.iter().map(|&team| team.to_owned()).collect();
-        let reload = AccountEvent::Settings(Arc::new(settings));
-        fixture.account.handle(&reload, fixture.now);
-        let lines = log.lines(|line| line.contains("auto finds few arenas"));
-        assert_eq!(lines.len(), warnings, "auto = {auto}, teams = {teams:?}");
-    }
-}
-
-#[test]
-fn a_team_that_the_bot_is_not_in_is_warned_of_once() {
-    let log = CapturedLog::default();
-    let _log = log.of_this_thread();
-    let mut fixture = Fixture::with(|settings| {
-        settings.arena.auto = true;
-        settings.arena.teams = vec!["bombers".to_owned()];
-    });
-    let foreign = vec!["join the bombers".to_owned()];
-    for _ in 0..3 {
-        let listed = AccountEvent::ArenasListed(Vec::new(), foreign.clone());
-        fixture.account.handle(&listed, fixture.now);
-    }
-    let warned = log.lines(|line| line.contains("WARN") && line.contains("join the bombers"));
-    assert_eq!(warned.len(), 1, "{warned:?}");
 }
 
 /// A challenge of the bot, as the server describes it.

@@ -4,6 +4,7 @@
 mod absences;
 mod account;
 mod account_properties;
+mod arena_warnings;
 mod arenas;
 mod backfill;
 mod book;
