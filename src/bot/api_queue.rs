@@ -228,7 +228,7 @@ impl ApiQueue {
             AccountEffect::Cancel(id) => cancel(client, id).boxed(),
             AccountEffect::Abort(game) => {
                 self.state.call_off(&game);
-                abort(client, game).boxed()
+                abort(client, self.state.clone(), game).boxed()
             }
             AccountEffect::List => list(client).boxed(),
             AccountEffect::Waiting => waiting(client).boxed(),
@@ -345,12 +345,15 @@ async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
     AccountEvent::Canceled { id, answer }
 }
 
-async fn abort(client: Client, game: GameId) -> AccountEvent {
+async fn abort(client: Client, state: BotState, game: GameId) -> AccountEvent {
     let outcome = client.abort(&game).await;
-    if let Err(error) = &outcome
-        && !error.is_rate_limited()
-    {
-        tracing::warn!(%game, %error, "cannot abort the game; playing it");
+    if let Err(error) = &outcome {
+        if !error.is_transient() {
+            state.not_called_off(&game);
+        }
+        if !error.is_rate_limited() {
+            tracing::warn!(%game, %error, "cannot abort the game; playing it");
+        }
     }
     let answer = outcome.into();
     AccountEvent::Aborted { game, answer }

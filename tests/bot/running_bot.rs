@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use megaton::bot::{BotError, BotOptions, BotState, BotTiming, EventBus, ListSources};
-use megaton::bot::{Settings, Shutdown, run};
+use megaton::bot::{BotError, BotOptions, BotState, BotTiming, ControlHandle, EventBus};
+use megaton::bot::{ListSources, Settings, Shutdown, channel, run_commanded};
 use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
 use megaton::lichess::Client;
@@ -29,6 +29,7 @@ pub(crate) fn patient() -> BotTiming {
 pub(crate) struct Bot {
     pub(crate) shutdown: Shutdown,
     pub(crate) event_bus: EventBus,
+    pub(crate) control: ControlHandle,
     pub(crate) task: JoinHandle<Result<(), BotError>>,
 }
 
@@ -109,10 +110,12 @@ impl Bot {
             state,
             lists: ListSources { data },
         };
-        let task = tokio::spawn(run(options, shutdown.clone()));
+        let (control, commands) = channel();
+        let task = tokio::spawn(run_commanded(options, shutdown.clone(), commands));
         Self {
             shutdown,
             event_bus,
+            control,
             task,
         }
     }

@@ -358,8 +358,11 @@ impl World {
             ("POST", ["api", "bot", "game", id, "move", uci]) => self.move_call(id, uci),
             ("POST", ["api", "bot", "game", id, "abort"]) => {
                 self.calls.push(format!("abort {id}"));
-                self.stop(id, "aborted");
-                ok()
+                let reply = self.call_fault(bare);
+                if matches!(reply, Reply::Body(200, ..)) {
+                    self.stop(id, "aborted");
+                }
+                reply
             }
             ("POST", ["api", "bot", "game", id, "chat"]) => self.chat(id, body),
             ("POST", _) => {
@@ -487,7 +490,8 @@ impl World {
         Reply::Stream(receiver)
     }
 
-    fn stop(&mut self, id: &str, status: &'static str) {
+    /// Ends a game.
+    pub(crate) fn stop(&mut self, id: &str, status: &'static str) {
         let left = self.millis_left;
         if let Some(round) = self.rounds.get_mut(id) {
             round.status = status;

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use megaton::bot::{BotError, BotEvent, BotState, BotTiming, StateRules};
+use megaton::bot::{BotError, BotEvent, BotState, BotTiming, Command, Reply, StateRules};
+use megaton::lichess::{GameId, UserId};
 use megaton::store::Store;
+use tokio::sync::broadcast::Receiver;
 
 use crate::list_refresh::{HangingFile, in_file};
-use crate::running_bot::{Bot, GUARD, all_over};
+use crate::running_bot::{Bot, GUARD, all_over, patient};
 use crate::test_server::{MoveFault, Piece, Server, World};
 
 /// A page as proxies send it.
@@ -589,6 +591,53 @@ async fn an_opponent_who_never_moves_makes_the_bot_abort() {
         .until("an abort", |world| world.rounds["g1"].status == "aborted")
         .await;
     bot.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_an_abort_that_the_server_accepts_makes_the_end_the_bots() {
+    let refusal = r#"{"error":"This game can no longer be aborted"}"#;
+    // An operator's resignation aborts a game that has barely begun.
+    for (answer, command, no_shows) in [
+        (Some(400), Command::Abort as fn(GameId) -> Command, 1),
+        (Some(429), Command::Abort, 1),
+        (None, Command::Abort, 0),
+        (Some(400), Command::Resign, 1),
+        (None, Command::Resign, 0),
+    ] {
+        let (server, state) = (Server::start().await, BotState::nowhere());
+        let bot = Bot::remembering(&server, &patient(), state.clone(), |settings| {
+            settings.game.abort_humans = Duration::from_secs(600);
+        });
+        let mut told = bot.event_bus.subscribe();
+        server.until_online().await;
+        {
+            let mut world = server.world();
+            world.begin("g1", false, 20);
+            if let Some(round) = world.rounds.get_mut("g1") {
+                round.game.takeback(1);
+            }
+        }
+        let is_joined = |event: &BotEvent| matches!(event, BotEvent::Joined { .. });
+        heard(&mut told, is_joined).await;
+        for end in ["g1/abort", "g1/resign"] {
+            let fault = answer.map(|status| (end, status, refusal));
+            server.world().call_faults.extend(fault);
+        }
+        let reply = bot.control.ask(command(GameId::new("g1")), GUARD).await;
+        assert_eq!(answer.is_none(), matches!(reply, Ok(Reply::Done(_))));
+        server.world().stop("g1", "aborted");
+        let is_over = |event: &BotEvent| matches!(event, BotEvent::Finished { .. });
+        heard(&mut told, is_over).await;
+        let foe = state.opponent(&UserId::new("blastcap"));
+        assert_eq!(foe.no_shows_today, no_shows, "{answer:?}");
+        bot.stop().await;
+    }
+}
+
+/// Waits for an event of the bot.
+async fn heard(told: &mut Receiver<BotEvent>, wanted: impl Fn(&BotEvent) -> bool) {
+    let hearing = async { while !wanted(&told.recv().await.expect("nothing lost")) {} };
+    tokio::time::timeout(GUARD, hearing).await.expect("in time");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -15,7 +15,7 @@ use crate::bot::matchmaking::Series;
 use crate::bot::player_lists::PlayerLists;
 use crate::bot::quota::Forecast;
 use crate::bot::settings::Settings;
-use crate::bot::state::StateRules;
+use crate::bot::state::{BotState, StateRules};
 use crate::bot::status::{
     BotPhase, GameStatus, MatchmakingStatus, QuotaStatus, SlotStatus, SourcesStatus, Status,
 };
@@ -441,12 +441,12 @@ impl EventLoop {
     /// Ends a game that the bot plays; the reply follows the server's answer.
     pub(in crate::bot) fn end(&self, game: GameId, envelope: Envelope, end: GameCommand) {
         let event_log = self.context.event_bus.event_log().clone();
-        let client = self.context.client.clone();
-        if end == GameCommand::Aborted {
-            self.context.state.call_off(&game);
-        }
+        let (client, state) = (self.context.client.clone(), self.context.state.clone());
+        // A game that can still be aborted is aborted when the bot resigns.
+        state.call_off(&game);
         tokio::spawn(async move {
-            let tried = tokio::time::timeout(TRYING, run_effect(&client, &game, end)).await;
+            let trying = run_effect(&client, &state, &game, end);
+            let tried = tokio::time::timeout(TRYING, trying).await;
             let reply = tried.unwrap_or_else(|_| unsure(&game, end, "no answer in time"));
             note(&event_log, &envelope, &reply);
             envelope.answer(reply);
@@ -500,7 +500,7 @@ impl EventLoop {
     }
 }
 
-async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
+async fn run_effect(client: &Client, state: &BotState, game: &GameId, end: GameCommand) -> Reply {
     let (mut outcome, mut is_sure) = (Ok(()), true);
     for _ in 0..TRIES {
         outcome = match end {
@@ -515,7 +515,10 @@ async fn run_effect(client: &Client, game: &GameId, end: GameCommand) -> Reply {
     match outcome {
         Ok(()) => Reply::done(format!("{game} is {end}")),
         Err(error) if !is_sure => unsure(game, end, &error.to_string()),
-        Err(error) => Reply::refused(format!("{game} is not {end}: {error}")),
+        Err(error) => {
+            state.not_called_off(game);
+            Reply::refused(format!("{game} is not {end}: {error}"))
+        }
     }
 }
 

@@ -208,9 +208,15 @@ impl BotState {
         self.meet(challenge.as_str(), kind, opponent, is_bot);
     }
 
-    /// Notes that the bot ends a game for a reason of its own: its abort is no fault of the opponent.
+    /// Notes that the bot ends a game for a reason of its own: its abort is no fault of the opponent. Before
+    /// the call, since the end may be seen before the answer to it.
     pub fn call_off(&self, game: &GameId) {
         self.inner.lock().called_off.insert(game.clone());
+    }
+
+    /// The server did not end the game for the bot after all.
+    pub fn not_called_off(&self, game: &GameId) {
+        self.inner.lock().called_off.remove(game);
     }
 
     /// Records a game that was aborted while the opponent owed the first move; whether it counts.
