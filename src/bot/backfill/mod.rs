@@ -101,15 +101,17 @@ fn found(
 ) -> LookupOutcome {
     let export = match answer {
         Ok(export) if export.id == *game => export,
-        Ok(_) => return LookupOutcome::Failed(None),
+        Ok(_) => return LookupOutcome::Failed,
         Err(Error::Gone { .. }) => return LookupOutcome::Nothing,
         Err(error) => {
             tracing::debug!(%game, %error, "cannot look a game up");
-            return LookupOutcome::Failed(error.wait());
+            let passes = error.is_transient() || error.is_rate_limited();
+            let later = LookupOutcome::Later(error.wait());
+            return if passes { later } else { LookupOutcome::Failed };
         }
     };
     match read(export, me, state.now()) {
-        MissedResult::Running => return LookupOutcome::Running,
+        MissedResult::Running => return LookupOutcome::Later(None),
         MissedResult::Foreign => state.forget_game(game),
         MissedResult::Over(missed) if state.is_open(game) => {
             out.push(AccountEffect::Missed(missed));
@@ -229,10 +231,11 @@ const LIFE: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(super) enum LookupOutcome {
     /// The finished game, or one that the bot does not play in.
     Settled,
-    Running,
+    /// The game runs, or the server says to try again, perhaps after a wait.
+    Later(Option<Duration>),
     Nothing,
-    /// No intelligible answer, with the advised wait, if any.
-    Failed(Option<Duration>),
+    /// No intelligible answer.
+    Failed,
 }
 
 /// What to do with the game next.
@@ -250,7 +253,7 @@ pub(super) enum NextLookup {
 ///
 /// If the server does not know a game, ask a few times, since a fresh game may not be on all of its
 /// machines yet; after that it never existed. Retry other failures at growing intervals, then at
-/// the next start, for a week.
+/// the next start: for a week, or for as long as the server says to try again.
 #[derive(Debug)]
 pub(super) struct RetryQueue {
     first: Duration,
@@ -322,11 +325,12 @@ impl RetryQueue {
                 self.entries.remove(game);
                 return NextLookup::Stay;
             }
-            LookupOutcome::Failed(advised) => advised,
-            LookupOutcome::Running | LookupOutcome::Nothing => None,
+            LookupOutcome::Later(advised) => advised,
+            LookupOutcome::Nothing | LookupOutcome::Failed => None,
         };
         entry.unknown += u32::from(found == LookupOutcome::Nothing);
-        let old = today.since(entry.since) >= LIFE && found != LookupOutcome::Running;
+        let may_end = !matches!(found, LookupOutcome::Later(_));
+        let old = may_end && today.since(entry.since) >= LIFE;
         if entry.unknown >= MAX_UNKNOWN || old {
             self.entries.remove(game);
             return NextLookup::Forget;
@@ -572,7 +576,7 @@ mod retry_queue_tests {
         let (mut retry_queue, mut now) = retry_queue(&[("a", 0)]);
         let mut waits = Vec::new();
         let left = loop {
-            let next = ask(&mut retry_queue, LookupOutcome::Failed(None), now);
+            let next = ask(&mut retry_queue, LookupOutcome::Later(None), now);
             let Some(due) = retry_queue.next_timeout() else {
                 break next;
             };
@@ -591,7 +595,7 @@ mod retry_queue_tests {
         let (mut retry_queue, now) = retry_queue(&[("a", 0)]);
         ask(
             &mut retry_queue,
-            LookupOutcome::Failed(Some(SECOND * 60)),
+            LookupOutcome::Later(Some(SECOND * 60)),
             now,
         );
         assert_eq!(retry_queue.next_timeout(), Some(now + SECOND * 60));
@@ -600,13 +604,41 @@ mod retry_queue_tests {
     #[test]
     fn an_unavailable_game_is_given_up_after_a_week_unless_it_runs() {
         for (found, expected) in [
-            (LookupOutcome::Failed(None), NextLookup::Forget),
-            (LookupOutcome::Running, NextLookup::Stay),
+            (LookupOutcome::Failed, NextLookup::Forget),
+            (LookupOutcome::Later(None), NextLookup::Stay),
         ] {
             let (mut retry_queue, now) = retry_queue(&[("a", 0)]);
             let game = retry_queue.next(now).unwrap();
             let later = Timestamp::from_millis(0) + LIFE;
             assert_eq!(retry_queue.answered(&game, found, now, later), expected);
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_try_again_ends_no_look_up_however_old_the_game_is() {
+        let again = [
+            Error::Transient {
+                reached: true,
+                status: Some(503),
+                reason: String::new(),
+            },
+            Error::RateLimited {
+                wait: Some(SECOND),
+                body: Box::default(),
+            },
+        ];
+        for error in again {
+            let (state, now) = (BotState::nowhere(), Instant::now());
+            let game = GameId::new("q7ZxVt2B");
+            state.expect_game(&game);
+            let mut backfill = Backfill::new(&BotTiming::default(), &state);
+            // A correspondence game that began long ago.
+            backfill.set(vec![open("q7ZxVt2B", 1)], now);
+            assert_eq!(backfill.next(&state, now).as_ref(), Some(&game));
+            let (me, answer, mut out) = (UserId::new("me"), Err(error), Vec::new());
+            backfill.exported(&game, &answer, &me, &state, now, &mut out);
+            assert!(state.is_open(&game), "{answer:?}");
+            assert!(backfill.next_timeout().is_some(), "it is looked up again");
         }
     }
 
