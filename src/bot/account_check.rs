@@ -193,7 +193,7 @@ impl AccountCheck {
         let Disconnect::Unopened(error) = loss else {
             return;
         };
-        if error.is_unauthorized() {
+        if error.is_unauthorized() && !error.is_page() {
             self.publish(refused(error));
         } else if !error.is_forbidden() {
             return;
@@ -201,7 +201,14 @@ impl AccountCheck {
             // A 403 despite the scope is `barred`'s.
             self.publish(scopes(info));
         }
-        self.refused = Some((since, error.clone())).filter(|_| !error.is_page());
+        self.refused = Some((since, error.clone()));
+    }
+
+    /// The event stream is open. If an alert still holds, the next check raises it again.
+    pub(super) fn opened(&mut self) {
+        self.refused = None;
+        self.alerts.clear(AlertKind::Token);
+        self.alerts.clear(AlertKind::Scopes);
     }
 
     /// Why these refusals are final, if they are.
@@ -255,8 +262,12 @@ impl AccountCheck {
     }
 
     fn conclude(&mut self, report: &AccountReport) {
+        let refused = (self.refused.as_ref()).is_some_and(|it| it.1.is_unauthorized());
         for finding in findings(report, SystemTime::now()) {
-            self.publish(finding);
+            // A token that other calls accept is of no use while the event stream refuses it.
+            if !refused || finding != (AlertKind::Token, None) {
+                self.publish(finding);
+            }
         }
         if let Some(finding) = self.barred(Instant::now()) {
             self.publish(finding);
@@ -540,6 +551,36 @@ mod tests {
         assert_eq!(checked.await, Ok(()), "no server answers, so it fails soon");
         assert!(check.final_refusal().is_none());
         assert!(check.pause < longest, "the next one is due soon too");
+    }
+
+    #[test]
+    fn a_token_that_only_the_event_stream_refuses_is_one_alert_until_the_stream_opens() {
+        let event_bus = EventBus::default();
+        let mut told = event_bus.subscribe();
+        let alerts = Alerts::new(event_bus);
+        let mut check = AccountCheck::new(client(), alerts.clone(), &account());
+        let refused = Error::Refused {
+            status: 401,
+            body: Box::default(),
+        };
+        let good = AccountReport {
+            account: Some(Ok(account())),
+            ..token(PLAY_SCOPE, None)
+        };
+        for _ in 0..3 {
+            check.unopened(&Disconnect::Unopened(refused.clone()));
+            check.conclude(&good);
+            assert!(alerts.is_on(AlertKind::Token));
+        }
+        assert!(
+            told.try_recv().is_ok() && told.try_recv().is_err(),
+            "said once"
+        );
+        check.opened();
+        assert!(!alerts.is_on(AlertKind::Token));
+        alerts.raise(AlertKind::Token, "found by a check");
+        check.conclude(&good);
+        assert!(!alerts.is_on(AlertKind::Token), "the stream is open");
     }
 
     #[test]

@@ -298,9 +298,7 @@ impl EventLoop {
             AccountStreamEvent::Open => {
                 self.was_opened = true;
                 tracing::debug!("the event stream is open");
-                // If one of them still holds, the next account check raises it again.
-                self.context.alerts.clear(AlertKind::Token);
-                self.context.alerts.clear(AlertKind::Scopes);
+                self.health.opened();
                 self.context.event_bus.publish(BotEvent::Online);
                 Ok(Some(AccountEvent::Opened))
             }
