@@ -194,7 +194,8 @@ sections! {
         min_days: u32 = 1, whole((1, 14), "days");
         /// Maximum days per move.
         max_days: u32 = 14, whole((1, 14), "days");
-        /// Concurrent games with one opponent. A rematch takes the place of its game.
+        /// Concurrent games with one opponent; those without a clock count apart. A rematch takes the
+        /// place of its game.
         at_once: u32 = 3, whole(AT_LEAST_ONE, "games");
         /// Challenges accepted from one opponent within `repeat_window`.
         repeats: u32 = 1000, whole(AT_LEAST_ONE, "challenges");

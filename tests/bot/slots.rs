@@ -8,7 +8,8 @@ use megaton::bot::{
 };
 use megaton::config;
 use megaton::lichess::{
-    Challenge, DeclineReason, Event, GameId, GameInfo, Player, Presence, Side, UserId, Variant,
+    Challenge, DeclineReason, Event, GameId, GameInfo, Player, Presence, Side, Speed, TimeControl,
+    UserId, Variant,
 };
 use megaton::store::FinishedGame;
 
@@ -541,6 +542,50 @@ fn no_opponent_holds_every_slot_and_a_rematch_takes_the_place_of_its_game() {
     assert_eq!(fixture.challenged(rematch), accept("r1"));
     let other = fixture.challenged(challenge("c5", player("b")));
     assert_eq!(other, accept("c5"));
+}
+
+#[test]
+fn a_stalled_game_takes_no_slot_until_it_continues() {
+    let mut fixture = Fixture::new(1);
+    fixture.started(game("g1", player("a")));
+    let mut taken = |stalled| {
+        let game = GameId::new("g1");
+        fixture.apply(&AccountEvent::Stalled { game, stalled });
+        fixture.account.taken()
+    };
+    assert_eq!([taken(false), taken(true), taken(false)], [1, 0, 1]);
+}
+
+#[test]
+fn games_without_a_clock_and_games_with_one_are_counted_apart() {
+    let mut fixture = Fixture::with(|settings| {
+        settings.challenge.humans.at_once = 1;
+        settings.challenge.humans.correspondence = true;
+    });
+    let slow = |id: &str| Challenge {
+        rated: false,
+        speed: Speed::Correspondence,
+        time_control: TimeControl::Correspondence { days: 2 },
+        ..challenge(id, player("a"))
+    };
+    let begun = |id: &str| GameInfo {
+        rated: false,
+        speed: Speed::Correspondence,
+        is_my_turn: false,
+        ..game(id, player("a"))
+    };
+    assert_eq!(fixture.challenged(slow("s1")), accept("s1"));
+    assert_eq!(fixture.challenged(slow("s2")), later("s2"), "accepted");
+    fixture.answered("s1", AcceptOutcome::Done);
+    fixture.started(begun("s1"));
+    assert_eq!(fixture.challenged(slow("s3")), later("s3"), "in progress");
+    let mut rematch = slow("s4");
+    rematch.rematch_of = Some(GameId::new("s1"));
+    assert_eq!(fixture.challenged(rematch), accept("s4"));
+    // They hold none of its slots.
+    let quick = |id: &str| challenge(id, player("a"));
+    assert_eq!(fixture.challenged(quick("c1")), accept("c1"));
+    assert_eq!(fixture.challenged(quick("c2")), later("c2"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ impl AccountState {
     pub(super) fn challenged(&mut self, challenge: &Challenge, compat: Option<Compat>) {
         let id = &challenge.id;
         let known = self.accepted.holds(id) || self.queue.holds(id);
-        if known || self.games.contains(&id.as_game()) {
+        if known || self.games.contains_key(&id.as_game()) {
             return;
         }
         if self.awaits_lists {
@@ -75,7 +75,7 @@ impl AccountState {
 
     /// The history with a challenger. An accepted challenge counts before its game begins.
     fn past(&self, challenge: &Challenge, kind: OpponentKind) -> OpponentHistory {
-        let about_to = self.accepted.of_kind(kind);
+        let about_to = self.accepted.number(|it| it.kind == kind);
         let kind_today = self.state.games_today(kind.is_bot()) + about_to;
         let Some(opponent) = challenge.challenger.as_ref().and_then(|p| p.id.as_ref()) else {
             return OpponentHistory {
@@ -86,14 +86,26 @@ impl AccountState {
         let rules = self.settings.challenge.rules_for(kind.is_bot());
         let record = self.state.opponent(opponent);
         let accepted = self.state.accepted_within(opponent, rules.repeat_window);
-        let waiting = self.accepted.with(opponent);
-        let games = self.games.with(opponent) + self.correspondence.with(opponent) + waiting;
-        // A rematch takes the place of a game that the bot may not know to be over.
+        let theirs = |it: &AcceptedChallenge| it.opponent.as_ref() == Some(opponent);
+        let waiting = self.accepted.number(theirs);
+        // Games without a clock take no slot from those with one: each kind counts by itself.
+        let has_clock = challenge.time_control.has_clock();
         let before = challenge.rematch_of.as_ref();
-        let is_known = before.is_some_and(|game| self.games.contains(game));
+        let (games, is_known) = if has_clock {
+            let active = self.games.values();
+            let active = active.filter(|game| game.opponent.as_ref() == Some(opponent));
+            let is_known = before.is_some_and(|game| self.games.contains_key(game));
+            (active.count() as u32, is_known)
+        } else {
+            let is_known = before.is_some_and(|game| self.correspondence.contains(game));
+            (self.correspondence.with(opponent), is_known)
+        };
+        let alike = |it: &AcceptedChallenge| theirs(it) && it.takes_slot == has_clock;
+        let games = games + self.accepted.number(alike);
         OpponentHistory {
+            // A rematch takes the place of a game that the bot may not know to be over.
             at_once: games.saturating_sub(u32::from(is_known)),
-            lately: accepted + self.accepted.unanswered_with(opponent),
+            lately: accepted + self.accepted.number(|it| theirs(it) && it.done.is_none()),
             rematches: record.rematches_in_a_row,
             today: record.games_today + waiting,
             kind_today,

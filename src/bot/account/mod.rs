@@ -351,7 +351,11 @@ impl AccountState {
                 // If its announcement did not say that it has no clock, the next list brings it back.
                 self.games.remove(game);
             }
-            AccountEvent::Stalled { game, stalled } => self.games.set_stalled(game, *stalled),
+            AccountEvent::Stalled { game, stalled } => {
+                if let Some(active) = self.games.get_mut(game) {
+                    active.stalled = *stalled;
+                }
+            }
             AccountEvent::Tick => self.tick(),
             AccountEvent::Exported { game, answer } => {
                 let me = &self.me;
@@ -464,7 +468,8 @@ impl AccountState {
     /// The slots of games and accepted challenges, without that of the bot's own challenge.
     fn tally_of_games(&self) -> SlotUsage {
         let mut tally = SlotUsage::default();
-        self.games.count(&mut tally);
+        let with_slot = self.games.values().filter(|game| !game.stalled);
+        with_slot.for_each(|game| tally.add(game.kind));
         self.accepted.count(&mut tally);
         tally
     }

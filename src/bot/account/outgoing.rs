@@ -74,7 +74,7 @@ impl AccountState {
 
     fn set_outgoing_id(&mut self, id: ChallengeId) {
         // A game with this id may have begun before the answer came.
-        let begun = self.games.contains(&id.as_game());
+        let begun = self.games.contains_key(&id.as_game());
         let Some(outgoing) = self.outgoing.as_mut().filter(|known| known.id.is_none()) else {
             // The hold is gone: withdraw the challenge rather than leave it untracked.
             if !begun {
@@ -378,7 +378,8 @@ impl Directory for OpponentDirectory<'_> {
     }
 
     fn plays(&self, user: &UserId) -> bool {
-        self.games.with(user) + self.correspondence.with(user) > 0
+        let mut opponents = self.games.values().map(|game| game.opponent.as_ref());
+        opponents.any(|opponent| opponent == Some(user)) || self.correspondence.with(user) > 0
     }
 
     fn may_challenge(&self, target: ChallengeTarget) -> Permit {

@@ -60,7 +60,7 @@ impl AccountState {
     pub(super) fn started(&mut self, game: &GameInfo) {
         let over = game.status.is_some_and(Status::is_over);
         let closed = game.compat.is_some_and(|compat| !compat.bot);
-        let known = self.games.contains(&game.id) || self.excess.leaving.contains_key(&game.id);
+        let known = self.games.contains_key(&game.id) || self.excess.leaving.contains_key(&game.id);
         if over || closed || known {
             return;
         }
@@ -185,7 +185,7 @@ impl AccountState {
         }
         self.outgoing_is_gone(&game.id.as_challenge());
         self.excess.leaving.remove(&game.id);
-        if self.games.contains(&game.id) || self.correspondence.over(&game.id) {
+        if self.games.contains_key(&game.id) || self.correspondence.over(&game.id) {
             self.out.push(AccountEffect::GameFinish(game.id.clone()));
         }
     }
@@ -258,7 +258,7 @@ impl AccountState {
 
     /// Whether a game runs here or is about to, so that the bot will see its end.
     pub fn tracks(&self, game: &GameId) -> bool {
-        self.games.contains(game)
+        self.games.contains_key(game)
             || self.correspondence.contains(game)
             || self.excess.leaving.contains_key(game)
             || self.accepted.holds(&game.as_challenge())
@@ -270,7 +270,7 @@ impl AccountState {
         let is_complete_list = Self::is_complete_list(games);
         if is_complete_list {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
-            let missing = self.games.ids().filter(|id| !listed.contains(id));
+            let missing = self.games.keys().filter(|id| !listed.contains(id));
             self.out
                 .extend(missing.cloned().map(AccountEffect::GameFinish));
             let gone = self.correspondence.ids().filter(|id| !listed.contains(id));

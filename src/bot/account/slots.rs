@@ -73,48 +73,7 @@ pub(super) struct ActiveGame {
 }
 
 /// The games with a game task.
-#[derive(Debug, Default)]
-pub(super) struct ActiveGames(BTreeMap<GameId, ActiveGame>);
-
-impl ActiveGames {
-    pub(super) fn insert(&mut self, id: GameId, game: ActiveGame) {
-        self.0.insert(id, game);
-    }
-
-    pub(super) fn remove(&mut self, id: &GameId) {
-        self.0.remove(id);
-    }
-
-    /// Marks a game as stalled or moving again.
-    pub(super) fn set_stalled(&mut self, id: &GameId, stalled: bool) {
-        if let Some(game) = self.0.get_mut(id) {
-            game.stalled = stalled;
-        }
-    }
-
-    pub(super) fn contains(&self, id: &GameId) -> bool {
-        self.0.contains_key(id)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn ids(&self) -> impl Iterator<Item = &GameId> {
-        self.0.keys()
-    }
-
-    pub(super) fn count(&self, tally: &mut SlotUsage) {
-        let with_slot = self.0.values().filter(|game| !game.stalled);
-        with_slot.for_each(|game| tally.add(game.kind));
-    }
-
-    /// Games with this opponent.
-    pub(super) fn with(&self, opponent: &UserId) -> u32 {
-        let theirs = |game: &&ActiveGame| game.opponent.as_ref() == Some(opponent);
-        u32::try_from(self.0.values().filter(theirs).count()).unwrap_or(u32::MAX)
-    }
-}
+pub(super) type ActiveGames = BTreeMap<GameId, ActiveGame>;
 
 /// An accepted challenge whose game has not begun.
 ///
@@ -174,24 +133,8 @@ impl AcceptedChallenges {
         with_slot.for_each(|accepted| tally.add(accepted.kind));
     }
 
-    /// Accepted challenges of this opponent.
-    pub(super) fn with(&self, opponent: &UserId) -> u32 {
-        self.number(|accepted| accepted.opponent.as_ref() == Some(opponent))
-    }
-
-    /// Accepted challenges of this opponent without an answer to the accept yet.
-    pub(super) fn unanswered_with(&self, opponent: &UserId) -> u32 {
-        self.number(|accepted| {
-            accepted.done.is_none() && accepted.opponent.as_ref() == Some(opponent)
-        })
-    }
-
-    /// Accepted challenges of opponents of this kind.
-    pub(super) fn of_kind(&self, kind: OpponentKind) -> u32 {
-        self.number(|accepted| accepted.kind == kind)
-    }
-
-    fn number(&self, counts: impl Fn(&AcceptedChallenge) -> bool) -> u32 {
+    /// How many of them count.
+    pub(super) fn number(&self, counts: impl Fn(&AcceptedChallenge) -> bool) -> u32 {
         let number = self.0.iter().filter(|accepted| counts(accepted)).count();
         u32::try_from(number).unwrap_or(u32::MAX)
     }
@@ -417,24 +360,6 @@ mod tests {
 
     fn tally(all: usize, bots: usize) -> SlotUsage {
         SlotUsage { all, bots }
-    }
-
-    #[test]
-    fn a_stalled_game_takes_no_slot_until_it_continues() {
-        let (id, mut games) = (GameId::new("g1"), ActiveGames::default());
-        let game = ActiveGame {
-            opponent: None,
-            kind: OpponentKind::Bot,
-            stalled: false,
-        };
-        games.insert(id.clone(), game);
-        let mut taken = |stalled| {
-            games.set_stalled(&id, stalled);
-            let mut tally = SlotUsage::default();
-            games.count(&mut tally);
-            tally.all
-        };
-        assert_eq!([taken(false), taken(true), taken(false)], [1, 0, 1]);
     }
 
     #[test]
