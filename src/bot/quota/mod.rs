@@ -1,8 +1,8 @@
 //! The daily quota: what Lichess lets a bot spend in a day, and what it has spent.
 //!
 //! Pure: timestamps come in as data, and every change to persist goes out as data. It never grants more
-//! than a limit within any 24 hours, even if the clock is set back. Only a clock that is set forward again
-//! after that makes uses look older than they are; the server's own limit still holds.
+//! than a limit within any 24 hours, even if the clock is set back. Once it is set right again, only what was
+//! used in between looks older than it is; the server's own limit still holds.
 //!
 //! Here: games and credits granted, spent and returned, what the server's replies reveal about its
 //! limits, how many games other bots will ask for, the pace of a day, and how long the budget lasts.
@@ -41,6 +41,8 @@ pub struct Quota {
     pub(super) since: Timestamp,
     demand: Demand,
     newest: Timestamp,
+    /// When uses were made that a clock since set back has put into the future.
+    ahead: BTreeMap<String, Timestamp>,
 }
 
 impl Quota {
@@ -58,6 +60,7 @@ impl Quota {
             since,
             demand: Demand::default(),
             newest: Timestamp::default(),
+            ahead: BTreeMap::new(),
         };
         quota.spends.sort_by_key(|spend| spend.at);
         quota.newest = quota.latest_stamp();
@@ -84,13 +87,20 @@ impl Quota {
     }
 
     /// Must be called with the current time before anything else: forgets old uses and, after the
-    /// clock was set back, moves future timestamps to now.
+    /// clock was set back, moves future timestamps to now, until it is set right again.
     pub fn notice(&mut self, now: Timestamp) -> Vec<Change> {
         let mut changes = Vec::new();
         if now < self.newest {
             self.set_back(now, &mut changes);
         }
         self.newest = now;
+        for (key, at) in self.ahead.extract_if(.., |_, at| *at <= now) {
+            if let Some(spend) = self.spends.iter_mut().find(|it| it.key == key) {
+                spend.at = at;
+                changes.push(Change::Spend(spend.clone()));
+            }
+        }
+        self.spends.sort_by_key(|spend| spend.at);
         // As on disk, age counts from the latest use at most: a clock that is years ahead for a moment
         // must not forget today's games.
         let latest = self.spends.last().map_or(now, |spend| spend.at.min(now));
@@ -108,6 +118,7 @@ impl Quota {
     fn set_back(&mut self, now: Timestamp, changes: &mut Vec<Change>) {
         self.since = self.since.min(now);
         for spend in self.spends.iter_mut().filter(|spend| spend.at > now) {
+            self.ahead.entry(spend.key.clone()).or_insert(spend.at);
             spend.at = now;
             changes.push(Change::Spend(spend.clone()));
         }

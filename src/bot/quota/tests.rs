@@ -469,6 +469,42 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_for_a_moment_forgets_no_use() {
+    let rules = config::Limits {
+        bot_games: 2,
+        challenge_credits: 5,
+        incoming_share: 0,
+    };
+    let mut quota = with_named_limit(rules.clone());
+    let (mut kept, mut limits) = (Vec::new(), vec![named(&rules)]);
+    let mut changes = quota.notice(start());
+    for key in ["a", "b"] {
+        changes.extend(quota.begin_game(key, Origin::Incoming, None, start()));
+    }
+    changes.push(quota.spend_credits(ChallengeTarget::Human, None, start()));
+    let (wrong, right) = (start().before(DAY * 3), start() + HOUR);
+    // Twice: it may show something else again before it is right.
+    for now in [wrong, wrong + MINUTE, wrong, right] {
+        changes.extend(quota.notice(now));
+        assert!(!quota.may_accept(now).is_granted());
+        assert!(!quota.may_challenge(ChallengeTarget::Bot, now).is_granted());
+    }
+    keep(&mut kept, &mut limits, changes);
+    for mut quota in [quota, Quota::new(rules, kept, &limits, start())] {
+        for (now, is_free) in [(right, false), (start() + DAY, true)] {
+            quota.notice(now);
+            assert_eq!(
+                quota.may_accept(now).is_granted(),
+                is_free,
+                "after a restart too"
+            );
+            let permit = quota.may_challenge(ChallengeTarget::Human, now);
+            assert_eq!(permit.is_granted(), is_free);
+        }
+    }
+}
+
+#[test]
 fn time_passes_while_the_host_is_suspended() {
     let mut quota = with_named_limit(config::Limits::default());
     let now = start();
