@@ -744,6 +744,28 @@ fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
 }
 
 #[test]
+fn a_listed_game_whose_stream_is_refused_is_tried_ever_more_rarely() {
+    let mut fixture = Fixture::new(4);
+    let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);
+    let lost = AccountEvent::Left {
+        game: GameId::new("g1"),
+        seen: false,
+    };
+    fixture.started(game("g1", player("a")));
+    let mut waits = Vec::new();
+    for _ in 0..8 {
+        fixture.apply(&lost);
+        let played =
+            |_: &u64| fixture.wait(1) == [Wanted::List] && fixture.apply(&listed()) == play("g1");
+        waits.extend((1..1000).find(played));
+    }
+    assert_eq!(waits, [5, 10, 20, 40, 80, 160, 300, 300]);
+    fixture.apply(&lost);
+    fixture.apply(&AccountEvent::Opened);
+    assert_eq!(fixture.apply(&listed()), play("g1"), "the server is back");
+}
+
+#[test]
 fn a_bot_that_is_shutting_down_gives_way_to_no_other_program() {
     let mut fixture = Fixture::new(4).settled();
     assert_eq!(fixture.account.restart_obstacle(), None);

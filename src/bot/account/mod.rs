@@ -18,7 +18,7 @@ mod outgoing;
 mod running_games;
 mod slots;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -88,6 +88,8 @@ pub struct AccountState {
     list_call: ListCall,
     /// Games that ended since then: a list on its way may still show them.
     ended: Vec<GameId>,
+    /// Games of which their tasks lost track: until when not to play them, and after which pause.
+    lost: BTreeMap<GameId, (Instant, Duration)>,
     shutdown: ShutdownState,
     pub(in crate::bot) paused: bool,
     alert: bool,
@@ -151,6 +153,7 @@ impl AccountState {
             list_asked: None,
             list_call: ListCall::None,
             ended: Vec::new(),
+            lost: BTreeMap::new(),
             shutdown: ShutdownState::default(),
             paused: false,
             alert: false,
@@ -307,8 +310,9 @@ impl AccountState {
     fn handle_own(&mut self, event: &AccountEvent) {
         match event {
             AccountEvent::Opened => {
-                // The server is back: a list that fails now is asked for again soon.
+                // The server is back: a list that fails now is asked for again soon, lost games are tried again.
                 self.list_pause = self.timing.again * 2;
+                self.lost.clear();
                 self.ask_for_list();
             }
             AccountEvent::Away => {

@@ -6,6 +6,7 @@
 //! started are always played.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::correspondence::is_correspondence;
 use super::slots::{AcceptedChallenge, ActiveGame, OpponentKind};
@@ -61,7 +62,8 @@ impl AccountState {
         let over = game.status.is_some_and(Status::is_over);
         let closed = game.compat.is_some_and(|compat| !compat.bot);
         let known = self.games.contains_key(&game.id) || self.excess.leaving.contains_key(&game.id);
-        if over || closed || known {
+        let waits = (self.lost.get(&game.id)).is_some_and(|lost| lost.0 > self.now);
+        if over || closed || known || waits {
             return;
         }
         if self.correspondence.contains(&game.id) {
@@ -181,7 +183,7 @@ impl AccountState {
             // the next list.
             accepted.count_for(&self.state);
             self.record_start(game, &GameOrigin::of(&accepted));
-            self.list_soon();
+            self.list_within(self.timing.again);
         }
         self.outgoing_is_gone(&game.id.as_challenge());
         self.excess.leaving.remove(&game.id);
@@ -196,9 +198,13 @@ impl AccountState {
         self.correspondence.remove(game);
         if seen {
             self.ended.push(game.clone());
-        } else {
-            self.list_at = self.now.checked_add(self.timing.again);
+            return;
         }
+        // The server may list a game whose stream it refuses: each time the pause doubles.
+        let before = self.lost.get(game).map_or(Duration::ZERO, |lost| lost.1);
+        let pause = (before * 2).clamp(self.timing.again, self.timing.reconcile);
+        self.lost.insert(game.clone(), (self.now + pause, pause));
+        self.list_within(pause);
     }
 
     /// Fetches the list now and schedules the next fetch, even while nothing runs: a live stream
@@ -232,10 +238,10 @@ impl AccountState {
         }
     }
 
-    /// Brings the next fetch of the list forward to a moment from now.
-    pub(super) fn list_soon(&mut self) {
-        let soon = self.now + self.timing.again;
-        self.list_at = Some(self.list_at.map_or(soon, |at| at.min(soon)));
+    /// Brings the next fetch of the list forward, to `pause` from now at the latest.
+    fn list_within(&mut self, pause: Duration) {
+        let at = self.now + pause;
+        self.list_at = Some(self.list_at.map_or(at, |planned| planned.min(at)));
     }
 
     /// After a burst of lines, fetch the list: some lines may have been dropped.
@@ -247,7 +253,7 @@ impl AccountState {
         let first = self.lines.pop_front();
         if first.is_some_and(|first| self.now - first <= self.timing.burst) {
             self.lines.clear();
-            self.list_soon();
+            self.list_within(self.timing.again);
         }
     }
 
@@ -270,6 +276,7 @@ impl AccountState {
         let is_complete_list = Self::is_complete_list(games);
         if is_complete_list {
             let listed: BTreeSet<_> = games.iter().map(|game| &game.id).collect();
+            self.lost.retain(|id, _| listed.contains(id));
             let missing = self.games.keys().filter(|id| !listed.contains(id));
             self.out
                 .extend(missing.cloned().map(AccountEffect::GameFinish));
@@ -292,7 +299,7 @@ impl AccountState {
         } else if has_news {
             // The list is full. The most urgent games come first, so the next list will show
             // others.
-            self.list_soon();
+            self.list_within(self.timing.again);
         }
         if self.swept.is_none() {
             self.out.push(AccountEffect::ListOutgoing);
