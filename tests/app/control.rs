@@ -10,7 +10,7 @@ use megaton::lichess::{
     ChallengeOptions, Client, ClientOptions, ColorChoice, GameId, OfferDraw, TimeControl, Timing,
     Token, UserId,
 };
-use megaton::practice::{Options, Server, ServerHandle};
+use megaton::practice::{self, Options, Server, ServerHandle};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -171,6 +171,20 @@ pub(super) async fn server() -> ServerHandle {
     Server::start(Options::default()).await.expect("a port")
 }
 
+/// The same for a test that kills the bot: without its stream the bot is offline at once, where Lichess
+/// shows it as online for a while.
+pub(super) async fn server_without_grace() -> ServerHandle {
+    let timing = practice::Timing {
+        online_grace: Duration::ZERO,
+        ..practice::Timing::default()
+    };
+    let options = Options {
+        timing,
+        ..Options::default()
+    };
+    Server::start(options).await.expect("a port")
+}
+
 /// Someone who challenges the bot, and moves when told to.
 pub(super) struct Opponent(pub(super) Client);
 
@@ -307,7 +321,7 @@ async fn a_hangup_reads_the_config_again_and_a_bad_one_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn table_folders_without_tables_are_named_at_a_reload_and_end_no_start() {
-    let server = server().await;
+    let server = server_without_grace().await;
     let mut bot = Running::start(&server, "").await;
     // A mount point where nothing is mounted, and a misspelt name.
     let (empty, missing) = ("unmounted", "misspelt");
@@ -406,7 +420,7 @@ async fn a_second_signal_ends_it_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pause_survives_a_kill_and_the_status_says_since_when_and_by_whom() {
-    let server = server().await;
+    let server = server_without_grace().await;
     let mut bot = Running::start(&server, "").await;
     assert_eq!(bot.tell(&["pause"]).0, Some(0));
     let switch = |bot: &Running| {

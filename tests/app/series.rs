@@ -18,7 +18,7 @@ use megaton::store::Store;
 use tokio::sync::broadcast::Receiver;
 use tokio::task::JoinHandle;
 
-use super::control::{BOT, Opponent, server, until};
+use super::control::{BOT, Opponent, server, server_without_grace, until};
 use super::program::{command, ran};
 
 /// Longer than anything here takes; a hang ends there.
@@ -160,7 +160,7 @@ impl Bot {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_series_alternates_colours_survives_a_kill_and_spends_one_challenge_a_game() {
-    let server = server().await;
+    let server = server_without_grace().await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut bot = Bot::start(&server, folder.path()).await;
     let other = Opponent::new(&server);

@@ -15,7 +15,7 @@ use megaton::practice::{Endpoint, Fault, ServerHandle};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::control::{BOT, Opponent, Running, server, until};
+use super::control::{BOT, Opponent, Running, server, server_without_grace, until};
 use super::program::{command, command_of, finish, program, ran};
 
 /// Longer than anything here takes; a hang ends there.
@@ -255,7 +255,7 @@ async fn next(stream: &mut EventStream) -> Event {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_open_challenge_delays_an_upgrade_and_is_withdrawn_after_a_kill() {
-    let server = server().await;
+    let server = server_without_grace().await;
     let mut bot = Running::start(&server, "[matchmaking]\ntimeout = 60\n").await;
     let other = Opponent::new(&server);
     let mut stream = other.0.events().await.expect("its stream");
