@@ -62,10 +62,7 @@ fn exchange(path: &Path, request: &Request) -> io::Result<Response> {
     let mut response = String::new();
     BufReader::new(socket.take(LONGEST_RESPONSE)).read_line(&mut response)?;
     if response.is_empty() {
-        return Err(io::Error::new(
-            io::ErrorKind::ConnectionRefused,
-            "it closed the connection",
-        ));
+        return Err(io::ErrorKind::ConnectionRefused.into());
     }
     Ok(serde_json::from_str(&response)?)
 }

@@ -275,14 +275,8 @@ fn create(folder: &Path, at: SystemTime) -> io::Result<(File, PathBuf)> {
 pub fn crash_reports(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_report = |name: &str| name.starts_with(PREFIX) && name.ends_with(SUFFIX);
-    let paths = entries.map(|entry| entry.path());
-    let mut reports: Vec<PathBuf> = paths
-        .filter(|path| {
-            path.file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(is_report)
-        })
-        .collect();
+    let reports = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_report));
+    let mut reports: Vec<PathBuf> = reports.map(|entry| entry.path()).collect();
     reports.sort_unstable_by(|a, b| b.cmp(a));
     reports
 }

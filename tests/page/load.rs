@@ -111,7 +111,10 @@ async fn slow_and_stalled_clients_delay_no_move() {
             assert_eq!(deaf.len(), 100);
             let mut slow = Vec::new();
             while lets_in(there).await {
-                let mut client = TcpStream::connect(there).await.unwrap();
+                // From another address: one alone cannot take all connections.
+                let socket = TcpSocket::new_v4().unwrap();
+                socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+                let mut client = socket.connect(there.parse().unwrap()).await.unwrap();
                 let _ = client.write_all(b"GET / HTTP/1.1\r\nx: ").await;
                 slow.push(client);
             }

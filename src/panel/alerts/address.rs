@@ -56,16 +56,9 @@ impl Delivery {
     /// When an address cannot be used. The error does not quote it.
     pub fn read(settings: &Settings) -> Result<Self, AddressError> {
         let telegram = settings.format == AlertFormat::Telegram;
-        let webhook = secret(
-            WEBHOOK_VARIABLE,
-            "webhook_file",
-            settings.webhook_file.as_deref(),
-        );
-        let heartbeat = secret(
-            HEARTBEAT_VARIABLE,
-            "heartbeat_file",
-            settings.heartbeat_file.as_deref(),
-        );
+        let [hook, beat] = [&settings.webhook_file, &settings.heartbeat_file];
+        let webhook = secret(WEBHOOK_VARIABLE, "webhook_file", hook.as_deref());
+        let heartbeat = secret(HEARTBEAT_VARIABLE, "heartbeat_file", beat.as_deref());
         let parse = |(text, origin): (String, String)| match text.trim() {
             token if telegram && is_bot_token(token) => {
                 let url = format!("https://api.telegram.org/bot{token}/sendMessage");

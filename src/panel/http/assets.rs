@@ -15,11 +15,6 @@ pub(super) fn page(name: &str) -> Response {
     file(&PANEL, name)
 }
 
-/// The page that asks for the password.
-pub(super) async fn login_page() -> Response {
-    page("login.html")
-}
-
 /// The page that asks for the password, in place of the requested one.
 pub(super) fn login() -> Response {
     (StatusCode::UNAUTHORIZED, page("login.html")).into_response()

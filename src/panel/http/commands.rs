@@ -30,21 +30,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Response;
 
     async fn from_request(request: HttpRequest, state: &S) -> Result<Self, Response> {
-        let refused = match Json::from_request(request, state).await {
-            Ok(Json(body)) => return Ok(Self(body)),
-            Err(refused) => refused,
-        };
-        let text = match refused {
-            JsonRejection::MissingJsonContentType(_) => {
-                "requests must be JSON: content-type: application/json"
-            }
-            JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_) => {
-                let text = format!("unknown request{}", place(&refused));
-                return Err(refusal(StatusCode::BAD_REQUEST, &text));
-            }
-            refused => return Err(refused.into_response()),
-        };
-        Err(refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text))
+        let body = Json::from_request(request, state).await;
+        body.map(|Json(body)| Self(body))
+            .map_err(|refused| match refused {
+                JsonRejection::MissingJsonContentType(_) => {
+                    let text = "requests must be JSON: content-type: application/json";
+                    refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
+                }
+                JsonRejection::JsonDataError(_) | JsonRejection::JsonSyntaxError(_) => {
+                    let text = format!("unknown request{}", place(&refused));
+                    refusal(StatusCode::BAD_REQUEST, &text)
+                }
+                refused => refused.into_response(),
+            })
     }
 }
 

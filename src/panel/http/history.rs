@@ -93,10 +93,10 @@ fn rows<'i, T, V: Serialize>(
         n: it.spot.n,
         what: shown(&it.what),
     };
-    match found {
-        Ok(found) => json_or_unreadable(Ok(found.iter().map(row).collect::<Vec<_>>())),
-        Err(error) => json_or_unreadable::<()>(Err(error.clone())),
-    }
+    let rows = found
+        .as_ref()
+        .map(|found| found.iter().map(row).collect::<Vec<_>>());
+    json_or_unreadable(rows)
 }
 
 /// The latest challenges, or those before a moment.
@@ -119,8 +119,7 @@ pub(super) async fn challenges(
         let all = site.sources.event_log.challenges(usize::MAX);
         page.of(&all, |it| it.at, |it| filter.fits(it))
     });
-    let found = found.await;
-    rows(&found, ChallengeDto::from)
+    rows(&found.await, ChallengeDto::from)
 }
 
 /// The latest events, or those before a moment.
@@ -142,8 +141,7 @@ pub(super) async fn events(
         let all = site.sources.event_log.events(usize::MAX);
         page.of(&all, |it| it.at, |it| filter.fits(it))
     });
-    let found = found.await;
-    rows(&found, |record| record)
+    rows(&found.await, |record| record)
 }
 
 /// The kinds of events that exist, in alphabetical order.

@@ -6,8 +6,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::archive::ArchiveError;
-
 pub(super) fn reply(ok: bool, text: &str) -> Response {
     Json(json!({ "ok": ok, "text": text })).into_response()
 }
@@ -17,7 +15,7 @@ pub(super) fn refusal(status: StatusCode, text: &str) -> Response {
 }
 
 /// JSON, or 503 if the archive cannot be read.
-pub(super) fn json_or_unreadable<T: Serialize>(answer: Result<T, ArchiveError>) -> Response {
+pub(super) fn json_or_unreadable<T: Serialize, E>(answer: Result<T, E>) -> Response {
     answer.map_or_else(|_| unreadable(), |answer| Json(answer).into_response())
 }
 

@@ -50,7 +50,7 @@ fn open() -> Router<Site> {
     Router::new()
         .route("/assets/board/{file}", get(assets::board))
         .route("/assets/panel/{file}", get(assets::panel))
-        .route("/login", get(assets::login_page))
+        .route("/login", get(async || assets::page("login.html")))
         .route("/api/login", post(commands::login))
         .route("/api/logout", post(commands::logout))
         .route("/healthz", get(health::healthz))

@@ -92,12 +92,10 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         labelled(out, "ledger_spent", help, used)?;
         let help = "Quota of the server per 24 hours";
         labelled(out, "ledger_limit", help, limits)?;
-        let closed = (
-            vec![("what", "bot_games")],
-            flag(quota.closed_until.is_some()),
-        );
+        let closed = flag(quota.closed_until.is_some());
+        let closed = [(vec![("what", "bot_games")], closed)];
         let help = "Whether the server allows none for now";
-        labelled(out, "ledger_closed", help, [closed])?;
+        labelled(out, "ledger_closed", help, closed)?;
     }
     let help = "Event stream disconnects";
     let encoder = out.encode_descriptor("event_streams_lost", help, None, MetricType::Counter)?;
