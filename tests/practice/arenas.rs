@@ -40,6 +40,7 @@ async fn an_arena_is_listed_and_shown_each_in_its_own_shape() {
             starts_in: 3600,
             min_rating: Some(1600),
             password: Some("sesame".to_owned()),
+            battle: vec!["bombers".to_owned(), "lichess-bots".to_owned()],
             ..ArenaPlan::default()
         },
     );
@@ -55,6 +56,11 @@ async fn an_arena_is_listed_and_shown_each_in_its_own_shape() {
         let seconds = arena["secondsToStart"].as_u64().unwrap();
         assert!((3000..=3600).contains(&seconds), "{seconds}");
     }
+    let teams = json!(["bombers", "lichess-bots"]);
+    assert_eq!(listed["teamBattle"]["teams"], teams);
+    // The name and the flair of each team; the teams here are named as their ids.
+    let teams = json!({"bombers": ["bombers", null], "lichess-bots": ["lichess-bots", null]});
+    assert_eq!(shown["teamBattle"]["teams"], teams);
     assert_eq!(listed["variant"]["key"], "atomic");
     assert!(listed["startsAt"].is_u64());
     assert_eq!(shown["variant"], "atomic");

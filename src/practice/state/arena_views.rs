@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::practice::arena::{ArenaStage, Tournament};
+use crate::practice::arena::{ArenaPlan, ArenaStage, Tournament};
 use crate::practice::time::Millis;
 use crate::practice::wire::{
     ArenaClock, ArenaFacts, ArenaList, EntryVerdict, EntryVerdicts, ListedArena, ListedPerf,
@@ -61,6 +61,7 @@ impl ServerState {
                 name: variant.name,
                 position: 0,
             },
+            team_battle: battle(&field.plan, Clone::clone),
         }
     }
 
@@ -86,10 +87,6 @@ impl ServerState {
                 rating,
             }),
             team_member: plan.team.clone(),
-            team_battle: (!plan.battle.is_empty()).then(|| TeamBattle {
-                teams: plan.battle.clone(),
-                nb_leaders: 5,
-            }),
             seconds_to_start: ahead.then(|| self.timing.count(field.begins - now)),
         }
     }
@@ -117,6 +114,7 @@ impl ServerState {
                 accepted: verdicts.iter().all(|(_, met)| *met),
                 list: verdicts.into_iter().map(verdict).collect(),
             },
+            team_battle: battle(&field.plan, |id| (id.clone(), (id.clone(), None))),
             standing: self.standing(field),
             seconds_to_finish: (field.stage == ArenaStage::Started)
                 .then(|| self.timing.count(field.ends - now)),
@@ -146,6 +144,17 @@ impl ServerState {
             players: players.collect(),
         }
     }
+}
+
+/// The battle of an arena, with its teams in one of the two shapes.
+fn battle<T, C: FromIterator<T>>(
+    plan: &ArenaPlan,
+    team: impl FnMut(&String) -> T,
+) -> Option<TeamBattle<C>> {
+    (!plan.battle.is_empty()).then(|| TeamBattle {
+        teams: plan.battle.iter().map(team).collect(),
+        nb_leaders: 5,
+    })
 }
 
 fn verdict((condition, met): (String, bool)) -> EntryVerdict {

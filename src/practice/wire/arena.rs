@@ -1,5 +1,8 @@
 //! Arenas in the list and on their own page. The two shapes differ, as on Lichess: times are
-//! numbers here and text there, a variant is an object here and a word there.
+//! numbers here and text there, a variant is an object here and a word there, teams are an array
+//! here and an object there.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -41,11 +44,11 @@ pub(crate) struct ArenaFacts {
     pub(crate) private: bool,
     pub(crate) min_rating: Option<RatingBound>,
     pub(crate) team_member: Option<String>,
-    pub(crate) team_battle: Option<TeamBattle>,
     pub(crate) seconds_to_start: Option<u64>,
 }
 
 /// A tournament in the list.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListedArena {
@@ -56,6 +59,7 @@ pub(crate) struct ListedArena {
     pub(crate) finishes_at: u64,
     pub(crate) status: u8,
     pub(crate) perf: ListedPerf,
+    pub(crate) team_battle: Option<TeamBattle<Vec<String>>>,
 }
 
 /// A tournament on its own page.
@@ -69,6 +73,7 @@ pub(crate) struct ShownArena {
     pub(crate) starts_at: String,
     pub(crate) perf: ShownPerf,
     pub(crate) verdicts: EntryVerdicts,
+    pub(crate) team_battle: Option<TeamBattle<TeamsById>>,
     pub(crate) standing: StandingPage,
     pub(crate) seconds_to_finish: Option<u64>,
     #[serde(skip_serializing_if = "is_false")]
@@ -92,11 +97,14 @@ pub(crate) struct RatingBound {
     pub(crate) rating: i32,
 }
 
+/// The name and the flair of each team, by its id.
+pub(crate) type TeamsById = BTreeMap<String, (String, Option<String>)>;
+
 /// Teams against each other.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TeamBattle {
-    pub(crate) teams: Vec<String>,
+pub(crate) struct TeamBattle<T> {
+    pub(crate) teams: T,
     pub(crate) nb_leaders: u32,
 }
 
