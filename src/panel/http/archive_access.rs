@@ -4,6 +4,8 @@
 //! and its writer notice no readers. Without an archive only the latest games are known; an archive that
 //! exists but cannot be read is an error.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -16,11 +18,15 @@ use crate::archive::{ArchiveError, ArchiveReader};
 /// Added to the niceness of the reading thread: more than the searches of games have.
 const NICENESS: i32 = 10;
 
+/// The device and the inode of a file.
+type FileId = (u64, u64);
+
 /// The archive, opened by the first query.
 #[derive(Debug)]
 pub(super) struct ArchiveAccess {
     path: Option<PathBuf>,
-    open: Arc<Mutex<Option<ArchiveReader>>>,
+    /// With the file that is open: another one may take its place at the path.
+    open: Arc<Mutex<Option<(FileId, ArchiveReader)>>>,
     /// Held by the reading thread until it is done, even if its request has been cancelled.
     turn: Arc<Semaphore>,
     /// The error of the last query, if any.
@@ -51,14 +57,15 @@ impl ArchiveAccess {
         let at = path.clone();
         let read = move || {
             let _turn = turn;
+            let file = fs::metadata(&at).map(|file| (file.dev(), file.ino())).ok();
             let mut open = open.lock();
             let reader = match open.take() {
-                Some(reader) => reader,
-                None => ArchiveReader::open(&at)?,
+                Some((known, reader)) if Some(known) == file => reader,
+                _ => ArchiveReader::open(&at)?,
             };
             let answer = question(&reader)?;
             // A reader that failed is not used again.
-            *open = Some(reader);
+            *open = file.map(|file| (file, reader));
             Ok(answer)
         };
         let failed = |reason: String| Err(ArchiveError::Failed { path, reason });
@@ -122,7 +129,7 @@ pub(super) fn if_there<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archive::Database;
+    use crate::archive::{ArchiveEntry, Database, GameRecord};
 
     #[tokio::test]
     async fn a_cancelled_request_starts_no_second_archive_thread() {
@@ -182,5 +189,37 @@ mod tests {
         std::fs::write(&path, "no database").unwrap();
         let answer = queries.ask(|reader| reader.ids_like("a")).await;
         assert!(if_there(answer).is_err());
+    }
+    #[tokio::test]
+    async fn the_archive_at_the_path_is_read_after_another_one_has_taken_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("games.db");
+        let archive_with = |id: &str| {
+            let game = GameRecord {
+                id: id.to_owned(),
+                ..GameRecord::default()
+            };
+            let mut archive = Database::open(&path, 1).unwrap();
+            archive.commit(&[ArchiveEntry::Game(game.into())]).unwrap();
+        };
+        let queries = ArchiveAccess::new(Some(path.clone()));
+        let ids = || queries.ask(|reader| reader.ids_like("game"));
+        let move_away = || {
+            for end in ["", "-wal", "-shm"] {
+                let file = folder.path().join(format!("games.db{end}"));
+                // Beside the archive itself there may be nothing.
+                let _ = fs::rename(&file, folder.path().join(format!("moved.db{end}")));
+            }
+        };
+        archive_with("gameOld1");
+        assert_eq!(ids().await, Ok(Some(vec!["gameOld1".to_owned()])));
+        move_away();
+        assert_eq!(ids().await, Err(ArchiveError::Missing(path.clone())));
+        archive_with("gameNew1");
+        assert_eq!(ids().await, Ok(Some(vec!["gameNew1".to_owned()])));
+        // Replaced without a query in between.
+        move_away();
+        archive_with("gameNew2");
+        assert_eq!(ids().await, Ok(Some(vec!["gameNew2".to_owned()])));
     }
 }
