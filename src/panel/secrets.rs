@@ -72,20 +72,18 @@ impl Secrets {
             Ok(found) => found,
             Err(error) => return vec![format!("secrets unchanged: {error}")],
         };
+        let renewed = |is_other: bool| is_other.then(|| "renewed".to_owned());
         let token = match found.token {
             Ok(token) => {
-                let renewed = self.renew_token(token).await;
-                renewed.map_err(|why| format!("{why} ({})", found.origin))
+                let outcome = self.renew_token(token).await.map(renewed);
+                outcome.map_err(|why| format!("{why} ({})", found.origin))
             }
             Err(error) => Err(error.to_string()),
         };
         let delivery = found.delivery.map_err(|error| error.to_string());
-        let delivery = delivery.map(|delivery| self.alerter.renew(delivery));
+        let delivery = delivery.map(|delivery| renewed(self.alerter.renew(delivery)));
         let password = found.password.map_err(|error| error.to_string());
-        let password = password.map(|password| {
-            let kept = self.password.as_ref();
-            kept.is_some_and(|kept| kept.renew(password))
-        });
+        let password = password.map(|password| self.password.as_ref()?.renew(password));
         let outcomes = [
             ("token", token),
             ("password", password),
@@ -94,8 +92,7 @@ impl Secrets {
         let (mut lines, mut failures) = (Vec::new(), Vec::new());
         for (what, outcome) in outcomes {
             match outcome {
-                Ok(false) => {}
-                Ok(true) => lines.push(format!("{what}: renewed")),
+                Ok(change) => lines.extend(change.map(|change| format!("{what}: {change}"))),
                 Err(why) => failures.push(format!("{what} unchanged: {why}")),
             }
         }

@@ -404,6 +404,33 @@ async fn a_page_beyond_the_loopback_stays_closed_until_a_reload_finds_its_passwo
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reload_that_takes_the_password_of_a_remote_page_says_that_the_page_is_closed() {
+    let server = server().await;
+    let page = free_address();
+    let everywhere = SocketAddr::from(([0, 0, 0, 0], page.port()));
+    let mut steered = Steered::listening(&server, everywhere, page, PASSWORD).await;
+    let shown = format!("Bearer {PASSWORD}");
+    let asked = |steered: &Steered| {
+        let shown = [("authorization", shown.as_str())];
+        steered.post(&shown, &json!({ "do": "status" })).0
+    };
+    assert_eq!(asked(&steered), 200);
+    steered.bot.rewrite(|text| {
+        let (rest, _) = text.split_once("[panel]").expect("its section");
+        format!("{rest}[panel]\nlisten = \"{page}\"\n")
+    });
+    let (_, out, _) = steered.bot.tell(&["reload"]);
+    let closed =
+        format!("password: removed: the page at {everywhere} is closed until the next start");
+    assert!(out.contains(&closed), "{out}");
+    steered.bot.wait_for(&closed);
+    assert_eq!(asked(&steered), 403);
+    steered.bot.signal(rustix::process::Signal::TERM);
+    let (code, log) = steered.bot.end();
+    assert_eq!(code, Some(0), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_unauthenticated_command_changes_anything() {
     let server = server().await;
     let mut steered = Steered::start(&server).await;

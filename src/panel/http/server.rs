@@ -79,7 +79,10 @@ impl Http {
 
     /// The password, to be replaced while the page is open.
     pub fn password(&self) -> Password {
-        Password(Arc::clone(&self.sessions))
+        Password {
+            sessions: Arc::clone(&self.sessions),
+            address: self.address,
+        }
     }
 
     pub fn url(&self) -> String {

@@ -8,6 +8,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -98,12 +99,26 @@ pub(super) struct Sessions {
 
 /// The password of an open page, to be replaced.
 #[derive(Clone, Debug)]
-pub struct Password(pub(super) Arc<Sessions>);
+pub struct Password {
+    pub(super) sessions: Arc<Sessions>,
+    /// Where the page listens.
+    pub(super) address: SocketAddr,
+}
 
 impl Password {
-    /// Takes another password, or none, and ends all sessions, if it is another one. Whether it is.
-    pub(in crate::panel) fn renew(&self, password: Option<SecretString>) -> bool {
-        self.0.renew(password)
+    /// Takes another password, or none, and ends all sessions, if it is another one. Returns what changed.
+    pub(in crate::panel) fn renew(&self, password: Option<SecretString>) -> Option<String> {
+        let change = match password {
+            Some(_) => "renewed".to_owned(),
+            None if self.address.ip().is_loopback() => {
+                "removed: the page takes no commands".to_owned()
+            }
+            None => format!(
+                "removed: the page at {} is closed until the next start",
+                self.address
+            ),
+        };
+        self.sessions.renew(password).then_some(change)
     }
 }
 
