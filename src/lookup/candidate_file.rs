@@ -73,7 +73,7 @@ impl CandidateFile {
         }
     }
 
-    /// Appends a position. After an error the file is left alone until the next start.
+    /// Appends a position. After an error the file is left alone until it is opened again.
     pub(super) fn append(&mut self, position: &ExploredPosition) {
         let Some(file) = &mut self.file else { return };
         let Ok(mut line) = serde_json::to_string(position) else {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{self, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -69,14 +69,7 @@ impl Explorer {
         };
         if let Some(folder) = folder {
             let (path, set) = (folder.join(EXPLORER_FILE), Arc::clone(&explorer.set));
-            let keep = move || {
-                let mut read = CandidateSet::new(capacity);
-                let mut file = CandidateFile::open(&path, &mut read);
-                set.lock().put_older(read);
-                for position in positions {
-                    file.append(&position);
-                }
-            };
+            let keep = move || keep(&path, &set, positions);
             if let Err(error) = thread::Builder::new().name("explorer".into()).spawn(keep) {
                 tracing::error!(%error, "no thread for the file of explored positions");
             }
@@ -274,6 +267,26 @@ impl<H: ExplorerHost> ExplorerTask<H> {
     }
 }
 
+/// Reads the file into the set, and appends positions until their source is gone.
+fn keep(path: &Path, set: &Mutex<CandidateSet>, positions: Receiver<ExploredPosition>) {
+    let capacity = set.lock().capacity();
+    let mut read = CandidateSet::new(capacity);
+    let mut file = CandidateFile::open(path, &mut read);
+    set.lock().put_older(read);
+    let mut positions = positions.into_iter().peekable();
+    loop {
+        positions
+            .by_ref()
+            .take(capacity)
+            .for_each(|position| file.append(&position));
+        if positions.peek().is_none() {
+            return;
+        }
+        // A file that has grown is written anew when it is opened.
+        file = CandidateFile::open(path, &mut CandidateSet::new(capacity));
+    }
+}
+
 /// Seconds since 1970.
 fn seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -306,7 +319,7 @@ mod tests {
         let home = folder.path().to_owned();
         let (answer, answered) = mpsc::channel();
         thread::spawn(move || {
-            let explorer = Explorer::open(Some(&home), 10, 16);
+            let explorer = Explorer::open(Some(&home), UNWRITTEN, 16);
             for at in 0..1000 {
                 explorer.put(entry(at));
             }
@@ -322,5 +335,37 @@ mod tests {
         // The thread ends, and with it this, once no explorer is left and all that waits is written.
         let written = fs::read_to_string(&path).unwrap();
         assert_eq!(written.lines().count(), UNWRITTEN, "{written}");
+    }
+
+    #[test]
+    fn a_file_that_grows_is_written_anew_while_the_program_runs() {
+        let position = Position::default();
+        let moves = position.legal_moves();
+        let keys = moves
+            .iter()
+            .map(|mv| ExploredKey::new(&position.play(*mv), None));
+        let keys: Vec<ExploredKey> = keys.take(10).collect();
+        let (unwritten, positions) = mpsc::sync_channel(1000);
+        for at in 0..1000 {
+            let key = keys[at % keys.len()].clone();
+            let explored = ExploredPosition {
+                key,
+                at: at as u64,
+                moves: Vec::new(),
+                checked: None,
+            };
+            unwritten.send(explored).unwrap();
+        }
+        drop(unwritten);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EXPLORER_FILE);
+        keep(&path, &Mutex::new(CandidateSet::new(keys.len())), positions);
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= 1 + 5 * keys.len(), "{lines}");
+        let set = Mutex::new(CandidateSet::new(keys.len()));
+        let (_, nothing) = mpsc::sync_channel(1);
+        keep(&path, &set, nothing);
+        let read: Vec<u64> = set.lock().iter().map(|position| position.at).collect();
+        assert_eq!(read, (990..1000).collect::<Vec<_>>(), "the latest of each");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Pure. On our side only moves that may be played are followed, on the other all that are frequent.
 
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 use super::candidates::{ExploredKey, ExploredPosition};
@@ -95,12 +96,8 @@ impl Ord for Frontier<'_> {
 }
 
 impl Frontier<'_> {
-    fn rank(&self) -> (u64, std::cmp::Reverse<u32>, u64) {
-        (
-            self.weight,
-            std::cmp::Reverse(self.ply),
-            self.position.key(),
-        )
+    fn rank(&self) -> (u64, Reverse<u32>, u64) {
+        (self.weight, Reverse(self.ply), self.position.key())
     }
 }
 
