@@ -26,7 +26,11 @@ impl Config {
             } else {
                 ""
             };
-            format!("{place}: {} -> {}{when}", of(&old), of(&new))
+            let (was, is) = (of(&old), of(&new));
+            if was == is {
+                return format!("{place}: {is}, changed in a part that is not shown{when}");
+            }
+            format!("{place}: {was} -> {is}{when}")
         };
         places.into_iter().map(line).collect()
     }
@@ -169,7 +173,9 @@ mod tests {
         let [old, new] = ["secret", "other"].map(|key| Config::parse(&text(key)).unwrap());
         assert_eq!(
             old.changes(&new),
-            [format!("[challenge] block: {shown} -> {shown}")]
+            [format!(
+                "[challenge] block: {shown}, changed in a part that is not shown"
+            )]
         );
     }
 
