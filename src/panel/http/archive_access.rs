@@ -190,6 +190,7 @@ mod tests {
         let answer = queries.ask(|reader| reader.ids_like("a")).await;
         assert!(if_there(answer).is_err());
     }
+
     #[tokio::test]
     async fn the_archive_at_the_path_is_read_after_another_one_has_taken_its_place() {
         let folder = tempfile::tempdir().unwrap();
