@@ -270,16 +270,8 @@ const fn front() -> [[Bitboard; 64]; 2] {
         if file < 7 {
             files |= Bitboard::file(file + 1).0;
         }
-        let below = if rank == 0 {
-            0
-        } else {
-            !0 >> (64 - 8 * rank as u32)
-        };
-        let above = if rank == 7 {
-            0
-        } else {
-            !0 << (8 * (rank as u32 + 1))
-        };
+        let below = (1 << (8 * rank)) - 1;
+        let above = !(below | Bitboard::rank(rank).0);
         table[0][square as usize] = Bitboard(files & above);
         table[1][square as usize] = Bitboard(files & below);
         square += 1;
