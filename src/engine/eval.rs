@@ -121,41 +121,22 @@ const DANGER_FUSE: i32 = 40;
 const DANGER_DIVISOR: i32 = 260;
 const DANGER_MOST: i32 = 260;
 
-/// The squares that the pieces of both sides attack, without the kings, and the mobility term.
+/// The squares that the pieces of a side attack, without the king, and its mobility term.
 #[derive(Clone, Copy, Debug)]
 struct Attacks {
-    by: [Bitboard; 2],
-    mobility: [Tapered; 2],
-}
-
-impl Attacks {
-    #[inline]
-    fn of(position: &Position) -> Attacks {
-        let (white, black) = (Color::White, Color::Black);
-        let (by_white, white_mobility) = attacks_of(position, white);
-        let (by_black, black_mobility) = attacks_of(position, black);
-        Attacks {
-            by: [by_white, by_black],
-            mobility: [white_mobility, black_mobility],
-        }
-    }
-
-    /// The squares a side's pieces attack.
-    #[inline]
-    const fn by(&self, color: Color) -> Bitboard {
-        self.by[color.index()]
-    }
+    squares: Bitboard,
+    mobility: Tapered,
 }
 
 #[inline]
-fn attacks_of(position: &Position, color: Color) -> (Bitboard, Tapered) {
+fn attacks_by(position: &Position, color: Color) -> Attacks {
     let (pieces, occupied) = (position.by_color(color), position.occupied());
-    let mut set = position.pawn_attacks_by(color);
+    let mut squares = position.pawn_attacks_by(color);
     let mut mobility = Tapered::default();
     let mut add = |role: Role, attacked: Bitboard| {
         let free = (attacked - pieces).count() as i32 - USUAL_MOBILITY[role.index()];
         mobility += MOBILITY[role.index()] * free;
-        set |= attacked;
+        squares |= attacked;
     };
     for from in pieces & position.by_role(Role::Knight) {
         add(Role::Knight, knight_attacks(from));
@@ -172,15 +153,15 @@ fn attacks_of(position: &Position, color: Color) -> (Bitboard, Tapered) {
             bishop_attacks(from, occupied) | rook_attacks(from, occupied),
         );
     }
-    (set, mobility)
+    Attacks { squares, mobility }
 }
 
 /// The static value for the side to move. Both kings must be on the board.
 pub(super) fn evaluate(position: &Position) -> Value {
-    let attacks = &Attacks::of(position);
+    let attacks = &Color::ALL.map(|color| attacks_by(position, color));
     let (us, them) = (position.turn(), !position.turn());
     let mut total = side(position, attacks, us) - side(position, attacks, them);
-    let threats = position.fuses(them) & attacks.by(them);
+    let threats = position.fuses(them) & attacks[them.index()].squares;
     if threats.any() {
         total += EXPLOSION_THREAT;
         total += MORE_FUSES * (threats.count() as i32 - 1);
@@ -201,8 +182,8 @@ fn phase(position: &Position) -> i32 {
 }
 
 /// All terms of one side that do not depend on the side to move.
-fn side(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
-    let mut total = attacks.mobility[color.index()];
+fn side(position: &Position, attacks: &[Attacks; 2], color: Color) -> Tapered {
+    let mut total = attacks[color.index()].mobility;
     for role in Role::ALL {
         for square in position.by_piece(color, role) {
             total += SQUARES[role.index()][relative(square, color).index()];
@@ -280,7 +261,7 @@ const fn front() -> [[Bitboard; 64]; 2] {
 }
 
 /// King safety of a side: targets beside the king, attacks on its ring, flight squares.
-fn king(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
+fn king(position: &Position, attacks: &[Attacks; 2], color: Color) -> Tapered {
     let (Some(king), Some(enemy_king)) = (position.king(color), position.king(!color)) else {
         return Tapered::default();
     };
@@ -288,7 +269,7 @@ fn king(position: &Position, attacks: &Attacks, color: Color) -> Tapered {
     if ring.contains(enemy_king) {
         return Tapered::default();
     }
-    let enemy = attacks.by(!color);
+    let enemy = attacks[(!color).index()].squares;
     let pawns = position.by_role(Role::Pawn);
     let fuses = position.fuses(!color);
     let mut total = CONFINED_PIECE * (fuses - pawns).count() as i32;
@@ -323,11 +304,11 @@ fn veiled(position: &Position, fuses: Bitboard, attacker: Color) -> i32 {
 
 /// The best balance of a blast available to a side, not counting the capturing piece; never
 /// negative.
-fn best_blast(position: &Position, attacks: &Attacks, color: Color) -> Value {
+fn best_blast(position: &Position, attacks: &[Attacks; 2], color: Color) -> Value {
     let Some(own_king) = position.king(color) else {
         return 0;
     };
-    let reach = attacks.by(color) & position.by_color(!color);
+    let reach = attacks[color.index()].squares & position.by_color(!color);
     let targets = reach - king_attacks(own_king) - position.by_role(Role::King);
     targets
         .into_iter()
