@@ -14,21 +14,14 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::core_scheduler::{CorePermits, give_way};
+use super::core_scheduler::{CorePermit, CorePermits, give_way};
 use super::params;
 use super::search_handle::SearchShared;
 
 /// The search state of a helper thread, as far as this file needs it.
 pub(super) trait HelperState: Sized + 'static {
-    /// Waits for a request and a spare core; none once the helpers are closed.
-    fn take_spare(
-        &mut self,
-        pick: &dyn Fn() -> Option<HelperRun<Self>>,
-        is_closed: &dyn Fn() -> bool,
-    ) -> Option<HelperRun<Self>>;
-
-    /// Gives the core back.
-    fn release(&mut self);
+    /// Its claim to a core.
+    fn core(&mut self) -> &mut CorePermit;
 }
 
 /// What a helper does until its run is over.
@@ -247,7 +240,7 @@ impl<S> Drop for HelperRun<S> {
 fn help<S: HelperState>(requests: &Arc<HelpRequests<S>>, number: usize) {
     let mut state = (requests.new_state)();
     let pick = || requests.pick(number);
-    while let Some(run) = state.take_spare(&pick, &|| requests.is_closed()) {
+    while let Some(run) = state.core().take_spare(&pick, &|| requests.is_closed()) {
         let request = Arc::clone(&run.request);
         let work = || (request.work)(&mut state, run);
         match catch_unwind(AssertUnwindSafe(work)) {
@@ -259,7 +252,7 @@ fn help<S: HelperState>(requests: &Arc<HelpRequests<S>>, number: usize) {
                 state = (requests.new_state)();
             }
         }
-        state.release();
+        state.core().release();
     }
 }
 
@@ -269,7 +262,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::engine::core_scheduler::{CorePermit, CorePriority};
+    use crate::engine::core_scheduler::CorePriority;
     use crate::engine::evaluator::Evaluator;
     use crate::engine::search::Searcher;
     use crate::engine::tt::TranspositionTable;

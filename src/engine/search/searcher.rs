@@ -340,16 +340,8 @@ pub(super) enum ThreadRole {
 }
 
 impl HelperState for Searcher {
-    fn take_spare(
-        &mut self,
-        pick: &dyn Fn() -> Option<HelperRun<Self>>,
-        is_closed: &dyn Fn() -> bool,
-    ) -> Option<HelperRun<Self>> {
-        self.core.take_spare(pick, is_closed)
-    }
-
-    fn release(&mut self) {
-        self.core.release();
+    fn core(&mut self) -> &mut CorePermit {
+        &mut self.core
     }
 }
 
