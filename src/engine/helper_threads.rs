@@ -160,15 +160,11 @@ impl<S> Drop for PostedRequest<S> {
 }
 
 impl<S> HelpRequest<S> {
-    /// Whether the search uses only what other searches leave.
-    fn is_idle(&self) -> bool {
-        self.in_background || self.search.is_pondering()
-    }
-
     /// The smaller claim wins: searches with a running clock first, then those with the fewest
     /// helpers.
     fn claim(&self) -> (bool, usize) {
-        (self.is_idle(), self.helpers.load(Ordering::Relaxed))
+        let is_idle = self.in_background || self.search.is_pondering();
+        (is_idle, self.helpers.load(Ordering::Relaxed))
     }
 }
 
@@ -198,17 +194,13 @@ impl<S> HelpRequests<S> {
 pub(super) struct HelperRun<S> {
     requests: Arc<HelpRequests<S>>,
     request: Arc<HelpRequest<S>>,
-    number: usize,
+    /// The number of this helper.
+    pub(super) number: usize,
     /// When it last compared the other requests.
     looked: Cell<Instant>,
 }
 
 impl<S> HelperRun<S> {
-    /// The number of this helper.
-    pub(super) const fn number(&self) -> usize {
-        self.number
-    }
-
     /// Whether the helper should leave: a search waits for a core, or another request has the
     /// better claim.
     pub(super) fn is_over(&self, now: Instant) -> bool {

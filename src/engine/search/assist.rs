@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
-use super::root;
+use super::root::{MOST_DEPTH, Root};
 use super::searcher::{Help, HelperPart, Searcher, ThreadRole};
 use super::team::Team;
 use crate::engine::helper_threads::Unfinished;
@@ -50,7 +50,8 @@ impl Searcher {
         })
     }
 
-    /// Helps with a search until called away.
+    /// Helps with a search until called away or nothing is left to find: searches the same root, to fill the
+    /// table.
     fn assist(
         &mut self,
         root: &Position,
@@ -59,8 +60,12 @@ impl Searcher {
         part: HelperPart,
     ) -> Unfinished {
         self.begin(root, keys, limits, Arc::clone(&part.team.search_shared));
+        // Threads should differ.
+        let first = 1 + (part.run.number as i32 + 1) % 2;
         self.role = ThreadRole::Helping(part);
-        let ended = root::help(self, root, limits);
+        let ended = Root::new(self, *root, limits, None).map_or(StopReason::Depth, |mut it| {
+            it.deepen(first..=MOST_DEPTH, None)
+        });
         let nodes = self.nodes;
         if let ThreadRole::Helping(part) = &mut self.role {
             part.count(nodes);

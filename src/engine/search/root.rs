@@ -34,7 +34,7 @@ use crate::rules::{Move, Position};
 /// wake it, so this is only a guard.
 const NAP: Duration = Duration::from_millis(50);
 /// The maximum iteration.
-const MOST_DEPTH: i32 = MAX_PLY as i32 - 1;
+pub(super) const MOST_DEPTH: i32 = MAX_PLY as i32 - 1;
 
 /// A root move and what is known of it.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ fn is_refuted(root_move: &RootMove) -> bool {
 }
 
 /// The search of one root position.
-struct Root<'a> {
+pub(super) struct Root<'a> {
     searcher: &'a mut Searcher,
     position: Position,
     moves: Vec<RootMove>,
@@ -122,19 +122,6 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
     root.searcher.core.release();
     let held_back = hold_back(root.searcher, limits.infinite);
     root.answer(held_back.or(ended).unwrap_or(StopReason::Depth))
-}
-
-/// Searches what another thread searches, to fill the table, until nothing is left to find or the
-/// run is over.
-pub(super) fn help(searcher: &mut Searcher, position: &Position, limits: &Limits) -> StopReason {
-    let first = match &searcher.role {
-        ThreadRole::Helping(part) => part.first_depth(),
-        ThreadRole::Answering | ThreadRole::Leading(_) => 1,
-    };
-    let Some(mut root) = Root::new(searcher, *position, limits, None) else {
-        return StopReason::Depth;
-    };
-    root.deepen(first..=MOST_DEPTH, None)
 }
 
 /// The requested legal moves: the hash move first, then ordered by a one-ply search.
@@ -195,7 +182,7 @@ fn nothing_to_play(position: &Position, search_shared: &SearchShared) -> SearchR
 
 impl<'a> Root<'a> {
     /// `None` if there is no move.
-    fn new(
+    pub(super) fn new(
         searcher: &'a mut Searcher,
         position: Position,
         limits: &Limits,
@@ -253,7 +240,8 @@ impl<'a> Root<'a> {
             .then_some(StopReason::OnlyMove)
     }
 
-    fn deepen(&mut self, depths: RangeInclusive<i32>, mate: Option<u32>) -> StopReason {
+    /// Searches to greater and greater depth, until something ends it.
+    pub(super) fn deepen(&mut self, depths: RangeInclusive<i32>, mate: Option<u32>) -> StopReason {
         let mut stable_for = 0;
         for depth in depths {
             self.searcher.root_depth = depth;

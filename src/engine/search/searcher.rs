@@ -305,15 +305,6 @@ pub(super) struct HelperPart {
 }
 
 impl HelperPart {
-    pub(super) fn is_over(&self, now: Instant) -> bool {
-        self.run.is_over(now)
-    }
-
-    /// Depth of its first iteration: threads should differ.
-    pub(super) const fn first_depth(&self) -> i32 {
-        1 + (self.run.number() as i32 + 1) % 2
-    }
-
     pub(super) fn count(&mut self, nodes: u64) {
         self.team.nodes.fetch_add(nodes - self.reported, Relaxed);
         self.reported = nodes;
@@ -450,7 +441,7 @@ impl Searcher {
 
     fn is_slice_over(&self, now: Instant) -> bool {
         if let ThreadRole::Helping(part) = &self.role {
-            return part.is_over(now);
+            return part.run.is_over(now);
         }
         let idle = self.control.is_idle();
         self.core.is_over(now, params::TIME_SLICE, idle)
