@@ -203,7 +203,7 @@ impl Engine {
         if let Some(former) = former.upgrade() {
             former.stop();
         }
-        let search = Search::new(Arc::clone(&search_shared));
+        let search = Search(Arc::clone(&search_shared));
         let task = Task::new(game, limits, report, Arc::clone(&search_shared));
         if !self.send(Job::Think(Box::new(task))) {
             land_safely(&search_shared);

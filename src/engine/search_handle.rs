@@ -20,13 +20,9 @@ pub type OnDone = Box<dyn FnOnce(SearchResult) + Send>;
 
 /// A running search. Dropping it stops the search.
 #[derive(Debug)]
-pub struct Search(Arc<SearchShared>);
+pub struct Search(pub(super) Arc<SearchShared>);
 
 impl Search {
-    pub(super) fn new(search_shared: Arc<SearchShared>) -> Search {
-        Search(search_shared)
-    }
-
     /// Requests the answer now. It arrives within a few milliseconds in the usual way.
     pub fn stop(&self) {
         self.0.stop();
@@ -34,7 +30,13 @@ impl Search {
 
     /// The opponent played the ponder move: from now on the clock runs.
     pub fn ponderhit(&self) {
-        self.0.ponderhit();
+        // Otherwise the clock runs already.
+        if self.0.is_pondering() {
+            let elapsed = self.0.started.elapsed().as_nanos() as u64;
+            self.0.ponder_hit.store(elapsed, Ordering::Release);
+        }
+        self.0.pondering.store(false, Ordering::Release);
+        self.0.wake();
     }
 
     /// The best move so far; `None` only if no move is legal.
@@ -49,7 +51,15 @@ impl Search {
 
     /// Sets the callback for the answer. A second callback replaces the first.
     pub fn on_done(&self, callback: OnDone) {
-        self.0.on_done(callback);
+        let mut outcome = self.0.outcome.lock();
+        match &mut *outcome {
+            SearchState::Thinking(slot) => *slot = Some(callback),
+            SearchState::Done(result) => {
+                let result = result.clone();
+                drop(outcome);
+                callback(result);
+            }
+        }
     }
 
     /// The answer without blocking a thread, in place of a callback. It is [`Err`] if the search thread is
@@ -63,7 +73,13 @@ impl Search {
 
     /// Waits for the answer. Blocks: never call it in an asynchronous task.
     pub fn wait(&self) -> SearchResult {
-        self.0.wait()
+        let mut outcome = self.0.outcome.lock();
+        loop {
+            if let SearchState::Done(result) = &*outcome {
+                return result.clone();
+            }
+            self.0.landed.wait(&mut outcome);
+        }
     }
 }
 
@@ -127,16 +143,6 @@ impl SearchShared {
         self.wake();
     }
 
-    fn ponderhit(&self) {
-        // Otherwise the clock runs already.
-        if self.is_pondering() {
-            let elapsed = self.started.elapsed().as_nanos() as u64;
-            self.ponder_hit.store(elapsed, Ordering::Release);
-        }
-        self.pondering.store(false, Ordering::Release);
-        self.wake();
-    }
-
     fn wake(&self) {
         if let Some(thread) = self.thread.get() {
             thread.unpark();
@@ -178,28 +184,6 @@ impl SearchShared {
             let _ = catch_unwind(AssertUnwindSafe(|| callback(result)));
         }
     }
-
-    fn on_done(&self, callback: OnDone) {
-        let mut outcome = self.outcome.lock();
-        match &mut *outcome {
-            SearchState::Thinking(slot) => *slot = Some(callback),
-            SearchState::Done(result) => {
-                let result = result.clone();
-                drop(outcome);
-                callback(result);
-            }
-        }
-    }
-
-    fn wait(&self) -> SearchResult {
-        let mut outcome = self.outcome.lock();
-        loop {
-            if let SearchState::Done(result) = &*outcome {
-                return result.clone();
-            }
-            self.landed.wait(&mut outcome);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -208,13 +192,14 @@ mod tests {
 
     #[test]
     fn only_the_first_ponder_hit_starts_the_clock() {
-        let playing = SearchShared::new(false, None);
+        let search = |pondering| Search(Arc::new(SearchShared::new(pondering, None)));
+        let playing = search(false);
         playing.ponderhit();
-        assert_eq!(playing.clock_start(), playing.started);
-        let pondering = SearchShared::new(true, None);
+        assert_eq!(playing.0.clock_start(), playing.0.started);
+        let pondering = search(true);
         pondering.ponderhit();
-        let start = pondering.clock_start();
+        let start = pondering.0.clock_start();
         pondering.ponderhit();
-        assert_eq!(pondering.clock_start(), start);
+        assert_eq!(pondering.0.clock_start(), start);
     }
 }
