@@ -5,7 +5,6 @@
 //! helper, and a failing helper costs nothing.
 
 use std::cell::Cell;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Once};
@@ -64,14 +63,6 @@ struct HelpRequest<S> {
     helpers: AtomicUsize,
     /// Set once nothing is left to do.
     is_done: AtomicBool,
-}
-
-impl<S> fmt::Debug for HelperThreads<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HelperThreads")
-            .field("threads", &self.threads)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<S: HelperState> HelperThreads<S> {

@@ -53,10 +53,9 @@ impl Default for EngineOptions {
 }
 
 /// The cores and the memory of all games. Clones share them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Pool(Arc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     table: Arc<TranspositionTable>,
     permits: Arc<CorePermits>,
@@ -67,6 +66,12 @@ struct Shared {
     tables: Option<Tablebases>,
     in_background: bool,
     searching: AtomicUsize,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Pool").field(self.evaluator()).finish()
+    }
 }
 
 impl Pool {
@@ -145,18 +150,11 @@ impl Pool {
 }
 
 /// One game's lease on a [`Pool`]. Dropping it stops its search and ends its thread.
+#[derive(Debug)]
 pub struct Engine {
     pool: Pool,
     worker: Mutex<Option<Worker>>,
     current: Mutex<Weak<SearchShared>>,
-}
-
-impl fmt::Debug for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine")
-            .field("pool", &self.pool)
-            .finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug)]

@@ -23,9 +23,7 @@ pub struct SingleThread {
 
 impl fmt::Debug for SingleThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SingleThread")
-            .field("table", &self.table)
-            .finish_non_exhaustive()
+        f.debug_struct("SingleThread").finish_non_exhaustive()
     }
 }
 

@@ -177,14 +177,6 @@ pub(super) struct TranspositionTable {
     age: AtomicU8,
 }
 
-impl std::fmt::Debug for TranspositionTable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TranspositionTable")
-            .field("clusters", &self.memory.clusters().len())
-            .finish_non_exhaustive()
-    }
-}
-
 impl TranspositionTable {
     /// A table of `megabytes` (at least one, and no more than available), untouched until used.
     pub(super) fn new(megabytes: usize) -> TranspositionTable {
