@@ -125,9 +125,9 @@ impl Accumulators {
         Accumulators {
             network: Arc::clone(network),
             places: vec![place; plies],
-            units: network.biases().repeat(2 * plies),
+            units: network.feature_biases.repeat(2 * plies),
             cache: vec![SeenBoard::empty(); views],
-            cached: network.biases().repeat(views),
+            cached: network.feature_biases.repeat(views),
         }
     }
 
@@ -159,10 +159,8 @@ impl Accumulators {
         };
         let shape = self.network.shape;
         let bucket = shape.bucket_by.bucket_of(position, shape.buckets);
-        let sum = self
-            .network
-            .kernels()
-            .output(units, self.network.output(bucket));
+        let output = self.network.output(bucket);
+        let sum = self.network.kernels.output(units, output);
         let value = self.network.centipawns(bucket, sum);
         #[cfg(feature = "self-check")]
         assert_eq!(
@@ -215,7 +213,7 @@ impl Accumulators {
         let mut inputs = Difference::default();
         difference.seen(view, &mut inputs);
         let delta = self.network.delta(&inputs);
-        let kernels = self.network.kernels();
+        let kernels = self.network.kernels;
         if from == to {
             kernels.update_in_place(&mut self.units[start(to)..][..lines], delta);
             return;
@@ -243,7 +241,7 @@ impl Accumulators {
         difference.seen(view, &mut inputs);
         let cached = &mut self.cached[slot * lines..][..lines];
         let delta = self.network.delta(&inputs);
-        self.network.kernels().update_in_place(cached, delta);
+        self.network.kernels.update_in_place(cached, delta);
         self.cache[slot] = *board;
         self.units[(2 * ply + side) * lines..][..lines].copy_from_slice(cached);
     }
@@ -254,7 +252,7 @@ impl Network {
     #[inline]
     fn delta<'a>(&'a self, inputs: &'a Difference) -> FeatureDelta<'a> {
         FeatureDelta {
-            weights: self.weights(),
+            weights: &self.feature_weights,
             on: &inputs.more,
             off: &inputs.fewer,
         }

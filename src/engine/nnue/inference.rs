@@ -28,7 +28,7 @@ impl Network {
     /// The accumulator of one side's view.
     fn hidden(&self, position: &Position, side: Color) -> Option<Vec<i16>> {
         let view = self.shape.layout.view_of(position, side)?;
-        let mut units: Vec<i16> = numbers(self.biases()).collect();
+        let mut units: Vec<i16> = numbers(&self.feature_biases).collect();
         for input in view.features(position, self.shape.layout.marks_of(position)?) {
             for (unit, weight) in units.iter_mut().zip(numbers(self.row(input))) {
                 *unit = unit.wrapping_add(weight);

@@ -108,12 +108,13 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Network {
     pub(super) shape: Shape,
-    feature_weights: Vec<Line>,
-    feature_biases: Vec<Line>,
+    /// Row by row.
+    pub(super) feature_weights: Vec<Line>,
+    pub(super) feature_biases: Vec<Line>,
     output_weights: Vec<Line>,
     output_biases: Vec<i32>,
     hash: u64,
-    kernels: Kernels,
+    pub(super) kernels: Kernels,
 }
 
 /// Why a net cannot be used.
@@ -310,26 +311,10 @@ impl Network {
         self
     }
 
-    /// The instructions in use.
-    pub const fn simd(&self) -> Simd {
-        self.kernels.simd()
-    }
-
-    #[inline]
-    pub(super) const fn kernels(&self) -> Kernels {
-        self.kernels
-    }
-
     /// Lines per accumulator of one side.
     #[inline]
     pub(super) const fn lines(&self) -> usize {
         self.shape.hidden / LINE
-    }
-
-    /// The feature weights, row by row.
-    #[inline]
-    pub(super) fn weights(&self) -> &[Line] {
-        &self.feature_weights
     }
 
     /// The row of an input.
@@ -337,11 +322,6 @@ impl Network {
     pub(super) fn row(&self, input: usize) -> &[Line] {
         let lines = self.lines();
         &self.feature_weights[input * lines..][..lines]
-    }
-
-    #[inline]
-    pub(super) fn biases(&self) -> &[Line] {
-        &self.feature_biases
     }
 
     /// The weights of an output bucket: first those of the side to move.

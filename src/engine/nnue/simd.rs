@@ -94,10 +94,6 @@ impl Kernels {
         })
     }
 
-    pub(super) const fn simd(self) -> Simd {
-        self.0
-    }
-
     /// An accumulator from another one with some inputs changed.
     #[inline]
     #[cfg_attr(
