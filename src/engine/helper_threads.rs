@@ -247,6 +247,7 @@ mod tests {
     use super::*;
     use crate::engine::core_scheduler::CorePriority;
     use crate::engine::evaluator::Evaluator;
+    use crate::engine::options::EngineOptions;
     use crate::engine::search::Searcher;
     use crate::engine::tt::TranspositionTable;
 
@@ -258,7 +259,11 @@ mod tests {
         let of_helpers = Arc::clone(&permits);
         let new_state = move || {
             let table = Arc::new(TranspositionTable::new(1));
-            Searcher::new(table, Arc::clone(&of_helpers), &Evaluator::classical())
+            let options = EngineOptions {
+                evaluator: Evaluator::classical(),
+                ..EngineOptions::default()
+            };
+            Searcher::new(table, Arc::clone(&of_helpers), &options)
         };
         let helpers = HelperThreads::new(Arc::clone(&permits), threads, false, Box::new(new_state));
         (permits, helpers)

@@ -16,41 +16,14 @@ use super::core_scheduler::{CorePermits, give_way};
 use super::evaluator::Evaluator;
 use super::helper_threads::HelperThreads;
 use super::limits::Limits;
+use super::options::EngineOptions;
 use super::params;
 use super::search::{Searcher, Task, safe_move};
 use super::search_handle::{Search, SearchShared};
 use super::search_result::{Info, ReportSink, SearchResult, StopReason};
 use super::tablebase::Tablebases;
 use super::tt::TranspositionTable;
-use super::tunables::SearchParams;
 use crate::rules::Game;
-
-/// Options of a pool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EngineOptions {
-    /// Size of the transposition table, in megabytes.
-    pub hash_mb: usize,
-    /// Maximum threads that compute at once. A single search uses all of them. With one thread the
-    /// same search always gives the same answer, with several it does not.
-    pub threads: usize,
-    pub evaluator: Evaluator,
-    /// Parameters of the search; settable in a `tune` build only.
-    pub params: SearchParams,
-    /// Endgame tables to ask.
-    pub tables: Option<Tablebases>,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        EngineOptions {
-            hash_mb: params::DEFAULT_HASH_MB,
-            threads: 1,
-            evaluator: Evaluator::default(),
-            params: SearchParams::default(),
-            tables: None,
-        }
-    }
-}
 
 /// The cores and the memory of all games. Clones share them.
 #[derive(Clone)]
@@ -59,11 +32,9 @@ pub struct Pool(Arc<Shared>);
 struct Shared {
     table: Arc<TranspositionTable>,
     permits: Arc<CorePermits>,
-    evaluator: Evaluator,
+    options: EngineOptions,
     /// Present with more than one thread.
     helpers: Option<Arc<HelperThreads<Searcher>>>,
-    params: SearchParams,
-    tables: Option<Tablebases>,
     in_background: bool,
     searching: AtomicUsize,
 }
@@ -90,14 +61,10 @@ impl Pool {
         let permits = Arc::new(CorePermits::new(options.threads));
         let threads = options.threads.clamp(1, params::MOST_THREADS) - 1;
         let helpers = (threads > 0).then(|| {
-            let (table, evaluator) = (Arc::clone(&table), options.evaluator.clone());
-            let (helper_permits, tables) = (Arc::clone(&permits), options.tables.clone());
-            let params = options.params.clone();
+            let (table, options) = (Arc::clone(&table), options.clone());
+            let of_helpers = Arc::clone(&permits);
             let new_state = Box::new(move || {
-                let (table, permits) = (Arc::clone(&table), Arc::clone(&helper_permits));
-                Searcher::new(table, permits, &evaluator)
-                    .with_tables(tables.clone())
-                    .with_params(&params)
+                Searcher::new(Arc::clone(&table), Arc::clone(&of_helpers), &options)
             });
             let permits = Arc::clone(&permits);
             let helpers = HelperThreads::new(permits, threads, in_background, new_state);
@@ -106,22 +73,20 @@ impl Pool {
         Pool(Arc::new(Shared {
             table,
             permits,
-            evaluator: options.evaluator.clone(),
+            options: options.clone(),
             helpers,
-            params: options.params.clone(),
-            tables: options.tables.clone(),
             in_background,
             searching: AtomicUsize::new(0),
         }))
     }
 
     pub fn evaluator(&self) -> &Evaluator {
-        &self.0.evaluator
+        &self.0.options.evaluator
     }
 
     /// The endgame tables that searches ask, if there are any.
     pub fn tables(&self) -> Option<&Tablebases> {
-        self.0.tables.as_ref()
+        self.0.options.tables.as_ref()
     }
 
     /// A game's lease.
@@ -261,10 +226,7 @@ fn work(shared: &Shared, inbox: &mpsc::Receiver<Job>) {
     }
     let fresh = || {
         let (table, permits) = (Arc::clone(&shared.table), Arc::clone(&shared.permits));
-        Searcher::new(table, permits, &shared.evaluator)
-            .with_helpers(shared.helpers.clone())
-            .with_tables(shared.tables.clone())
-            .with_params(&shared.params)
+        Searcher::new(table, permits, &shared.options).with_helpers(shared.helpers.clone())
     };
     let mut searcher = fresh();
     for job in inbox {

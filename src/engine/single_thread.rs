@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::core_scheduler::CorePermits;
 use super::limits::Limits;
-use super::pool::EngineOptions;
+use super::options::EngineOptions;
 use super::search::{Searcher, Task, safe_move};
 use super::search_handle::SearchShared;
 use super::search_result::SearchResult;
@@ -32,9 +32,7 @@ impl SingleThread {
     pub fn new(options: &EngineOptions) -> SingleThread {
         let table = Arc::new(TranspositionTable::new(options.hash_mb));
         let permits = Arc::new(CorePermits::new(1));
-        let searcher = Searcher::new(Arc::clone(&table), permits, &options.evaluator)
-            .with_tables(options.tables.clone())
-            .with_params(&options.params);
+        let searcher = Searcher::new(Arc::clone(&table), permits, options);
         SingleThread { table, searcher }
     }
 

@@ -11,10 +11,10 @@ use super::team::{Team, ThreadVote};
 use super::thread_evaluator::ThreadEvaluator;
 use crate::engine::core_scheduler::{CorePermit, CorePermits};
 use crate::engine::correction::Corrections;
-use crate::engine::evaluator::Evaluator;
 use crate::engine::helper_threads::{HelperRun, HelperState, HelperThreads, PostedRequest};
 use crate::engine::history::{Context, Histories, NO_CONTEXT, PieceSquare};
 use crate::engine::limits::Limits;
+use crate::engine::options::EngineOptions;
 use crate::engine::params;
 use crate::engine::score::{DRAW, MAX_PLY, NO_VALUE, Value};
 use crate::engine::search_handle::SearchShared;
@@ -121,18 +121,18 @@ impl Searcher {
     pub(in crate::engine) fn new(
         table: Arc<TranspositionTable>,
         permits: Arc<CorePermits>,
-        evaluator: &Evaluator,
+        options: &EngineOptions,
     ) -> Searcher {
         Searcher {
             table,
             core: CorePermit::new(permits),
-            evaluator: ThreadEvaluator::new(evaluator),
+            evaluator: ThreadEvaluator::new(&options.evaluator),
             histories: Histories::new(),
             corrections: Corrections::new(),
             frames: vec![Frame::new(); BEFORE_ROOT + MAX_PLY + 2],
             keys: Vec::with_capacity(1024),
             control: Control::idle(),
-            params: SearchParams::default(),
+            params: options.params.clone(),
             helpers: None,
             role: ThreadRole::Answering,
             nodes: 0,
@@ -140,7 +140,7 @@ impl Searcher {
             age: 0,
             root_depth: 0,
             null_from: 0,
-            tables: None,
+            tables: options.tables.clone(),
             table_pieces: 0,
             keeps_table_win: false,
             table_hits: 0,
@@ -154,18 +154,6 @@ impl Searcher {
         helpers: Option<Arc<HelperThreads<Searcher>>>,
     ) -> Searcher {
         self.helpers = helpers;
-        self
-    }
-
-    /// A searcher with these parameters.
-    pub(in crate::engine) fn with_params(mut self, params: &SearchParams) -> Searcher {
-        self.params = params.clone();
-        self
-    }
-
-    /// A searcher with endgame tables.
-    pub(in crate::engine) fn with_tables(mut self, tables: Option<Tablebases>) -> Searcher {
-        self.tables = tables;
         self
     }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::engine::core_scheduler::CorePermits;
 use crate::engine::evaluator::Evaluator;
 use crate::engine::limits::Limits;
+use crate::engine::options::EngineOptions;
 use crate::engine::score::{DRAW, MATE_BOUND, MAX_PLY, Score, TABLE_BOUND, TABLE_WIN, is_decisive};
 use crate::engine::search::Task;
 use crate::engine::search_handle::SearchShared;
@@ -47,7 +48,12 @@ fn searcher(tables: Option<Tablebases>) -> Searcher {
         Arc::new(TranspositionTable::new(1)),
         Arc::new(CorePermits::new(1)),
     );
-    Searcher::new(table, permits, &Evaluator::classical()).with_tables(tables)
+    let options = EngineOptions {
+        evaluator: Evaluator::classical(),
+        tables,
+        ..EngineOptions::default()
+    };
+    Searcher::new(table, permits, &options)
 }
 
 /// The result of a search, and how often the tables answered.
