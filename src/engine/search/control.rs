@@ -32,7 +32,7 @@ pub(super) struct Control {
     pub(super) background: bool,
     /// How long this search waits at most for endgame tables to compute distances.
     pub(super) table_patience: Duration,
-    /// How long this search has waited for a core.
+    /// How long this search has waited for a core in the background, where that is no thinking time.
     pub(super) waited: Duration,
     /// The soft end passed while pondering: answer as soon as the ponder move is played.
     pub(super) ends_on_hit: bool,
@@ -130,17 +130,8 @@ impl Control {
             .plan
             .hard
             .filter(|_| !self.search_shared.is_pondering());
-        let hard = hard.map(|hard| self.search_shared.clock_start() + hard + self.uncounted());
+        let hard = hard.map(|hard| self.search_shared.clock_start() + hard + self.waited);
         [hard, self.deadline].into_iter().flatten().min()
-    }
-
-    /// The elapsed time that does not count as thinking.
-    fn uncounted(&self) -> Duration {
-        if self.background {
-            self.waited
-        } else {
-            Duration::ZERO
-        }
     }
 
     /// Time left to the deadline; `None` if there is none.

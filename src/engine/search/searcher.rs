@@ -393,7 +393,9 @@ impl Searcher {
         };
         let taken = self.core.take(&need, until, &gives_up);
         let now = Instant::now();
-        self.control.waited += now.saturating_duration_since(begun);
+        if self.control.background {
+            self.control.waited += now.saturating_duration_since(begun);
+        }
         if !taken {
             self.control.halted = self.control.verdict(now).or(Some(StopReason::Stopped));
         }
