@@ -4,7 +4,7 @@
 //! search resolves captures. Weights are untuned start values in centipawns, middlegame and
 //! endgame, unless stated otherwise.
 
-use std::ops::{AddAssign, Mul, Neg, Sub};
+use std::ops::{AddAssign, Mul, Sub};
 
 use super::score::Value;
 use super::see;
@@ -29,14 +29,6 @@ impl Sub for Tapered {
     #[inline]
     fn sub(self, other: Tapered) -> Tapered {
         Tapered(self.0 - other.0, self.1 - other.1)
-    }
-}
-
-impl Neg for Tapered {
-    type Output = Tapered;
-    #[inline]
-    fn neg(self) -> Tapered {
-        Tapered(-self.0, -self.1)
     }
 }
 
