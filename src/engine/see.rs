@@ -26,15 +26,10 @@ pub(super) fn exchange(position: &Position, mv: Move) -> Value {
     }
 }
 
-/// The balance of a capture's blast.
+/// The balance of a capture's blast: enemy pieces minus own pieces; an enemy king counts as a win.
 #[inline]
-pub(super) fn capture(position: &Position, mv: Move) -> Value {
-    balance(position, position.blast(mv))
-}
-
-/// Enemy pieces minus own pieces in a set; an enemy king counts as a win.
-#[inline]
-fn balance(position: &Position, gone: Bitboard) -> Value {
+fn capture(position: &Position, mv: Move) -> Value {
+    let gone = position.blast(mv);
     if (gone & position.them()).intersects(position.by_role(Role::King)) {
         return SEE_KING;
     }
