@@ -176,12 +176,7 @@ impl Searcher {
         self.nodes = 0;
         self.seldepth = 0;
         self.null_from = 0;
-        for frame in &mut self.frames {
-            frame.killer = None;
-            frame.moved = NO_CONTEXT;
-            frame.static_eval = NO_VALUE;
-            frame.pv.clear();
-        }
+        self.frames.fill(Frame::new());
         self.keys.clear();
         self.keys.extend_from_slice(keys);
         self.frame(0).since_null = u32::MAX / 2;
