@@ -184,20 +184,13 @@ impl RootQuery<'_> {
     /// The result of a move by the WDL tables alone.
     fn by_outcome(&self, mv: Move) -> Option<MoveOutcome> {
         let child = self.position.play(mv);
-        if let Some(outcome) = self.by_rule(&child) {
-            // No other move's distance is known: none must look nearer than the end of the game.
-            return Some(MoveOutcome {
-                plies: 0,
-                ..outcome
-            });
-        }
-        let wdl = self.tables.probe.wdl(&child)?.reversed();
-        self.hits.update(|hits| hits + 1);
-        let outcome = outcome(after_zeroing(wdl), 0, self.tables.fifty_moves);
-        Some(MoveOutcome {
-            plies: 0,
-            ..outcome
-        })
+        let known = self.by_rule(&child).or_else(|| {
+            let wdl = self.tables.probe.wdl(&child)?.reversed();
+            self.hits.update(|hits| hits + 1);
+            Some(outcome(after_zeroing(wdl), 0, self.tables.fifty_moves))
+        });
+        // No other move's distance is known: none must look nearer than the end of the game.
+        Some(MoveOutcome { plies: 0, ..known? })
     }
 
     /// Results that need no table: the end of the game, and a third repetition.
