@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::eval;
 use super::nnue::{NetError, Network, Simd};
 use super::score::{MATE_BOUND, Value};
-use crate::rules::Position;
+use crate::rules::{Color, Position};
 
 /// The embedded net file; `None` for a program built without one.
 const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net11.net"));
@@ -31,11 +31,6 @@ impl Evaluator {
         Evaluator(Some(network))
     }
 
-    /// A net from its file.
-    pub fn load(path: &Path) -> Result<Evaluator, NetError> {
-        Ok(Evaluator(Some(Arc::new(Network::load(path)?))))
-    }
-
     /// The evaluation that a setting names: empty is the default, `classical` the classical one,
     /// anything else a file.
     pub fn named(name: &Path) -> Result<Evaluator, NetError> {
@@ -44,7 +39,7 @@ impl Evaluator {
         } else if name == Path::new(CLASSICAL) {
             Ok(Evaluator::classical())
         } else {
-            Evaluator::load(name)
+            Ok(Evaluator(Some(Arc::new(Network::load(name)?))))
         }
     }
 
@@ -72,10 +67,9 @@ impl Evaluator {
     ///
     /// Computed from scratch: for single positions, not for a search.
     pub fn evaluate(&self, position: &Position) -> Option<i32> {
-        let both =
-            position.king(position.turn()).is_some() && position.king(!position.turn()).is_some();
+        position.king(Color::White)?;
+        position.king(Color::Black)?;
         let value = match &self.0 {
-            _ if !both => return None,
             None => eval::evaluate(position),
             Some(network) => network.evaluate(position)?,
         };
