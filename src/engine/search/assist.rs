@@ -1,7 +1,7 @@
 //! How a search gets help from other threads, and how a helper gives it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
@@ -82,7 +82,7 @@ impl Searcher {
     /// Positions visited by all threads of the search.
     pub(super) fn all_nodes(&self) -> u64 {
         match &self.role {
-            ThreadRole::Leading(team) => self.nodes + team.nodes(),
+            ThreadRole::Leading(team) => self.nodes + team.nodes.load(Relaxed),
             ThreadRole::Answering | ThreadRole::Helping(_) => self.nodes,
         }
     }

@@ -300,7 +300,7 @@ impl<'a> Root<'a> {
         let best = &self.moves[0];
         let depth = self.depth + i32::from(self.is_unfinished && best.found.is_some());
         let known = |it: &ThreadVote| it.is_better_than(depth, best.value);
-        let Some(vote) = team.vote().filter(known) else {
+        let Some(vote) = team.vote.lock().clone().filter(known) else {
             return;
         };
         let is_its_move = |it: &RootMove| it.mv == vote.line[0] && !is_refuted(it);

@@ -4,7 +4,7 @@
 //! line is read when the search ends. The answering thread never waits for them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
@@ -16,7 +16,7 @@ use crate::rules::Move;
 pub(super) struct Team {
     /// Stopped when the search is over.
     pub(super) search_shared: Arc<SearchShared>,
-    /// Positions visited by the helpers.
+    /// Positions visited by the helpers so far.
     pub(super) nodes: AtomicU64,
     /// The best line of a helper.
     pub(super) vote: Mutex<Option<ThreadVote>>,
@@ -37,18 +37,6 @@ impl ThreadVote {
             return self.value > value;
         }
         (self.depth, self.value) > (depth, value)
-    }
-}
-
-impl Team {
-    /// Positions visited by the helpers so far.
-    pub(super) fn nodes(&self) -> u64 {
-        self.nodes.load(Relaxed)
-    }
-
-    /// The best line of the helpers.
-    pub(super) fn vote(&self) -> Option<ThreadVote> {
-        self.vote.lock().clone()
     }
 }
 
