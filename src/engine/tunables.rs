@@ -206,16 +206,15 @@ impl SearchParams {
             .iter()
             .position(|it| it.name.eq_ignore_ascii_case(name))?;
         let Tunable { least, most, .. } = TUNABLES[index];
-        let value = match value.parse() {
-            Ok(number) if (least..=most).contains(&number) => number,
-            _ => {
-                return Some(Err(format!(
-                    "{name} takes a number from {least} to {most}, not {value:?}"
-                )));
+        Some(match value.parse() {
+            Ok(number) if (least..=most).contains(&number) => {
+                self.0[index] = number;
+                Ok(())
             }
-        };
-        self.0[index] = value;
-        Some(Ok(()))
+            _ => Err(format!(
+                "{name} takes a number from {least} to {most}, not {value:?}"
+            )),
+        })
     }
 
     /// The values, in the order of [`TUNABLES`].
