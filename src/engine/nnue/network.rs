@@ -388,15 +388,13 @@ fn read_header(bytes: &[u8]) -> Result<(Shape, u64), NetError> {
 }
 
 fn body(parts: &Parts) -> Vec<u8> {
-    let Parts {
-        feature_weights,
-        feature_biases,
-        output_weights,
-        output_biases,
-    } = parts;
-    let shorts = [feature_weights, feature_biases, output_weights];
+    let shorts = [
+        &parts.feature_weights,
+        &parts.feature_biases,
+        &parts.output_weights,
+    ];
     let shorts = shorts.into_iter().flatten().flat_map(|n| n.to_le_bytes());
-    let longs = output_biases.iter().flat_map(|n| n.to_le_bytes());
+    let longs = parts.output_biases.iter().flat_map(|n| n.to_le_bytes());
     shorts.chain(longs).collect()
 }
 
