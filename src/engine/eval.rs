@@ -10,7 +10,7 @@ use super::score::Value;
 use super::see;
 use crate::rules::{
     Bitboard, Color, Position, Role, Square, bishop_attacks, king_attacks, knight_attacks,
-    rook_attacks,
+    queen_attacks, rook_attacks,
 };
 
 /// A weight for the middlegame and one for the endgame.
@@ -140,10 +140,7 @@ fn attacks_by(position: &Position, color: Color) -> Attacks {
         add(Role::Rook, rook_attacks(from, occupied));
     }
     for from in pieces & position.by_role(Role::Queen) {
-        add(
-            Role::Queen,
-            bishop_attacks(from, occupied) | rook_attacks(from, occupied),
-        );
+        add(Role::Queen, queen_attacks(from, occupied));
     }
     Attacks { squares, mobility }
 }
