@@ -160,10 +160,6 @@ impl<S> HelpRequest<S> {
 }
 
 impl<S> HelpRequests<S> {
-    fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
-    }
-
     /// Joins the request with the best claim.
     fn pick(self: &Arc<Self>, number: usize) -> Option<HelperRun<S>> {
         let posted = self.posted.lock();
@@ -223,7 +219,8 @@ impl<S> Drop for HelperRun<S> {
 fn help<S: HelperState>(requests: &Arc<HelpRequests<S>>, number: usize) {
     let mut state = (requests.new_state)();
     let pick = || requests.pick(number);
-    while let Some(run) = state.core().take_spare(&pick, &|| requests.is_closed()) {
+    let is_closed = || requests.is_closed.load(Ordering::Acquire);
+    while let Some(run) = state.core().take_spare(&pick, &is_closed) {
         let request = Arc::clone(&run.request);
         let work = || (request.work)(&mut state, run);
         match catch_unwind(AssertUnwindSafe(work)) {
