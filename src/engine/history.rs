@@ -138,9 +138,7 @@ fn capture_index(position: &Position, mv: Move) -> Option<usize> {
     let victim = if mv.is_en_passant() {
         Role::Pawn.index()
     } else {
-        position
-            .piece_at(mv.to())
-            .map_or(VICTIMS - 1, |piece| piece.role.index())
+        position.role_at(mv.to()).map_or(VICTIMS - 1, Role::index)
     };
     let piece = position.piece_at(mv.from())?;
     Some((piece_index(piece) * SQUARES + mv.to().index()) * VICTIMS + victim)
