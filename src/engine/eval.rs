@@ -268,10 +268,8 @@ fn king(position: &Position, attacks: &[Attacks; 2], color: Color) -> Tapered {
     let attacked = ((ring | king) & enemy).count() as i32;
     let points = DANGER_ATTACK * attacked / (exits.count() as i32 + 1)
         + DANGER_FUSE * (fuses & enemy).count() as i32;
-    total += Tapered(
-        -(points * (100 + points) / DANGER_DIVISOR).min(DANGER_MOST),
-        0,
-    );
+    let danger = (points * (100 + points) / DANGER_DIVISOR).min(DANGER_MOST);
+    total += Tapered(-danger, 0);
     total
 }
 
