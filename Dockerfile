@@ -12,8 +12,8 @@
 #   docker buildx build --platform linux/amd64,linux/arm64 -t megaton .
 #
 # On x86-64 it is for processors since about 2013 (x86-64-v3); an older one gets a message that says so. For
-# those: --build-arg CPUS=x86-64, which is slower. With both in one image, the larger for it, the
-# program finds out by itself: --build-arg CPUS="x86-64 x86-64-v3".
+# those: --build-arg CPUS=x86-64, which is slower. --build-arg CPUS="x86-64 x86-64-v3" puts both programs into
+# one larger image, and the right one is chosen at the start.
 #
 # With --build-arg PGO=1 the program is built twice, the second time with a profile of its own bench: the
 # search takes some 0.9 of the time. It needs Debian's packages and a processor that runs what it builds;
@@ -21,10 +21,10 @@
 #
 # The same source and build image give the same program and the same layers, byte for byte, where the
 # dates are the same too: `buildah build --timestamp 0`, or with docker buildx
-# `SOURCE_DATE_EPOCH=0 docker buildx build --output type=docker,rewrite-timestamp=true`. So is the
-# image's own digest, but from buildah before 1.41, which writes a random name into the docker format.
-# A tag moves, so the build image is named by its digest, which counts; the tag is for readers. The digest
-# is that of the list for all processors. Another image: --build-arg BUILD_IMAGE=docker.io/library/rust:1.95-bookworm.
+# `SOURCE_DATE_EPOCH=0 docker buildx build --output type=docker,rewrite-timestamp=true`. So is the image's own
+# digest, except with buildah before 1.41, which writes a random name into the docker format.
+# A tag moves, so the build image is named by its digest, that of the list for all processors; its tag is for
+# readers. Another image: --build-arg BUILD_IMAGE=docker.io/library/rust:1.95-bookworm.
 
 ARG BUILD_IMAGE=docker.io/library/rust:1.95-bookworm@sha256:6258907abe69656e41cd992e0b705cdcfabcbbe3db374f92ed2d47121282d4a1
 ARG RUNTIME_IMAGE=scratch
