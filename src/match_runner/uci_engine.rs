@@ -120,6 +120,8 @@ impl UciEngine {
     fn hear(&mut self, until: Instant, patience: Duration) -> Result<UciLine, PlayerFault> {
         let left = until.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
+            // There is always another line of a program that writes faster than this reads.
+            Ok(_) if left.is_zero() => Err(PlayerFault::Hang(patience)),
             Ok(line) => Ok(read(&line)),
             Err(RecvTimeoutError::Timeout) => Err(PlayerFault::Hang(patience)),
             Err(RecvTimeoutError::Disconnected) => Err(self.gone()),

@@ -103,9 +103,16 @@ fn a_patience_of_nothing_or_of_ages_is_refused() {
 #[test]
 fn a_program_with_endless_output_is_killed() {
     let hall = Hall::new();
-    let program = script(&hall, "talk", "while echo info string blah; do :; done");
-    let ran = against(&hall, &program, &["--nodes", "100", "--watchdog", "1"]);
-    assert_forfeits(&ran, "0 illegal, 0 crashes, 4 hangs, 0 on time");
+    // The second writes faster than lines are read.
+    let flood = format!("exec yes info {}", "depth 1 ".repeat(400));
+    for (name, answer) in [
+        ("talk", "while echo info string blah; do :; done"),
+        ("flood", &flood),
+    ] {
+        let program = script(&hall, name, answer);
+        let ran = against(&hall, &program, &["--nodes", "100", "--watchdog", "1"]);
+        assert_forfeits(&ran, "0 illegal, 0 crashes, 4 hangs, 0 on time");
+    }
 }
 
 #[test]
