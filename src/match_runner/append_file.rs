@@ -1,8 +1,8 @@
 //! A file that grows by whole lines and survives the death of its writer at any moment.
 //!
-//! Each line is one write. Opening the file cuts off an incomplete last line, but only once its reader
-//! has recognized the file: one that is not ours stays as it is. A second writer at the same time is
-//! refused.
+//! Each line is one write, of which nothing stays if it fails: the file ends with a whole line on a full disk
+//! too. Opening the file cuts off an incomplete last line, but only once its reader has recognized the
+//! file: one that is not ours stays as it is. A second writer at the same time is refused.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -74,9 +74,14 @@ impl AppendFile {
     pub(super) fn append(&mut self, line: &str) -> Result<(), MatchError> {
         debug_assert!(!line.contains('\n'));
         let line = format!("{line}\n");
-        self.file
-            .write_all(line.as_bytes())
-            .map_err(MatchError::file(&self.path))
+        let before = self.file.stream_position();
+        let written = self.file.write_all(line.as_bytes());
+        if let (Err(_), Ok(before)) = (&written, before) {
+            // The error that counts is that of the write.
+            let cut = self.file.set_len(before);
+            let _ = cut.and_then(|()| self.file.seek(SeekFrom::Start(before)));
+        }
+        written.map_err(MatchError::file(&self.path))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `megaton openings`: the same file for the same seed, even after a kill.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -51,4 +51,29 @@ fn another_seed_gives_other_openings_and_a_foreign_file_is_kept() {
     assert_eq!(ran.status, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("was not made this way"), "{ran:?}");
     assert_eq!(fs::read_to_string(&out).unwrap(), text);
+}
+
+#[test]
+fn a_full_disk_leaves_whole_openings_and_the_same_command_continues() {
+    let hall = Hall::new();
+    let (whole, full) = (hall.text("whole"), hall.text("full"));
+    // A limit on the size of files stands for the disk.
+    let script = "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_megaton")]);
+    let ran = shell.args(MAKE).args(["--out", &full]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    let text = fs::read_to_string(&full).unwrap();
+    assert!(
+        text.ends_with("\";\n") && text.lines().count() < 31,
+        "{text}"
+    );
+    for out in [&whole, &full] {
+        let ran = megaton(&[&MAKE[..], &["--out", out]].concat());
+        assert_eq!(ran.status, Some(0), "{ran:?}");
+    }
+    assert_eq!(
+        fs::read_to_string(&whole).unwrap(),
+        fs::read_to_string(&full).unwrap()
+    );
 }
