@@ -237,7 +237,8 @@ impl<'a> OpeningEvaluator<'a> {
             let result = self.engine.think(&game, &Limits::nodes(nodes));
             score = result.score.centipawns();
             let best = result.best?;
-            if score.abs() > self.options.most * times || is_loud(game.position(), best) {
+            let most = self.options.most.saturating_mul(times);
+            if score.abs() > most || is_loud(game.position(), best) {
                 return None;
             }
         }
@@ -343,6 +344,14 @@ mod tests {
             let board = line.split(' ').next().unwrap();
             assert!(game.position().fen().starts_with(board));
         }
+    }
+
+    #[test]
+    fn without_a_bound_on_the_score_every_calm_line_will_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut any = options(&folder.path().join("openings.epd"), 2);
+        any.most = i32::MAX;
+        assert_eq!(generate(&any, |_| {}).unwrap().openings, 2);
     }
 
     #[test]
