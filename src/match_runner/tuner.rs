@@ -188,7 +188,9 @@ impl<F: FnMut(&Spsa)> SharedTuning<F> {
         let mut is_missing = vec![true; spsa.options.steps as usize];
         for finished in kept {
             match is_missing.get_mut(finished.step as usize) {
-                Some(missing) if *missing && finished.points.abs() <= 2 => *missing = false,
+                Some(missing) if *missing && (-2..=2).contains(&finished.points) => {
+                    *missing = false;
+                }
                 _ => {
                     return Err(MatchError::Setup(format!(
                         "{}: step {} is there twice or cannot be; delete its last line",

@@ -119,6 +119,7 @@ fn a_journal_with_an_impossible_step_is_refused() {
         (r#"{"step":0,"points":1}"#, "step 0 is there twice"),
         (r#"{"step":40,"points":1}"#, "step 40 "),
         (r#"{"step":1,"points":3}"#, "step 1 "),
+        (r#"{"step":1,"points":-2147483648}"#, "step 1 "),
         (r#"{"pair":1}"#, "line 3: no step"),
     ] {
         let heading = serde_json::Value::Object(heading());
