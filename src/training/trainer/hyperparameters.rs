@@ -91,7 +91,9 @@ impl Hyperparameters {
             (ours != theirs).then(|| format!("{name} {theirs}, not {ours}"))
         };
         let show = |value: f32| value.to_string();
-        row("layout", self.layout.to_string(), other.layout.to_string())
+        let layout = |it: &Hyperparameters| layout_name(it.layout).to_owned();
+        let bucket_by = |it: &Hyperparameters| bucket_by_name(it.bucket_by).to_owned();
+        row("layout", layout(self), layout(other))
             .or_else(|| row("hidden", self.hidden.to_string(), other.hidden.to_string()))
             .or_else(|| {
                 row(
@@ -100,13 +102,7 @@ impl Hyperparameters {
                     other.buckets.to_string(),
                 )
             })
-            .or_else(|| {
-                row(
-                    "buckets-by",
-                    self.bucket_by.to_string(),
-                    other.bucket_by.to_string(),
-                )
-            })
+            .or_else(|| row("buckets-by", bucket_by(self), bucket_by(other)))
             .or_else(|| row("scale", self.scale.to_string(), other.scale.to_string()))
             .or_else(|| {
                 row(
@@ -121,6 +117,25 @@ impl Hyperparameters {
             .or_else(|| row("lr", show(self.rate), show(other.rate)))
             .or_else(|| row("last-lr", show(self.last_rate), show(other.last_rate)))
             .or_else(|| row("seed", self.seed.to_string(), other.seed.to_string()))
+    }
+}
+
+/// The layout as `--layout` takes it.
+fn layout_name(number: u32) -> &'static str {
+    match Layout::from_number(number) {
+        Some(Layout::Plain) => "plain",
+        Some(Layout::Attacked) => "attacked",
+        Some(Layout::KingRing) => "king-ring",
+        None => "unknown",
+    }
+}
+
+/// What chooses the output bucket, as `--buckets-by` takes it.
+fn bucket_by_name(number: u32) -> &'static str {
+    match BucketBy::from_number(number) {
+        Some(BucketBy::Pieces) => "pieces",
+        Some(BucketBy::NonPawns) => "non-pawns",
+        None => "unknown",
     }
 }
 
@@ -220,5 +235,17 @@ mod tests {
             ..ours.clone()
         };
         assert_eq!(ours.difference(&theirs).unwrap(), "seed 7, not 1");
+        let theirs = Hyperparameters {
+            layout: Layout::KingRing.number(),
+            ..ours.clone()
+        };
+        let difference = ours.difference(&theirs).unwrap();
+        assert_eq!(difference, "layout king-ring, not plain");
+        let theirs = Hyperparameters {
+            bucket_by: BucketBy::NonPawns.number(),
+            ..ours.clone()
+        };
+        let difference = ours.difference(&theirs).unwrap();
+        assert_eq!(difference, "buckets-by non-pawns, not pieces");
     }
 }
