@@ -10,7 +10,7 @@
 //! ply in the game (u16), two zero bytes.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::record::GameResult;
@@ -205,7 +205,10 @@ pub fn read_samples(path: &Path) -> Result<Vec<Sample>, SampleError> {
     let file = File::open(path).map_err(|error| wrong(format!("cannot be opened: {error}")))?;
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut head = [0; HEAD];
-    let no_head = |_| wrong("is not a file of samples: it is too short".to_owned());
+    let no_head = |error: io::Error| match error.kind() {
+        ErrorKind::UnexpectedEof => wrong("is not a file of samples: it is too short".to_owned()),
+        _ => wrong(format!("cannot be read: {error}")),
+    };
     file.read_exact(&mut head).map_err(no_head)?;
     if !head.starts_with(MAGIC) {
         let what = "is not a file of samples (`megaton data shuffle` makes one): it does not begin with MEGASAM1";
@@ -297,6 +300,8 @@ mod tests {
         assert_eq!(read(&bytes), Ok(vec![good; 2]));
         assert!(read(&bytes[..70]).unwrap_err().contains("ends at byte 64"));
         assert!(read(b"PGN").unwrap_err().contains("too short"));
+        let error = read_samples(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("cannot be read: Is a directory"), "{error}");
         let mut wrong = bytes.clone();
         wrong[32 + 26] = 3;
         assert!(read(&wrong).unwrap_err().contains("byte 32, sample 0"));
