@@ -158,6 +158,7 @@ impl InternalEngine {
         let limits = Limits {
             contempt: self.settings.contempt,
             nodes: self.settings.nodes.or(limits.nodes),
+            soft_nodes: limits.soft_nodes.filter(|_| self.settings.nodes.is_none()),
             ..limits
         };
         match &self.settings.level {
@@ -251,7 +252,7 @@ mod tests {
             MoveLimit::Depth(9),
             clock,
             MoveLimit::Nodes {
-                soft: None,
+                soft: Some(5),
                 hard: 9,
             },
         ] {
@@ -259,7 +260,8 @@ mod tests {
                 allowance,
                 clocks: crate::rules::ByColor::from_fn(|_| Duration::from_secs(1)),
             };
-            assert_eq!(engine.limits(&Game::new(), &turn).nodes, Some(60));
+            let limits = engine.limits(&Game::new(), &turn);
+            assert_eq!((limits.nodes, limits.soft_nodes), (Some(60), None));
         }
     }
 
