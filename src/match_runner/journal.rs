@@ -90,8 +90,13 @@ fn compare(kept: &Heading, asked: &Heading, whole: &str) -> Result<(), String> {
                 Some(value) => value.to_string(),
                 None => "nothing".to_owned(),
             };
+            let meaning = if name.ends_with("_files") {
+                " (a checksum of program, net and book)"
+            } else {
+                ""
+            };
             return Err(format!(
-                "the journal is of another {whole}: {name} was {}, now it is {}; give it another \
+                "the journal is of another {whole}: {name}{meaning} was {}, now it is {}; give it another \
                  --journal, or ask for the same",
                 show(was),
                 show(is)
@@ -155,6 +160,13 @@ mod tests {
         drop(open(&path, &heading(1)).unwrap());
         let error = open(&path, &heading(2)).unwrap_err().to_string();
         assert!(error.contains("seed was 1, now it is 2"), "{error}");
+        let mut rebuilt = heading(1);
+        rebuilt.insert("a_files".to_owned(), "12ab".into());
+        let error = open(&path, &rebuilt).unwrap_err().to_string();
+        assert!(
+            error.contains("a_files (a checksum of program, net and book) was nothing"),
+            "{error}"
+        );
         let kept = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{kept}{{\"pair\":1}}\n")).unwrap();
         let error = open(&path, &heading(1)).unwrap_err().to_string();
