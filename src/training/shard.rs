@@ -428,8 +428,12 @@ impl ShardWriter {
         };
         if known < HEAD as u64 {
             writer.cut(0)?;
-            writer.append(&header.to_bytes(Form::Plain))?;
-            return Ok(writer);
+            let begun = writer.append(&header.to_bytes(Form::Plain));
+            if begun.is_err() {
+                // Readers refuse a file without a header.
+                let _ = fs::remove_file(&path);
+            }
+            return begun.map(|()| writer);
         }
         let mut reader = ShardReader::open(&path)?;
         reader.demand(header)?;

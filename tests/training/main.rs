@@ -477,3 +477,24 @@ fn a_full_disk_is_reported_and_written_games_stay_valid() {
         verified.stdout
     );
 }
+
+#[test]
+fn a_disk_that_is_full_at_the_beginning_of_a_file_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "1");
+    let before = names(folder.path());
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" datagen --out \"$1\" \
+                  --eval-file classical --nodes 30 --games 8 --shard-games 2 --threads 1";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_megaton")]);
+    let ran = run(shell.arg(folder.path()));
+    assert!(!ran.is_fine);
+    assert!(ran.stderr.contains("cannot be written"), "{}", ran.stderr);
+    assert_eq!(names(folder.path()), before);
+    let verified = megaton(&[&"data", &"verify", &folder.path()]);
+    assert!(
+        verified.stdout.starts_with("6 games"),
+        "{}",
+        verified.stderr
+    );
+}
