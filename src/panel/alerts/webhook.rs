@@ -122,18 +122,15 @@ fn line(message: &WebhookMessage) -> String {
         message,
         held_back,
     } = message;
-    let mark = if message.over {
-        "well again"
-    } else {
-        message.kind
-    };
+    let kind = message.kind;
+    let over = if message.over { ": well again" } else { "" };
     let more = match held_back {
         0 => String::new(),
         1 => " (1 earlier message suppressed)".to_owned(),
         many => format!(" ({many} earlier messages suppressed)"),
     };
     let text: String = message.text.chars().take(LONGEST).collect();
-    format!("{account}: [{mark}] {text}{more}")
+    format!("{account}: [{kind}{over}] {text}{more}")
 }
 
 #[cfg(test)]
@@ -152,7 +149,7 @@ mod tests {
         message.message = AlertMessage::over("token", "the alarm token is over");
         assert_eq!(
             line(&message),
-            "Megaton: [well again] the alarm token is over (2 earlier messages suppressed)"
+            "Megaton: [token: well again] the alarm token is over (2 earlier messages suppressed)"
         );
         message.message = AlertMessage::new("token", "é".repeat(5000));
         assert!(line(&message).chars().count() < 1000);
