@@ -68,26 +68,25 @@ pub fn findings(report: &AccountReport, now: SystemTime) -> Vec<Finding> {
     found
 }
 
-/// Why a refusal before the first game is final, if it is: because it `lasts`, or by the latest test of the
-/// token. A web page is no word of the server, and neither is a test that failed.
+/// Why a refusal before the first game is final, if it is: by the latest test of the token, or because it
+/// `lasts`, whatever its reason. A web page is no word of the server, and neither is a test that failed.
 pub(super) fn final_refusal(
     error: &Error,
     token: Option<&TokenTest>,
     lasts: bool,
 ) -> Option<BotError> {
-    let may_play = matches!(token, Some(Ok(Some(info))) if info.allows(PLAY_SCOPE));
-    let is_final = match token {
-        _ if lasts => true,
-        Some(Ok(_)) => !may_play,
+    let is_refused = error.is_unauthorized() || error.is_forbidden();
+    let is_by_token = match token {
+        Some(Ok(info)) => info.as_ref().is_none_or(|info| !info.allows(PLAY_SCOPE)),
         // Not every server with the Bot API reports tokens.
         Some(Err(Error::Gone { .. } | Error::Protocol { .. })) => true,
         Some(Err(_)) | None => false,
     };
     match error.to_string() {
-        _ if !is_final || error.is_page() => None,
+        _ if !is_refused || error.is_page() => None,
+        said if !is_by_token => lasts.then_some(BotError::Barred(said)),
         said if error.is_unauthorized() => Some(BotError::Unauthorized(said)),
-        said if error.is_forbidden() && may_play => Some(BotError::Barred(said)),
-        said => error.is_forbidden().then_some(BotError::Forbidden(said)),
+        said => Some(BotError::Forbidden(said)),
     }
 }
 
@@ -448,6 +447,10 @@ mod tests {
         for (error, token, is_final) in rows {
             let fatal = final_refusal(&error, Some(&token), false);
             assert_eq!(fatal.is_some(), is_final, "{error:?} {token:?}");
+            // One that lasts is blamed on the token only where a test found it bad.
+            let fatal = final_refusal(&error, Some(&token), true);
+            let is_blamed = !matches!(fatal, None | Some(BotError::Barred(_)));
+            assert_eq!(is_blamed, is_final, "{error:?} {token:?}");
         }
     }
 

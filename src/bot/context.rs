@@ -100,7 +100,7 @@ pub enum BotError {
     /// The token lacks the right, as far as the server tells.
     #[error("the token cannot play (it needs the scope bot:play): {0}")]
     Forbidden(String),
-    /// The token has the right, and the server refuses all the same.
+    /// The server keeps refusing, and no test found the token bad.
     #[error("the server does not let this account play; check the account on the website: {0}")]
     Barred(String),
     /// The account belongs to a human.

@@ -26,10 +26,17 @@ pub(super) fn client(config: &Config) -> Result<Client, Failure> {
 
 /// Asks the server about token and account, once.
 pub(super) async fn ask(client: &Client, url: &str) -> Result<Identity, Failure> {
-    let failed = |error| Failure::setup(trouble(url, &error));
+    let failed = |error: Error| match trouble(url, &error) {
+        said if error.is_transient() || error.is_rate_limited() => Failure::failed(said),
+        said => Failure::setup(said),
+    };
     let token = match client.test_token().await {
         Ok(Some(token)) => Some(token),
-        Ok(None) => return Err(Failure::setup(unknown_token(url))),
+        Ok(None) => {
+            let why = "mistyped, revoked, or of another server; create a new one at";
+            let said = format!("{url} does not know the token: {why} {url}/account/oauth/token");
+            return Err(Failure::setup(said));
+        }
         // Not every server with the Bot API reports tokens.
         Err(Error::Gone { .. }) => None,
         Err(error) => return Err(failed(error)),
@@ -41,15 +48,12 @@ pub(super) async fn ask(client: &Client, url: &str) -> Result<Identity, Failure>
 /// What a failed call means for the operator, and what to do.
 pub(super) fn trouble(url: &str, error: &Error) -> String {
     match error {
-        Error::Transient {
-            status: None,
-            reason,
-            ..
-        } => {
-            format!("cannot reach {url}: {reason}; try again later (`megaton run` does so itself)")
-        }
-        Error::Transient { .. } => {
-            format!("{url} is failing ({error}); try again later (`megaton run` does so itself)")
+        Error::Transient { status, reason, .. } => {
+            let what = match status {
+                None => format!("cannot reach {url}: {reason}"),
+                Some(_) => format!("{url} is failing ({error})"),
+            };
+            format!("{what}; try again later (`megaton run` does so itself)")
         }
         Error::RateLimited { wait, .. } => {
             let wait = wait.map_or(60, |wait| wait.as_secs().max(1));
@@ -60,12 +64,6 @@ pub(super) fn trouble(url: &str, error: &Error) -> String {
             format!("{url} does not respond like Lichess ({error}); is [lichess] url right?")
         }
     }
-}
-
-fn unknown_token(url: &str) -> String {
-    format!(
-        "{url} does not know the token: mistyped, revoked, or of another server; create a new one at {url}/account/oauth/token"
-    )
 }
 
 #[cfg(test)]

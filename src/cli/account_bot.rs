@@ -185,13 +185,16 @@ async fn start_archiver(
     archiver.ok()
 }
 
+/// Status 2, which a supervisor takes for final, only where somebody must act first.
 fn cannot_play(error: &BotError, url: &str) -> Failure {
     let remedy = match error {
         BotError::Unauthorized(_) | BotError::Forbidden(_) => {
             format!("; create a new token at {url}/account/oauth/token")
         }
         BotError::NotABot(_) => "; use `megaton upgrade-account`".to_owned(),
-        BotError::Barred(_) | BotError::Closed(_) | BotError::Taken { .. } => String::new(),
+        BotError::Closed(_) | BotError::Taken { .. } => String::new(),
+        // It may end by itself.
+        BotError::Barred(_) => return Failure::failed(error),
     };
     Failure::setup(format!("{error}{remedy}"))
 }

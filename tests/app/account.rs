@@ -209,7 +209,7 @@ fn check_says_that_there_is_no_network() {
         "https://no-such-host.invalid".to_owned(),
     ] {
         let (status, _, err) = ask(&url, &["check"], "");
-        assert_eq!(status, Some(2), "{err}");
+        assert_eq!(status, Some(1), "{err}");
         assert!(err.contains(&format!("cannot reach {url}")), "{err}");
         assert!(
             err.contains("try again later (`megaton run` does so itself)"),

@@ -73,7 +73,7 @@ impl Ground {
     }
 
     fn refused(&self, ran: &Ran, why: &str) {
-        assert_eq!(ran.status, Some(2), "{}", ran.stdout);
+        assert_eq!(ran.status, Some(1), "{}", ran.stdout);
         let said = &ran.stderr;
         let whom = format!("cannot reach {}: ", self.server.url);
         assert!(said.contains(&whom) && said.contains(why), "{said}");
