@@ -198,3 +198,23 @@ fn cannot_play(error: &BotError, url: &str) -> Failure {
     };
     Failure::setup(format!("{error}{remedy}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_end_by_itself_lets_a_supervisor_try_again() {
+        let said = || "refused with status 403".to_owned();
+        let may_end = |error| matches!(cannot_play(&error, "https://x"), Failure::Failed(_));
+        assert!(may_end(BotError::Barred(said())));
+        for lasting in [
+            BotError::Unauthorized(said()),
+            BotError::Forbidden(said()),
+            BotError::NotABot(said()),
+            BotError::Closed(said()),
+        ] {
+            assert!(!may_end(lasting));
+        }
+    }
+}
