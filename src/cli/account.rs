@@ -33,8 +33,8 @@ pub(super) async fn ask(client: &Client, url: &str) -> Result<Identity, Failure>
     let token = match client.test_token().await {
         Ok(Some(token)) => Some(token),
         Ok(None) => {
-            let why = "mistyped, revoked, or of another server; create a new one at";
-            let said = format!("{url} does not know the token: {why} {url}/account/oauth/token");
+            let hint = "mistyped, revoked, or of another server; create a new one at";
+            let said = format!("{url} does not know the token: {hint} {url}/account/oauth/token");
             return Err(Failure::setup(said));
         }
         // Not every server with the Bot API reports tokens.
