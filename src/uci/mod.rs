@@ -19,8 +19,8 @@ use crate::engine::Evaluator;
 
 /// Runs UCI until `quit` or the end of the input.
 ///
-/// At the end of the input, a limited search finishes first and an infinite one is stopped. `evaluator`
-/// evaluates positions until `EvalFile` is set.
+/// At the end of the input, and before the next command that needs the engine, a limited search
+/// finishes and an infinite one is stopped. `evaluator` evaluates positions until `EvalFile` is set.
 pub fn run(
     mut input: impl BufRead,
     output: impl Write + Send + 'static,
@@ -31,7 +31,7 @@ pub fn run(
     loop {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {
-            session.finish();
+            session.settle();
             return Ok(());
         }
         let command = Command::parse(&String::from_utf8_lossy(&line));

@@ -62,7 +62,7 @@ impl<W: Write + Send + 'static> Session<W> {
             Command::Uci => self.introduce()?,
             Command::IsReady => self.output.write_line("readyok")?,
             Command::NewGame => {
-                self.halt();
+                self.settle();
                 self.engine.pool().clear_hash();
                 self.engine.new_game();
             }
@@ -70,7 +70,7 @@ impl<W: Write + Send + 'static> Session<W> {
             Command::Position { start, moves } => self.set_position(&start, &moves)?,
             Command::Go(go) => self.go(&go)?,
             Command::Perft(depth) => {
-                self.halt();
+                self.settle();
                 let text = describe::perft(self.game.position(), depth, self.options.style);
                 self.output.write_line(&text)?;
             }
@@ -97,8 +97,9 @@ impl<W: Write + Send + 'static> Session<W> {
         Ok(Next::Line)
     }
 
-    /// At the end of the input, waits for a search that ends by itself, while its lines are read.
-    pub(super) fn finish(mut self) {
+    /// Waits for a search that ends by itself, while its lines are read, and stops any other: so a
+    /// list of commands from a file gets whole answers.
+    pub(super) fn settle(&mut self) {
         if let Some(running) = self.running.take() {
             if running.is_endless || running.is_pondering {
                 running.search.stop();
@@ -119,7 +120,8 @@ impl<W: Write + Send + 'static> Session<W> {
     fn halt(&mut self) {
         if let Some(running) = self.running.take() {
             running.search.stop();
-            wait(&running);
+            // Dropping the sender, once `bestmove` is written, ends the wait with an error.
+            let _ = running.answered.recv();
         }
     }
 
@@ -141,17 +143,17 @@ impl<W: Write + Send + 'static> Session<W> {
         match self.options.set(name, value) {
             Ok(Effect::None) => Ok(()),
             Ok(Effect::ClearHash) => {
-                self.halt();
+                self.settle();
                 self.engine.pool().clear_hash();
                 Ok(())
             }
             Ok(Effect::NewEngine) => {
-                self.halt();
+                self.settle();
                 self.engine = engine(&self.options);
                 Ok(())
             }
             Ok(Effect::NewTables(found)) => {
-                self.halt();
+                self.settle();
                 self.engine = engine(&self.options);
                 self.output
                     .write_line(&format!("info string tables: {found}"))
@@ -180,7 +182,7 @@ impl<W: Write + Send + 'static> Session<W> {
     }
 
     fn go(&mut self, go: &Go) -> io::Result<()> {
-        self.halt();
+        self.settle();
         let plays = !go.ponder && !go.infinite && go.mate.is_none() && go.searchmoves.is_empty();
         let mut random = fastrand::Rng::new();
         if let Some(mv) = plays
@@ -255,7 +257,7 @@ impl<W: Write + Send + 'static> Session<W> {
     }
 
     fn bench(&mut self, depth: Option<u32>) -> io::Result<()> {
-        self.halt();
+        self.settle();
         let report = bench(&self.options.evaluator, &self.options.params, depth);
         let (nodes, millis, speed) = (report.nodes, report.time.as_millis(), report.speed());
         self.output.write_line(&format!(
@@ -286,9 +288,4 @@ fn is_boundless(limits: &Limits) -> bool {
         ..
     } = limits;
     depth.is_none() && nodes.is_none() && movetime.is_none() && clock.is_none() && mate.is_none()
-}
-
-/// Waits until the `bestmove` is written: dropping the sender then ends the wait with an error.
-fn wait(running: &Running) {
-    let _ = running.answered.recv();
 }

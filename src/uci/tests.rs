@@ -357,6 +357,20 @@ fn a_search_without_an_end_is_stopped_by_the_end_of_the_input() {
 }
 
 #[test]
+fn a_limited_search_finishes_before_the_next_command_that_needs_the_engine() {
+    for next in [
+        "go depth 2",
+        "setoption name Hash value 8",
+        "ucinewgame",
+        "go perft 1",
+    ] {
+        let text = talk(&format!("position startpos\ngo depth 9\n{next}\n"));
+        let depth = text.find("\ninfo depth 9 ").expect(next);
+        assert!(text[depth..].contains("\nbestmove "), "{next}: {text}");
+    }
+}
+
+#[test]
 fn go_mate_ends_with_the_length_of_the_mate() {
     let position = "position fen rnb1k1nr/pp1pppbp/1qp5/6p1/8/PP1P3P/1BPKPPP1/RNQ2BNR b kq - 2 7";
     for threads in THREADS {
