@@ -417,20 +417,19 @@ fn a_long_absence_can_be_claimed_on_the_turn_of_the_absent() {
 }
 
 #[test]
-fn a_late_return_is_announced() {
-    let mut game = bots();
-    game.arrive(White);
-    let now = play(&mut game, "e2e4 e7e5 g1f3");
-    game.tick(now + Duration::from_secs(100));
-    game.take_changes();
-    game.arrive(Black);
-    assert_eq!(
-        game.take_changes(),
-        [GameChange::Gone {
-            to: White,
-            claim_in: None
-        }]
-    );
+fn the_late_return_of_a_person_is_announced_and_that_of_a_bot_is_not() {
+    let announced = GameChange::Gone {
+        to: White,
+        claim_in: None,
+    };
+    for (mut game, expected) in [(humans(), vec![announced]), (bots(), Vec::new())] {
+        game.arrive(White);
+        let now = play(&mut game, "e2e4 e7e5 g1f3");
+        game.tick(now + Duration::from_secs(100));
+        game.take_changes();
+        game.arrive(Black);
+        assert_eq!(game.take_changes(), expected);
+    }
 }
 
 #[test]
