@@ -305,6 +305,12 @@ fn a_move_declines_the_offer_of_the_opponent_and_keeps_the_own() {
     assert_eq!(game.play(White, "e2e3", false, now), Ok(()));
     assert!(states(&mut game)[0].wdraw);
     assert_eq!(game.play(Black, "e7e6", false, now), Ok(()));
+    let [GameChange::State(own), remark] = &game.take_changes()[..] else {
+        panic!("a state and a remark");
+    };
+    assert!(own.wdraw, "the state of the move still has the offer");
+    assert_eq!(*remark, GameChange::Remark("Black declines draw"));
+    assert_eq!(game.play(White, "f1e2", false, now), Ok(()));
     assert!(!states(&mut game)[0].wdraw);
 }
 
