@@ -225,11 +225,8 @@ impl ApiQueue {
                 let (event_bus, state) = (self.event_bus.clone(), self.state.clone());
                 accept(client, event_bus, state, id, from, opponent).boxed()
             }
-            AccountEffect::Cancel(id) => cancel(client, id).boxed(),
-            AccountEffect::Abort(game) => {
-                self.state.call_off(&game);
-                abort(client, self.state.clone(), game).boxed()
-            }
+            AccountEffect::Cancel(id) => cancel(client, self.state.clone(), id).boxed(),
+            AccountEffect::Abort(game) => abort(client, self.state.clone(), game).boxed(),
             AccountEffect::List => list(client).boxed(),
             AccountEffect::Waiting => waiting(client).boxed(),
             _ => return None,
@@ -335,9 +332,12 @@ async fn decline(client: Client, event_bus: EventBus, mut queued: QueuedDecline)
     }
 }
 
-async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
+async fn cancel(client: Client, state: BotState, id: ChallengeId) -> AccountEvent {
     tracing::debug!(challenge = %id, "withdrawing the challenge");
+    // If it was accepted just before, the server aborts its game.
+    state.call_off(&id.as_game());
     let outcome = client.cancel(&id).await;
+    state.heed_refusal(&id.as_game(), &outcome);
     if let Err(error) = &outcome {
         tracing::debug!(challenge = %id, %error, "cannot withdraw the challenge");
     }
@@ -346,14 +346,13 @@ async fn cancel(client: Client, id: ChallengeId) -> AccountEvent {
 }
 
 async fn abort(client: Client, state: BotState, game: GameId) -> AccountEvent {
+    state.call_off(&game);
     let outcome = client.abort(&game).await;
-    if let Err(error) = &outcome {
-        if !error.is_transient() {
-            state.not_called_off(&game);
-        }
-        if !error.is_rate_limited() {
-            tracing::warn!(%game, %error, "cannot abort the game; playing it");
-        }
+    state.heed_refusal(&game, &outcome);
+    if let Err(error) = &outcome
+        && !error.is_rate_limited()
+    {
+        tracing::warn!(%game, %error, "cannot abort the game; playing it");
     }
     let answer = outcome.into();
     AccountEvent::Aborted { game, answer }

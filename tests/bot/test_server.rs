@@ -88,6 +88,8 @@ pub(crate) struct World {
     pub(crate) chat_faults: VecDeque<(u16, &'static str)>,
     /// Open challenges.
     pub(crate) waiting: Vec<Value>,
+    /// Open challenges of the bot, each accepted at the moment at which the bot withdraws it.
+    pub(crate) ours: Vec<Value>,
     /// What must never happen.
     pub(crate) violations: Vec<String>,
     pub(crate) millis_left: u64,
@@ -247,6 +249,14 @@ impl World {
         self.announce(id);
     }
 
+    /// A new game in which the opponent owes the first move.
+    pub(crate) fn begin_unmoved(&mut self, id: &str) {
+        self.begin(id, false, 20);
+        if let Some(round) = self.rounds.get_mut(id) {
+            round.game.takeback(1);
+        }
+    }
+
     pub(crate) fn announce(&mut self, id: &str) {
         let line = json!({ "type": "gameStart", "game": self.info(id) }).to_string();
         self.tell(&Piece::Line(line));
@@ -350,7 +360,7 @@ impl World {
             ("GET", ["api", "account"]) => self.account(),
             ("GET", ["api", "account", "playing"]) => self.playing(),
             ("GET", ["api", "challenge"]) => {
-                let list = json!({ "in": self.waiting, "out": [] }).to_string();
+                let list = json!({ "in": self.waiting, "out": self.ours }).to_string();
                 Reply::Body(200, "application/json", list)
             }
             ("GET", ["api", "stream", "event"]) => self.open_events(),
@@ -365,6 +375,16 @@ impl World {
                 reply
             }
             ("POST", ["api", "bot", "game", id, "chat"]) => self.chat(id, body),
+            ("POST", ["api", "challenge", id, "cancel"])
+                if self.ours.iter().any(|open| open["id"] == *id) =>
+            {
+                self.begin_unmoved(id);
+                let reply = self.call_fault(bare);
+                if matches!(reply, Reply::Body(200, ..)) {
+                    self.stop(id, "aborted");
+                }
+                reply
+            }
             ("POST", _) => {
                 if let ["api", "challenge", id, _] = parts[..] {
                     self.answered(id);

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use megaton::bot::{BotError, BotEvent, BotState, BotTiming, Command, Reply, StateRules};
 use megaton::lichess::{GameId, UserId};
 use megaton::store::Store;
+use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 
 use crate::list_refresh::{HangingFile, in_file};
@@ -610,13 +611,7 @@ async fn only_an_abort_that_the_server_accepts_makes_the_end_the_bots() {
         });
         let mut told = bot.event_bus.subscribe();
         server.until_online().await;
-        {
-            let mut world = server.world();
-            world.begin("g1", false, 20);
-            if let Some(round) = world.rounds.get_mut("g1") {
-                round.game.takeback(1);
-            }
-        }
+        server.world().begin_unmoved("g1");
         let is_joined = |event: &BotEvent| matches!(event, BotEvent::Joined { .. });
         heard(&mut told, is_joined).await;
         for end in ["g1/abort", "g1/resign"] {
@@ -626,6 +621,35 @@ async fn only_an_abort_that_the_server_accepts_makes_the_end_the_bots() {
         let reply = bot.control.ask(command(GameId::new("g1")), GUARD).await;
         assert_eq!(answer.is_none(), matches!(reply, Ok(Reply::Done(_))));
         server.world().stop("g1", "aborted");
+        let is_over = |event: &BotEvent| matches!(event, BotEvent::Finished { .. });
+        heard(&mut told, is_over).await;
+        let foe = state.opponent(&UserId::new("blastcap"));
+        assert_eq!(foe.no_shows_today, no_shows, "{answer:?}");
+        bot.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_withdrawn_challenge_whose_game_the_server_aborts_is_no_no_show() {
+    let refusal = r#"{"error":"Missing opponentToken"}"#;
+    for (answer, no_shows) in [(None, 0), (Some(400), 1)] {
+        let (server, state) = (Server::start().await, BotState::nowhere());
+        {
+            let mut world = server.world();
+            // An earlier run left it open.
+            world.ours = vec![json!({ "id": "g1", "destUser": { "id": "blastcap" } })];
+            let fault = answer.map(|status| ("g1/cancel", status, refusal));
+            world.call_faults.extend(fault);
+        }
+        let bot = Bot::remembering(&server, &patient(), state.clone(), |settings| {
+            settings.game.abort_humans = Duration::from_secs(600);
+        });
+        let mut told = bot.event_bus.subscribe();
+        if answer.is_some() {
+            let is_joined = |event: &BotEvent| matches!(event, BotEvent::Joined { .. });
+            heard(&mut told, is_joined).await;
+            server.world().stop("g1", "aborted");
+        }
         let is_over = |event: &BotEvent| matches!(event, BotEvent::Finished { .. });
         heard(&mut told, is_over).await;
         let foe = state.opponent(&UserId::new("blastcap"));

@@ -512,13 +512,13 @@ async fn run_effect(client: &Client, state: &BotState, game: &GameId, end: GameC
         }
         is_sure &= outcome.as_ref().is_err_and(Error::is_unreached);
     }
+    if is_sure {
+        state.heed_refusal(game, &outcome);
+    }
     match outcome {
         Ok(()) => Reply::done(format!("{game} is {end}")),
         Err(error) if !is_sure => unsure(game, end, &error.to_string()),
-        Err(error) => {
-            state.not_called_off(game);
-            Reply::refused(format!("{game} is not {end}: {error}"))
-        }
+        Err(error) => Reply::refused(format!("{game} is not {end}: {error}")),
     }
 }
 

@@ -73,7 +73,7 @@ struct GameTask {
     /// Calls that send moves, apart from all others.
     posts: FuturesUnordered<BoxFuture<'static, (RequestId, CallOutcome)>>,
     requests: FuturesUnordered<BoxFuture<'static, (GameRequest, CallOutcome)>>,
-    warming: FuturesUnordered<BoxFuture<'static, ()>>,
+    warming: FuturesUnordered<BoxFuture<'static, bool>>,
 }
 
 /// A search in progress; dropping it stops it.
@@ -156,7 +156,7 @@ impl GameTask {
             Some((request, answer)) = self.requests.next() => Some(GameInput::RequestDone { request, answer }),
             () = sleep_until(next_timeout) => Some(GameInput::Tick),
             () = on_game_finish.notified() => Some(GameInput::GameFinish),
-            Some(()) = self.warming.next() => None,
+            Some(_) = self.warming.next() => None,
         }
     }
 
@@ -406,9 +406,8 @@ impl GameTask {
     fn warm(&self) {
         if self.warming.is_empty() {
             let client = self.context.client.clone();
-            self.warming.push(Box::pin(async move {
-                client.warm().await;
-            }));
+            self.warming
+                .push(Box::pin(async move { client.warm().await }));
         }
     }
 

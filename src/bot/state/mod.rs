@@ -12,7 +12,7 @@ mod opponents;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -92,8 +92,8 @@ pub(super) struct Inner {
     pruned: Timestamp,
     pub(super) named: u64,
     unarchived: Vec<UnfinishedGame>,
-    /// Games that the bot aborts for reasons of its own: few in a run.
-    called_off: HashSet<GameId>,
+    /// Games that the bot aborts for reasons of its own, and challenges that it withdraws, since when.
+    called_off: HashMap<GameId, Timestamp>,
 }
 
 impl BotState {
@@ -211,17 +211,20 @@ impl BotState {
     /// Notes that the bot ends a game for a reason of its own: its abort is no fault of the opponent. Before
     /// the call, since the end may be seen before the answer to it.
     pub fn call_off(&self, game: &GameId) {
-        self.inner.lock().called_off.insert(game.clone());
+        let now = self.now();
+        self.inner.lock().called_off.insert(game.clone(), now);
     }
 
-    /// The server did not end the game for the bot after all.
-    pub fn not_called_off(&self, game: &GameId) {
-        self.inner.lock().called_off.remove(game);
+    /// Takes that back if, by the answer to the call, the server did not end the game.
+    pub fn heed_refusal(&self, game: &GameId, answer: &Result<(), Error>) {
+        if answer.as_ref().is_err_and(|error| !error.is_out_of_order()) {
+            self.inner.lock().called_off.remove(game);
+        }
     }
 
     /// Records a game that was aborted while the opponent owed the first move; whether it counts.
     pub fn no_show(&self, game: &GameId, opponent: &UserId, is_bot: bool) -> bool {
-        let counts = !self.inner.lock().called_off.contains(game);
+        let counts = !self.inner.lock().called_off.contains_key(game);
         if counts {
             self.meet(game.as_str(), InteractionKind::NoShow, opponent, is_bot);
         }
@@ -411,7 +414,7 @@ impl Inner {
             pruned: Timestamp::default(),
             named: 0,
             unarchived: Vec::new(),
-            called_off: HashSet::new(),
+            called_off: HashMap::new(),
         }
     }
 
@@ -451,6 +454,7 @@ impl Inner {
         let opponents = &self.opponents;
         self.guard.prune(now, |id| opponents.knows(id));
         self.games.retain(|_, (at, _)| *at + GAMES_KEPT > now);
+        self.called_off.retain(|_, at| *at + ENCOUNTERS_KEPT > now);
         self.cooldowns
             .retain(|_, rest| rest.span.until + COOLDOWNS_KEPT > now);
     }

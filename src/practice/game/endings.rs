@@ -125,9 +125,10 @@ impl ServerGame {
             .sum()
     }
 
-    /// A stream of the game was opened for `side`.
+    /// A stream of the game was opened for `side`. The return of a bot is not announced.
     pub(crate) fn arrive(&mut self, side: Color) {
-        if self.presence[side.index()].arrive() && self.is_playing() {
+        let is_late = self.presence[side.index()].arrive();
+        if is_late && self.is_playing() && !self.player_side(side).is_bot() {
             self.changes.push(GameChange::Gone {
                 to: !side,
                 claim_in: None,

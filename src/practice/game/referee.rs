@@ -301,17 +301,14 @@ impl ServerGame {
         self.game.push(mv);
         self.clock.press(side, self.plies(), now);
         self.turn_since = now;
-        if self.offers.cancelled_by_move(side) {
-            self.changes.push(GameChange::Remark(match side {
-                Color::White => "White declines draw",
-                Color::Black => "Black declines draw",
-            }));
-        }
+        self.offers.end_takebacks();
         if let Some((status, winner)) = self.board_outcome() {
             self.finish(status, winner, now);
             return;
         }
         self.send_state(now);
+        // As on Lichess, the state of the move still has the offer that the move declines.
+        self.draw_no(side);
         if self.game.repetitions() >= 3 && self.involves_a_bot() {
             self.claim_due = Some(now + self.setup.timing.threefold_claim);
             self.claim_if_due(now);
@@ -413,19 +410,17 @@ impl Offers {
         self.takeback[side.index()].pending
     }
 
-    /// `side` has moved: the opponent's offer is declined, proposals are void. True if a draw offer
-    /// was declined.
-    pub(super) fn cancelled_by_move(&mut self, side: Color) -> bool {
+    /// Either side has moved.
+    fn end_takebacks(&mut self) {
         for takeback in &mut self.takeback {
             takeback.pending = false;
         }
-        std::mem::take(&mut self.draw[(!side).index()].pending)
     }
 
     pub(super) fn clear(&mut self) {
-        for side in Color::ALL {
-            self.draw[side.index()].pending = false;
-            self.takeback[side.index()].pending = false;
+        self.end_takebacks();
+        for draw in &mut self.draw {
+            draw.pending = false;
         }
     }
 }

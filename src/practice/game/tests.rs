@@ -305,6 +305,12 @@ fn a_move_declines_the_offer_of_the_opponent_and_keeps_the_own() {
     assert_eq!(game.play(White, "e2e3", false, now), Ok(()));
     assert!(states(&mut game)[0].wdraw);
     assert_eq!(game.play(Black, "e7e6", false, now), Ok(()));
+    let [GameChange::State(own), remark] = &game.take_changes()[..] else {
+        panic!("a state and a remark");
+    };
+    assert!(own.wdraw, "the state of the move still has the offer");
+    assert_eq!(*remark, GameChange::Remark("Black declines draw"));
+    assert_eq!(game.play(White, "f1e2", false, now), Ok(()));
     assert!(!states(&mut game)[0].wdraw);
 }
 
@@ -417,20 +423,19 @@ fn a_long_absence_can_be_claimed_on_the_turn_of_the_absent() {
 }
 
 #[test]
-fn a_late_return_is_announced() {
-    let mut game = bots();
-    game.arrive(White);
-    let now = play(&mut game, "e2e4 e7e5 g1f3");
-    game.tick(now + Duration::from_secs(100));
-    game.take_changes();
-    game.arrive(Black);
-    assert_eq!(
-        game.take_changes(),
-        [GameChange::Gone {
-            to: White,
-            claim_in: None
-        }]
-    );
+fn the_late_return_of_a_person_is_announced_and_that_of_a_bot_is_not() {
+    let announced = GameChange::Gone {
+        to: White,
+        claim_in: None,
+    };
+    for (mut game, expected) in [(humans(), vec![announced]), (bots(), Vec::new())] {
+        game.arrive(White);
+        let now = play(&mut game, "e2e4 e7e5 g1f3");
+        game.tick(now + Duration::from_secs(100));
+        game.take_changes();
+        game.arrive(Black);
+        assert_eq!(game.take_changes(), expected);
+    }
 }
 
 #[test]
