@@ -498,3 +498,32 @@ fn a_disk_that_is_full_at_the_beginning_of_a_file_leaves_no_file() {
         verified.stderr
     );
 }
+
+#[test]
+fn a_kill_at_the_beginning_of_a_file_leaves_none_that_is_refused_and_the_next_run_continues() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "1");
+    let before = names(folder.path());
+    let options = "--eval-file classical --nodes 30 --games 8 --shard-games 2 --threads 1";
+    // The signal of the limit kills at the first byte of the fourth file.
+    let script = format!("ulimit -f 0; exec \"$0\" datagen --out \"$1\" {options}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_megaton")]);
+    let status = shell.arg(folder.path()).status().expect("the shell starts");
+    assert_eq!(status.code(), None, "killed");
+    let verified = megaton(&[&"data", &"verify", &folder.path()]);
+    assert!(
+        verified.stdout.starts_with("6 games"),
+        "{}",
+        verified.stderr
+    );
+    let mut resume = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    resume.args(["datagen", "--out"]).arg(folder.path());
+    let resumed = run(resume.args(options.split(' ')));
+    assert!(
+        resumed.stdout.starts_with("2 games (6 existing)"),
+        "{}",
+        resumed.stdout
+    );
+    assert_eq!(names(folder.path()).len(), before.len() + 1);
+}
