@@ -1,9 +1,11 @@
 //! `megaton match`: games between two engines, and the difference in strength that they show.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use megaton::files::{check_writable, write_whole};
 use megaton::match_runner::{
     Match, MatchError, MatchReport, MoveLimit, Opening, PlayerSpec, Sprt, SprtVerdict,
     parse_openings, pgn, play,
@@ -142,6 +144,9 @@ impl Limit {
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let contest = contest(args)?;
+    if let Some(path) = &args.pgn {
+        check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
+    }
     let begun = Instant::now();
     let bar = progress::bar(
         Some(contest.pairs as u64),
@@ -170,7 +175,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     output::print_text(match_report::text(&contest, &report, begun.elapsed()))?;
     if let Some(path) = &args.pgn {
-        fs::write(path, pgn(&contest, &report)).or_failed(path.display())?;
+        let games = pgn(&contest, &report);
+        write_whole(path, |file| file.write_all(games.as_bytes())).or_failed(path.display())?;
     }
     verdict(&report)
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use megaton::engine::nnue::{BucketBy, Layout};
+use megaton::files::check_writable;
 use megaton::training::trainer::{
     BUCKETS_BY, Dataset, EpochSummary, Fidelity, Hyperparameters, LAYOUTS, Source, TrainError,
     TrainEvent, Trainer, checkpoint_path, curve_path, drawn,
@@ -131,7 +132,10 @@ fn prepare(args: &Args, resumes: bool) -> Result<(), Failure> {
         )));
     }
     let folder = net.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder).or_setup(format!("cannot make {}", folder.display()))
+    fs::create_dir_all(folder).or_setup(format!("cannot make {}", folder.display()))?;
+    [net, &checkpoint, &curve_path(net)]
+        .into_iter()
+        .try_for_each(|path| check_writable(path).or_setup(path.display()))
 }
 
 fn parameters(args: &Args) -> Hyperparameters {
