@@ -233,7 +233,7 @@ pub(super) fn openings(path: &Path) -> Result<Vec<Opening>, Failure> {
 
 pub(super) fn failure(error: MatchError) -> Failure {
     match error {
-        MatchError::File { .. } => Failure::Failed(error.into()),
+        MatchError::File { .. } | MatchError::Engine(_) => Failure::Failed(error.into()),
         MatchError::Setup(_) | MatchError::Player { .. } => Failure::Setup(error.into()),
     }
 }
