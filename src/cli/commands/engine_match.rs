@@ -145,6 +145,9 @@ impl Limit {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let contest = contest(args)?;
     if let Some(path) = &args.pgn {
+        if args.journal.as_ref() == Some(path) {
+            return Err(Failure::setup("--pgn and --journal take two files"));
+        }
         check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
     }
     let begun = Instant::now();
