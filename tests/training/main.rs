@@ -274,6 +274,32 @@ fn a_second_signal_ends_a_game_of_hours() {
 }
 
 #[test]
+fn the_first_signal_says_what_the_run_waits_for_and_how_to_leave_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    command.args(["datagen", "--eval-file=classical", "--nodes=30"]);
+    let child = command
+        .arg("--out")
+        .arg(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut running = Running(child.expect("the program starts"));
+    let begun = Instant::now();
+    while !bytes(folder.path()).iter().any(|file| file.len() > 32) {
+        assert!(begun.elapsed() < GUARD, "no game");
+        thread::sleep(Duration::from_millis(1));
+    }
+    kill_process(Pid::from_child(&running.0), Signal::INT).expect("it runs");
+    let mut stderr = String::new();
+    let mut pipe = running.0.stderr.take().expect("a pipe");
+    pipe.read_to_string(&mut stderr).expect("text");
+    assert!(running.0.wait().expect("our child").success(), "{stderr}");
+    assert!(stderr.contains("again leaves at once"), "{stderr}");
+}
+
+#[test]
 fn verify_finds_a_changed_byte_and_says_where() {
     let folder = tempfile::tempdir().expect("a folder");
     datagen(folder.path(), "2");
