@@ -71,7 +71,8 @@ pub(crate) struct Args {
     /// Start no new iteration after this many nodes; --nodes then is the hard limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     soft_nodes: Option<u64>,
-    /// Maximum number of games [default: 200, with --sprt 10000; without a real clock at most two per opening]
+    /// Maximum number of games, rounded up to pairs [default: 200, with --sprt 10000; without a real clock at most
+    /// two per opening]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: Option<u32>,
     /// Stop as soon as the SPRT accepts one of these two Elo differences, after 100 games at the earliest
