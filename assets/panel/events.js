@@ -21,7 +21,7 @@ async function offerKinds() {
 const asked = new URLSearchParams(location.search).get("kind");
 if (asked) kinds.append(new Option(asked));
 
-const shell = new Shell(document.getElementById("bar"), document.getElementById("alarms"), { page: "events" });
+const shell = new Shell(document.getElementById("bar"), document.getElementById("alerts"), { page: "events" });
 shell.fixedTitle = true;
 new News("/api/live?brief", { status: (status) => shell.status(status) }, (open) => shell.connected(open));
 const list = new List("/api/events", document.getElementById("events"), {

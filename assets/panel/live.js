@@ -66,7 +66,7 @@ function idleText() {
     connecting: "Not connected to the server yet.",
     playing: status.stream.open ? "Accepting challenges." : "Not connected: the event stream is down.",
     paused: "Paused: no new games.",
-    alarmed: "No new games: see the alerts.",
+    alert: "No new games: see the alerts.",
     draining: "Shutting down.",
   };
   const looks = status.matchmaking?.enabled ? ` Matchmaking: ${status.matchmaking.doing}.` : "";
@@ -143,7 +143,7 @@ function sourceRows({ net, tables, lists }) {
 
 function tableRow(tables) {
   if (!tables) return row("Tablebase", "none");
-  const { outcomes, distances, most_men: pieces, faulty, faults } = tables;
+  const { outcomes, distances, max_pieces: pieces, faulty, faults } = tables;
   const found = `${outcomes} WDL, ${distances} DTZ, up to ${pieces} pieces`;
   if (faulty === 0) return row("Tablebase", found, "good");
   // A bad table also makes those unusable that lead to it.
@@ -173,8 +173,8 @@ function why(outage) {
 }
 
 function showHealth() {
-  const { stream, seats: slots, games: running, parked, waiting, overhead, uptime, arenas, matchmaking, state, sources } = status;
-  const received = stream.heard_ago;
+  const { stream, slots, games: running, correspondence, waiting, overhead, uptime, arenas, matchmaking, state, sources } = status;
+  const received = stream.received_ago;
   const quiet = stream.open && received > 15_000;
   const rows = [
     row(
@@ -191,7 +191,7 @@ function showHealth() {
   }
   rows.push(row("Slots", `${slots.taken} of ${slots.all}${slots.for_humans ? `, ${slots.for_humans} reserved for humans` : ""}`));
   if (waiting > 0) rows.push(row("Queued challenges", String(waiting)));
-  if (parked > 0) rows.push(row("Correspondence games", `${parked}, ${status.parked_to_move} to move`));
+  if (correspondence.games > 0) rows.push(row("Correspondence games", `${correspondence.games}, ${correspondence.to_move} to move`));
   rows.push(row("Move overhead", overhead === null ? "not measured yet" : `${overhead} ms`));
   rows.push(row("Matchmaking", matchmaking.enabled ? matchmaking.doing || "on" : "off"));
   if (matchmaking.series) rows.push(row("Series", matchmaking.series));
@@ -213,20 +213,20 @@ function meter(name, spent, limit) {
 }
 
 function showBudget() {
-  const { ledger } = status;
-  if (!ledger) {
+  const { quota } = status;
+  if (!quota) {
     delete find("budget").dataset.key;
     renew(find("budget"), make("p", "soft", "Unknown until the server is reached."));
     return;
   }
-  const endless = ledger.bot_games_limit > 1_000_000;
+  const endless = quota.bot_games_limit > 1_000_000;
   const host = find("budget");
   const fresh = [
-    endless ? make("p", "soft", `Bot games: ${ledger.bot_games}, unlimited here`) : meter("Bot games", ledger.bot_games, ledger.bot_games_limit),
-    meter("Challenge credits", ledger.credits, ledger.credits_limit),
-    make("p", "soft", ledger.kept_for_incoming && !endless ? `${ledger.forecast}; ${ledger.kept_for_incoming} games kept for incoming challenges` : ledger.forecast),
+    endless ? make("p", "soft", `Bot games: ${quota.bot_games}, unlimited here`) : meter("Bot games", quota.bot_games, quota.bot_games_limit),
+    meter("Challenge credits", quota.credits, quota.credits_limit),
+    make("p", "soft", quota.kept_for_incoming && !endless ? `${quota.forecast}; ${quota.kept_for_incoming} games kept for incoming challenges` : quota.forecast),
   ];
-  const key = JSON.stringify(ledger);
+  const key = JSON.stringify(quota);
   if (host.dataset.key === key) return;
   host.dataset.key = key;
   host.replaceChildren(...fresh);
@@ -301,7 +301,7 @@ function showRating(points) {
   });
 }
 
-const shell = new Shell(find("bar"), find("alarms"), { page: "live" });
+const shell = new Shell(find("bar"), find("alerts"), { page: "live" });
 const news = new News(
   "/api/live",
   {

@@ -115,7 +115,7 @@ function show() {
   find("opponents").replaceChildren(list.length > 0 ? table : none, more);
 }
 
-const shell = new Shell(find("bar"), find("alarms"), { page: "opponents" });
+const shell = new Shell(find("bar"), find("alerts"), { page: "opponents" });
 shell.fixedTitle = true;
 const news = new News("/api/live?brief", { status: (status) => shell.status(status) }, (open) => shell.connected(open));
 form.addEventListener("submit", (event) => event.preventDefault());

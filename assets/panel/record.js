@@ -308,7 +308,7 @@ async function askForEnd() {
   if (game.ending) page.apply(game, game.now);
 }
 
-const shell = new Shell(find("bar"), find("alarms"), { page: "games" });
+const shell = new Shell(find("bar"), find("alerts"), { page: "games" });
 const page = new Page(shell);
 shell.onSteering = () => page.steering();
 const parts = [find("arena"), document.querySelector(".graphs")];

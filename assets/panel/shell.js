@@ -16,7 +16,7 @@ const STATES = {
   connecting: "connecting",
   playing: "playing",
   paused: "paused",
-  alarmed: "alarmed",
+  alert: "alert",
   draining: "ending",
 };
 
@@ -34,9 +34,9 @@ export class Shell {
   #status = null;
   #asked = 0;
 
-  /** `bar` is the header, `alarms` the strip below it; `page` names this page. */
-  constructor(bar, alarms, { page }) {
-    this.alarms = alarms;
+  /** `bar` is the header, `alerts` the strip below it; `page` names this page. */
+  constructor(bar, alerts, { page }) {
+    this.alerts = alerts;
     this.me = { steerable: false, steers: false, server: "https://lichess.org" };
     /** Called when the operator logs in or out. */
     this.onSteering = () => {};
@@ -81,18 +81,18 @@ export class Shell {
     this.state.className = `state ${status.state}`;
     this.state.textContent = STATES[status.state] ?? status.state;
     this.#entitle();
-    this.#alarm(status.alarms ?? []);
+    this.#alert(status.alerts ?? []);
   }
 
-  #alarm(alarms) {
-    const key = alarms.map(({ kind, text }) => kind + text).join();
-    this.alarms.hidden = alarms.length === 0;
-    if (this.alarms.dataset.key !== key) {
-      this.alarms.dataset.key = key;
-      this.alarms.replaceChildren(...alarms.map(({ kind, text }) => make("p", "alarm", make("b", "", kind), ` ${text}`, lasting())));
+  #alert(alerts) {
+    const key = alerts.map(({ kind, text }) => kind + text).join();
+    this.alerts.hidden = alerts.length === 0;
+    if (this.alerts.dataset.key !== key) {
+      this.alerts.dataset.key = key;
+      this.alerts.replaceChildren(...alerts.map(({ kind, text }) => make("p", "alert", make("b", "", kind), ` ${text}`, lasting())));
     }
-    alarms.forEach(({ since }, index) => {
-      this.alarms.children[index].lastElementChild.textContent = ` for ${span(since * 1000)}`;
+    alerts.forEach(({ since }, index) => {
+      this.alerts.children[index].lastElementChild.textContent = ` for ${span(since * 1000)}`;
     });
   }
 
@@ -110,9 +110,9 @@ export class Shell {
   }
 
   #entitle() {
-    const { account, games, alarms } = this.#status;
+    const { account, games, alerts } = this.#status;
     if (this.fixedTitle) return;
-    const warning = alarms?.length ? "⚠ " : "";
+    const warning = alerts?.length ? "⚠ " : "";
     const running = games?.length ? `${games.length} game${games.length === 1 ? "" : "s"} · ` : "";
     document.title = `${warning}${running}${account ?? "Megaton"}`;
   }

@@ -108,7 +108,7 @@ impl Database {
                     WHERE at >= ?1 AND at < ?2 AND kind = 'limited'"
                 ))?
                 .unwrap_or(0),
-                alerts: count("alarm")?.unwrap_or(0),
+                alerts: count("alert")?.unwrap_or(0),
                 declined: number(
                     "SELECT count(*) FROM challenge WHERE at >= ?1 AND at < ?2
                     AND verdict = 'declined' AND direction = 'in'",
@@ -168,7 +168,7 @@ impl fmt::Display for Day {
             (self.flagged, "lost on the clock"),
             (self.streams, "stream disconnects"),
             (self.limited, "rate limit refusals"),
-            (self.alerts, "alarms"),
+            (self.alerts, "alerts"),
             (self.declined, "challenges declined"),
         ] {
             if count > 0 {

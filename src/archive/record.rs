@@ -458,7 +458,7 @@ impl ChallengeVerdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
     pub at: Millis,
-    /// One word, such as `offline`, `alarm`, `limited`, `operator`.
+    /// One word, such as `offline`, `alert`, `limited`, `operator`.
     pub kind: String,
     pub text: String,
     /// The game concerned.

@@ -82,6 +82,12 @@ pub(super) const SCHEMA: Schema = Schema {
     CREATE TRIGGER wire_goes AFTER DELETE ON game BEGIN
         DELETE FROM wire WHERE game = old.id;
     END;
+", "
+    UPDATE event SET kind = 'alert' WHERE kind = 'alarm';
+    UPDATE event SET kind = 'alert-over' WHERE kind = 'alarm-over';
+    UPDATE event SET kind = 'event-loop' WHERE kind = 'porter';
+    UPDATE challenge SET rule = CASE rule WHEN 'Alarm' THEN 'Alert' ELSE 'NoSlot' END
+    WHERE rule IN ('Alarm', 'NoSeat');
 "],
 };
 

@@ -53,7 +53,7 @@ impl Alerts {
             return false;
         }
         drop(on);
-        tracing::error!(alarm = kind.as_str(), "{text}");
+        tracing::error!(alert = kind.as_str(), "{text}");
         self.event_bus.publish(BotEvent::AlertRaised { kind, text });
         self.changed.notify_one();
         true
@@ -64,7 +64,7 @@ impl Alerts {
         if self.on.lock().remove(&kind).is_none() {
             return false;
         }
-        tracing::info!(alarm = kind.as_str(), "alert resolved");
+        tracing::info!(alert = kind.as_str(), "alert resolved");
         self.event_bus.publish(BotEvent::AlertCleared { kind });
         self.changed.notify_one();
         true

@@ -23,15 +23,12 @@ pub struct Status {
     pub uptime: u64,
     /// The account's event stream.
     pub stream: EventStreamStatus,
-    #[serde(rename = "seats")]
     pub slots: SlotStatus,
     pub games: Vec<GameStatus>,
-    #[serde(flatten)]
     pub correspondence: CorrespondenceStatus,
     /// Challenges waiting for a slot.
     pub waiting: usize,
     /// What remains of the daily quota.
-    #[serde(rename = "ledger")]
     pub quota: Option<QuotaStatus>,
     pub matchmaking: MatchmakingStatus,
     /// Switches that commands set and restarts keep, since when and by whom, in words.
@@ -40,7 +37,6 @@ pub struct Status {
     pub arenas: Vec<String>,
     /// Learned move overhead in milliseconds.
     pub overhead: Option<u64>,
-    #[serde(rename = "alarms")]
     pub alerts: Vec<AlertStatus>,
     /// Accounts blocked by command.
     pub blocked: Vec<String>,
@@ -74,7 +70,7 @@ pub enum BotPhase {
     /// Accepting nothing new until resumed.
     Paused,
     /// Accepting nothing new because of an alert.
-    Alarmed,
+    Alert,
     /// Finishing its games, then exiting.
     Draining,
 }
@@ -86,7 +82,7 @@ impl BotPhase {
             Self::Connecting => "is not connected to the server yet",
             Self::Playing => "accepts challenges",
             Self::Paused => "is paused: accepts no new games",
-            Self::Alarmed => "accepts no new games: see the alerts",
+            Self::Alert => "accepts no new games: see the alerts",
             Self::Draining => "is shutting down: finishing its games",
         }
     }
@@ -98,7 +94,6 @@ impl BotPhase {
 pub struct EventStreamStatus {
     pub open: bool,
     /// Milliseconds since the last line, blank lines included.
-    #[serde(rename = "heard_ago")]
     pub received_ago: Option<u64>,
     /// How often it disconnected.
     pub lost: u64,
@@ -149,7 +144,6 @@ pub struct GameStreamStatus {
     /// Milliseconds since it opened; if not open, since it was lost or first wanted.
     pub since: u64,
     /// Milliseconds since the last line, blank lines included.
-    #[serde(rename = "heard_ago")]
     pub received_ago: Option<u64>,
     /// How often it was reopened.
     pub reopened: u64,
@@ -181,13 +175,10 @@ pub struct SlotStatus {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CorrespondenceStatus {
-    #[serde(rename = "parked")]
     pub games: usize,
     /// Those where the bot is to move.
-    #[serde(rename = "parked_to_move")]
     pub to_move: usize,
     /// Seconds until the first of these is lost on time, if known.
-    #[serde(rename = "parked_deadline")]
     pub deadline: Option<u64>,
 }
 
@@ -334,7 +325,6 @@ pub struct TableFiles {
     /// Number of DTZ files.
     pub distances: usize,
     /// Pieces of the largest, kings included.
-    #[serde(rename = "most_men")]
     pub max_pieces: usize,
     /// Unusable files, including those made useless by another one, and folders.
     pub faulty: usize,

@@ -1,10 +1,12 @@
 //! The asynchronous runtime of a command and the signals that end it.
 
 use std::future::Future;
+use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
+use indicatif::ProgressBar;
 use megaton::bot::Shutdown;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -75,12 +77,17 @@ pub(super) fn interruptible<T: Send + 'static>(
     })
 }
 
-/// A flag for blocking work, set when this is cancelled.
-pub(super) fn flag_of(cancelled: &CancellationToken) -> Arc<AtomicBool> {
+/// A flag for blocking work with a bar, set when this is cancelled, after a word to the operator.
+pub(super) fn flag_of(cancelled: &CancellationToken, bar: &ProgressBar) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
-    let (set, cancelled) = (Arc::clone(&flag), cancelled.clone());
+    let (set, cancelled, bar) = (Arc::clone(&flag), cancelled.clone(), bar.clone());
     tokio::spawn(async move {
         cancelled.cancelled().await;
+        bar.suspend(|| {
+            let word = "finishing what is in progress; again leaves at once";
+            // Without stderr the work ends all the same.
+            let _ = writeln!(io::stderr().lock(), "{word}");
+        });
         set.store(true, Ordering::Relaxed);
     });
     flag

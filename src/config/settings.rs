@@ -631,7 +631,7 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "deaf",
     "time",
     "engine",
-    "porter",
+    "event-loop",
     "crash",
     "service",
     "spent",

@@ -1,11 +1,12 @@
 //! Atomic files, written under a temporary name and renamed.
 //!
 //! A kill at any moment leaves the old file or the new one, and perhaps the temporary one, which the
-//! next write to the same path replaces. Links stay, and the file that they lead to is replaced; a
+//! next write to the same path takes over. A second writer at the same time is refused. Links stay, and the file that they lead to is replaced; a
 //! device or a pipe is written to directly.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The buffer of a file being written.
@@ -24,12 +25,12 @@ impl AtomicFile {
     /// Begins a file that is to replace the one at this path.
     pub fn create(path: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let special = fs::metadata(&path).is_ok_and(|it| !it.is_file() && !it.is_dir());
-        let temporary = (!special).then(|| path.with_added_extension("part"));
-        // An old one may be a link, and what that leads to must stay as it is.
-        let _ = temporary.as_ref().map(fs::remove_file);
-        let new = temporary.as_ref().map(File::create_new);
-        let file = new.unwrap_or_else(|| File::create(&path))?;
+        let temporary = (!is_special(&path)).then(|| path.with_added_extension("part"));
+        let file = match &temporary {
+            Some(_) if path.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Some(temporary) => begin(temporary)?,
+            None => File::create(&path)?,
+        };
         Ok(Self {
             file: BufWriter::with_capacity(BUFFER, file),
             path,
@@ -47,6 +48,36 @@ impl AtomicFile {
         self.temporary = None;
         Ok(())
     }
+}
+
+/// Whether this is a device or a pipe.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
+}
+
+/// Creates a temporary file, or empties the one that a killed writer left.
+fn begin(temporary: &Path) -> io::Result<File> {
+    // What an old link leads to must stay as it is.
+    let _ = temporary.is_symlink().then(|| fs::remove_file(temporary));
+    let file = File::options().append(true).create(true).open(temporary)?;
+    // A file system without locks is no reason not to write.
+    let is_free = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    let own = file.metadata()?.ino();
+    // Another writer may have given its file the final name since this one opened it.
+    if is_free && fs::symlink_metadata(temporary).is_ok_and(|it| it.ino() == own) {
+        file.set_len(0)?;
+        return Ok(file);
+    }
+    let why = "another process is writing this file";
+    Err(io::Error::new(ErrorKind::ResourceBusy, why))
+}
+
+/// Fails if a file could not be written at this path, and leaves everything as it is.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    if is_special(path) {
+        return Ok(());
+    }
+    AtomicFile::create(path).map(drop)
 }
 
 impl Write for AtomicFile {
@@ -135,6 +166,42 @@ mod tests {
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::read_to_string(&other).unwrap(), "untouched");
+    }
+
+    #[test]
+    fn a_second_writer_is_refused_and_what_a_killed_one_left_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, part] = ["a", "a.part"].map(|name| folder.path().join(name));
+        fs::write(&part, "of a killed writer").unwrap();
+        let mut first = AtomicFile::create(&path).unwrap();
+        first.write_all(b"first").unwrap();
+        let refused = AtomicFile::create(&path).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ResourceBusy);
+        assert_eq!(check_writable(&path).unwrap_err().kind(), refused.kind());
+        first.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        write_whole(&path, |file| file.write_all(b"second")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_written_is_found_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("there"), "old").unwrap();
+        check_writable(&path("there")).unwrap();
+        check_writable(&path("new")).unwrap();
+        check_writable(Path::new("/dev/null")).unwrap();
+        assert_eq!(names(folder.path()), ["there"]);
+        assert_eq!(fs::read_to_string(path("there")).unwrap(), "old");
+        for wrong in [
+            folder.path().to_owned(),
+            path("missing/new"),
+            path("there/new"),
+        ] {
+            check_writable(&wrong).unwrap_err();
+        }
     }
 
     #[test]

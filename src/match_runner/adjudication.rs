@@ -4,7 +4,7 @@
 //! This saves the time of decided games. Scores of a foreign program may mean something else, so against
 //! one it is off by default. Pure.
 
-use crate::rules::Color;
+use crate::rules::Color::{self, Black, White};
 
 /// The winning score in centipawns, which both players must report ...
 const WON: i32 = 1500;
@@ -39,24 +39,14 @@ impl Adjudicator {
             *self = Self::default();
             return None;
         };
-        let winning = if score >= WON {
-            Some(Color::White)
-        } else if score <= -WON {
-            Some(Color::Black)
-        } else {
-            None
-        };
+        let winning = (score.abs() >= WON).then_some(if score > 0 { White } else { Black });
         self.won_for = match winning {
             Some(_) if winning == self.winning => self.won_for + 1,
             Some(_) => 1,
             None => 0,
         };
         self.winning = winning;
-        self.level_for = if score.abs() <= LEVEL {
-            self.level_for + 1
-        } else {
-            0
-        };
+        self.level_for = (self.level_for + 1) * u32::from(score.abs() <= LEVEL);
         match winning {
             Some(color) if self.won_for >= WON_PLIES => Some(Ruling::Won(color)),
             _ if self.level_for >= LEVEL_PLIES && plies > LEVEL_FROM => Some(Ruling::Drawn),

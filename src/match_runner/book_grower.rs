@@ -166,13 +166,10 @@ pub fn grow(
             }
         }
     });
-    let mut state = shared.state.lock();
-    if let Some(failure) = state.failure.take() {
+    if let Some(failure) = shared.state.lock().failure.take() {
         return Err(failure);
     }
-    let positions = state.graph.len();
-    drop(state);
-    progress.positions = positions;
+    progress.positions = shared.state.lock().graph.len();
     Ok(progress)
 }
 
@@ -195,7 +192,11 @@ impl Shared<'_> {
             ..EngineOptions::default()
         });
         while let Some(position) = self.next() {
-            let candidates = self.search(&mut engine, &position);
+            let search = || self.search(&mut engine, &position);
+            let candidates = match MatchError::catch(&position.fen(), search) {
+                Ok(candidates) => candidates,
+                Err(failure) => return self.fail(failure),
+            };
             let mut state = self.state.lock();
             state.busy.retain(|key| *key != position.key());
             if self.stop.load(Ordering::Relaxed) {

@@ -59,7 +59,19 @@ struct BalancedOpening {
 /// Generates openings until the file has the requested number.
 pub fn generate(
     options: &GeneratorOptions,
+    on_progress: impl FnMut(GeneratorProgress),
+) -> Result<GeneratorProgress, MatchError> {
+    fill(options, on_progress, || {
+        let mut evaluator = OpeningEvaluator::new(options);
+        move |number| evaluator.candidate(number)
+    })
+}
+
+/// Fills the file with what `judge` accepts; each thread makes its own.
+fn fill<J: FnMut(u64) -> Option<BalancedOpening>>(
+    options: &GeneratorOptions,
     mut on_progress: impl FnMut(GeneratorProgress),
+    judge: impl Fn() -> J + Sync,
 ) -> Result<GeneratorProgress, MatchError> {
     if options.count == 0 || options.threads == 0 || options.nodes == 0 {
         return Err(MatchError::Setup(
@@ -75,20 +87,19 @@ pub fn generate(
         file.append(&heading(options))?;
     }
     on_progress(kept.progress);
-    if kept.progress.openings >= options.count {
-        return Ok(kept.progress);
-    }
     let next = AtomicU64::new(kept.progress.candidates);
-    let is_full = AtomicBool::new(false);
+    let is_full = AtomicBool::new(kept.progress.openings >= options.count);
     thread::scope(|scope| {
         let (sender, judged) = channel();
         for _ in 0..options.threads {
-            let (sender, next, is_full) = (sender.clone(), &next, &is_full);
+            let (sender, next, is_full, judge) = (sender.clone(), &next, &is_full, &judge);
             let evaluator = move || {
-                let mut evaluator = OpeningEvaluator::new(options);
+                let mut judge = judge();
                 while !is_full.load(Ordering::Relaxed) {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if sender.send((number, evaluator.candidate(number))).is_err() {
+                    let place = format!("candidate {number} of --seed {}", options.seed);
+                    let judged = MatchError::catch(&place, || judge(number));
+                    if sender.send((number, judged)).is_err() {
                         return;
                     }
                 }
@@ -102,7 +113,7 @@ pub fn generate(
         drop(sender);
         let mut waiting = BTreeMap::new();
         let outcome = judged.iter().try_for_each(|(number, level)| {
-            waiting.insert(number, level);
+            waiting.insert(number, level?);
             while let Some(level) = waiting.remove(&kept.progress.candidates) {
                 if kept.progress.openings < options.count {
                     kept.take(options, level, &mut file)?;
@@ -319,6 +330,30 @@ mod tests {
         let more = generate(&options(&path("one"), 14), |_| {}).unwrap();
         assert_eq!(more.openings, 14);
         assert!(fs::read_to_string(path("one")).unwrap().starts_with(&text));
+    }
+
+    #[test]
+    fn a_panic_of_the_engine_ends_the_run_and_names_the_candidate() {
+        let folder = tempfile::tempdir().unwrap();
+        for threads in [1, 3] {
+            let path = folder.path().join(threads.to_string());
+            let options = GeneratorOptions {
+                threads,
+                ..options(&path, 12)
+            };
+            let judge = || {
+                let mut evaluator = OpeningEvaluator::new(&options);
+                move |number| {
+                    assert_ne!(number, 5, "the engine");
+                    evaluator.candidate(number)
+                }
+            };
+            let error = fill(&options, |_| {}, judge).unwrap_err().to_string();
+            assert!(
+                error.contains("panicked at candidate 5 of --seed 5"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -158,13 +158,13 @@ pub struct GameRecord {
     pub a: SearchEffort,
     pub b: SearchEffort,
     /// Milliseconds in which the machine stalled, which count on no clock.
-    #[serde(default, skip_serializing_if = "is_nought")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub still_ms: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it so")]
-fn is_nought(millis: &u64) -> bool {
-    *millis == 0
+pub(super) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl GameRecord {

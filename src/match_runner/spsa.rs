@@ -82,13 +82,8 @@ pub(super) struct FinishedStep {
     /// Games won by the upward change minus games lost, from -2 to 2.
     pub(super) points: i32,
     /// Games that ended by a fault of a player.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::record::is_zero")]
     pub(super) forfeits: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The state of a tuning.

@@ -415,30 +415,22 @@ impl ShardWriter {
         let path = folder.join(header.file_name());
         let fail = |doing| failed(&path, doing);
         let known = fs::metadata(&path).map_or(0, |data| data.len());
+        if known < HEAD as u64 {
+            // Readers refuse a file without a header: not even a kill leaves one.
+            let head = header.to_bytes(Form::Plain);
+            write_whole(&path, |file| file.write_all(&head)).map_err(fail("cannot be written"))?;
+        }
+        let mut reader = ShardReader::open(&path)?;
+        reader.demand(header)?;
         let mut writer = ShardWriter {
             file: OpenOptions::new()
-                .create(true)
-                .truncate(false)
                 .write(true)
                 .open(&path)
                 .map_err(fail("cannot be opened"))?,
             path: path.clone(),
-            games: 0,
-            form: Form::Plain,
+            games: reader.count()?,
+            form: reader.form(),
         };
-        if known < HEAD as u64 {
-            writer.cut(0)?;
-            let begun = writer.append(&header.to_bytes(Form::Plain));
-            if begun.is_err() {
-                // Readers refuse a file without a header.
-                let _ = fs::remove_file(&path);
-            }
-            return begun.map(|()| writer);
-        }
-        let mut reader = ShardReader::open(&path)?;
-        reader.demand(header)?;
-        writer.games = reader.count()?;
-        writer.form = reader.form();
         if writer.form == Form::Plain {
             writer.cut(reader.place as u64)?;
         }

@@ -20,7 +20,7 @@ use super::filter::Filter;
 use super::sample::{Sample, write_head, write_sample};
 use super::selfplay::mixed;
 use super::shard::{ShardError, ShardReader, failed, other};
-use crate::files::write_whole;
+use crate::files::AtomicFile;
 
 /// Out of this many games …
 const VALIDATION_OF: u64 = 100;
@@ -71,6 +71,8 @@ pub fn shuffle(
 ) -> Result<Shuffled, ShardError> {
     let folder = out.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).map_err(failed(folder, "cannot be made"))?;
+    // From here on no other run can begin this file.
+    let mut file = AtomicFile::create(out).map_err(failed(out, "cannot be written"))?;
     let mut plies = 0_u64;
     for path in shards {
         plies = plies.saturating_add(ShardReader::open(path)?.most_plies());
@@ -95,10 +97,11 @@ pub fn shuffle(
     };
     if buckets == 1 {
         BucketFolder::remove(out)?;
-        run.in_memory(out)?;
+        run.in_memory(out, &mut file)?;
     } else {
-        run.in_buckets(out, buckets)?;
+        run.in_buckets(out, buckets, &mut file)?;
     }
+    file.commit().map_err(failed(out, "cannot be written"))?;
     Ok(run.made)
 }
 
@@ -167,7 +170,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn in_memory(&mut self, out: &Path) -> Result<(), ShardError> {
+    fn in_memory(&mut self, out: &Path, file: &mut AtomicFile) -> Result<(), ShardError> {
         let (mut entries, mut seen) = (Vec::new(), Seen::default());
         let keep_duplicates = self.options.keep_duplicates;
         self.read_games(out, |made, entry| {
@@ -180,16 +183,19 @@ impl Run<'_> {
             Ok(())
         })?;
         drop(seen);
-        let written = write_whole(out, |file| {
-            write_head(file, entries.len() as u64)?;
-            write_sorted(file, &mut entries)
-        });
-        written.map_err(failed(out, "cannot be written"))?;
+        write_head(file, entries.len() as u64)
+            .and_then(|()| write_sorted(file, &mut entries))
+            .map_err(failed(out, "cannot be written"))?;
         self.step();
         Ok(())
     }
 
-    fn in_buckets(&mut self, out: &Path, count: usize) -> Result<(), ShardError> {
+    fn in_buckets(
+        &mut self,
+        out: &Path,
+        count: usize,
+        file: &mut AtomicFile,
+    ) -> Result<(), ShardError> {
         let fail = || failed(out, "cannot be made");
         let folder = BucketFolder::new(out)?;
         let mut by_key = folder.buckets("key", count).map_err(fail())?;
@@ -216,16 +222,14 @@ impl Run<'_> {
                 self.step();
             }
         }
-        let written = write_whole(out, |file| {
-            write_head(file, self.made.samples)?;
-            for bucket in by_key.finish()? {
-                self.go_on()?;
-                write_sorted(file, &mut bucket.load()?)?;
-                self.step();
-            }
-            Ok(())
-        });
-        written.map_err(fail())
+        write_head(file, self.made.samples).map_err(fail())?;
+        for bucket in by_key.finish().map_err(fail())? {
+            self.go_on().map_err(fail())?;
+            let mut entries = bucket.load().map_err(fail())?;
+            write_sorted(file, &mut entries).map_err(fail())?;
+            self.step();
+        }
+        Ok(())
     }
 
     /// Passes every usable position to `take`.
@@ -492,6 +496,26 @@ mod tests {
         fs::write(&shards[2], &bytes).expect("a file");
         let error = shuffled(0).expect_err("a flaw").to_string();
         assert!(error.contains(&shards[2].display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn an_output_that_cannot_be_written_is_found_before_the_games_are_read() {
+        let folder = games();
+        let shards = [folder.path().join("missing.games")];
+        let refused = |out: &Path| {
+            let never = AtomicBool::new(false);
+            let made = shuffle(&shards, out, &options(PLENTY), &never, |_, _| ());
+            made.expect_err("refused").to_string()
+        };
+        let error = refused(folder.path());
+        assert!(error.contains("cannot be written"), "{error}");
+        let out = folder.path().join("out");
+        let other = AtomicFile::create(&out).expect("a file");
+        let error = refused(&out);
+        assert!(error.contains("another process"), "{error}");
+        drop(other);
+        let error = refused(&out);
+        assert!(error.contains("missing.games"), "{error}");
     }
 
     #[test]

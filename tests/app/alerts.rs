@@ -100,7 +100,7 @@ impl Running {
     }
 }
 
-fn is_alarm(event: &BotEvent, wanted: AlertKind) -> bool {
+fn is_alert(event: &BotEvent, wanted: AlertKind) -> bool {
     matches!(event, BotEvent::AlertRaised { kind, .. } if *kind == wanted)
 }
 
@@ -122,9 +122,9 @@ async fn a_token_rejected_at_runtime_is_an_alert_until_it_is_accepted_again() {
         server.faults().add(Endpoint::Events, refusal);
     }
     server.break_streams();
-    bot.wait_for(|event| is_alarm(event, AlertKind::Token))
+    bot.wait_for(|event| is_alert(event, AlertKind::Token))
         .await;
-    assert_eq!(bot.state().await, BotPhase::Alarmed);
+    assert_eq!(bot.state().await, BotPhase::Alert);
     let join = Command::JoinArena("aBcD1234".to_owned(), JoinOptions::default());
     let why = "not joining aBcD1234: an alert keeps the bot from accepting games: see `status`";
     let told = bot.control.ask(join, GUARD).await;
@@ -141,7 +141,7 @@ async fn a_repeatedly_ending_stream_is_an_alert_until_it_stays_open() {
         server.faults().add(Endpoint::Events, Fault::EndAfter(0));
     }
     let mut bot = Running::start(&server, &token);
-    bot.wait_for(|event| is_alarm(event, AlertKind::Stolen))
+    bot.wait_for(|event| is_alert(event, AlertKind::Stolen))
         .await;
     assert_eq!(
         bot.state().await,
@@ -165,7 +165,7 @@ async fn an_alert_about_a_second_program_ends_though_the_connection_broke_meanwh
         server.faults().add(Endpoint::Events, fault);
     }
     let mut bot = Running::start(&server, &token);
-    bot.wait_for(|event| is_alarm(event, AlertKind::Stolen))
+    bot.wait_for(|event| is_alert(event, AlertKind::Stolen))
         .await;
     bot.wait_for(|event| is_over(event, AlertKind::Stolen))
         .await;
@@ -187,9 +187,9 @@ async fn a_server_that_restarts_in_steps_is_no_second_program() {
     let mut online = 0;
     let seen = bot.wait_for(|event| {
         online += usize::from(matches!(event, BotEvent::Online));
-        online == 5 || is_alarm(event, AlertKind::Stolen)
+        online == 5 || is_alert(event, AlertKind::Stolen)
     });
-    assert_eq!(seen.await, 5, "no alarm before the stream stays open");
+    assert_eq!(seen.await, 5, "no alert before the stream stays open");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -198,7 +198,7 @@ async fn two_programs_on_one_account_raise_an_alert_and_do_not_fight() {
     let token = server.open_bot(BOT).expect("a good name");
     let mut one = Running::start(&server, &token);
     let mut other = Running::start(&server, &token);
-    let stolen = |event: &BotEvent| is_alarm(event, AlertKind::Stolen);
+    let stolen = |event: &BotEvent| is_alert(event, AlertKind::Stolen);
     let openings = tokio::join!(one.wait_for(stolen), other.wait_for(stolen));
     assert!(openings.0 + openings.1 <= OPENINGS, "{openings:?}");
 }

@@ -266,7 +266,7 @@ async fn a_running_bot_obeys_commands() {
     .await;
     let status = bot.status();
     assert_eq!(status["games"][0]["opponent"], "Other");
-    assert_eq!(status["seats"]["taken"], 1);
+    assert_eq!(status["slots"]["taken"], 1);
     assert_eq!(status["stream"]["open"], true);
 
     let (_, out, _) = bot.tell(&["pause"]);
@@ -288,7 +288,7 @@ async fn a_running_bot_obeys_commands() {
     assert_eq!(bot.tell(&["reload"]).1, "no changes\n");
     bot.rewrite(|text| text + "[challenge]\nconcurrency = 3\n");
     assert_eq!(bot.tell(&["reload"]).1, "[challenge] concurrency: 8 -> 3\n");
-    assert_eq!(bot.status()["seats"]["all"], 3);
+    assert_eq!(bot.status()["slots"]["all"], 3);
 
     other.0.abort(&game).await.expect("it may be aborted");
     let (_, out, _) = bot.tell(&["drain"]);

@@ -181,9 +181,9 @@ fn faults(known: &BTreeMap<String, Labels>, expression: &str, shown: &str) -> Ve
             continue;
         };
         labels.extend(figure.keys().map(String::as_str));
-        // Alarms have rows only while they are on.
+        // Alerts have rows only while they are on.
         let mut figure = figure.clone();
-        if name == "megaton_alarm" {
+        if name == "megaton_alert" {
             labels.insert("kind");
             let kinds = AlertKind::ALL.iter().map(|kind| kind.as_str().to_owned());
             figure.insert("kind".to_owned(), kinds.collect());
@@ -242,7 +242,7 @@ async fn every_metric_of_the_dashboard_and_the_alert_rules_exists() {
         ),
         ("sum by (reason) (megaton_games_total)", ""),
         ("megaton_rating", "{{ $labels.kind }}"),
-        ("megaton_alarm{kind=~\"token|tokens\"}", ""),
+        ("megaton_alert{kind=~\"token|tokens\"}", ""),
     ] {
         let faults = faults(&known, expression, shown);
         assert_eq!(faults.len(), 1, "{expression} {shown}: {faults:?}");

@@ -54,7 +54,7 @@ fn with_notes() -> Ground {
     let mut declined = challenge("decl0002", BEGAN + DAY, "Blast");
     declined.verdict = ChallengeVerdict::Declined;
     declined.reason = Some("later".to_owned());
-    declined.rule = Some("Seats".to_owned());
+    declined.rule = Some("NoSlot".to_owned());
     declined.why = Some("all slots are taken, \"8\" of them".to_owned());
     declined.user.title = Some("BOT".to_owned());
     let mut failed = challenge("fail0003", BEGAN + 2 * DAY, "Nuke");
@@ -91,7 +91,7 @@ fn challenges_are_listed_in_three_forms_and_by_every_filter() {
     assert!(lines[1].contains("casual  failed"), "{table}");
     assert!(
         lines[2].contains(
-            "in         BOT Blast    1900  3+2   rated   declined (later)  Seats  all slots"
+            "in         BOT Blast    1900  3+2   rated   declined (later)  NoSlot  all slots"
         ),
         "{table}"
     );
@@ -104,7 +104,7 @@ fn challenges_are_listed_in_three_forms_and_by_every_filter() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json[1]["verdict"], "declined");
     assert_eq!(json[1]["reason"], "later");
-    assert_eq!(json[1]["rule"], "Seats");
+    assert_eq!(json[1]["rule"], "NoSlot");
     assert_eq!(json[1]["opponent_title"], "BOT");
     assert_eq!(json[0]["direction"], "out");
     assert_eq!(json[0]["why"], Value::Null);
@@ -231,9 +231,9 @@ fn invalid_filters_are_named() {
 fn notes_are_read_while_the_bot_holds_the_archive_open_and_writes() {
     let ground = with_notes();
     let mut writer = Database::open(&ground.archive(), BEGAN).expect("an archive");
-    let late = event(BEGAN + 3 * DAY, "alarm", "disk: it is full", None);
+    let late = event(BEGAN + 3 * DAY, "alert", "disk: it is full", None);
     writer.commit(&[late]).expect("it is written");
-    let told = ground.told(&["events", "--kind", "alarm"]);
+    let told = ground.told(&["events", "--kind", "alert"]);
     assert!(told.contains("disk: it is full"), "{told}");
     let many = (0..1500).map(|n| event(BEGAN + n / 70, "search", &format!("late {n}"), None));
     let many: Vec<ArchiveEntry> = many.collect();

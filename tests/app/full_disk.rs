@@ -387,10 +387,10 @@ impl Bot {
         self.log.lock().expect("nobody panics here").clone()
     }
 
-    /// How often the log has an alarm of this kind, and its end.
+    /// How often the log has an alert of this kind, and its end.
     fn alerts(&self, kind: &str) -> (usize, usize) {
         let mut times = BTreeMap::new();
-        for line in self.said().iter().filter(|line| line["alarm"] == kind) {
+        for line in self.said().iter().filter(|line| line["alert"] == kind) {
             let is_over = line["message"] == "alert resolved";
             *times.entry(is_over).or_insert(0) += 1;
         }

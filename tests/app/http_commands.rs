@@ -221,7 +221,7 @@ fn its_config_is_read_again(steered: &Steered) {
     let better = format!("{good}[challenge]\nconcurrency = 3\n");
     steered.bot.rewrite(|_| better);
     steered.done(&reload, "[challenge] concurrency: 8 -> 3");
-    assert_eq!(steered.status()["seats"]["all"], 3);
+    assert_eq!(steered.status()["slots"]["all"], 3);
 }
 
 fn people_are_kept_out(steered: &Steered) {
@@ -270,7 +270,7 @@ async fn games_are_stepped_into(steered: &Steered, other: &Opponent) {
     steered.done(&resign, "is resigned");
     until("it is over", async || !other.plays(&game).await).await;
     until("its slot is free", async || {
-        steered.status()["seats"]["taken"] == 0
+        steered.status()["slots"]["taken"] == 0
     })
     .await;
 }
@@ -306,7 +306,7 @@ async fn somebody_is_challenged(steered: &Steered, other: &Opponent) {
         steered.tell(&json!({ "do": "cancel" }));
     }
     until("its slot is free", async || {
-        steered.status()["seats"]["taken"] == 0
+        steered.status()["slots"]["taken"] == 0
     })
     .await;
 }
@@ -465,7 +465,7 @@ async fn no_unauthenticated_command_changes_anything() {
 
     let status = steered.status();
     assert_eq!(status["state"], "playing");
-    assert_eq!(status["seats"]["all"], 8);
+    assert_eq!(status["slots"]["all"], 8);
     assert_eq!(status["games"][0]["id"], game.as_str());
     assert_eq!(status["matchmaking"]["enabled"], false);
     assert_eq!(status["blocked"], json!([]));

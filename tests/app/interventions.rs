@@ -38,7 +38,7 @@ async fn games_are_aborted_and_resigned_by_command() {
     assert_eq!(out, format!("{old} is resigned\n"));
     until("it is over", async || !other.plays(&old).await).await;
     until("its slot is free", async || {
-        bot.status()["seats"]["taken"] == 0
+        bot.status()["slots"]["taken"] == 0
     })
     .await;
 }
@@ -146,7 +146,7 @@ async fn a_challenge_is_withdrawn_by_command() {
     let waiting = other.0.challenges().await.expect("a list");
     assert!(waiting.incoming.is_empty());
     until("its slot is free", async || {
-        bot.status()["seats"]["taken"] == 0
+        bot.status()["slots"]["taken"] == 0
     })
     .await;
     // The other one waits on.

@@ -220,7 +220,7 @@ async fn metrics_show_what_happens() {
         "process_resident_memory_bytes ",
         "megaton_event_streams_lost_total 0",
         "megaton_game_streams_lost_total 0",
-        "megaton_ledger_limit{what=\"bot_games\"} 100",
+        "megaton_quota_limit{what=\"bot_games\"} 100",
         "megaton_table_fill_ratio ",
         "megaton_think_seconds_count 0",
     ] {

@@ -104,8 +104,8 @@ async fn the_status_shows_the_streams() {
     until("the stream is open", async || stream("open") == true).await;
     let status = bot.status();
     assert_eq!(status["stream"]["openings"], 1);
-    assert!(status["stream"]["heard_ago"].is_u64(), "{status}");
-    assert!(stream("heard_ago").is_u64() && stream("since").is_u64());
+    assert!(status["stream"]["received_ago"].is_u64(), "{status}");
+    assert!(stream("received_ago").is_u64() && stream("since").is_u64());
     assert_eq!(stream("reopened"), 0);
 
     server.break_streams();

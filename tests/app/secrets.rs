@@ -69,7 +69,7 @@ async fn another_token_is_used_after_a_reload_and_a_bad_one_is_not() {
         other.plays(&game).await,
         "the game goes on with the new token"
     );
-    assert_eq!(bot.status()["alarms"], serde_json::json!([]));
+    assert_eq!(bot.status()["alerts"], serde_json::json!([]));
     bot.signal(Signal::TERM);
     other.0.resign(&game).await.expect("it may be resigned");
     let (code, log) = bot.end();
@@ -132,9 +132,9 @@ async fn a_token_that_the_server_refuses_leaves_the_old_one_in_use_and_is_an_ale
     bot.signal(Signal::HUP);
     bot.wait_for("token unchanged: ");
     other.move_and_wait(&game, "a2a3").await;
-    let alarms = bot.status()["alarms"].clone();
-    assert_eq!(alarms[0]["kind"], "secret", "{alarms}");
-    let text = alarms[0]["text"].as_str().expect("a text");
+    let alerts = bot.status()["alerts"].clone();
+    assert_eq!(alerts[0]["kind"], "secret", "{alerts}");
+    let text = alerts[0]["text"].as_str().expect("a text");
     assert!(
         text.contains(file.to_str().expect("a path in text")),
         "{text}"
@@ -142,7 +142,7 @@ async fn a_token_that_the_server_refuses_leaves_the_old_one_in_use_and_is_an_ale
     assert_eq!(bot.status()["state"], "playing", "the old token is good");
     keep(&file, &first);
     assert_eq!(bot.tell(&["reload"]).1, "no changes\n");
-    assert_eq!(bot.status()["alarms"], serde_json::json!([]));
+    assert_eq!(bot.status()["alerts"], serde_json::json!([]));
     bot.signal(Signal::TERM);
     other.0.resign(&game).await.expect("it may be resigned");
     assert_eq!(bot.end().0, Some(0));

@@ -56,7 +56,7 @@ async fn each_account_plays_and_is_commanded_by_its_config() {
     }
     let status = bots.status();
     assert_eq!(status["account"], BOT);
-    assert_eq!(status["seats"]["taken"], 1);
+    assert_eq!(status["slots"]["taken"], 1);
     let (code, _, err) = bots.tell(&["upgrade"]);
     assert_eq!(code, Some(1));
     assert!(err.contains("several accounts"), "{err}");

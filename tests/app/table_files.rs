@@ -1,4 +1,4 @@
-//! `megaton tables` on files of tables that are incomplete.
+//! `megaton tables` on files of tables that are incomplete or cannot be written.
 
 use std::fs;
 use std::path::Path;
@@ -22,4 +22,13 @@ fn statistics_of_a_cut_file_name_what_is_missing() {
         let row = format!("{name} ");
         assert!(!rows.iter().any(|line| line.starts_with(&row)), "{fault}");
     }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_tables_are_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("missing/tables.bin");
+    let ran = megaton(&["tables", "generate", "--out", &out.display().to_string()]);
+    assert_eq!(ran.status, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("--out"), "{}", ran.stderr);
 }

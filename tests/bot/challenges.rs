@@ -207,7 +207,7 @@ fn every_violation_is_reported_and_not_only_the_first() {
             ChallengeRule::Variant,
             ChallengeRule::LongBase,
             ChallengeRule::NoRated,
-            ChallengeRule::NoSeat
+            ChallengeRule::NoSlot
         ]
     );
     assert_eq!(

@@ -292,7 +292,7 @@ enum Happening {
     Told(u8, Option<u64>),
     Listed(Vec<(u8, Option<u64>)>),
     Finished(u8),
-    Parked(u8),
+    Correspondence(u8),
     Left(u8, bool),
     Wait(u64),
 }
@@ -304,7 +304,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         (id(), turn()).prop_map(|(id, turn)| Happening::Told(id, turn)),
         prop::collection::vec((id(), turn()), 0..8).prop_map(Happening::Listed),
         id().prop_map(Happening::Finished),
-        id().prop_map(Happening::Parked),
+        id().prop_map(Happening::Correspondence),
         (id(), any::<bool>()).prop_map(|(id, seen)| Happening::Left(id, seen)),
         (0..9_u64).prop_map(Happening::Wait),
     ]
@@ -329,7 +329,7 @@ proptest! {
                     let game = Box::new(slow(&name(id), None));
                     visits(&fixture.apply(&AccountEvent::Event(Event::GameFinish(game))))
                 }
-                Happening::Parked(id) => {
+                Happening::Correspondence(id) => {
                     if !sitting.contains(&name(id)) {
                         continue;
                     }

@@ -179,7 +179,7 @@ proptest! {
             let rest = &verdict.violations[..verdict.violations.len() - 1];
             prop_assert_eq!(&seated.violations[..], rest);
             let only = seated.decision == Decision::Accept;
-            prop_assert_eq!(verdict.lacks(ChallengeRule::NoSeat), only);
+            prop_assert_eq!(verdict.lacks(ChallengeRule::NoSlot), only);
         }
         // Being welcome never hurts, and being blocked is final.
         let mut welcomed = case.clone();

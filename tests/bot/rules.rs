@@ -429,7 +429,7 @@ fn every_rule_about_how_often_says_later() {
         (|c| c.past.rests = true, ChallengeRule::NoShows, Later),
         (
             |c| c.open = Availability::Full,
-            ChallengeRule::NoSeat,
+            ChallengeRule::NoSlot,
             Later,
         ),
         (
@@ -449,7 +449,7 @@ fn every_rule_about_how_often_says_later() {
         ),
         (
             |c| c.open = Availability::Alert,
-            ChallengeRule::Alarm,
+            ChallengeRule::Alert,
             Later,
         ),
     ]);

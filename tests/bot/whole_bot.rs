@@ -200,7 +200,10 @@ async fn an_event_loop_that_panics_repeatedly_disturbs_no_game_and_learns_of_the
     let event_log = bot.event_bus.event_log();
     let failures = || {
         let events = event_log.events(99);
-        events.iter().filter(|event| event.kind == "porter").count()
+        events
+            .iter()
+            .filter(|event| event.kind == "event-loop")
+            .count()
     };
     server.until("it panics", |_| failures() > 0).await;
     server.world().begin("g2", false, 6);
@@ -239,7 +242,7 @@ async fn an_event_loop_that_panics_while_it_starts_over_starts_over_again() {
         })
         .await;
     let events = bot.event_bus.event_log().events(99);
-    let failures = events.iter().filter(|event| event.kind == "porter");
+    let failures = events.iter().filter(|event| event.kind == "event-loop");
     assert_eq!(failures.count(), 3, "{events:?}");
     bot.stop().await;
 }

@@ -44,13 +44,28 @@ fn a_journal_cut_anywhere_leads_to_the_same_match() {
 #[test]
 fn a_result_whose_games_cannot_be_written_is_printed() {
     let hall = Hall::new();
-    let pgn = hall.text("no/folder/games.pgn");
-    let ran = hall.contest(&[
-        "self", "self", "--nodes", "50", "--games", "2", "--pgn", &pgn,
-    ]);
+    let play = |pgn: &str| {
+        hall.contest(&[
+            "self", "self", "--nodes", "50", "--games", "2", "--pgn", pgn,
+        ])
+    };
+    let ran = play("/dev/full");
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert!(ran.field("games").starts_with('2'), "{ran:?}");
-    assert!(ran.stderr.contains("games.pgn"), "{ran:?}");
+    assert!(ran.stderr.contains("/dev/full"), "{ran:?}");
+    // What is wrong from the start ends the match before it begins.
+    for wrong in ["no/folder/games.pgn", ""] {
+        let ran = play(&hall.text(wrong));
+        assert_eq!(ran.status, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("--pgn"), "{ran:?}");
+        assert_eq!(ran.stdout, "");
+    }
+    let pgn = hall.text("games.pgn");
+    assert_eq!(play(&pgn).status, Some(0));
+    assert_eq!(
+        fs::read_to_string(pgn).unwrap().matches("[Round").count(),
+        2
+    );
 }
 
 #[test]

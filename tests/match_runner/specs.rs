@@ -53,6 +53,19 @@ fn a_bad_player_option_or_limit_is_explained() {
         ),
         (&["self", "self", "--tc", "2+0.02@0"], "10+0.1@20"),
         (
+            &[
+                "self",
+                "self",
+                "--nodes",
+                "9",
+                "--pgn",
+                "games",
+                "--journal",
+                "games",
+            ],
+            "two files",
+        ),
+        (
             &["self", "self", "--depth", "2", "--soft-nodes", "5"],
             "--nodes",
         ),

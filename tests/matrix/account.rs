@@ -56,10 +56,10 @@ impl Trouble {
         self.server.traffic().calls.values().sum()
     }
 
-    /// While the alarm lasts challenges are declined and hardly anything is asked.
+    /// While the alert lasts challenges are declined and hardly anything is asked.
     async fn takes_nothing(&mut self) {
-        until("the alarm", async || {
-            self.bot.status().await.state == BotPhase::Alarmed
+        until("the alert", async || {
+            self.bot.status().await.state == BotPhase::Alert
         })
         .await;
         let guest = Guest::new(&self.server, "Latecomer").await;
@@ -211,13 +211,13 @@ async fn repeatedly_forbidden_accepts_are_an_alert_and_no_loop() {
     let guest = Guest::new(&trouble.server, "Eager").await;
     let mut state = trouble.bot.status().await.state;
     let mut asked = 0;
-    while state != BotPhase::Alarmed && asked < 150 {
+    while state != BotPhase::Alert && asked < 150 {
         guest.challenges().await;
         asked += 1;
         tokio::time::sleep(Duration::from_secs(5) / SPEED).await;
         state = trouble.bot.status().await.state;
     }
-    assert_eq!(state, BotPhase::Alarmed, "after {asked} challenges");
+    assert_eq!(state, BotPhase::Alert, "after {asked} challenges");
     assert_eq!(trouble.bot.alerts(), [AlertKind::Barred]);
     let accepted = trouble.server.traffic().calls[Endpoint::Accept.name()];
     assert!(accepted <= asked + 1, "{accepted} for {asked} challenges");
@@ -228,7 +228,7 @@ async fn repeatedly_forbidden_accepts_are_an_alert_and_no_loop() {
     });
     assert_eq!(declined.await, DeclineReason::Later);
     let now = trouble.server.traffic().calls[Endpoint::Accept.name()];
-    assert_eq!(now, accepted, "nothing is accepted while the alarm lasts");
+    assert_eq!(now, accepted, "nothing is accepted while the alert lasts");
     trouble.bot.end().await;
     trouble.server.shutdown().await;
 }

@@ -147,7 +147,7 @@ async fn declines_through(fault: Fault) {
     let report = next.await;
     assert!(report.is_clean(), "{what}: {report}");
     bot.is_at_rest_after(&what).await;
-    // Who asks while an alarm lasts is declined too, once each time.
+    // Who asks while an alert lasts is declined too, once each time.
     let told = all(&mut news);
     let others = told
         .iter()

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::guest::Guest;
 use crate::harness::{BOT, Running, SPEED, run_all, schedule, server, start, until};
 
-/// One seat, and a challenge of ours that is taken back soon, or not by itself.
+/// One slot, and a challenge of ours that is taken back soon, or not by itself.
 fn one_seat(settings: &mut Settings, timeout: Duration) {
     settings.challenge.concurrency = 1;
     settings.matchmaking.timeout = timeout;
@@ -118,7 +118,7 @@ async fn crosses(fault: Option<Fault>, crossing: Crossing, must_be_played: bool)
         joined += usize::from(matches!(event, BotEvent::Joined { .. }));
     }
     assert!(joined <= 1, "{name}: {joined} players");
-    // The one seat is free: the next to come gets it.
+    // The one slot is free: the next to come gets it.
     let next = server.play(BOT, schedule(1, 1), CancellationToken::new());
     let report = next.await;
     assert!(report.is_clean(), "{name}: {report}");
@@ -163,7 +163,7 @@ async fn our_challenge_whose_cancellation_was_lost_is_played_or_aborted() {
     .await;
 }
 
-/// A person comes while our challenge holds the only seat; `accepts` says that the challenged
+/// A person comes while our challenge holds the only slot; `accepts` says that the challenged
 /// accepts at the very moment at which we take it back.
 async fn displaced(fault: Option<Fault>, accepts: bool) {
     let name = format!("{fault:?} {accepts}");

@@ -258,14 +258,14 @@ impl Running {
         tokio::time::timeout(GUARD, telling).await.unwrap()
     }
 
-    /// Until no seat is taken any more: nothing has leaked.
+    /// Until no slot is taken any more: nothing has leaked.
     pub(crate) async fn is_at_rest(&self) {
         self.is_at_rest_after("all of it").await;
     }
 
     /// The same, after what a test calls so.
     pub(crate) async fn is_at_rest_after(&self, what: &str) {
-        until(&format!("no seat is taken after {what}"), async || {
+        until(&format!("no slot is taken after {what}"), async || {
             let status = self.status().await;
             status.slots.taken == 0 && status.waiting == 0 && status.games.is_empty()
         })

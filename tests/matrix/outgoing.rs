@@ -15,7 +15,7 @@ use crate::harness::{BOT, GUARD, Running, SPEED, run_waiting, schedule, server, 
 /// How long a challenge waits for its answer where no one gives one.
 const UNANSWERED: Duration = Duration::from_millis(150);
 
-/// It looks for games with anyone, as soon as it has none; its one seat shows who holds it.
+/// It looks for games with anyone, as soon as it has none; its one slot shows who holds it.
 fn looks_for_games(settings: &mut Settings) {
     settings.challenge.concurrency = 1;
     let rules = &mut settings.matchmaking;
@@ -33,7 +33,7 @@ fn looks_for_games(settings: &mut Settings) {
 }
 
 /// Whether the answer says that the account may not challenge: then it asks no one for an hour. A
-/// page of HTML is a proxy's word. (A 401 is an alarm, which is over once the token is good.)
+/// page of HTML is a proxy's word. (A 401 is an alert, which is over once the token is good.)
 fn forbids(fault: &Fault) -> bool {
     match fault {
         Fault::Answer(reply) => reply.status == 403 && reply.shape != BodyShape::Html,
@@ -57,7 +57,7 @@ async fn until_a_game_is_over(what: &str, news: &mut Receiver<Event>, told: &mut
     assert!(waited.is_ok(), "{what}: no game came of it");
 }
 
-/// Someone comes and gets the only seat; afterwards it is free again.
+/// Someone comes and gets the only slot; afterwards it is free again.
 async fn has_a_seat_left(what: &str, server: &ServerHandle, bot: &Running) {
     let next = server.play(BOT, schedule(1, 1), CancellationToken::new());
     let report = next.await;
@@ -148,7 +148,7 @@ async fn takes_back_through(fault: Fault) {
     has_a_seat_left(&what, &server, &bot).await;
     assert_eq!(most_at_once(&all(&mut news)), 1, "{what}");
     assert_eq!(calls(&server, Endpoint::Create), 1, "{what}");
-    // Four tries at the most, one more when the seat is given up, and anyone who came meanwhile.
+    // Four tries at the most, one more when the slot is given up, and anyone who came meanwhile.
     let said = calls(&server, Endpoint::Decline);
     assert!(said <= 12, "{what}: {said} cancellations and refusals");
     bot.end().await;

@@ -50,18 +50,18 @@ const KEEPS_ITS_PLACE: &str = r##"
     return found;
 "##;
 
-/// Runs in the page: an alarm lasts.
+/// Runs in the page: an alert lasts.
 const LASTS: &str = r#"
     const { Shell } = await import("/assets/panel/shell.js");
     const [bar, strip] = [document.createElement("header"), document.createElement("div")];
     const shell = new Shell(bar, strip, { page: "live" });
-    const status = (since) => shell.status({ state: "alarmed", games: [], alarms: [{ kind: "token", text: "revoked", since }] });
+    const status = (since) => shell.status({ state: "alert", games: [], alerts: [{ kind: "token", text: "revoked", since }] });
     status(5);
-    const first = strip.querySelector(".alarm");
+    const first = strip.querySelector(".alert");
     const texts = [first.textContent];
     status(600);
-    texts.push(strip.querySelector(".alarm").textContent);
-    return [...texts, strip.querySelector(".alarm") === first, first.lastElementChild.getAttribute("aria-live")];
+    texts.push(strip.querySelector(".alert").textContent);
+    return [...texts, strip.querySelector(".alert") === first, first.lastElementChild.getAttribute("aria-live")];
 "#;
 
 /// Runs in the page: three games side by side, against someone with a long name, and one of them over.
@@ -109,14 +109,14 @@ async fn keyboard_and_screen_reader_users_keep_their_place() {
         let places = run(&page, &format!("{NEWS}{KEEPS_ITS_PLACE}")).await;
         let expected = json!([true, "/game/two", "recent", "/game/two", true]);
         assert_eq!(places, expected);
-        let alarm = run(&page, LASTS).await;
+        let alert = run(&page, LASTS).await;
         let expected = json!([
             "token revoked for 5.0 s",
             "token revoked for 10 min",
             true,
             "off"
         ]);
-        assert_eq!(alarm, expected);
+        assert_eq!(alert, expected);
         visit().await;
         let shown = run(&page, &format!("{NEWS}{THREE_GAMES}")).await;
         let expected = json!({ "names": 6, "cut": 0, "lines": 0, "nodes": "–", "speed": "–" });

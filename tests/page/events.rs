@@ -121,7 +121,7 @@ async fn challenges_and_events_of_the_archive_are_listed_page_by_page() {
         assert_eq!(limited[0]["game"], "draw0001");
         let about = get("/api/events?game=draw0001").await.json();
         assert_eq!(about.as_array().map(Vec::len), Some(6));
-        assert_eq!(get("/api/events?kind=alarm").await.json(), json!([]));
+        assert_eq!(get("/api/events?kind=alert").await.json(), json!([]));
         let kinds = get("/api/kinds").await.json();
         assert_eq!(kinds, json!(["limited", "stream"]));
         house.close().await;

@@ -79,14 +79,14 @@ const RESTART: &str = r##"
         }
     };
     window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
-    while (!status?.ledger) await new Promise((done) => requestAnimationFrame(done));
-    const told = (ledger) => {
-        source.dispatchEvent(new MessageEvent("status", { data: JSON.stringify({ ...status, ledger }) }));
+    while (!status?.quota) await new Promise((done) => requestAnimationFrame(done));
+    const told = (quota) => {
+        source.dispatchEvent(new MessageEvent("status", { data: JSON.stringify({ ...status, quota }) }));
         return document.querySelector("#budget").textContent;
     };
-    const { ledger } = status;
-    const endless = { ...ledger, bot_games_limit: 4294967295, kept_for_incoming: 2147483646 };
-    return [ledger, null, ledger, endless].map(told);
+    const { quota } = status;
+    const endless = { ...quota, bot_games_limit: 4294967295, kept_for_incoming: 2147483646 };
+    return [quota, null, quota, endless].map(told);
 "##;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -131,22 +131,22 @@ async fn declined_challenges_and_alerts_show_their_reason() {
 
         house.event_log.set_write_error(Some(TROUBLE.to_owned()));
         let strip = format!(
-            "document.querySelector('#alarms:not([hidden]) .alarm')?.textContent.includes('{TROUBLE}')"
+            "document.querySelector('#alerts:not([hidden]) .alert')?.textContent.includes('{TROUBLE}')"
         );
         page.until(&strip).await;
         page.until("document.title.startsWith('⚠')").await;
-        page.until("document.querySelector('#log .kind.alarm')").await;
-        let events = format!("{}/events?kind=alarm", house.panel());
+        page.until("document.querySelector('#log .kind.alert')").await;
+        let events = format!("{}/events?kind=alert", house.panel());
         browser.client.goto(&events).await.unwrap();
-        page.until("document.querySelector('#events tbody .kind.alarm')")
+        page.until("document.querySelector('#events tbody .kind.alert')")
             .await;
         let row = page.text("#events tbody tr").await;
         assert!(row.contains(TROUBLE), "{row}");
         page.until(&strip).await;
         house.event_log.set_write_error(None);
-        page.until("document.querySelector('#alarms').hidden").await;
+        page.until("document.querySelector('#alerts').hidden").await;
         browser.client.goto(house.panel()).await.unwrap();
-        page.until("document.querySelector('#log .kind.alarm-over')")
+        page.until("document.querySelector('#log .kind.alert-over')")
             .await;
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;

@@ -274,6 +274,32 @@ fn a_second_signal_ends_a_game_of_hours() {
 }
 
 #[test]
+fn the_first_signal_says_what_the_run_waits_for_and_how_to_leave_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    command.args(["datagen", "--eval-file=classical", "--nodes=30"]);
+    let child = command
+        .arg("--out")
+        .arg(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut running = Running(child.expect("the program starts"));
+    let begun = Instant::now();
+    while !bytes(folder.path()).iter().any(|file| file.len() > 32) {
+        assert!(begun.elapsed() < GUARD, "no game");
+        thread::sleep(Duration::from_millis(1));
+    }
+    kill_process(Pid::from_child(&running.0), Signal::INT).expect("it runs");
+    let mut stderr = String::new();
+    let mut pipe = running.0.stderr.take().expect("a pipe");
+    pipe.read_to_string(&mut stderr).expect("text");
+    assert!(running.0.wait().expect("our child").success(), "{stderr}");
+    assert!(stderr.contains("again leaves at once"), "{stderr}");
+}
+
+#[test]
 fn verify_finds_a_changed_byte_and_says_where() {
     let folder = tempfile::tempdir().expect("a folder");
     datagen(folder.path(), "2");
@@ -497,4 +523,33 @@ fn a_disk_that_is_full_at_the_beginning_of_a_file_leaves_no_file() {
         "{}",
         verified.stderr
     );
+}
+
+#[test]
+fn a_kill_at_the_beginning_of_a_file_leaves_none_that_is_refused_and_the_next_run_continues() {
+    let folder = tempfile::tempdir().expect("a folder");
+    datagen(folder.path(), "1");
+    let before = names(folder.path());
+    let options = "--eval-file classical --nodes 30 --games 8 --shard-games 2 --threads 1";
+    // The signal of the limit kills at the first byte of the fourth file.
+    let script = format!("ulimit -f 0; exec \"$0\" datagen --out \"$1\" {options}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_megaton")]);
+    let status = shell.arg(folder.path()).status().expect("the shell starts");
+    assert_eq!(status.code(), None, "killed");
+    let verified = megaton(&[&"data", &"verify", &folder.path()]);
+    assert!(
+        verified.stdout.starts_with("6 games"),
+        "{}",
+        verified.stderr
+    );
+    let mut resume = Command::new(env!("CARGO_BIN_EXE_megaton"));
+    resume.args(["datagen", "--out"]).arg(folder.path());
+    let resumed = run(resume.args(options.split(' ')));
+    assert!(
+        resumed.stdout.starts_with("2 games (6 existing)"),
+        "{}",
+        resumed.stdout
+    );
+    assert_eq!(names(folder.path()).len(), before.len() + 1);
 }

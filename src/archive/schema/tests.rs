@@ -179,6 +179,33 @@ fn write_old(path: &Path, format: usize) {
     assert_eq!(old.format(&db).unwrap(), Format::Ours(format as u32));
 }
 
+#[test]
+fn kinds_and_rules_of_earlier_names_are_found_by_the_present_ones() {
+    let (_folder, path) = ground();
+    write_old(&path, 7);
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(
+        "INSERT INTO event (at, kind, text) VALUES (1, 'porter', ''), (2, 'alarm', ''), (3, 'alarm-over', '');
+        UPDATE challenge SET rule = 'Alarm';
+        INSERT INTO challenge
+            SELECT NULL, 'asked002', 1, direction, user_id, user_name, user_title, user_rating,
+            user_provisional, rated, variant, speed, control, color, verdict, reason, 'NoSeat', why, settled
+            FROM challenge;",
+    )
+    .unwrap();
+    drop(old);
+    drop(Database::open(&path, NOW).unwrap());
+    let reader = ArchiveReader::open(&path).unwrap();
+    let kinds = reader.events(9).unwrap().into_iter().map(|it| it.kind);
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        ["start", "stream", "alert-over", "alert", "event-loop"]
+    );
+    let rules = reader.challenges(9).unwrap().into_iter().map(|it| it.rule);
+    let rules: Vec<_> = rules.flatten().collect();
+    assert_eq!(rules, ["Alert", "NoSlot"]);
+}
+
 fn count(db: &Connection, sql: &str) -> u32 {
     db.query_row(sql, [], |row| row.get(0)).unwrap()
 }

@@ -36,7 +36,7 @@ impl AccountState {
                 self.out.push(accepted.accept());
                 self.accepted.push(accepted);
             }
-            Decision::Decline(_) if outcome.lacks(ChallengeRule::NoSeat) => {
+            Decision::Decline(_) if outcome.lacks(ChallengeRule::NoSlot) => {
                 self.wait(challenge, compat, kind);
             }
             Decision::Decline(reason) => {
@@ -337,7 +337,7 @@ fn refusal(
 
 fn no_slot(waiting: &QueuedChallenge) -> AccountEffect {
     let violation = Violation {
-        rule: ChallengeRule::NoSeat,
+        rule: ChallengeRule::NoSlot,
         reason: DeclineReason::Later,
         detail: String::new(),
     };

@@ -164,7 +164,7 @@ async fn cannot_be_used(folder: &TempDir, said: &str) {
     let event_log = EventLog::default();
     let mut write_errors = event_log.write_errors();
     let archiver = start(folder.path(), &event_log).await;
-    let trouble = write_errors.borrow_and_update().clone().expect("an alarm");
+    let trouble = write_errors.borrow_and_update().clone().expect("an alert");
     assert!(trouble.contains(said), "{trouble}");
     open(&event_log, "g1f3");
     lose(&event_log);

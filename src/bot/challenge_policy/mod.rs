@@ -41,7 +41,7 @@ impl PolicyOutcome {
         self.violations.first()
     }
 
-    /// Whether nothing weighs more than this rule: for `NoSeat`, only a slot is lacking.
+    /// Whether nothing weighs more than this rule: for `NoSlot`, only a slot is lacking.
     pub fn lacks(&self, rule: ChallengeRule) -> bool {
         self.decided_by().map(|first| first.rule) == Some(rule)
     }

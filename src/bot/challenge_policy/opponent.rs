@@ -130,11 +130,11 @@ pub(super) fn rate_limit_violations(
 pub(super) fn availability(context: &ChallengeContext<'_>, out: &mut Violations) {
     let rule = match context.open {
         Availability::Open => return,
-        Availability::Full => ChallengeRule::NoSeat,
+        Availability::Full => ChallengeRule::NoSlot,
         Availability::BotsSpent => ChallengeRule::BotsSpent,
         Availability::Draining => ChallengeRule::Draining,
         Availability::Paused => ChallengeRule::Paused,
-        Availability::Alert => ChallengeRule::Alarm,
+        Availability::Alert => ChallengeRule::Alert,
     };
     out.add(rule, Later, "");
 }

@@ -120,12 +120,12 @@ pub enum ChallengeRule {
     Paused,
     /// An alert needs the operator.
     #[strum(to_string = "an alert needs the operator")]
-    Alarm,
+    Alert,
     /// The daily bot games are used up, or accepting bots is on cooldown.
     #[strum(to_string = "daily limit of bot games reached")]
     BotsSpent,
     #[strum(to_string = "every slot is taken")]
-    NoSeat,
+    NoSlot,
 }
 
 impl ChallengeRule {
@@ -243,7 +243,7 @@ mod tests {
             ChallengeRule::VARIANTS.first(),
             Some(&ChallengeRule::OurOwn)
         );
-        assert_eq!(ChallengeRule::VARIANTS.last(), Some(&ChallengeRule::NoSeat));
+        assert_eq!(ChallengeRule::VARIANTS.last(), Some(&ChallengeRule::NoSlot));
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_violation_shows_its_detail() {
         let mut out = Violations::default();
-        out.add(ChallengeRule::NoSeat, DeclineReason::Later, "");
+        out.add(ChallengeRule::NoSlot, DeclineReason::Later, "");
         let length = "60 s, at most 30";
         out.add(ChallengeRule::LongBase, DeclineReason::TooSlow, length);
         let [bare, detailed] = &out.0[..] else {

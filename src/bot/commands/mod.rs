@@ -336,7 +336,7 @@ impl EventLoop {
         if self.account_state.is_draining() {
             BotPhase::Draining
         } else if self.context.alerts.forbids_games() {
-            BotPhase::Alarmed
+            BotPhase::Alert
         } else if self.account_state.paused {
             BotPhase::Paused
         } else {

@@ -374,10 +374,10 @@ impl EventLog {
             BotEvent::Online => self.note("online", "the event stream is open", None),
             BotEvent::Offline { reason } => self.note("offline", reason.clone(), None),
             BotEvent::AlertRaised { kind, text } => {
-                self.note("alarm", format!("{}: {text}", kind.as_str()), None);
+                self.note("alert", format!("{}: {text}", kind.as_str()), None);
             }
             BotEvent::AlertCleared { kind } => {
-                self.note("alarm-over", kind.as_str(), None);
+                self.note("alert-over", kind.as_str(), None);
             }
             BotEvent::StreamLost { game, reason } => {
                 self.note("stream", format!("lost: {reason}"), Some(game));
@@ -388,7 +388,7 @@ impl EventLog {
             }
             BotEvent::EventLoopFailed { reason } => {
                 let text = format!("event loop panicked; restarting: {reason}");
-                self.note("porter", text, None);
+                self.note("event-loop", text, None);
             }
             BotEvent::EngineFailed { reason } => {
                 self.note("engine", format!("self-test failed: {reason}"), None);

@@ -41,7 +41,7 @@ const COOLDOWNS_KEPT: Duration = Duration::from_secs(14 * 24 * 3600);
 const PRUNE_EVERY: Duration = Duration::from_secs(3600);
 /// A clock that goes back by less is being slewed, not set.
 const STEERED: Duration = Duration::from_secs(2);
-/// Note key: when the quota began.
+/// Note key: when the quota began. Existing files have it by this name.
 const SINCE: &str = "ledger.since";
 
 /// Returns the wall-clock time.

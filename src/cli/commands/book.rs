@@ -178,12 +178,12 @@ fn run(args: Grow) -> Result<(), Failure> {
     };
     let grown = runtime::block_on(async {
         let signals = runtime::listen()?;
-        let stop = runtime::flag_of(&signals.drain);
+        let bar = progress::bar(
+            Some(options.positions as u64),
+            "{bar:40} {pos}/{len} positions  {elapsed}, {eta} to go",
+        );
+        let stop = runtime::flag_of(&signals.drain, &bar);
         let grown = spawn_blocking(move || {
-            let bar = progress::bar(
-                Some(options.positions as u64),
-                "{bar:40} {pos}/{len} positions  {elapsed}, {eta} to go",
-            );
             let line = parking_lot::Mutex::new(PeriodicLine::new(LINE_PERIOD));
             let grown = grow(&options, &stop, |now| {
                 progress::advance(&bar, now.positions as u64);

@@ -141,8 +141,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     let made = runtime::block_on(async {
         let signals = runtime::listen()?;
-        let stop = runtime::flag_of(&signals.drain);
         let mut progress = DatagenProgress::new(task.goal);
+        let stop = runtime::flag_of(&signals.drain, &progress.bar);
         let games = tokio::task::spawn_blocking(move || {
             let made = generate(&task, &stop, |now| progress.show(now));
             progress.bar.finish_and_clear();

@@ -1,9 +1,11 @@
 //! `megaton match`: games between two engines, and the difference in strength that they show.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use megaton::files::{check_writable, write_whole};
 use megaton::match_runner::{
     Match, MatchError, MatchReport, MoveLimit, Opening, PlayerSpec, Sprt, SprtVerdict,
     parse_openings, pgn, play,
@@ -69,7 +71,8 @@ pub(crate) struct Args {
     /// Start no new iteration after this many nodes; --nodes then is the hard limit
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     soft_nodes: Option<u64>,
-    /// Maximum number of games [default: 200, with --sprt 10000; without a real clock at most two per opening]
+    /// Maximum number of games, rounded up to pairs [default: 200, with --sprt 10000; without a real clock at most
+    /// two per opening]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     games: Option<u32>,
     /// Stop as soon as the SPRT accepts one of these two Elo differences, after 100 games at the earliest
@@ -142,6 +145,12 @@ impl Limit {
 
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let contest = contest(args)?;
+    if let Some(path) = &args.pgn {
+        if args.journal.as_ref() == Some(path) {
+            return Err(Failure::setup("--pgn and --journal take two files"));
+        }
+        check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
+    }
     let begun = Instant::now();
     let bar = progress::bar(
         Some(contest.pairs as u64),
@@ -170,7 +179,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     };
     output::print_text(match_report::text(&contest, &report, begun.elapsed()))?;
     if let Some(path) = &args.pgn {
-        fs::write(path, pgn(&contest, &report)).or_failed(path.display())?;
+        let games = pgn(&contest, &report);
+        write_whole(path, |file| file.write_all(games.as_bytes())).or_failed(path.display())?;
     }
     verdict(&report)
 }
@@ -227,7 +237,7 @@ pub(super) fn openings(path: &Path) -> Result<Vec<Opening>, Failure> {
 
 pub(super) fn failure(error: MatchError) -> Failure {
     match error {
-        MatchError::File { .. } => Failure::Failed(error.into()),
+        MatchError::File { .. } | MatchError::Engine(_) => Failure::Failed(error.into()),
         MatchError::Setup(_) | MatchError::Player { .. } => Failure::Setup(error.into()),
     }
 }

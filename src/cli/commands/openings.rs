@@ -1,14 +1,19 @@
 //! `megaton openings`: balanced start positions for matches.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use megaton::engine::Evaluator;
 use megaton::match_runner::{GeneratorOptions, generate};
 
 use super::engine_match::failure;
 use crate::cli::failure::{Failure, OrFailure as _};
-use crate::cli::output::{self, progress};
+use crate::cli::output;
+use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::setup::cores;
+
+/// Time between two lines of progress without a terminal.
+const LINE_PERIOD: Duration = Duration::from_secs(30);
 
 /// Generate balanced openings: random lines of six to eight half-moves
 ///
@@ -61,8 +66,12 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         Some(args.count as u64),
         "{bar:40} {pos}/{len} openings  {elapsed}, {eta} to go",
     );
+    let mut line = PeriodicLine::new(LINE_PERIOD);
     let found = generate(&options, |found| {
         progress::advance(&bar, found.openings as u64);
+        if bar.is_hidden() {
+            line.print(format_args!("{} openings", found.openings));
+        }
     });
     bar.finish_and_clear();
     let found = found.map_err(failure)?;

@@ -1,10 +1,11 @@
 //! `megaton tables`: makes and checks the endgame tables that the program embeds.
 
-use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use megaton::engine::TablebaseProbe;
+use megaton::files::{check_writable, write_whole};
 use megaton::tablebase::{
     Extent, OUTCOME_TABLES, OutcomeTables, Syzygy, TableReport, ValueCounts, generate_outcomes,
 };
@@ -78,6 +79,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 }
 
 fn generate(out: &Path) -> Result<(), Failure> {
+    check_writable(out).or_setup(format!("--out {}", out.display()))?;
     let bar = progress::bar(
         Some(OUTCOME_TABLES as u64),
         "{bar:40} {pos}/{len} tables  {msg}  {elapsed}",
@@ -93,7 +95,7 @@ fn generate(out: &Path) -> Result<(), Failure> {
         }
     });
     bar.finish_and_clear();
-    fs::write(out, &bytes).or_failed(out.display())?;
+    write_whole(out, |file| file.write_all(&bytes)).or_failed(out.display())?;
     output::print(format!(
         "{OUTCOME_TABLES} tables in {} bytes: {}",
         bytes.len(),

@@ -7,37 +7,15 @@ use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
 use megaton::engine::nnue::{BucketBy, Layout};
+use megaton::files::check_writable;
 use megaton::training::trainer::{
-    Dataset, EpochSummary, Fidelity, Hyperparameters, Source, TrainError, TrainEvent, Trainer,
-    checkpoint_path, curve_path, drawn,
+    BUCKETS_BY, Dataset, EpochSummary, Fidelity, Hyperparameters, LAYOUTS, Source, TrainError,
+    TrainEvent, Trainer, checkpoint_path, curve_path, drawn,
 };
 
 use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output::{self, progress};
-use crate::cli::setup::{Choice, cores, one_of};
-
-const LAYOUTS: &[Choice<Layout>] = &[
-    ("plain", "One bucket", Layout::Plain),
-    (
-        "attacked",
-        "Inputs of their own for attacked pieces",
-        Layout::Attacked,
-    ),
-    (
-        "king-ring",
-        "Inputs of their own for pieces beside the own king and beside the enemy king",
-        Layout::KingRing,
-    ),
-];
-
-const BUCKETS_BY: &[Choice<BucketBy>] = &[
-    ("pieces", "The number of pieces", BucketBy::Pieces),
-    (
-        "non-pawns",
-        "The number of pieces that are not pawns",
-        BucketBy::NonPawns,
-    ),
-];
+use crate::cli::setup::{cores, one_of};
 
 /// Train a net on samples and write it, quantized, for the engine
 ///
@@ -154,7 +132,10 @@ fn prepare(args: &Args, resumes: bool) -> Result<(), Failure> {
         )));
     }
     let folder = net.parent().unwrap_or(Path::new(""));
-    fs::create_dir_all(folder).or_setup(format!("cannot make {}", folder.display()))
+    fs::create_dir_all(folder).or_setup(format!("cannot make {}", folder.display()))?;
+    [net, &checkpoint, &curve_path(net)]
+        .into_iter()
+        .try_for_each(|path| check_writable(path).or_setup(path.display()))
 }
 
 fn parameters(args: &Args) -> Hyperparameters {

@@ -2,10 +2,8 @@
 
 use std::cmp::Ordering::Equal;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -114,19 +112,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 /// Plays until all steps are done or a signal stops it; a second one abandons the games in progress.
 async fn play(tuning: Arc<Tuning>) -> Result<Spsa, Failure> {
     let signals = runtime::listen()?;
-    let stop = Arc::new(AtomicBool::new(false));
     let mut progress = TuneProgress::new(tuning.options.steps);
-    let (stopped, bar) = (Arc::clone(&stop), progress.bar.clone());
-    let drain = signals.drain.clone();
-    tokio::spawn(async move {
-        drain.cancelled().await;
-        stopped.store(true, Ordering::Relaxed);
-        bar.suspend(|| {
-            let word = "finishing the games in progress; again leaves at once";
-            // Without stderr the games end all the same.
-            let _ = writeln!(io::stderr().lock(), "{word}");
-        });
-    });
+    let stop = runtime::flag_of(&signals.drain, &progress.bar);
     let games = tokio::task::spawn_blocking(move || {
         let tuned = tune(&tuning, &stop, |spsa| progress.show(spsa));
         progress.bar.finish_and_clear();

@@ -121,7 +121,7 @@ impl AlertRules {
             }
             BotEvent::EventLoopFailed { reason } => {
                 let text = format!("event loop panicked: {reason}");
-                Some(AlertMessage::new("porter", text))
+                Some(AlertMessage::new("event-loop", text))
             }
             BotEvent::EngineFailed { reason } => {
                 let text = format!("self-test failed: {reason}");
@@ -319,7 +319,10 @@ mod tests {
         let told = AlertRules::of(&BotEvent::EventLoopFailed { reason });
         assert_eq!(
             told,
-            Some(AlertMessage::new("porter", "event loop panicked: broken"))
+            Some(AlertMessage::new(
+                "event-loop",
+                "event loop panicked: broken"
+            ))
         );
         let reason = "it plays a2a3".to_owned();
         let told = AlertRules::of(&BotEvent::EngineFailed { reason });
@@ -429,7 +432,15 @@ mod tests {
     fn every_kind_of_message_can_be_muted_by_its_word() {
         let alerts = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let others = [
-            "deaf", "time", "engine", "porter", "crash", "service", "spent", "day", "rating",
+            "deaf",
+            "time",
+            "engine",
+            "event-loop",
+            "crash",
+            "service",
+            "spent",
+            "day",
+            "rating",
             "ended",
         ];
         let mut kinds: Vec<&str> = alerts.chain(others).collect();

@@ -99,8 +99,8 @@ async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
     let (watch, _watcher) = StatusWatch::new(control);
     let event_bus = EventBus::default();
     let task = tokio::spawn(alerts.run(event_bus.subscribe(), watch));
-    let alarms = crate::bot::Alerts::new(event_bus);
-    alarms.raise(AlertKind::Token, "revoked");
+    let alerts = crate::bot::Alerts::new(event_bus);
+    alerts.raise(AlertKind::Token, "revoked");
     let all = async {
         let (mut client, _) = listener.accept().await.unwrap();
         let text = answer(&mut client, "200 OK").await;
@@ -109,7 +109,7 @@ async fn alerts_of_the_bot_and_the_message_after_its_end_reach_the_webhook() {
         let (mut client, _) = listener.accept().await.unwrap();
         let text = answer(&mut client, "200 OK").await;
         assert!(text.ends_with("megaton: [day] 3 games"), "{text}");
-        drop(alarms);
+        drop(alerts);
         // Let it notice that the bot is gone: what the caller still has to say must go out.
         tokio::task::yield_now().await;
         alerter.send("ended", "the bot has exited");

@@ -146,10 +146,10 @@ mod tests {
         };
         assert_eq!(line(&message), "Megaton: [token] revoked");
         message.held_back = 2;
-        message.message = AlertMessage::over("token", "the alarm token is over");
+        message.message = AlertMessage::over("token", "the alert is over");
         assert_eq!(
             line(&message),
-            "Megaton: [token: well again] the alarm token is over (2 earlier messages suppressed)"
+            "Megaton: [token: well again] the alert is over (2 earlier messages suppressed)"
         );
         message.message = AlertMessage::new("token", "é".repeat(5000));
         assert!(line(&message).chars().count() < 1000);

@@ -61,7 +61,7 @@ pub(super) fn evaluate(inputs: &HealthInputs) -> HealthReport {
         } else {
             alerts.join(", ")
         };
-        checks.push(check("alarms", status.state != BotPhase::Alarmed, names));
+        checks.push(check("alerts", status.state != BotPhase::Alert, names));
     }
     checks.push(engine(inputs.engine.as_ref()));
     checks.push(disk(inputs));
@@ -211,16 +211,16 @@ mod tests {
         for state in [BotPhase::Paused, BotPhase::Draining] {
             assert_eq!(wrong(&with(|status| status.state = state)), ["state"]);
         }
-        let alarmed = with(|status| {
-            status.state = BotPhase::Alarmed;
+        let alerted = with(|status| {
+            status.state = BotPhase::Alert;
             status.alerts.push(AlertStatus {
                 kind: "token".to_owned(),
                 ..AlertStatus::default()
             });
         });
-        assert_eq!(wrong(&alarmed), ["state", "alarms"]);
+        assert_eq!(wrong(&alerted), ["state", "alerts"]);
         assert!(
-            evaluate(&alarmed)
+            evaluate(&alerted)
                 .checks
                 .iter()
                 .any(|it| it.text == "token")

@@ -34,15 +34,15 @@ const FAULTS: [&str; 17] = [
     "clock_fell",
     "stale",
     "standstill",
-    PLAYER,
-    PORTER,
+    GAME_TASK,
+    EVENT_LOOP,
     ENGINE,
     SERVICE,
 ];
 /// A game task panicked and restarted.
-const PLAYER: &str = "player_failed";
+const GAME_TASK: &str = "game_task_failed";
 /// The event loop panicked and restarted.
-const PORTER: &str = "porter_failed";
+const EVENT_LOOP: &str = "event_loop_failed";
 /// The engine failed its self-test.
 const ENGINE: &str = "engine_failed";
 /// Something beside the bot panicked and restarted.
@@ -89,13 +89,13 @@ impl Counters {
         };
         let games = family("games", "Finished games by result");
         let challenges = family("challenges", "Incoming challenges by answer");
-        let alerts = family("alarms", "Alarms raised");
+        let alerts = family("alerts", "Alerts raised");
         let faults = family("faults", "Unexpected conditions in games or engine");
         let mut counter =
             |name: &str, help: &str| registered(registry, name, help, Counter::default());
         let nodes = counter("nodes", "Nodes searched for own moves");
         let streams = counter("game_streams_lost", "Game stream disconnects");
-        let missed = counter("news_missed", "Events dropped by the metrics listener");
+        let missed = counter("events_dropped", "Events dropped by the metrics listener");
         let counters = Self {
             games,
             challenges,
@@ -144,8 +144,8 @@ impl Counters {
             BotEvent::AnomalySeen { anomaly, .. } => {
                 increment(&self.faults, [("kind", kind(anomaly))]);
             }
-            BotEvent::GameTaskFailed { .. } => increment(&self.faults, [("kind", PLAYER)]),
-            BotEvent::EventLoopFailed { .. } => increment(&self.faults, [("kind", PORTER)]),
+            BotEvent::GameTaskFailed { .. } => increment(&self.faults, [("kind", GAME_TASK)]),
+            BotEvent::EventLoopFailed { .. } => increment(&self.faults, [("kind", EVENT_LOOP)]),
             BotEvent::EngineFailed { .. } => increment(&self.faults, [("kind", ENGINE)]),
             BotEvent::ServiceFailed { .. } => increment(&self.faults, [("kind", SERVICE)]),
             BotEvent::StreamLost { .. } => {
@@ -268,9 +268,9 @@ mod tests {
             "games_total{result=\"loss\",status=\"outoftime\"} 0",
             "faults_total{kind=\"search_failed\"} 0",
             "challenges_total{answer=\"accepted\",reason=\"\"} 0",
-            "alarms_total{kind=\"token\"} 0",
-            "faults_total{kind=\"player_failed\"} 0",
-            "faults_total{kind=\"porter_failed\"} 0",
+            "alerts_total{kind=\"token\"} 0",
+            "faults_total{kind=\"game_task_failed\"} 0",
+            "faults_total{kind=\"event_loop_failed\"} 0",
             "faults_total{kind=\"engine_failed\"} 0",
             "game_streams_lost_total 0",
         ] {
@@ -326,11 +326,11 @@ mod tests {
         for line in [
             "games_total{result=\"win\",status=\"mate\"} 2",
             "game_streams_lost_total 1",
-            "faults_total{kind=\"player_failed\"} 1",
-            "faults_total{kind=\"porter_failed\"} 1",
+            "faults_total{kind=\"game_task_failed\"} 1",
+            "faults_total{kind=\"event_loop_failed\"} 1",
             "faults_total{kind=\"engine_failed\"} 1",
             "faults_total{kind=\"service_failed\"} 1",
-            "news_missed_total 3",
+            "events_dropped_total 3",
         ] {
             assert!(text.lines().any(|it| it == line), "{line} in {text}");
         }

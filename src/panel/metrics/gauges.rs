@@ -71,14 +71,14 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         (BotPhase::Connecting, "connecting"),
         (BotPhase::Playing, "playing"),
         (BotPhase::Paused, "paused"),
-        (BotPhase::Alarmed, "alarmed"),
+        (BotPhase::Alert, "alert"),
         (BotPhase::Draining, "draining"),
     ];
     let phases = phases.map(|(phase, word)| (vec![("state", word)], flag(phase == status.state)));
     labelled(out, "state", "State of the bot", phases)?;
     let alerts = status.alerts.iter();
     let alerts = alerts.map(|alert| (vec![("kind", alert.kind.as_str())], 1.0));
-    labelled(out, "alarm", "Active alerts", alerts)?;
+    labelled(out, "alert", "Active alerts", alerts)?;
     if let Some(quota) = &status.quota {
         let by_kind = |games: u32, credits: u32| {
             [
@@ -89,13 +89,13 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
         let used = by_kind(quota.bot_games, quota.credits);
         let limits = by_kind(quota.bot_games_limit, quota.credits_limit);
         let help = "Quota used in the last 24 hours";
-        labelled(out, "ledger_spent", help, used)?;
+        labelled(out, "quota_used", help, used)?;
         let help = "Quota of the server per 24 hours";
-        labelled(out, "ledger_limit", help, limits)?;
+        labelled(out, "quota_limit", help, limits)?;
         let closed = flag(quota.closed_until.is_some());
         let closed = [(vec![("what", "bot_games")], closed)];
         let help = "Whether the server allows none for now";
-        labelled(out, "ledger_closed", help, closed)?;
+        labelled(out, "quota_closed", help, closed)?;
     }
     let help = "Event stream disconnects";
     let encoder = out.encode_descriptor("event_streams_lost", help, None, MetricType::Counter)?;
@@ -112,11 +112,11 @@ fn bot(out: &mut DescriptorEncoder<'_>, status: &Status) -> fmt::Result {
             stream.received_ago.map(seconds);
         "game_streams_open" "Open game streams": open as f64;
         "game_streams_reopened" "Reopened streams of the games in progress": reopened as f64;
-        "seats" "Game slots": slots.all as f64;
-        "seats_taken" "Slots taken": slots.taken as f64;
-        "seats_for_humans" "Slots reserved for humans": slots.for_humans as f64;
+        "slots" "Game slots": slots.all as f64;
+        "slots_taken" "Slots taken": slots.taken as f64;
+        "slots_for_humans" "Slots reserved for humans": slots.for_humans as f64;
         "games_running" "Games in progress": status.games.len() as f64;
-        "games_parked" "Correspondence games": status.correspondence.games as f64;
+        "correspondence_games" "Correspondence games": status.correspondence.games as f64;
         "challenges_waiting" "Challenges waiting for a slot": status.waiting as f64;
         "overhead_learned_seconds" "Move overhead, measured": status.overhead.map(seconds);
         "rating" "Atomic rating": status.rating.map(f64::from);

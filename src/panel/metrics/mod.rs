@@ -144,7 +144,7 @@ mod tests {
         drop(alerts);
         counting.await.unwrap();
         let text = metrics.text().unwrap();
-        let line = "megaton_alarms_total{kind=\"scopes\"} 1";
+        let line = "megaton_alerts_total{kind=\"scopes\"} 1";
         assert!(text.lines().any(|it| it == line), "{text}");
     }
 

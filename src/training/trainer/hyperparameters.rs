@@ -7,6 +7,30 @@ use serde::{Deserialize, Serialize};
 use super::error::TrainError;
 use crate::engine::nnue::{BucketBy, Layout, MOST_BUCKETS, MOST_HIDDEN, SCALE, Shape};
 
+/// What `--layout` takes: a word, its meaning and its value.
+pub const LAYOUTS: &[(&str, &str, Layout)] = &[
+    ("plain", "One bucket", Layout::Plain),
+    (
+        "attacked",
+        "Inputs of their own for attacked pieces",
+        Layout::Attacked,
+    ),
+    (
+        "king-ring",
+        "Inputs of their own for pieces beside the own king and beside the enemy king",
+        Layout::KingRing,
+    ),
+];
+/// What `--buckets-by` takes: a word, its meaning and its value.
+pub const BUCKETS_BY: &[(&str, &str, BucketBy)] = &[
+    ("pieces", "The number of pieces", BucketBy::Pieces),
+    (
+        "non-pawns",
+        "The number of pieces that are not pawns",
+        BucketBy::NonPawns,
+    ),
+];
+
 /// The hyperparameters. The same values on the same data with the same number of threads give the same
 /// net.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -122,21 +146,16 @@ impl Hyperparameters {
 
 /// The layout as `--layout` takes it.
 fn layout_name(number: u32) -> &'static str {
-    match Layout::from_number(number) {
-        Some(Layout::Plain) => "plain",
-        Some(Layout::Attacked) => "attacked",
-        Some(Layout::KingRing) => "king-ring",
-        None => "unknown",
-    }
+    let mut words = LAYOUTS.iter();
+    let found = words.find(|(.., layout)| layout.number() == number);
+    found.map_or("unknown", |&(word, ..)| word)
 }
 
 /// What chooses the output bucket, as `--buckets-by` takes it.
 fn bucket_by_name(number: u32) -> &'static str {
-    match BucketBy::from_number(number) {
-        Some(BucketBy::Pieces) => "pieces",
-        Some(BucketBy::NonPawns) => "non-pawns",
-        None => "unknown",
-    }
+    let mut words = BUCKETS_BY.iter();
+    let found = words.find(|(.., bucket_by)| bucket_by.number() == number);
+    found.map_or("unknown", |&(word, ..)| word)
 }
 
 fn within(option: &'static str, value: f32, range: RangeInclusive<f32>) -> Result<(), TrainError> {
@@ -164,6 +183,20 @@ mod tests {
     #[test]
     fn the_default_hyperparameters_are_valid() {
         Hyperparameters::default().check().unwrap();
+    }
+
+    #[test]
+    fn every_layout_and_bucket_choice_has_a_word() {
+        for layout in Layout::ALL {
+            assert_ne!(layout_name(layout.number()), "unknown", "{layout:?}");
+        }
+        for bucket_by in BucketBy::ALL {
+            assert_ne!(
+                bucket_by_name(bucket_by.number()),
+                "unknown",
+                "{bucket_by:?}"
+            );
+        }
     }
 
     #[test]

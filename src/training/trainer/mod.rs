@@ -24,6 +24,6 @@ pub use checkpoint::checkpoint_path;
 pub use dataset::{Dataset, LoadedFile, Source};
 pub use error::TrainError;
 pub use export::Fidelity;
-pub use hyperparameters::Hyperparameters;
+pub use hyperparameters::{BUCKETS_BY, Hyperparameters, LAYOUTS};
 pub use loss_curve::{EpochSummary, drawn};
 pub use train_loop::{TrainEvent, Trainer, curve_path};

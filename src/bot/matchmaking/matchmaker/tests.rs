@@ -677,7 +677,7 @@ fn profiles_are_drawn_by_weight_and_hour() {
 enum Step {
     Pass(u64),
     Answer(u8),
-    Seats(usize, usize),
+    Slots(usize, usize),
     Order,
 }
 
@@ -685,7 +685,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (1..400_u64).prop_map(Step::Pass),
         6 => (0..15_u8).prop_map(Step::Answer),
-        1 => (0..2_usize, 0..3_usize).prop_map(|(spare, games)| Step::Seats(spare, games)),
+        1 => (0..2_usize, 0..3_usize).prop_map(|(spare, games)| Step::Slots(spare, games)),
         1 => Just(Step::Order),
     ]
 }
@@ -746,7 +746,7 @@ proptest! {
                     let received = answer(&world, kind, &last);
                     world.handle(&received)
                 }
-                Step::Seats(spare, games) => {
+                Step::Slots(spare, games) => {
                     (world.spare, world.games) = (spare, games);
                     world.held = world.held && spare == 0;
                     world.handle(&AccountEvent::Tick)

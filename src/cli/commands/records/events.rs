@@ -20,18 +20,19 @@ const COLUMNS: [Column; 4] = [
 
 /// List events: disconnects, rate limits, alerts, commands, starts and stops
 ///
-/// Times are UTC; latest first. Kinds are `offline` and `online` (the event stream), `stream` (a game
-/// stream), `limited` (rate-limited by the server, 429), `alarm` and `alarm-over`, `operator` (a
-/// command and its reply), `engine` (a game task or the self-test failed), `search` and `game` (an
-/// anomaly in one), `porter` (the event loop failed), `crash` (a panic, with its report), `archive`
-/// (maintenance or game review failed), `service` (the page, metrics, self-test or reload failed and
-/// restarted), `experience` (a move avoided because it lost an earlier game), `book` (a book that cannot
-/// be used), `summary` (the figures of a day), `start` and `stop` (of the program).
+/// Times are UTC; latest first. Kinds are `offline` and `online` (the event stream), `stream` (a
+/// game stream), `limited` (rate-limited by the server, 429), `alert` and `alert-over`, `operator`
+/// (a command and its reply), `engine` (a game task or the self-test failed), `search` and `game`
+/// (an anomaly in one), `event-loop` (the event loop failed), `crash` (a panic, with its report),
+/// `archive` (maintenance or game review failed), `service` (the page, metrics, self-test or reload
+/// failed and restarted), `experience` (a move avoided because it lost an earlier game), `book` (a
+/// book that cannot be used), `summary` (the figures of a day), `start` and `stop` (of the
+/// program).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton events
   megaton events --kind limited --since 24h
-  megaton events --kind alarm,alarm-over --all
+  megaton events --kind alert,alert-over --all
   megaton events --game q7ZxVt2B --oldest
   megaton events --since 7d --all --format json | jq 'group_by(.kind)'")]
 pub(crate) struct Args {
