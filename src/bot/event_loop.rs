@@ -229,15 +229,9 @@ impl EventLoop {
     /// Ends the event loop after the last chat messages are sent.
     pub(super) async fn shut_down(self) {
         let most = self.context.timing.again;
-        let Self {
-            chat_task,
-            context,
-            games,
-            ..
-        } = self;
         // Drop every remaining chat sender.
-        drop((context, games));
-        chat_task.finish(most).await;
+        drop((self.context, self.games));
+        self.chat_task.finish(most).await;
     }
 
     /// Whether the event loop should end.
