@@ -267,7 +267,7 @@ pub(crate) struct Status {
   megaton healthcheck --ready
   megaton healthcheck --json | jq .checks")]
 pub(crate) struct Healthcheck {
-    /// Check readiness, not only liveness
+    /// Check readiness, not only liveness, and show the checks of both
     #[arg(long)]
     ready: bool,
     /// Print every check as one JSON object
@@ -442,7 +442,8 @@ impl Healthcheck {
             output::print_json(&report)?;
         } else if !self.quiet {
             output::print(format!("{}{what}", if well { "" } else { "not " }))?;
-            for check in &report.checks {
+            let checks = report.checks.iter();
+            for check in checks.filter(|check| self.ready || check.is_vital()) {
                 let mark = if check.ok { "ok   " } else { "WRONG" };
                 let line = format!("{mark} {:<8} {}", check.name, check.text);
                 output::print(output::plain(&line))?;
