@@ -209,14 +209,23 @@ impl BotState {
     }
 
     /// Notes that the bot ends a game for a reason of its own: its abort is no fault of the opponent. Before
-    /// the call, since the end may be seen before the answer to it.
+    /// the call, since the end may be seen before the answer to it, or by a later run.
     pub fn call_off(&self, game: &GameId) {
-        self.inner.lock().called_off.insert(game.clone());
+        self.change(|inner, _, changes| {
+            inner.called_off.insert(game.clone());
+            // The end of any other is not looked up.
+            if inner.notes.contains_key(&key(game)) {
+                inner.set_note(&format!("{CALLED_OFF}{game}"), Some(String::new()), changes);
+            }
+        });
     }
 
     /// The server did not end the game for the bot after all.
     pub fn not_called_off(&self, game: &GameId) {
-        self.inner.lock().called_off.remove(game);
+        self.change(|inner, _, changes| {
+            inner.called_off.remove(game);
+            inner.set_note(&format!("{CALLED_OFF}{game}"), None, changes);
+        });
     }
 
     /// Records a game that was aborted while the opponent owed the first move; whether it counts.
@@ -390,9 +399,12 @@ impl Inner {
         let since = notes.get(SINCE).and_then(|note| note.parse().ok());
         let since = since.map_or(now, Timestamp::from_millis);
         let costs = notes.get(NOTE).map(|note| CostHistory::read(note));
+        let called_off = notes.keys().filter_map(|key| key.strip_prefix(CALLED_OFF));
+        let called_off = called_off.map(GameId::new).collect();
         let opponents = Opponents::new(&kept);
         let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since)
             .with_demand(notes.get(DEMAND_NOTE));
+        let games = kept.games.into_iter();
         let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
         let newest = rests.chain([opponents.latest()]).max().unwrap_or_default();
         Self {
@@ -400,18 +412,14 @@ impl Inner {
             guard: RatingGuard::new(rules.guard, kept.guards, &kept.results),
             opponents,
             cooldowns: kept.cooldowns.into_iter().collect(),
-            games: kept
-                .games
-                .into_iter()
-                .map(|(id, at, game)| (id, (at, game)))
-                .collect(),
+            games: games.map(|(id, at, game)| (id, (at, game))).collect(),
             notes,
             costs: costs.unwrap_or_default(),
             newest,
             pruned: Timestamp::default(),
             named: 0,
             unarchived: Vec::new(),
-            called_off: HashSet::new(),
+            called_off,
         }
     }
 
@@ -541,6 +549,8 @@ impl BotState {
 
 /// Key prefix of these notes.
 const OPEN: &str = "open ";
+/// Key prefix of another note on those of these games that the bot called off.
+const CALLED_OFF: &str = "called off ";
 
 /// Games whose end is not counted yet, kept across restarts.
 ///
@@ -609,9 +619,10 @@ impl Inner {
         self.set_note(&key, Some(now.as_millis().to_string()), changes);
     }
 
-    /// Removes the note of a game.
+    /// Removes the notes of a game.
     pub(super) fn close(&mut self, game: &GameId, changes: &mut Vec<Change>) {
         self.set_note(&key(game), None, changes);
+        self.set_note(&format!("{CALLED_OFF}{game}"), None, changes);
     }
 }
 
