@@ -572,8 +572,11 @@ impl QueuedCalls {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
-    use crate::lichess::DeclineReason;
+    use crate::lichess::{ClientOptions, DeclineReason, Timing, Token};
 
     fn refusal(id: usize, from: OpponentKind) -> QueuedDecline {
         let refusal = Decline {
@@ -676,5 +679,51 @@ mod tests {
             Some(AccountEffect::Cancel(_))
         ));
         assert_eq!(line.urgent.pop_front(), None);
+    }
+
+    #[tokio::test]
+    async fn a_game_counts_as_called_off_from_before_the_abort_on_unless_the_server_refuses_it() {
+        let (game, foe) = (GameId::new("q7ZxVt2B"), UserId::new("foe"));
+        for (answer, is_no_show) in [
+            ("200 OK", false),
+            ("400 Bad Request", true),
+            ("503 Service Unavailable", false),
+        ] {
+            let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let client = Client::new(ClientOptions {
+                base_url: format!("http://{}", server.local_addr().unwrap()),
+                token: Token::parse("lip_x", "the test").unwrap(),
+                contact: None,
+                timing: Timing::default(),
+            });
+            let state = BotState::nowhere();
+            let mut queue = ApiQueue {
+                client: client.unwrap(),
+                event_bus: EventBus::default(),
+                state: state.clone(),
+                me: UserId::new("me"),
+                queued: QueuedCalls::default(),
+                running: FuturesUnordered::new(),
+                in_progress: [0; 4],
+            };
+            queue.push(AccountEffect::Abort(game.clone()));
+            queue.start_queued();
+            let serving = async {
+                let (mut stream, _) = server.accept().await.unwrap();
+                let mut asked = [0; 4096];
+                let read = stream.read(&mut asked).await.unwrap();
+                assert!(asked[..read].starts_with(b"POST /api/bot/game/q7ZxVt2B/abort "));
+                assert!(!state.no_show(&game, &foe, true), "{answer} is to come");
+                let head = "content-type: application/json\r\ncontent-length: 2";
+                let answer = format!("HTTP/1.1 {answer}\r\n{head}\r\n\r\n{{}}");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            };
+            let (event, ()) = tokio::join!(queue.next(), serving);
+            assert!(
+                matches!(event, Some(AccountEvent::Aborted { .. })),
+                "{event:?}"
+            );
+            assert_eq!(state.no_show(&game, &foe, true), is_no_show, "{answer}");
+        }
     }
 }

@@ -128,14 +128,11 @@ impl ExplorerHost for BotHost {
             let read = tokio::task::spawn_blocking(move || {
                 ArchiveReader::open(&archive)?.opponents(&Filter::default(), MOST_REGULARS)
             });
-            let opponents = match read.await {
-                Ok(Ok(opponents)) => opponents,
-                Ok(Err(error)) => {
-                    tracing::debug!(%error, "regular opponents are unknown");
-                    return Vec::new();
-                }
-                Err(_) => return Vec::new(),
-            };
+            let read = read.await.ok().and_then(|read| {
+                let unknown = |error: &_| tracing::debug!(%error, "regular opponents are unknown");
+                read.inspect_err(unknown).ok()
+            });
+            let opponents = read.unwrap_or_default();
             let regular = opponents.iter().filter(|them| them.tally.games >= least);
             regular.map(|them| UserId::new(&them.id)).collect()
         })

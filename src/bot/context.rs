@@ -2,6 +2,7 @@
 //!
 //! Data only.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -20,7 +21,7 @@ use super::state::BotState;
 use super::status::Occupancy;
 use crate::book::SharedBooks;
 use crate::engine::{Pool, TablebaseProbe};
-use crate::lichess::Client;
+use crate::lichess::{Account, Client};
 use crate::lookup::{BreakerSettings, Explorer, OnlineTables};
 use crate::tablebase::OutcomeTables;
 
@@ -115,6 +116,32 @@ pub enum BotError {
         /// The process number, if the system tells.
         pid: Option<i32>,
     },
+    /// What the data folder holds is another account's.
+    #[error("{0}")]
+    ForeignFolder(String),
+}
+
+impl BotError {
+    /// An error if a data folder has another `owner` than this account: quota, blocks, cooldowns and archive
+    /// are the owner's.
+    ///
+    /// # Errors
+    /// [`BotError::ForeignFolder`].
+    pub fn check_owner(
+        folder: Option<&Path>,
+        owner: Option<&str>,
+        account: &Account,
+    ) -> Result<(), Self> {
+        let foreign = owner.filter(|owner| *owner != account.id.as_str());
+        let (Some(folder), Some(owner)) = (folder, foreign) else {
+            return Ok(());
+        };
+        let (folder, account) = (folder.display(), &account.username);
+        Err(Self::ForeignFolder(format!(
+            "the data folder {folder} belongs to the account {owner}, and the token to {account}: \
+             give {account} another [data] folder, or use the token of {owner}"
+        )))
+    }
 }
 
 fn the_process(pid: Option<i32>) -> String {

@@ -18,13 +18,14 @@ use super::account_check::AccountCheck;
 use super::account_event::{AcceptOutcome, AccountEffect, AccountEvent, MissedGame};
 use super::alerts::Alerts;
 use super::api_queue::ApiQueue;
-use super::backfill::replayed;
+use super::backfill::{is_supported, replayed};
 use super::background::{Background, raise_guard_alerts};
 use super::bot_event::{AlertKind, BotEvent};
 use super::chat::{ChatQueue, ChatTask};
 use super::context::{BotContext, BotError, BotOptions, Shutdown, online_tables};
 use super::control::CommandReceiver;
 use super::event_stream::{AccountStream, AccountStreamEvent};
+use super::game::chat::rest_after_no_show;
 use super::game::move_overhead::SharedEstimator;
 use super::game::task::play;
 use super::game::{Ending, EvalCache, GameParams, ResumeState};
@@ -33,7 +34,7 @@ use super::sleep_until;
 use super::status::{BotPhase, Occupancy};
 use crate::archive::GameRecord;
 use crate::book::SharedBooks;
-use crate::lichess::{Account, Event, GameId, GameInfo, UserId, Variant};
+use crate::lichess::{Account, Event, GameId, GameInfo, UserId};
 use crate::lookup::Explorer;
 
 /// Maximum lines of the event stream to read in one go before calls go out.
@@ -229,15 +230,9 @@ impl EventLoop {
     /// Ends the event loop after the last chat messages are sent.
     pub(super) async fn shut_down(self) {
         let most = self.context.timing.again;
-        let Self {
-            chat_task,
-            context,
-            games,
-            ..
-        } = self;
         // Drop every remaining chat sender.
-        drop((context, games));
-        chat_task.finish(most).await;
+        drop((self.context, self.games));
+        self.chat_task.finish(most).await;
     }
 
     /// Whether the event loop should end.
@@ -403,6 +398,7 @@ impl EventLoop {
     /// Counts a game that ended unseen as its game task would have.
     fn count_missed(&self, missed: MissedGame) {
         let record = self.log_missed(&missed);
+        let is_no_show = missed.is_no_show(self.context.state.now());
         let (started, finished, ending) = (missed.started, missed.finished, missed.ending);
         tracing::info!(
             game = %ending.game,
@@ -424,6 +420,11 @@ impl EventLoop {
             context.state.learn(line);
         }
         context.state.started(&started);
+        if let Some(opponent) = finished.opponent.as_ref().filter(|_| is_no_show)
+            && (context.state).no_show(&finished.game, opponent, finished.is_bot)
+        {
+            rest_after_no_show(&context.state, &context.settings.game, opponent);
+        }
         raise_guard_alerts(&context.alerts, context.state.finished(finished));
         let ending = Arc::new(ending);
         context.event_bus.publish(BotEvent::Finished { ending });
@@ -432,7 +433,7 @@ impl EventLoop {
     /// Adds a game to the event log, and with it to the archive, from its export.
     fn log_missed(&self, missed: &MissedGame) -> Option<Arc<GameRecord>> {
         let (export, event_log) = (&missed.export, self.context.event_bus.event_log());
-        if export.variant != Variant::Atomic || export.initial_fen.is_some() {
+        if !is_supported(export) {
             return None;
         }
         event_log.missed(export, missed.ending.us?, &replayed(export));

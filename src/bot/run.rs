@@ -24,6 +24,7 @@ use super::status::{EventStreamStatus, SourcesStatus, Status, StreamOutage};
 use super::supervisor::{RestartBackoff, catch_panic};
 use crate::engine::Pool;
 use crate::lichess::{Account, Client};
+use crate::store::OWNER_NOTE;
 
 /// Refusals in a row at the start, at growing intervals, until the next one is final.
 const REFUSALS: u32 = 4;
@@ -82,6 +83,11 @@ async fn serve(
         () = wait_for_drain(&mut commands, &mut settings, &options.pool, &failure) => return Ok(()),
         account = identify(&options.client, &failure) => account?,
     };
+    // A folder that names no owner is of a version that noted none.
+    let owner = options.state.note(OWNER_NOTE);
+    BotError::check_owner(options.lists.data.as_deref(), owner.as_deref(), &identified)?;
+    let owner = Some(identified.id.to_string());
+    options.state.set_note(OWNER_NOTE, owner);
     let mut options = options;
     if let Some(settings) = settings {
         options.state.set_note(MATCHMAKING, None);

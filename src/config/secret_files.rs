@@ -12,14 +12,12 @@ const MANAGED: [&str; 2] = ["/run/secrets", "/run/credentials"];
 impl Config {
     /// The keys whose value is the path of a file with a secret.
     fn secret_files(&self) -> [(&'static str, Option<&PathBuf>); 4] {
+        let alerts = &self.alerts;
         [
             ("[lichess] token_file", self.lichess.token_file.as_ref()),
             ("[panel] token_file", self.panel.token_file.as_ref()),
-            ("[alerts] webhook_file", self.alerts.webhook_file.as_ref()),
-            (
-                "[alerts] heartbeat_file",
-                self.alerts.heartbeat_file.as_ref(),
-            ),
+            ("[alerts] webhook_file", alerts.webhook_file.as_ref()),
+            ("[alerts] heartbeat_file", alerts.heartbeat_file.as_ref()),
         ]
     }
 

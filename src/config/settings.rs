@@ -629,6 +629,7 @@ pub const MESSAGE_KINDS: &[&str] = &[
     "archive",
     "secret",
     "deaf",
+    "paused",
     "time",
     "engine",
     "event-loop",

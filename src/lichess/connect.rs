@@ -31,14 +31,15 @@ const MAX_IDLE: usize = 4;
 const LOOKUP_SHARE: u32 = 3;
 
 type Found = Result<Vec<SocketAddr>, String>;
-type Lookup = fn(String) -> BoxFuture<'static, Found>;
+pub(super) type Lookup = fn(String) -> BoxFuture<'static, Found>;
 
 /// The names of servers, and their addresses as far as they are known. Equal look-ups are one: those of
 /// the system hang in threads of their own, and must not pile up.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     lookup: Lookup,
-    patience: Duration,
+    /// How long a look-up of known addresses may take; none if there is one look-up of each name.
+    patience: Option<Duration>,
     known: Arc<Mutex<HashMap<String, Vec<SocketAddr>>>>,
     pending: Arc<Mutex<HashMap<String, Shared<BoxFuture<'static, Found>>>>>,
     /// The names that cannot be resolved for now, though their addresses are known.
@@ -46,7 +47,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    fn new(lookup: Lookup, patience: Duration) -> Self {
+    pub(super) fn new(lookup: Lookup, patience: Option<Duration>) -> Self {
         Self {
             lookup,
             patience,
@@ -56,14 +57,18 @@ impl Names {
         }
     }
 
-    async fn find(&self, host: String) -> Found {
+    pub(super) async fn find(&self, host: String) -> Found {
+        let known = self.known.lock().get(&host).cloned();
+        if let (Some(known), None) = (&known, self.patience) {
+            return Ok(known.clone());
+        }
         let lookup = {
             let mut pending = self.pending.lock();
             let new = || (self.lookup)(host.clone()).shared();
             pending.entry(host.clone()).or_insert_with(new).clone()
         };
-        let known = self.known.lock().get(&host).cloned();
-        let patience = known.as_ref().map_or(Duration::MAX, |_| self.patience);
+        let patience = self.patience.filter(|_| known.is_some());
+        let patience = patience.unwrap_or(Duration::MAX);
         let in_time = tokio::time::timeout(patience, lookup).await;
         if in_time.is_ok() {
             self.pending.lock().remove(&host);
@@ -97,7 +102,7 @@ impl Resolve for Names {
 }
 
 /// Asks the system. The port does not matter.
-fn lookup(host: String) -> BoxFuture<'static, Found> {
+pub(super) fn lookup(host: String) -> BoxFuture<'static, Found> {
     let found = async move {
         let found = tokio::net::lookup_host((host.as_str(), 0)).await;
         found
@@ -175,7 +180,7 @@ impl Route {
 
 impl Pools {
     pub(super) fn new(tls: bool, route: &Route, timing: &Timing) -> Result<Self, reqwest::Error> {
-        let names = Names::new(lookup, timing.connect / LOOKUP_SHARE);
+        let names = Names::new(lookup, Some(timing.connect / LOOKUP_SHARE));
         Self::with(tls_config(tls), names, route.clone(), timing)
     }
 
@@ -284,7 +289,7 @@ mod tests {
 
     #[tokio::test]
     async fn while_a_look_up_hangs_the_known_address_is_used_and_none_is_added() {
-        let names = Names::new(once, Duration::from_millis(5));
+        let names = Names::new(once, Some(Duration::from_millis(5)));
         let first = names.find("lichess.org".to_owned()).await;
         assert!(first.is_ok());
         for _ in 0..5 {
@@ -296,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_look_up_that_fails_leaves_what_was_known_and_is_warned_of_until_it_works_again() {
-        let mut names = Names::new(fails, Duration::from_secs(60));
+        let mut names = Names::new(fails, Some(Duration::from_secs(60)));
         let host = "lichess.org".to_owned();
         assert!(names.find(host.clone()).await.is_err(), "never found");
         let known = vec![SocketAddr::from(([127, 0, 0, 1], 0))];

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, USER_AGENT};
 use reqwest::{Response, StatusCode, Url, redirect};
 
-use super::connect::{Route, is_this_machine, tls_config};
+use super::connect::{Lookup, Names, Route, is_this_machine, lookup, tls_config};
 use super::error::{describe, is_html};
 use super::response::Body;
 
@@ -26,9 +26,9 @@ const AGENT: &str = concat!("megaton/", env!("CARGO_PKG_VERSION"));
 /// Reads public pages, and posts texts.
 #[derive(Clone, Debug)]
 pub struct HttpFetcher {
-    /// For this machine: through no proxy.
-    direct: reqwest::Client,
-    outside: reqwest::Client,
+    /// The way to other machines.
+    outside: Route,
+    lookup: Lookup,
     time: Duration,
 }
 
@@ -70,32 +70,35 @@ impl HttpFetcher {
     /// When the client cannot be set up.
     pub fn new(proxy: Option<&str>, time: Duration) -> Result<Self, FetchError> {
         let outside = proxy.map_or(Route::Environment, |proxy| Route::Proxy(proxy.to_owned()));
-        let client = |route: Route| {
-            route
-                .client()?
+        let fetcher = Self {
+            outside,
+            lookup,
+            time,
+        };
+        fetcher.outside.client().map(drop).map_err(no_answer)?;
+        Ok(fetcher)
+    }
+
+    /// Looks each name up once, so that what was checked is what a client connects to.
+    fn names(&self) -> Names {
+        Names::new(self.lookup, None)
+    }
+
+    /// A client for one call; to this machine through no proxy.
+    fn client(&self, url: &Url, names: Names) -> Result<reqwest::Client, FetchError> {
+        let here = is_this_machine(url).then_some(&Route::Direct);
+        let client = here.unwrap_or(&self.outside).client().and_then(|client| {
+            client
                 .tls_backend_preconfigured(tls_config(true))
                 .http1_only()
                 .redirect(redirect::Policy::none())
                 .retry(reqwest::retry::never())
-                .connect_timeout(time)
-                .timeout(time)
-                .pool_max_idle_per_host(0)
+                .connect_timeout(self.time)
+                .timeout(self.time)
+                .dns_resolver(names)
                 .build()
-        };
-        let failed = |error| FetchError::NoAnswer(describe(&error));
-        Ok(Self {
-            direct: client(Route::Direct).map_err(failed)?,
-            outside: client(outside).map_err(failed)?,
-            time,
-        })
-    }
-
-    fn client(&self, url: &Url) -> &reqwest::Client {
-        if is_this_machine(url) {
-            &self.direct
-        } else {
-            &self.outside
-        }
+        });
+        client.map_err(no_answer)
     }
 
     /// Reads a page; given the `ETag` of the known version, only if the page has changed.
@@ -118,7 +121,8 @@ impl HttpFetcher {
         body: String,
     ) -> Result<(), FetchError> {
         let url = parse(url)?;
-        let request = self.client(&url).post(url).header(CONTENT_TYPE, kind);
+        let client = self.client(&url, self.names())?;
+        let request = client.post(url).header(CONTENT_TYPE, kind);
         self.deliver(request.body(body)).await
     }
 
@@ -128,7 +132,8 @@ impl HttpFetcher {
     /// Why the request did not succeed, without the address.
     pub async fn visit(&self, url: &str) -> Result<(), FetchError> {
         let url = parse(url)?;
-        self.deliver(self.client(&url).get(url)).await
+        let client = self.client(&url, self.names())?;
+        self.deliver(client.get(url)).await
     }
 
     async fn deliver(&self, request: reqwest::RequestBuilder) -> Result<(), FetchError> {
@@ -141,31 +146,26 @@ impl HttpFetcher {
         }
     }
 
-    async fn get(&self, url: &Url, known: Option<&str>) -> Result<Response, FetchError> {
-        let mut request = self
-            .client(url)
-            .get(url.clone())
-            .header(USER_AGENT, AGENT)
-            .header(ACCEPT, "text/plain, */*;q=0.5");
-        if let Some(mark) = known {
-            request = request.header(IF_NONE_MATCH, mark);
-        }
-        request.send().await.map_err(no_answer)
-    }
-
     /// Follows a few redirects: never from HTTPS to plain HTTP, and from a public server to none of the
     /// own network.
     async fn follow(&self, first: Url, known: Option<&str>) -> Result<Response, FetchError> {
-        let mut url = first.clone();
+        let (mut url, names) = (first.clone(), self.names());
         for _ in 0..=MAX_HOPS {
-            let response = self.get(&url, known).await?;
+            let request = self.client(&url, names.clone())?.get(url.clone());
+            let request = request.header(USER_AGENT, AGENT);
+            let mut request = request.header(ACCEPT, "text/plain, */*;q=0.5");
+            if let Some(mark) = known {
+                request = request.header(IF_NONE_MATCH, mark);
+            }
+            let response = request.send().await.map_err(no_answer)?;
             let Some(next) = onward(&url, &response) else {
                 return Ok(response);
             };
             if url.scheme() == "https" && next.scheme() != "https" {
                 return Err(FetchError::SentOn("to an open connection"));
             }
-            let (to, from) = (is_internal(&next).await, is_internal(&first).await);
+            let to = is_internal(&next, &names).await;
+            let from = is_internal(&first, &names).await;
             // Behind a proxy, no name may be resolved here: one unknown host may lead to another.
             if to != Some(false) && from != Some(true) && (to, from) != (None, None) {
                 return Err(FetchError::SentOn("into the bot's own network"));
@@ -182,19 +182,14 @@ impl HttpFetcher {
             StatusCode::OK => {}
             other => return Err(FetchError::Status(other.as_u16())),
         }
-        let mark = response.headers().get(ETAG).and_then(|v| v.to_str().ok());
-        let etag = mark
-            .filter(|mark| mark.len() <= MAX_MARK)
-            .map(str::to_owned);
         let headers = response.headers().clone();
+        let mark = headers.get(ETAG).and_then(|mark| mark.to_str().ok());
+        let mark = mark.filter(|mark| mark.len() <= MAX_MARK);
         let mut body = Body::default();
         body.read(&mut response, MAX_PAGE).await;
-        let bytes = body.whole().ok_or_else(|| {
-            if body.len() >= MAX_PAGE {
-                FetchError::TooLong
-            } else {
-                FetchError::Broken
-            }
+        let bytes = body.whole().ok_or(match body.len() {
+            MAX_PAGE.. => FetchError::TooLong,
+            _ => FetchError::Broken,
         })?;
         if is_html(&headers, bytes) {
             return Err(FetchError::Html);
@@ -202,7 +197,7 @@ impl HttpFetcher {
         let text = std::str::from_utf8(bytes).map_err(|_| FetchError::NotText)?;
         Ok(FetchedPage::New {
             text: text.to_owned(),
-            etag,
+            etag: mark.map(str::to_owned),
         })
     }
 }
@@ -230,10 +225,9 @@ fn onward(from: &Url, response: &Response) -> Option<Url> {
 }
 
 /// Whether a host is this machine or one of its own network; none if its name cannot be resolved.
-async fn is_internal(url: &Url) -> Option<bool> {
+async fn is_internal(url: &Url, names: &Names) -> Option<bool> {
     let host = url.host_str()?.trim_matches(['[', ']']);
-    let port = url.port_or_known_default().unwrap_or(0);
-    let mut found = tokio::net::lookup_host((host, port)).await.ok()?;
+    let mut found = names.find(host.to_owned()).await.ok()?.into_iter();
     Some(found.any(|address| is_internal_address(address.ip())))
 }
 
@@ -258,7 +252,11 @@ fn is_internal_address(address: IpAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::FutureExt as _;
+    use futures::future::BoxFuture;
 
     use super::*;
 
@@ -318,6 +316,35 @@ mod tests {
         let is_followed = matches!(outcome, Err(FetchError::NoAnswer(_)));
         assert!(is_followed, "the proxy answers once only: {outcome:?}");
         server.join().expect("it answered");
+    }
+
+    static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
+
+    /// Knows this machine once, and then a public one.
+    fn rebound(_host: String) -> BoxFuture<'static, Result<Vec<SocketAddr>, String>> {
+        let ip = match LOOKUPS.fetch_add(1, Ordering::Relaxed) {
+            0 => [127, 0, 0, 1],
+            _ => [192, 0, 2, 1],
+        };
+        async move { Ok(vec![SocketAddr::from((ip, 0))]) }.boxed()
+    }
+
+    #[tokio::test]
+    async fn the_address_of_a_name_that_is_checked_is_the_one_that_is_connected_to() {
+        let by_name = |url: String| url.replace("127.0.0.1", "localhost");
+        let (target, second) = once("200 OK".to_owned());
+        let target = by_name(target);
+        let (url, first) = once(format!("302 Found\r\nlocation: {target}"));
+        let mut fetcher = fetcher(None);
+        fetcher.lookup = rebound;
+        let outcome = fetcher.read(&by_name(url), None).await;
+        assert!(
+            matches!(outcome, Ok(FetchedPage::New { .. })),
+            "{outcome:?}"
+        );
+        assert_eq!(LOOKUPS.load(Ordering::Relaxed), 1);
+        first.join().expect("it answered");
+        second.join().expect("it answered");
     }
 
     #[tokio::test]
@@ -388,7 +415,8 @@ mod tests {
             ("http://1.1.1.1/", false),
         ] {
             let url = Url::parse(url).expect("an address");
-            assert_eq!(is_internal(&url).await, Some(internal), "{url}");
+            let names = Names::new(lookup, None);
+            assert_eq!(is_internal(&url, &names).await, Some(internal), "{url}");
         }
     }
 }

@@ -107,7 +107,7 @@ impl Notified {
             }
         } else if !std::mem::replace(&mut self.starving, true) {
             let checks = bots.iter().flat_map(|(_, report)| &report.checks);
-            let wrong = checks.filter(|check| !check.ok);
+            let wrong = checks.filter(|check| !check.ok && check.is_vital());
             let wrong: Vec<&str> = wrong.map(|check| check.text.as_str()).collect();
             tracing::error!(reasons = wrong.join("; "), "watchdog not notified");
         }

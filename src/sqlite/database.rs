@@ -68,15 +68,15 @@ impl Database {
         }
     }
 
-    /// Fails as `open` would for what an existing file is. Takes no lock, since another process may
-    /// have it open, and changes nothing; the format is that of the last migration.
+    /// Opens an existing file for reading alone, and fails as `open` would for what it is. Takes no lock,
+    /// since another process may have it open, and changes nothing; the format is that of the last migration.
     ///
     /// # Errors
     /// As for `open`. A file that seems damaged may be good while another process has it open: what
     /// its log holds is missing here, or being merged.
-    pub fn check_unlocked(kind: &'static FileKind, path: &Path) -> Result<(), Error> {
+    pub fn check_unlocked(kind: &'static FileKind, path: &Path) -> Result<Self, Error> {
         let (file, _) = Self::known(kind, path, connect_unlocked(kind, path))?;
-        file.check()
+        file.check().map(|()| file)
     }
 
     /// The connected file, if its format is known.

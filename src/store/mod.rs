@@ -23,5 +23,5 @@ pub use data::{
     InteractionKind, Limit, LimitName, OpponentRow, Origin, QuotaUse, QuotaUseKind, RatedPause,
     State, TimeSpan,
 };
-pub use store::Store;
+pub use store::{OWNER_NOTE, Store};
 pub use tables::MAX_OPPONENTS;

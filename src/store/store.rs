@@ -23,6 +23,8 @@ use crate::sqlite::{Database, Error, FileKind, Timestamp, Worker};
 const FILE: &str = "state.db";
 /// What `SQLite` has not merged into it yet.
 const LOG: &str = "state.db-wal";
+/// The key of the note with the id of the account that the state is of.
+pub const OWNER_NOTE: &str = "account";
 /// How the file is opened.
 pub(super) static KIND: FileKind = FileKind {
     schema: tables::SCHEMA,
@@ -124,20 +126,20 @@ impl Store {
         Ok((store, state))
     }
 
-    /// Fails as `open` would for the file in `folder`, if there is one. A bot that has it open does not
-    /// matter, and nothing changes.
+    /// Fails as `open` would for the file in `folder`, if there is one; gives the account that it is of, as
+    /// far as it says so without its log. A bot that has it open does not matter, and nothing changes.
     ///
     /// # Errors
     /// When the file is of a later version or another program, or damaged.
-    pub fn check(folder: &Path) -> Result<(), Error> {
+    pub fn check(folder: &Path) -> Result<Option<String>, Error> {
         let (path, log) = (folder.join(FILE), folder.join(LOG));
         if !path.exists() {
-            return Ok(());
+            return Ok(None);
         }
         match Database::check_unlocked(&KIND, &path) {
             // What the log holds may make it whole.
-            Err(Error::Damaged { .. }) if log.metadata().is_ok_and(|log| log.len() > 0) => Ok(()),
-            checked => checked,
+            Err(Error::Damaged { .. }) if log.metadata().is_ok_and(|log| log.len() > 0) => Ok(None),
+            checked => Ok(checked?.ask(|db| tables::note(db, OWNER_NOTE)).ok()),
         }
     }
 

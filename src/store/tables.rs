@@ -305,6 +305,13 @@ pub(super) fn read(db: &Connection, now: Timestamp) -> rusqlite::Result<State> {
     })
 }
 
+/// The note under a key.
+pub(super) fn note(db: &Connection, key: &str) -> rusqlite::Result<String> {
+    db.query_row("SELECT note FROM note WHERE key = ?", [key], |row| {
+        row.get(0)
+    })
+}
+
 fn all<T>(
     db: &Connection,
     sql: &str,

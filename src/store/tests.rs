@@ -11,7 +11,7 @@ use super::data::{
 };
 use super::store::{Backend, KIND, open as open_file};
 use super::tables::{self, SCHEMA};
-use super::{Store, StoreError, Timestamp};
+use super::{OWNER_NOTE, Store, StoreError, Timestamp};
 use crate::experience::{LineMistake, LineResult, PlayedLine};
 use crate::lichess::{GameId, Side, Status, UserId};
 use crate::rules::Color;
@@ -342,9 +342,18 @@ fn the_format_of_a_file_in_use_is_known_without_its_lock() {
     // A name with a meaning in an address.
     let folder = tempfile::Builder::new().prefix("a?b#c%41 é").tempdir();
     let folder = folder.unwrap();
-    assert_eq!(Store::check(folder.path()), Ok(()), "nothing there yet");
+    assert_eq!(Store::check(folder.path()), Ok(None), "nothing there yet");
+    let (store, _) = Store::open(folder.path()).unwrap();
+    assert_eq!(Store::check(folder.path()), Ok(None));
+    store.write(note(OWNER_NOTE, "megaton"));
+    drop(store);
     let (_store, _) = Store::open(folder.path()).unwrap();
-    assert_eq!(Store::check(folder.path()), Ok(()));
+    let owner = Some("megaton".to_owned());
+    assert_eq!(
+        Store::check(folder.path()),
+        Ok(owner),
+        "of a run that ended"
+    );
     // As an earlier version sees it, right after the migration.
     let kind = FileKind {
         schema: Schema {
@@ -370,7 +379,7 @@ fn a_file_that_its_log_makes_whole_passes_the_check() {
     let refused = Store::check(folder.path()).unwrap_err();
     assert!(matches!(&refused, StoreError::Damaged { .. }), "{refused}");
     fs::write(folder.path().join("state.db-wal"), log).unwrap();
-    assert_eq!(Store::check(folder.path()), Ok(()));
+    assert_eq!(Store::check(folder.path()), Ok(None));
 }
 
 #[test]

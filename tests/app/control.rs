@@ -108,11 +108,20 @@ impl Running {
 
     /// Another start of the program with the same config: status, stdout, stderr.
     pub(super) fn tell(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        self.tell_with(arguments, Some("lip_other"))
+    }
+
+    /// The same with this token in the environment.
+    pub(super) fn tell_with(
+        &self,
+        arguments: &[&str],
+        token: Option<&str>,
+    ) -> (Option<i32>, String, String) {
         let output = tokio::task::block_in_place(|| {
             command(arguments)
                 .arg("--config")
                 .arg(self.config())
-                .env("LICHESS_BOT_TOKEN", "lip_other")
+                .envs(token.map(|token| ("LICHESS_BOT_TOKEN", token)))
                 .output()
         });
         let output = output.expect("the program starts");

@@ -163,6 +163,10 @@ async fn probes_say_whether_it_is_alive_and_ready_and_why_not() {
         said.starts_with("not ready\n") && said.contains("WRONG state"),
         "{said}"
     );
+    let (code, said) = bot.tell(&["healthcheck"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("alive\nok    bot"), "{said}");
+    assert!(said.contains("engine") && !said.contains("state"), "{said}");
     assert_eq!(
         bot.tell(&["healthcheck", "--quiet"]),
         (Some(0), String::new())

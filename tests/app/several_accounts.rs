@@ -98,3 +98,50 @@ async fn configs_that_cannot_share_a_process_are_refused_by_name() {
     assert!(log.contains("[lichess] token_file"), "{log}");
     assert!(log.contains("config.toml"), "{log}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_data_folder_stays_with_the_account_that_played_from_it_first() {
+    let server = server().await;
+    let [mine, other] = [BOT, SECOND].map(|name| server.open_bot(name).expect("a good name"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let start = |token: &str| {
+        let own = tempfile::tempdir().expect("a folder");
+        write_account(own.path(), &server, token);
+        let config = own.path().join("config.toml");
+        let text = fs::read_to_string(&config).expect("a config");
+        let text = format!("{text}[data]\nfolder = {data:?}\n");
+        fs::write(config, text).expect("a config");
+        Running::launch(command(&["run", "--config"]), own, None)
+    };
+    let mut first = start(&mine);
+    first.wait_for("playing");
+    first.signal(Signal::TERM);
+    assert_eq!(first.end().0, Some(0));
+
+    let mut second = start(&other);
+    let (status, log) = second.end();
+    assert_eq!(status, Some(2), "{log}");
+    let last = log.lines().last().unwrap_or_default();
+    for part in [
+        "megaton: ",
+        "/data/",
+        "account megaton",
+        "Second",
+        "[data] folder",
+        "token",
+    ] {
+        assert!(last.contains(part), "{part} in {last}");
+    }
+    assert!(!server.is_online(SECOND));
+    let (status, told, refused) = second.tell_with(&["check"], None);
+    assert_eq!(status, Some(2), "{told}{refused}");
+    assert!(refused.contains("account megaton"), "{refused}");
+
+    let mut again = start(&mine);
+    again.wait_for("playing");
+    again.signal(Signal::TERM);
+    assert_eq!(again.end().0, Some(0));
+    let (status, told, refused) = again.tell_with(&["check"], None);
+    assert_eq!(status, Some(0), "{told}{refused}");
+}

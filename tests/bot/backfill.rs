@@ -320,10 +320,31 @@ async fn a_game_aborted_while_the_bot_was_down_has_no_result_and_is_closed() {
 
     let bot = ground.bot().await;
     until("it is done with", || !bot.state.is_open(&game)).await;
-    let record = bot.state.opponent(&UserId::new(FOE));
+    let foe = UserId::new(FOE);
+    let record = bot.state.opponent(&foe);
     assert_eq!((record.wins, record.draws, record.losses), (0, 0, 0));
     assert_eq!((record.last.len(), record.games_today), (0, 1));
+    assert_eq!(record.no_shows_today, 1, "it owed the first move");
+    assert_eq!(bot.state.resting("no-show foe"), None, "once is no habit");
     bot.stop().await;
+
+    // Another one, which the bot itself called off before it was gone, and two more.
+    for (ours, no_shows) in [(true, 1), (false, 2), (false, 3)] {
+        let bot = ground.bot().await;
+        let game = ground.game().await;
+        until("the game is known", || bot.state.is_open(&game)).await;
+        if ours {
+            bot.state.call_off(&game);
+        }
+        bot.kill().await;
+        ground.foe.abort(&game).await.unwrap();
+        let bot = ground.bot().await;
+        until("it is done with", || !bot.state.is_open(&game)).await;
+        assert_eq!(bot.state.opponent(&foe).no_shows_today, no_shows);
+        let rests = bot.state.resting("no-show foe").is_some();
+        assert_eq!(rests, no_shows == 3);
+        bot.stop().await;
+    }
     ground.server.shutdown().await;
 }
 

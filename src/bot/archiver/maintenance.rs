@@ -126,13 +126,9 @@ impl SummaryDays {
     /// The summary of a day that has ended and is not summarized yet. While the archive fails there
     /// is none, and it is retried.
     async fn next(&mut self, now: u64) -> Option<String> {
-        match self.pending(now).await {
-            Ok(summary) => summary,
-            Err(error) => {
-                tracing::debug!(%error, "daily summary postponed");
-                None
-            }
-        }
+        let pending = self.pending(now).await;
+        let postponed = |error: &_| tracing::debug!(%error, "daily summary postponed");
+        pending.inspect_err(postponed).ok().flatten()
     }
 
     async fn pending(&mut self, now: u64) -> Result<Option<String>, ArchiveError> {
@@ -162,12 +158,10 @@ async fn catch_up(
     today: u64,
 ) -> Result<Option<String>, ArchiveError> {
     let before = today * millis(DAY);
-    let ended = writer.ask(move |disk| disk.not_summed_up(before)).await?;
-    let Some(ended) = ended else {
+    let Some(ended) = writer.ask(move |disk| disk.not_summed_up(before)).await? else {
         return Ok(None);
     };
-    let summary = sum_up(writer, event_log, day_of(ended)).await?;
-    Ok(Some(summary))
+    sum_up(writer, event_log, day_of(ended)).await.map(Some)
 }
 
 async fn sum_up(writer: &Writer, event_log: &EventLog, day: u64) -> Result<String, ArchiveError> {
@@ -215,15 +209,14 @@ impl Pruner {
         let known = self.writer.ask(Database::thinned).await?;
         let from = known.min(details).saturating_sub(millis(STILL_RUNNING));
         let thinned = self.games(from, details, Prune::Details).await?;
-        self.writer
-            .ask(move |disk| disk.set_thinned(known, details))
-            .await?;
+        let noted = self
+            .writer
+            .ask(move |disk| disk.set_thinned(known, details));
+        noted.await?;
         let mut events = 0;
         loop {
-            let (challenges, others) = self
-                .writer
-                .ask(move |disk| disk.prune_events(before))
-                .await?;
+            let step = self.writer.ask(move |disk| disk.prune_events(before));
+            let (challenges, others) = step.await?;
             if challenges + others == 0 {
                 break;
             }

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::account_event::{AccountEffect, MissedGame};
+use super::quota::DAY;
 use super::state::{BotState, StartedGame, UnfinishedGame};
-use crate::bot::game::{Ending, opening};
+use crate::bot::game::{Ending, FIRST_PLIES, opening};
 use crate::bot::settings::BotTiming;
 use crate::lichess::{Error, ExportedGame, GameId, Player, Side, Status, UserId, Variant};
 use crate::rules::Game;
@@ -201,10 +202,28 @@ pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> Missed
     }))
 }
 
+impl MissedGame {
+    /// Whether it was aborted, within a day, while the opponent owed the first move.
+    pub(super) fn is_no_show(&self, now: Timestamp) -> bool {
+        let Ending { plies, us, .. } = self.ending;
+        let owes = if plies == 0 { Side::White } else { Side::Black };
+        self.ending.status == Some(Status::Aborted)
+            && plies < FIRST_PLIES
+            && us == Some(owes.other())
+            && is_supported(&self.export)
+            && now.since(self.finished.at) < DAY
+    }
+}
+
+/// Whether the bot would have played it: from the usual position.
+pub(super) fn is_supported(export: &ExportedGame) -> bool {
+    export.variant == Variant::Atomic && export.initial_fen.is_none()
+}
+
 /// The replayed game, as far as its moves can be read.
 pub(in crate::bot) fn replayed(export: &ExportedGame) -> Game {
     let mut game = Game::new();
-    if export.variant != Variant::Atomic || export.initial_fen.is_some() {
+    if !is_supported(export) {
         return game;
     }
     for san in export.moves.split_ascii_whitespace() {
@@ -489,6 +508,41 @@ mod tests {
             ..export()
         };
         assert_eq!(over(&other).finished.opening, "");
+    }
+
+    #[test]
+    fn who_owed_the_first_move_of_an_aborted_game_did_not_show_up() {
+        let aborted = |moves: &str, us: &str| {
+            let export = ExportedGame {
+                status: Some(Status::Aborted),
+                winner: None,
+                moves: moves.to_owned(),
+                ..export()
+            };
+            match read(&export, &UserId::new(us), NOW) {
+                MissedResult::Over(missed) => *missed,
+                other => panic!("{other:?}"),
+            }
+        };
+        for (moves, us, is_no_show) in [
+            ("", "me", true),
+            ("", "foe", false),
+            ("Nf3", "foe", true),
+            ("Nf3", "me", false),
+            ("Nf3 f6", "me", false),
+            ("Nf3 f6", "foe", false),
+        ] {
+            assert_eq!(
+                aborted(moves, us).is_no_show(NOW),
+                is_no_show,
+                "{moves} {us}"
+            );
+        }
+        let mut old = aborted("", "me");
+        assert!(!old.is_no_show(NOW + DAY));
+        old.export.variant = Variant::Standard;
+        assert!(!old.is_no_show(NOW), "the bot aborts such a game itself");
+        assert!(!over(&export()).is_no_show(NOW));
     }
 
     #[test]

@@ -6,9 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use strum::EnumString;
+
 use super::sender::ReplyLimit;
 use super::{ChatMessage, MessageKind, sendable};
-use crate::bot::game::{Ending, GameSetup, MovePlayed};
+use crate::bot::game::{Ending, FIRST_PLIES, GameSetup, MovePlayed};
 use crate::bot::settings::Settings;
 use crate::bot::state::OpponentRecord;
 use crate::bot::status::Occupancy;
@@ -21,8 +23,6 @@ use crate::rules::Move;
 const SERVER: &str = "lichess";
 const ENGINE: &str = "Megaton";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The plies of the two first moves.
-const FIRST_PLIES: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Players {
@@ -227,8 +227,10 @@ const MARK: char = '!';
 
 /// A chat command. Only these are answered; any other line is conversation. Evaluations are for
 /// spectators, never for the opponent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub(super) enum ChatCommand {
+    #[strum(serialize = "help", serialize = "commands")]
     Help,
     Name,
     /// The engine's evaluation; spectators only.
@@ -249,23 +251,7 @@ impl ChatCommand {
     /// The command in a line, if any, in any letter case.
     pub(super) fn read(line: &str) -> Option<Self> {
         let word = line.trim_start().strip_prefix(MARK)?;
-        let word = word.split_whitespace().next()?;
-        let known = [
-            ("help", Self::Help),
-            ("commands", Self::Help),
-            ("name", Self::Name),
-            ("eval", Self::Eval),
-            ("pv", Self::Pv),
-            ("clock", Self::Clock),
-            ("stats", Self::Stats),
-            ("queue", Self::Queue),
-            ("wait", Self::Wait),
-            ("ping", Self::Ping),
-        ];
-        known
-            .into_iter()
-            .find(|(name, _)| word.eq_ignore_ascii_case(name))
-            .map(|(_, command)| command)
+        word.split_whitespace().next()?.parse().ok()
     }
 }
 
@@ -384,18 +370,13 @@ fn minutes(left: Duration) -> String {
 }
 
 fn queue(occupancy: Occupancy) -> String {
-    let Occupancy {
-        slots,
-        taken,
-        waiting,
-        open,
-    } = occupancy;
-    let waiting = match waiting {
+    let (slots, taken) = (occupancy.slots, occupancy.taken);
+    let waiting = match occupancy.waiting {
         0 => "no challenge waits".to_owned(),
         1 => "one challenge waits".to_owned(),
         waiting => format!("{waiting} challenges wait"),
     };
-    let closed = if open {
+    let closed = if occupancy.open {
         ""
     } else {
         " I take no new games at present."
@@ -405,12 +386,10 @@ fn queue(occupancy: Occupancy) -> String {
 
 /// When a game may become possible.
 fn next_slot(now: &Circumstances) -> String {
-    let Occupancy {
-        slots, taken, open, ..
-    } = now.occupancy;
+    let occupancy = now.occupancy;
     match now.least_clocks {
-        _ if !open => "I take no new games at present.".to_owned(),
-        _ if taken < slots => "I have a slot free: challenge me.".to_owned(),
+        _ if !occupancy.open => "I take no new games at present.".to_owned(),
+        _ if occupancy.taken < occupancy.slots => "I have a slot free: challenge me.".to_owned(),
         // Increments make it longer.
         Some(left) => format!(
             "Every slot is taken; the game nearest to its end has {} on its clocks.",
@@ -429,14 +408,9 @@ fn stats(opponent: &str, facts: &GameFacts) -> String {
         0 => format!("This is our first game, {opponent}."),
         games => format!(
             "Against {opponent} I have {} from {games}: won {wins}, drawn {draws}, lost {losses}.",
-            points(wins, draws)
+            f64::from(wins) + f64::from(draws) / 2.0
         ),
     }
-}
-
-fn points(wins: u32, draws: u32) -> String {
-    let points = f64::from(wins) + f64::from(draws) / 2.0;
-    format!("{points}")
 }
 
 #[cfg(test)]

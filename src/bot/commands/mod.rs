@@ -196,12 +196,11 @@ impl EventLoop {
         }
         self.handle_event(&AccountEvent::Resume);
         self.context.state.set_note(PAUSED, None);
-        if self.context.alerts.forbids_games() {
-            return Reply::done(
-                "resumed, but an alert keeps the bot from accepting games: see `status`",
-            );
-        }
-        Reply::done("accepting challenges again")
+        Reply::done(if self.context.alerts.forbids_games() {
+            "resumed, but an alert keeps the bot from accepting games: see `status`"
+        } else {
+            "accepting challenges again"
+        })
     }
 
     /// Accepts nothing new and ends after the last game, or at the limit.
@@ -242,35 +241,28 @@ impl EventLoop {
         });
         let games = spec.games.unwrap_or(1);
         let what = spec.what.as_deref();
-        match self
-            .account_state
-            .challenge(&spec.user, what, spec.rated, color, games)
-        {
-            Ok(()) => {
-                self.handle_event(&AccountEvent::Tick);
-                let series = match games {
-                    1 => String::new(),
-                    games => format!("; {games} games, one after another: see `status`"),
-                };
-                Reply::done(format!(
-                    "challenging {} as soon as a slot is free{series}",
-                    spec.user
-                ))
-            }
-            Err(error) => Reply::refused(error.to_string()),
+        let state = &mut self.account_state;
+        if let Err(error) = state.challenge(&spec.user, what, spec.rated, color, games) {
+            return Reply::refused(error.to_string());
         }
+        self.handle_event(&AccountEvent::Tick);
+        let series = match games {
+            1 => String::new(),
+            games => format!("; {games} games, one after another: see `status`"),
+        };
+        let user = &spec.user;
+        let text = format!("challenging {user} as soon as a slot is free{series}");
+        Reply::done(text)
     }
 
     fn rechallenge(&mut self) -> Reply {
-        match self.account_state.matchmaker.rechallenge() {
-            Ok(user) => {
-                self.handle_event(&AccountEvent::Tick);
-                Reply::done(format!(
-                    "challenging {user} again as soon as a slot is free"
-                ))
-            }
-            Err(error) => Reply::refused(error.to_string()),
-        }
+        let user = match self.account_state.matchmaker.rechallenge() {
+            Ok(user) => user,
+            Err(error) => return Reply::refused(error.to_string()),
+        };
+        self.handle_event(&AccountEvent::Tick);
+        let text = format!("challenging {user} again as soon as a slot is free");
+        Reply::done(text)
     }
 
     fn matchmake(&mut self, on: bool) -> Reply {

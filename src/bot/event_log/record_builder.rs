@@ -10,7 +10,7 @@ use crate::archive::{
     AT_LEVEL, ChallengeRecord, ChallengeVerdict, Direction, EndingRecord, GameRecord, Millis,
     MoveRecord, Origin, PlayerRecord, Source, TimeControlRecord,
 };
-use crate::bot::game::MovePlayed;
+use crate::bot::game::{FIRST_PLIES, MovePlayed};
 use crate::engine::{SearchResult, StopReason};
 use crate::lichess::{
     Challenge, ClockSetting, ColorChoice, ExportedGame, GameFull, GameId, GameState, Player, Side,
@@ -20,8 +20,6 @@ use crate::rules::{Game, Move};
 
 /// Moves of a line to store.
 const LINE: usize = 8;
-/// Plies at which no clock runs.
-const FIRST_PLIES: usize = 2;
 
 /// Details of a move beyond those in the move event.
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,6 +16,7 @@ use crate::bot::game::{Ending, EvalHistory, GameMachine, MovePlayed, Persist, Re
 use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::bot::status::Occupancy;
+use crate::config;
 use crate::lichess::{ChatLine, GameId, UserId};
 
 /// Key prefix of opponents on cooldown for not making the first move.
@@ -148,29 +149,24 @@ impl GameChat {
         }
     }
 
-    /// Counts a missed first move; an opponent who repeats it goes on cooldown.
     fn no_show(&self, machine: &GameMachine) {
-        let Some(setup) = machine.setup() else {
-            return;
-        };
-        let Some(opponent) = &setup.opponent_id else {
-            return;
-        };
-        let counts = self
-            .state
-            .no_show(&self.game, opponent, setup.opponent_is_bot);
-        let rules = &self.settings.game;
-        let no_shows = self.state.opponent(opponent).no_shows_today;
-        if counts && no_shows >= rules.abort_repeats.max(1) {
-            let rest = rules.abort_rest;
-            self.state.cool(
-                &no_show_key(opponent),
-                rest,
-                rest,
-                Some("owed the first move in aborted games"),
-            );
-            tracing::info!(%opponent, no_shows, ?rest, "repeatedly aborted while it owed the first move: cooling down");
+        if let Some(setup) = machine.setup()
+            && let Some(opponent) = &setup.opponent_id
+            && (self.state).no_show(&self.game, opponent, setup.opponent_is_bot)
+        {
+            rest_after_no_show(&self.state, &self.settings.game, opponent);
         }
+    }
+}
+
+/// An opponent who repeats it goes on cooldown.
+pub(in crate::bot) fn rest_after_no_show(state: &BotState, rules: &config::Game, who: &UserId) {
+    let no_shows = state.opponent(who).no_shows_today;
+    if no_shows >= rules.abort_repeats.max(1) {
+        let rest = rules.abort_rest;
+        let why = Some("owed the first move in aborted games");
+        state.cool(&no_show_key(who), rest, rest, why);
+        tracing::info!(opponent = %who, no_shows, ?rest, "repeatedly aborted while it owed the first move: cooling down");
     }
 }
 

@@ -28,7 +28,7 @@ use crate::store::{FinishedGame, Timestamp};
 /// Consecutive refusals to open the stream after which the game is given up.
 const MAX_REFUSALS: u32 = 4;
 /// Plies during which no clock runs: the first move of each side.
-pub(super) const FIRST_PLIES: usize = 2;
+pub(in crate::bot) const FIRST_PLIES: usize = 2;
 
 #[derive(Debug)]
 pub struct GameMachine {

@@ -43,7 +43,7 @@ pub use event::{
     Persist, RequestId,
 };
 pub use machine::GameMachine;
-pub(super) use machine::opening;
+pub(super) use machine::{FIRST_PLIES, opening};
 pub use move_list::{IllegalMove, MoveListChange, PlayedMoves};
 pub use pending_move::fallback_move;
 pub(super) use policy::EvalCache;

@@ -209,16 +209,24 @@ impl BotState {
     }
 
     /// Notes that the bot ends a game for a reason of its own: its abort is no fault of the opponent. Before
-    /// the call, since the end may be seen before the answer to it.
+    /// the call, since the end may be seen before the answer to it, or by a later run.
     pub fn call_off(&self, game: &GameId) {
-        let now = self.now();
-        self.inner.lock().called_off.insert(game.clone(), now);
+        self.change(|inner, now, changes| {
+            inner.called_off.insert(game.clone(), now);
+            // The end of any other is not looked up.
+            if inner.notes.contains_key(&key(game)) {
+                inner.set_note(&format!("{CALLED_OFF}{game}"), Some(String::new()), changes);
+            }
+        });
     }
 
     /// Takes that back if, by the answer to the call, the server did not end the game.
     pub fn heed_refusal(&self, game: &GameId, answer: &Result<(), Error>) {
         if answer.as_ref().is_err_and(|error| !error.is_out_of_order()) {
-            self.inner.lock().called_off.remove(game);
+            self.change(|inner, _, changes| {
+                inner.called_off.remove(game);
+                inner.set_note(&format!("{CALLED_OFF}{game}"), None, changes);
+            });
         }
     }
 
@@ -393,9 +401,12 @@ impl Inner {
         let since = notes.get(SINCE).and_then(|note| note.parse().ok());
         let since = since.map_or(now, Timestamp::from_millis);
         let costs = notes.get(NOTE).map(|note| CostHistory::read(note));
+        let called_off = notes.keys().filter_map(|key| key.strip_prefix(CALLED_OFF));
+        let called_off = called_off.map(|id| (GameId::new(id), now)).collect();
         let opponents = Opponents::new(&kept);
         let quota = Quota::new(rules.quota, kept.spends, &kept.limits, since)
             .with_demand(notes.get(DEMAND_NOTE));
+        let games = kept.games.into_iter();
         let rests = kept.cooldowns.iter().map(|(_, rest)| rest.span.at);
         let newest = rests.chain([opponents.latest()]).max().unwrap_or_default();
         Self {
@@ -403,18 +414,14 @@ impl Inner {
             guard: RatingGuard::new(rules.guard, kept.guards, &kept.results),
             opponents,
             cooldowns: kept.cooldowns.into_iter().collect(),
-            games: kept
-                .games
-                .into_iter()
-                .map(|(id, at, game)| (id, (at, game)))
-                .collect(),
+            games: games.map(|(id, at, game)| (id, (at, game))).collect(),
             notes,
             costs: costs.unwrap_or_default(),
             newest,
             pruned: Timestamp::default(),
             named: 0,
             unarchived: Vec::new(),
-            called_off: HashMap::new(),
+            called_off,
         }
     }
 
@@ -545,6 +552,8 @@ impl BotState {
 
 /// Key prefix of these notes.
 const OPEN: &str = "open ";
+/// Key prefix of another note on those of these games that the bot called off.
+const CALLED_OFF: &str = "called off ";
 
 /// Games whose end is not counted yet, kept across restarts.
 ///
@@ -613,9 +622,10 @@ impl Inner {
         self.set_note(&key, Some(now.as_millis().to_string()), changes);
     }
 
-    /// Removes the note of a game.
+    /// Removes the notes of a game.
     pub(super) fn close(&mut self, game: &GameId, changes: &mut Vec<Change>) {
         self.set_note(&key(game), None, changes);
+        self.set_note(&format!("{CALLED_OFF}{game}"), None, changes);
     }
 }
 

@@ -69,6 +69,33 @@ fn a_game_that_the_bot_itself_calls_off_is_no_no_show() {
     assert_eq!(state.opponent(&foe()).no_shows_today, 1);
 }
 
+#[test]
+fn a_game_called_off_has_a_note_of_it_until_its_end_is_counted() {
+    let Fixture { state, .. } = Fixture::new();
+    let game = GameId::new("game0001");
+    let notes = || {
+        let of_game = |key: &&String| key.ends_with("game0001");
+        state.with_state(|inner, _| {
+            inner
+                .notes
+                .keys()
+                .filter(of_game)
+                .cloned()
+                .collect::<Vec<_>>()
+        })
+    };
+    state.call_off(&game);
+    assert!(notes().is_empty(), "nobody looks up how it ended");
+    state.expect_game(&game);
+    state.call_off(&game);
+    assert_eq!(notes(), ["called off game0001", "open game0001"]);
+    state.heed_refusal(&game, &Err(limited(400, None, "too late")));
+    assert_eq!(notes(), ["open game0001"]);
+    state.call_off(&game);
+    state.finished(finished("game0001", None, state.now()));
+    assert!(notes().is_empty());
+}
+
 fn finished(id: &str, winner: Option<Side>, at: Timestamp) -> FinishedGame {
     FinishedGame {
         game: GameId::new(id),

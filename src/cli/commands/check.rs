@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use std::{env, fs, iter};
 
 use megaton::book::Books;
-use megaton::bot::{BotTiming, ListRefresher, ListSources};
+use megaton::bot::{BotError, BotTiming, ListRefresher, ListSources};
 use megaton::config::{self, BookRules, Config, Log, Override, Panel};
 use megaton::lichess::{Client, TOKEN_VARIABLE};
 use megaton::panel::{
@@ -253,6 +253,11 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
     print_field("website", &[website])?;
     if let Some(obstacle) = summary::obstacle(url, token.as_ref(), &account) {
         return Err(Failure::setup(obstacle));
+    }
+    if let Some(folder) = config.data.home(&config.lichess) {
+        let owner = Store::check(&folder).map_err(Failure::of_setup)?;
+        let owner = BotError::check_owner(Some(&folder), owner.as_deref(), &account);
+        owner.map_err(Failure::of_setup)?;
     }
     let teams = &config.arena.teams;
     if !teams.is_empty() {

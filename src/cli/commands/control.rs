@@ -267,7 +267,7 @@ pub(crate) struct Status {
   megaton healthcheck --ready
   megaton healthcheck --json | jq .checks")]
 pub(crate) struct Healthcheck {
-    /// Check readiness, not only liveness
+    /// Check readiness, not only liveness, and show the checks of both
     #[arg(long)]
     ready: bool,
     /// Print every check as one JSON object
@@ -398,9 +398,6 @@ impl ControlCommand {
             }
         };
         let response = ask(&bot, &request)?;
-        if !response.ok {
-            return Err(Failure::failed(response.text));
-        }
         output::print(output::plain_lines(&response.text))
     }
 }
@@ -416,13 +413,7 @@ impl Status {
     }
 
     fn show(&self) -> Result<(), Failure> {
-        let response = ask(&self.bot, &Request::Status {})?;
-        if !response.ok {
-            return Err(Failure::failed(response.text));
-        }
-        let status = response
-            .status
-            .ok_or_else(|| Failure::failed("the bot's response has no status"))?;
+        let status = status_of(&self.bot)?;
         if self.watch.is_some() && io::stdout().is_terminal() {
             // Clears the screen.
             write!(io::stdout(), "\x1b[H\x1b[2J")?;
@@ -451,7 +442,8 @@ impl Healthcheck {
             output::print_json(&report)?;
         } else if !self.quiet {
             output::print(format!("{}{what}", if well { "" } else { "not " }))?;
-            for check in &report.checks {
+            let checks = report.checks.iter();
+            for check in checks.filter(|check| self.ready || check.is_vital()) {
                 let mark = if check.ok { "ok   " } else { "WRONG" };
                 let line = format!("{mark} {:<8} {}", check.name, check.text);
                 output::print(output::plain(&line))?;
@@ -472,35 +464,26 @@ impl Healthcheck {
 fn upgrade(bot: &BotArgs, within: u64) -> Result<(), Failure> {
     // This may be the new program: a config that it cannot read would end the bot.
     bot.check_config()?;
-    let old = ask(bot, &Request::Status {})?.status;
-    let response = ask(bot, &Request::Upgrade { within })?;
-    if !response.ok {
-        return Err(Failure::failed(response.text));
-    }
+    let old = status_of(bot).ok();
+    let mut shown = ask(bot, &Request::Upgrade { within })?.text;
     let begun = Instant::now();
-    let mut shown = response.text;
     output::print(&shown)?;
     let mut handover = Handover::new(within, old.as_deref());
     let mut silent_since = None;
     loop {
         thread::sleep(Duration::from_millis(200));
         let at = begun.elapsed();
-        let asked = ask(bot, &Request::Status {});
-        let Some(status) = asked.as_ref().ok().and_then(|it| it.status.as_ref()) else {
-            let since = *silent_since.get_or_insert_with(Instant::now);
-            if since.elapsed() <= RESTART {
+        let status = match status_of(bot) {
+            Err(_) if silent_since.get_or_insert_with(Instant::now).elapsed() <= RESTART => {
                 continue;
             }
-            return Err(match asked {
-                Ok(response) => Failure::failed(response.text),
-                Err(error) => error,
-            });
+            asked => asked?,
         };
         silent_since = None;
-        if let Some(outcome) = handover.outcome(status, at) {
+        if let Some(outcome) = handover.outcome(&status, at) {
             return output::print(outcome.map_err(Failure::failed)?);
         }
-        if let Some(waits) = upgrade_waits(status).filter(|it| **it != shown) {
+        if let Some(waits) = upgrade_waits(&status).filter(|it| **it != shown) {
             output::print(waits)?;
             shown.clone_from(waits);
         }
@@ -572,11 +555,23 @@ fn checked(arena: String) -> Result<String, Failure> {
     )))
 }
 
+fn status_of(bot: &BotArgs) -> Result<Box<bot::Status>, Failure> {
+    let status = ask(bot, &Request::Status {})?.status;
+    status.ok_or_else(|| Failure::failed("the bot's response has no status"))
+}
+
+/// The answer of a running bot, unless it refuses.
 fn ask(bot: &BotArgs, request: &Request) -> Result<Response, Failure> {
     let socket = bot.socket()?.ok_or_else(|| {
         Failure::setup("the config disables the control socket: see [data] folder and socket")
     })?;
-    panel::ask(&socket, request).map_err(|error| Failure::Failed(error.into()))
+    let response = panel::ask(&socket, request);
+    let response = response.map_err(|error| Failure::Failed(error.into()))?;
+    if response.ok {
+        Ok(response)
+    } else {
+        Err(Failure::failed(response.text))
+    }
 }
 
 #[cfg(test)]

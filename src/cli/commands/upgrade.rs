@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     config: ConfigArgs,
     /// Do not ask for confirmation
-    #[arg(long)]
+    #[arg(short, long)]
     yes: bool,
 }
 

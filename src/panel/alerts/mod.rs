@@ -178,13 +178,9 @@ impl Alerts {
     /// Knows the ratings in this archive and the highest of earlier runs, so that only a record is one, and
     /// whether the last run noted its end there.
     #[must_use]
-    pub fn with_past(self, archive: Option<PathBuf>, state: BotState) -> Self {
-        let state = Some(state);
-        Self {
-            archive,
-            state,
-            ..self
-        }
+    pub fn with_past(mut self, archive: Option<PathBuf>, state: BotState) -> Self {
+        (self.archive, self.state) = (archive, Some(state));
+        self
     }
 
     /// Runs until [`Alerter::end`]; returns once the last message is sent or given up. The end of the bot
@@ -215,12 +211,8 @@ impl Alerts {
                     is_reading = false;
                     let (highest, unnoticed) = past.ok().flatten().unwrap_or_default();
                     self.know_ratings(highest);
-                    if unnoticed {
-                        tracing::warn!("{UNNOTICED}");
-                        vec![AlertMessage::new("crash", UNNOTICED)]
-                    } else {
-                        Vec::new()
-                    }
+                    let unnoticed = unnoticed.then(|| AlertMessage::new("crash", UNNOTICED));
+                    unnoticed.into_iter().inspect(|it| tracing::warn!("{}", it.text)).collect()
                 }
                 () = self.end.cancelled() => break,
                 event = events.recv(), if bot_runs => match event {
@@ -255,12 +247,11 @@ impl Alerts {
 
     /// The way to the present webhook. One that was replaced sends what is in its queue.
     fn open(&mut self) -> Option<Outlet> {
-        let Delivery {
-            settings, webhook, ..
-        } = self.delivery.borrow_and_update().clone();
-        self.rules.deaf_after = settings.deaf;
-        self.limit.most = settings.per_hour;
-        let client = WebhookClient::new(webhook?, &settings, self.fetcher.clone());
+        let delivery = self.delivery.borrow_and_update().clone();
+        self.rules.deaf_after = delivery.settings.deaf;
+        self.limit.most = delivery.settings.per_hour;
+        let (webhook, fetcher) = (delivery.webhook?, self.fetcher.clone());
+        let client = WebhookClient::new(webhook, &delivery.settings, fetcher);
         let (queue, messages) = mpsc::channel(MOST_WAITING);
         let sending = tokio::spawn(client.run(messages));
         Some(Outlet { queue, sending })

@@ -8,6 +8,8 @@ use crate::bot::{AlertKind, BotEvent, BotPhase, Status};
 use crate::lichess;
 
 const DAY: Duration = Duration::from_secs(86_400);
+/// A pause this long may be forgotten.
+const LONG_PAUSE: Duration = Duration::from_secs(12 * 3600);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AlertMessage {
@@ -37,7 +39,28 @@ impl AlertMessage {
     /// Whether it is about a lasting condition, whose end is a message too.
     pub(super) fn lasts(&self) -> bool {
         let alert = AlertKind::ALL.iter().any(|it| it.as_str() == self.kind);
-        alert || matches!(self.kind, "deaf" | "ended")
+        alert || matches!(self.kind, "deaf" | "ended" | "paused")
+    }
+}
+
+/// A condition that is a message once it has lasted for some time, and then its end too.
+#[derive(Debug, Default)]
+struct Lasting {
+    since: Option<Instant>,
+    told: bool,
+}
+
+impl Lasting {
+    /// It holds; whether that is news.
+    fn holds(&mut self, now: Instant, patience: Duration) -> bool {
+        let since = *self.since.get_or_insert(now);
+        let long = now.saturating_duration_since(since) >= patience;
+        long && !std::mem::replace(&mut self.told, true)
+    }
+
+    /// It does not hold; whether that is news.
+    fn ends(&mut self) -> bool {
+        std::mem::take(self).told
     }
 }
 
@@ -56,9 +79,10 @@ enum Ratings {
 #[derive(Debug)]
 pub(super) struct AlertRules {
     pub(super) deaf_after: Duration,
-    /// Since when the event stream has been down.
-    closed: Option<Instant>,
-    deaf: bool,
+    /// The event stream is down.
+    deaf: Lasting,
+    /// The operator has paused the bot.
+    paused: Lasting,
     /// When the last message about a spent quota went out.
     spent: Option<Instant>,
     ratings: Ratings,
@@ -70,8 +94,8 @@ impl AlertRules {
     pub(super) fn new(deaf_after: Duration) -> Self {
         Self {
             deaf_after,
-            closed: None,
-            deaf: false,
+            deaf: Lasting::default(),
+            paused: Lasting::default(),
             spent: None,
             ratings: Ratings::Unknown,
             alerts: BTreeSet::new(),
@@ -109,46 +133,41 @@ impl AlertRules {
     }
 
     fn of(event: &BotEvent) -> Option<AlertMessage> {
-        match event {
-            BotEvent::AlertRaised { kind, text } => {
-                Some(AlertMessage::new(kind.as_str(), text.as_str()))
-            }
-            BotEvent::AlertCleared { kind } => Some(over(kind.as_str())),
-            BotEvent::Finished { ending } => lost_on_time(ending),
+        let (kind, text) = match event {
+            BotEvent::AlertRaised { kind, text } => (kind.as_str(), text.clone()),
+            BotEvent::AlertCleared { kind } => return Some(over(kind.as_str())),
+            BotEvent::Finished { ending } => return lost_on_time(ending),
             BotEvent::GameTaskFailed { game, reason } => {
-                let text = format!("game {game}: task panicked: {reason}");
-                Some(AlertMessage::new("engine", text))
+                ("engine", format!("game {game}: task panicked: {reason}"))
             }
             BotEvent::EventLoopFailed { reason } => {
-                let text = format!("event loop panicked: {reason}");
-                Some(AlertMessage::new("event-loop", text))
+                ("event-loop", format!("event loop panicked: {reason}"))
             }
-            BotEvent::EngineFailed { reason } => {
-                let text = format!("self-test failed: {reason}");
-                Some(AlertMessage::new("engine", text))
-            }
+            BotEvent::EngineFailed { reason } => ("engine", format!("self-test failed: {reason}")),
             BotEvent::ServiceFailed { service, reason } => {
                 let text = format!("{service} panicked and restarts; the bot plays on: {reason}");
-                Some(AlertMessage::new("service", text))
+                ("service", text)
             }
             BotEvent::AnomalySeen { game, anomaly } => match anomaly {
-                Anomaly::Late | Anomaly::NoSearchResult => Some(AlertMessage::new(
-                    "engine",
-                    format!("game {game}: {anomaly}"),
-                )),
-                _ => None,
+                Anomaly::Late | Anomaly::NoSearchResult => {
+                    ("engine", format!("game {game}: {anomaly}"))
+                }
+                _ => return None,
             },
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(AlertMessage::new(kind, text))
     }
 
     /// The messages about a status.
     pub(super) fn check(&mut self, status: &Status, now: Instant) -> Vec<AlertMessage> {
-        let mut messages = Vec::new();
-        self.check_stream(status, now, &mut messages);
-        messages.extend(self.check_quota(status, now));
-        messages.extend(self.check_rating(status.rating, now));
-        messages
+        let messages = [
+            self.check_stream(status, now),
+            self.check_pause(status.state, now),
+            self.check_quota(status, now),
+            self.check_rating(status.rating, now),
+        ];
+        messages.into_iter().flatten().collect()
     }
 
     /// The highest rating of the past, if any is known.
@@ -176,10 +195,8 @@ impl AlertRules {
                 *highest = rating;
                 if is_due(*told, now) {
                     *told = Some(now);
-                    return Some(AlertMessage::new(
-                        "rating",
-                        format!("new highest rating: {rating}"),
-                    ));
+                    let text = format!("new highest rating: {rating}");
+                    return Some(AlertMessage::new("rating", text));
                 }
             }
             Ratings::Unknown | Ratings::Highest(..) => {}
@@ -188,27 +205,32 @@ impl AlertRules {
     }
 
     /// Whether the event stream has been down too long.
-    fn check_stream(&mut self, status: &Status, now: Instant, out: &mut Vec<AlertMessage>) {
+    fn check_stream(&mut self, status: &Status, now: Instant) -> Option<AlertMessage> {
         if status.stream.open {
-            self.closed = None;
-            if std::mem::take(&mut self.deaf) {
-                out.push(AlertMessage::over(
-                    "deaf",
-                    "event stream up again: challenges are received",
-                ));
-            }
-            return;
+            let text = "event stream up again: challenges are received";
+            return self.deaf.ends().then(|| AlertMessage::over("deaf", text));
         }
-        let closed = *self.closed.get_or_insert(now);
-        let long = now.saturating_duration_since(closed) >= self.deaf_after;
-        if long && !self.deaf && status.state != BotPhase::Draining {
-            self.deaf = true;
-            let seconds = self.deaf_after.as_secs();
-            let outage = status.stream.outage.as_ref();
-            let why = outage.map(|it| format!(" ({it})")).unwrap_or_default();
-            let text =
-                format!("event stream down for {seconds} s: challenges are not received{why}");
-            out.push(AlertMessage::new("deaf", text));
+        if status.state == BotPhase::Draining || !self.deaf.holds(now, self.deaf_after) {
+            return None;
+        }
+        let seconds = self.deaf_after.as_secs();
+        let outage = status.stream.outage.as_ref();
+        let why = outage.map(|it| format!(" ({it})")).unwrap_or_default();
+        let text = format!("event stream down for {seconds} s: challenges are not received{why}");
+        Some(AlertMessage::new("deaf", text))
+    }
+
+    /// Whether the operator may have forgotten that the bot is paused. An alert hides whether it is.
+    fn check_pause(&mut self, state: BotPhase, now: Instant) -> Option<AlertMessage> {
+        match state {
+            BotPhase::Paused if self.paused.holds(now, LONG_PAUSE) => {
+                let text = "paused for 12 hours: challenges are declined until `megaton resume`";
+                Some(AlertMessage::new("paused", text))
+            }
+            BotPhase::Playing if self.paused.ends() => {
+                Some(AlertMessage::over("paused", "accepts challenges again"))
+            }
+            _ => None,
         }
     }
 
@@ -245,13 +267,9 @@ fn over(alert: &'static str) -> AlertMessage {
 fn lost_on_time(ending: &Ending) -> Option<AlertMessage> {
     let on_time = ending.status.is_some_and(lichess::Status::is_time_forfeit);
     let lost = ending.winner.is_some() && ending.winner != ending.us;
-    (on_time && lost).then(|| {
-        let Ending { game, opponent, .. } = ending;
-        AlertMessage::new(
-            "time",
-            format!("game {game} against {opponent} lost on time"),
-        )
-    })
+    let (game, opponent) = (&ending.game, &ending.opponent);
+    let text = format!("game {game} against {opponent} lost on time");
+    (on_time && lost).then(|| AlertMessage::new("time", text))
 }
 
 #[cfg(test)]
@@ -367,6 +385,37 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_that_lasts_is_reported_once_and_so_is_its_end() {
+        let mut rules = AlertRules::new(DEAF);
+        let now = Instant::now();
+        let mut told = |state, at| {
+            let status = Status {
+                state,
+                stream: EventStreamStatus {
+                    open: true,
+                    ..EventStreamStatus::default()
+                },
+                ..Status::default()
+            };
+            let told = rules.check(&status, at).into_iter();
+            told.map(|it| (it.kind, it.over)).collect::<Vec<_>>()
+        };
+        let (paused, playing) = (BotPhase::Paused, BotPhase::Playing);
+        assert_eq!(told(paused, now), []);
+        assert_eq!(told(playing, now + LONG_PAUSE / 2), [], "it was short");
+        let begun = now + LONG_PAUSE;
+        assert_eq!(told(paused, begun), []);
+        assert_eq!(told(BotPhase::Alert, begun + LONG_PAUSE / 2), []);
+        let almost = LONG_PAUSE.saturating_sub(Duration::from_secs(1));
+        assert_eq!(told(paused, begun + almost), []);
+        assert_eq!(told(paused, begun + LONG_PAUSE), [("paused", false)]);
+        assert_eq!(told(paused, begun + LONG_PAUSE * 2), [], "once");
+        assert_eq!(told(playing, begun + LONG_PAUSE * 3), [("paused", true)]);
+        assert_eq!(told(playing, begun + LONG_PAUSE * 4), []);
+        assert!(AlertMessage::new("paused", "").lasts());
+    }
+
+    #[test]
     fn a_missed_alert_is_reported_with_its_end() {
         let mut rules = AlertRules::new(DEAF);
         let alert = |kind: AlertKind| AlertStatus {
@@ -433,6 +482,7 @@ mod tests {
         let alerts = AlertKind::ALL.iter().map(|kind| kind.as_str());
         let others = [
             "deaf",
+            "paused",
             "time",
             "engine",
             "event-loop",

@@ -35,6 +35,13 @@ pub struct Check {
     pub text: String,
 }
 
+impl Check {
+    /// Whether a process that fails it is not alive.
+    pub fn is_vital(&self) -> bool {
+        matches!(self.name.as_str(), "bot" | "engine")
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct HealthInputs {
     pub(super) status: Option<Arc<Status>>,
@@ -46,9 +53,7 @@ pub(super) struct HealthInputs {
 }
 
 pub(super) fn evaluate(inputs: &HealthInputs) -> HealthReport {
-    let answers = inputs.age < FRESH;
-    let engine_failed = matches!(inputs.engine, Some(SelfTestResult::Failed(_)));
-    let mut checks = vec![check("bot", answers, answering(inputs))];
+    let mut checks = vec![check("bot", inputs.age < FRESH, answering(inputs))];
     if let Some(status) = &inputs.status {
         checks.push(taking(status));
         checks.push(stream(&status.stream));
@@ -66,7 +71,7 @@ pub(super) fn evaluate(inputs: &HealthInputs) -> HealthReport {
     checks.push(engine(inputs.engine.as_ref()));
     checks.push(disk(inputs));
     HealthReport {
-        alive: answers && !engine_failed,
+        alive: checks.iter().all(|check| check.ok || !check.is_vital()),
         ready: inputs.status.is_some() && checks.iter().all(|check| check.ok),
         checks,
     }
@@ -244,6 +249,23 @@ mod tests {
         dull.engine = Some(SelfTestResult::Failed("it plays a2a3".to_owned()));
         assert!(!evaluate(&dull).alive);
         assert_eq!(wrong(&dull), ["engine"]);
+    }
+
+    #[test]
+    fn a_bot_is_alive_unless_a_vital_check_fails_whatever_keeps_it_from_being_ready() {
+        let mut dull = with(|status| status.stream.received_ago = None);
+        for (tested, vital) in [
+            (SelfTestResult::Passed(Duration::ZERO), vec![]),
+            (SelfTestResult::Failed("dull".to_owned()), vec!["engine"]),
+        ] {
+            dull.engine = Some(tested);
+            let report = evaluate(&dull);
+            assert_eq!(report.alive, vital.is_empty());
+            let wrong = report.checks.iter().filter(|it| !it.ok && it.is_vital());
+            assert_eq!(wrong.map(|it| &it.name).collect::<Vec<_>>(), vital);
+        }
+        dull.age = FRESH;
+        assert_eq!(wrong(&dull), ["bot", "stream", "engine"]);
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub(super) async fn healthz(State(site): State<Site>) -> Response {
     if report.alive {
         return "alive\n".into_response();
     }
-    let wrong = report.checks.iter().filter(|check| !check.ok);
+    let checks = report.checks.iter();
+    let wrong = checks.filter(|check| !check.ok && check.is_vital());
     let wrong = wrong.map(|check| format!("{}: {}\n", check.name, check.text));
     let text = "not alive\n".to_owned() + &wrong.collect::<String>();
     (StatusCode::SERVICE_UNAVAILABLE, text).into_response()

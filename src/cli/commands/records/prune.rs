@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Do not ask for confirmation
-    #[arg(long)]
+    #[arg(short, long)]
     yes: bool,
 }
 
