@@ -1,8 +1,8 @@
 //! Atomic files, written under a temporary name and renamed.
 //!
 //! A kill at any moment leaves the old file or the new one, and perhaps the temporary one, which the
-//! next write to the same path takes over. A second writer at the same time is refused. Links stay, and the file that they lead to is replaced; a
-//! device or a pipe is written to directly.
+//! next write to the same path takes over. A second writer at the same time is refused. Links stay, and
+//! the file that they lead to is replaced; a device or a pipe is written to directly.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
