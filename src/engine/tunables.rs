@@ -74,19 +74,19 @@ macro_rules! tunables {
 
 tunables! {
     /// Half of the window around the last score, in cp; atomic scores jump.
-    aspiration_delta = 28, 10 to 80, step 6, "untuned";
+    aspiration_delta = 29, 10 to 80, step 6, "SPSA of 2026-11-29";
     /// Factor on the window after it failed, in percent.
     aspiration_growth = 150, 110 to 300, step 20, "untuned";
     /// Maximum depth for reverse futility pruning, in plies.
     rfp_depth = 15, 3 to 20, step 2, "with others, a match of 2026-11-28";
     /// Its margin per ply, in cp: twice the value used in chess, as others found for atomic.
-    rfp_margin = 95, 40 to 250, step 14, "SPSA of 2026-11-26";
+    rfp_margin = 84, 40 to 250, step 14, "SPSA of 2026-11-29";
     /// Minimum reduction of a null move, in plies.
     null_base = 3, 1 to 6, step 1, "untuned";
     /// Plies of depth per further ply of reduction.
     null_depth_divisor = 3, 2 to 8, step 1, "untuned";
     /// Centipawns above beta per further ply of reduction.
-    null_eval_divisor = 270, 60 to 500, step 30, "SPSA of 2026-11-26";
+    null_eval_divisor = 225, 60 to 500, step 30, "SPSA of 2026-11-29";
     /// Maximum reduction for the evaluation.
     null_eval_most = 3, 1 to 6, step 1, "untuned";
     /// From this depth on a null move cutoff is verified by a search.
@@ -94,9 +94,9 @@ tunables! {
     /// Minimum depth for a singular extension, in plies.
     singular_depth = 7, 4 to 127, step 1, "untuned";
     /// How far the other moves must stay below the stored value, in 1/16 cp per ply.
-    singular_margin = 33, 4 to 128, step 4, "SPSA of 2026-11-26";
+    singular_margin = 28, 4 to 128, step 4, "SPSA of 2026-11-29";
     /// If they stay this much further below, in cp, the extension off the principal variation is two plies.
-    singular_double = 46, 0 to 500, step 6, "SPSA of 2026-11-26";
+    singular_double = 49, 0 to 500, step 6, "SPSA of 2026-11-29";
     /// Plies by which a table move above beta that is not alone is searched less deeply.
     singular_negative = 2, 0 to 4, step 1, "untuned";
     /// Minimum depth for internal iterative reduction without a hash move.
@@ -104,65 +104,65 @@ tunables! {
     /// Maximum depth for late move pruning of quiet moves.
     lmp_depth = 8, 3 to 20, step 2, "untuned";
     /// Quiet moves that are always tried.
-    lmp_base = 4, 1 to 20, step 1, "SPSA of 2026-11-26";
+    lmp_base = 3, 1 to 20, step 1, "SPSA of 2026-11-29";
     /// Maximum depth for pruning by blast exchange.
     see_prune_depth = 8, 3 to 20, step 2, "untuned";
     /// Allowed loss of a capture per ply, in cp.
-    see_capture_margin = 93, 20 to 250, step 12, "SPSA of 2026-11-26";
+    see_capture_margin = 95, 20 to 250, step 12, "SPSA of 2026-11-29";
     /// Allowed loss of a quiet move per ply, in cp.
-    see_quiet_margin = 54, 10 to 150, step 8, "SPSA of 2026-11-26";
+    see_quiet_margin = 76, 10 to 150, step 8, "SPSA of 2026-11-29";
     /// Maximum depth for pruning quiet moves by history.
     history_prune_depth = 6, 1 to 12, step 1, "with others, a match of 2026-11-28";
     /// Moves below this history per ply are pruned.
-    history_prune_margin = -2077, -9000 to -500, step 400, "SPSA of 2026-11-26";
+    history_prune_margin = -2315, -9000 to -500, step 400, "SPSA of 2026-11-29";
     /// Reduction of quiet moves before depth and move count, in 1/1024 ply.
-    lmr_quiet_base = 853, -512 to 2048, step 120, "SPSA of 2026-11-26";
+    lmr_quiet_base = 697, -512 to 2048, step 120, "SPSA of 2026-11-29";
     /// Divisor of ln(depth) * ln(move) for quiet moves, in 1/1024.
-    lmr_quiet_divisor = 2051, 1024 to 6144, step 220, "SPSA of 2026-11-26";
+    lmr_quiet_divisor = 2351, 1024 to 6144, step 220, "SPSA of 2026-11-29";
     /// Reduction of captures before depth and move count, in 1/1024 ply.
-    lmr_noisy_base = 106, -1024 to 2048, step 120, "SPSA of 2026-11-26";
+    lmr_noisy_base = 116, -1024 to 2048, step 120, "SPSA of 2026-11-29";
     /// Divisor of ln(depth) * ln(move) for captures, in 1/1024.
-    lmr_noisy_divisor = 3656, 1024 to 8192, step 340, "SPSA of 2026-11-26";
+    lmr_noisy_divisor = 3940, 1024 to 8192, step 340, "SPSA of 2026-11-29";
     /// Moves searched without reduction.
     lmr_moves = 1, 1 to 6, step 1, "SPSA of 2026-11-26";
     /// More at expected cut nodes, in 1/1024 ply, like all that follow.
-    lmr_cut_node = 902, 0 to 4096, step 200, "SPSA of 2026-11-26";
+    lmr_cut_node = 882, 0 to 4096, step 200, "SPSA of 2026-11-29";
     /// Less at nodes of the principal variation.
-    lmr_pv = 716, 0 to 3072, step 160, "SPSA of 2026-11-26";
+    lmr_pv = 821, 0 to 3072, step 160, "SPSA of 2026-11-29";
     /// More where the evaluation is not improving.
-    lmr_not_improving = 673, 0 to 2048, step 140, "SPSA of 2026-11-26";
+    lmr_not_improving = 428, 0 to 2048, step 140, "SPSA of 2026-11-29";
     /// Less for moves that give check.
-    lmr_check = 1552, 0 to 3072, step 180, "SPSA of 2026-11-26";
+    lmr_check = 1367, 0 to 3072, step 180, "SPSA of 2026-11-29";
     /// Less for answers to a check or to a threatened explosion.
-    lmr_pressed = 781, 0 to 3072, step 180, "SPSA of 2026-11-26";
+    lmr_pressed = 456, 0 to 3072, step 180, "SPSA of 2026-11-29";
     /// Less for moves that create an explosion threat.
-    lmr_creates_threat = 1193, 0 to 3072, step 180, "SPSA of 2026-11-26";
+    lmr_creates_threat = 1017, 0 to 3072, step 180, "SPSA of 2026-11-29";
     /// Less for the killer.
-    lmr_killer = 1009, 0 to 3072, step 180, "SPSA of 2026-11-26";
+    lmr_killer = 1504, 0 to 3072, step 180, "SPSA of 2026-11-29";
     /// History that changes a reduction by one ply.
-    lmr_history_divisor = 8632, 3000 to 30000, step 1000, "SPSA of 2026-11-26";
+    lmr_history_divisor = 9491, 3000 to 30000, step 1000, "SPSA of 2026-11-29";
     /// A capture in quiescence must raise the evaluation to within this margin of alpha, in cp.
-    qs_margin = 134, 30 to 500, step 20, "SPSA of 2026-11-26";
+    qs_margin = 116, 30 to 500, step 20, "SPSA of 2026-11-29";
     /// History bonus per ply of depth.
-    bonus_slope = 215, 60 to 500, step 20, "SPSA of 2026-11-26";
+    bonus_slope = 257, 60 to 500, step 20, "SPSA of 2026-11-29";
     /// Taken off the history bonus.
     bonus_offset = 80, -200 to 400, step 30, "untuned";
     /// The greatest history bonus.
-    bonus_most = 1831, 600 to 4000, step 150, "SPSA of 2026-11-26";
+    bonus_most = 1657, 600 to 4000, step 150, "SPSA of 2026-11-29";
     /// Units of the sum over all corrections per centipawn.
-    correction_divisor = 24, 8 to 80, step 3, "SPSA of 2026-11-26";
+    correction_divisor = 23, 8 to 80, step 3, "SPSA of 2026-11-29";
     /// A capture is good if its blast balance, with its history but in quiescence, is at least this, in cp.
-    good_capture = 11, -150 to 100, step 15, "SPSA of 2026-11-26";
+    good_capture = 25, -150 to 100, step 15, "SPSA of 2026-11-29";
     /// Weight of a blast balance against capture history, history units per cp.
-    blast_weight = 16, 2 to 64, step 3, "untuned";
+    blast_weight = 20, 2 to 64, step 3, "SPSA of 2026-11-29";
     /// Ordering bonus of a quiet move that creates an explosion threat.
-    creates_threat_bonus = 6000, 0 to 20000, step 900, "untuned";
+    creates_threat_bonus = 6054, 0 to 20000, step 900, "SPSA of 2026-11-29";
     /// Ordering bonus of a quiet move that escapes a threatened blast.
     escape_bonus = 2500, 0 to 12000, step 500, "untuned";
     /// Ordering penalty of a move to a square where a pawn or piece can explode it.
     exposed_penalty = 2500, 0 to 12000, step 500, "untuned";
     /// Ordering bonus of a quiet check.
-    check_bonus = 5000, 0 to 20000, step 800, "untuned";
+    check_bonus = 5086, 0 to 20000, step 800, "SPSA of 2026-11-29";
     /// Moves the clock has to last for, in tenths.
     time_moves_ahead = 300, 80 to 600, step 20, "a match of 2026-11-27 at 10+0.1@40";
     /// Share of the increment spent at once, in thousandths, like all that follow but one.
