@@ -4,8 +4,8 @@
 //! too. Opening the file cuts off an incomplete last line, but only once its reader has recognized the
 //! file: one that is not ours stays as it is. A second writer at the same time is refused.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::MatchError;
@@ -33,6 +33,13 @@ impl Contents<'_> {
     }
 }
 
+impl Drop for AppendFile {
+    fn drop(&mut self) {
+        // A process that is just being started holds a copy of the descriptor, with which the lock would last.
+        let _ = self.file.unlock();
+    }
+}
+
 impl AppendFile {
     /// Opens or creates the file, and reads it by `read`. If that fails, the file is left alone.
     pub(super) fn open<T>(
@@ -42,11 +49,10 @@ impl AppendFile {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(MatchError::file(folder))?;
         }
-        let mut file = OpenOptions::new()
+        let mut file = File::options()
             .read(true)
-            .write(true)
+            .append(true)
             .create(true)
-            .truncate(false)
             .open(path)
             .map_err(MatchError::file(path))?;
         file.try_lock().map_err(|error| match error {
@@ -63,9 +69,7 @@ impl AppendFile {
         // Its reader judges a line that is not text like any other damaged line.
         let text = String::from_utf8_lossy(lines);
         let read = read(Contents { lines: &text, rest })?;
-        let end = lines.len() as u64;
-        file.set_len(end)
-            .and_then(|()| file.seek(SeekFrom::Start(end)))
+        file.set_len(lines.len() as u64)
             .map_err(MatchError::file(path))?;
         let path = path.to_owned();
         Ok((Self { file, path }, read))
@@ -74,12 +78,11 @@ impl AppendFile {
     pub(super) fn append(&mut self, line: &str) -> Result<(), MatchError> {
         debug_assert!(!line.contains('\n'));
         let line = format!("{line}\n");
-        let before = self.file.stream_position();
+        let before = self.file.metadata().map(|it| it.len());
         let written = self.file.write_all(line.as_bytes());
         if let (Err(_), Ok(before)) = (&written, before) {
             // The error that counts is that of the write.
-            let cut = self.file.set_len(before);
-            let _ = cut.and_then(|()| self.file.seek(SeekFrom::Start(before)));
+            let _ = self.file.set_len(before);
         }
         written.map_err(MatchError::file(&self.path))
     }
@@ -134,6 +137,16 @@ mod tests {
         let (first, _) = open(&path).unwrap();
         let error = open(&path).unwrap_err().to_string();
         assert!(error.contains("in use"), "{error}");
+        drop(first);
+        open(&path).unwrap();
+    }
+
+    #[test]
+    fn a_copy_of_the_descriptor_keeps_no_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let (first, _) = open(&path).unwrap();
+        let _copy = first.file.try_clone().unwrap();
         drop(first);
         open(&path).unwrap();
     }
