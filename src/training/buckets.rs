@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::folder::lock;
+use super::folder::{FolderLock, lock};
 use super::sample::Sample;
 use super::shard::{ShardError, failed};
 
@@ -51,7 +51,7 @@ impl Entry {
 pub(super) struct BucketFolder {
     path: PathBuf,
     /// Locks other processes out.
-    _lock: File,
+    _lock: FolderLock,
 }
 
 impl BucketFolder {

@@ -39,12 +39,22 @@ pub(super) const BEGINNINGS: Property = Property {
     options: "--endings, --starts",
 };
 
-/// Locks other processes out of the folder until the file is dropped.
-pub(super) fn lock(folder: &Path) -> Result<File, ShardError> {
+/// Keeps other processes out of a folder until it is dropped.
+#[derive(Debug)]
+pub(super) struct FolderLock(File);
+
+impl Drop for FolderLock {
+    fn drop(&mut self) {
+        // A process that is just being started holds a copy of the descriptor, with which the lock would last.
+        let _ = self.0.unlock();
+    }
+}
+
+pub(super) fn lock(folder: &Path) -> Result<FolderLock, ShardError> {
     let path = folder.join("lock");
     let file = File::create(&path).map_err(failed(&path, "cannot be written"))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => Ok(FolderLock(file)),
         Err(TryLockError::WouldBlock) => Err(ShardError::Other {
             path: folder.to_owned(),
             what: "another process is writing to this folder".to_owned(),
@@ -109,9 +119,12 @@ mod tests {
     #[test]
     fn two_processes_do_not_write_to_one_folder() {
         let folder = tempfile::tempdir().expect("a folder");
-        let _held = lock(folder.path()).expect("nobody else");
+        let held = lock(folder.path()).expect("nobody else");
         let error = lock(folder.path()).expect_err("held").to_string();
         assert!(error.contains("another process"), "{error}");
+        let _copy = held.0.try_clone().expect("a copy");
+        drop(held);
+        lock(folder.path()).expect("free in spite of the copy");
     }
 
     #[test]
