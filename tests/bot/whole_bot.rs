@@ -609,9 +609,7 @@ async fn only_an_abort_that_the_server_accepts_makes_the_end_the_bots() {
         (None, Command::Resign, 0),
     ] {
         let (server, state) = (Server::start().await, BotState::nowhere());
-        let bot = Bot::remembering(&server, &patient(), state.clone(), |settings| {
-            settings.game.abort_humans = Duration::from_secs(600);
-        });
+        let bot = bot_that_waits(&server, &state);
         let mut told = bot.event_bus.subscribe();
         server.until_online().await;
         server.world().begin_unmoved("g1");
@@ -624,10 +622,11 @@ async fn only_an_abort_that_the_server_accepts_makes_the_end_the_bots() {
         let reply = bot.control.ask(command(GameId::new("g1")), GUARD).await;
         assert_eq!(answer.is_none(), matches!(reply, Ok(Reply::Done(_))));
         server.world().stop("g1", "aborted");
-        let is_over = |event: &BotEvent| matches!(event, BotEvent::Finished { .. });
-        heard(&mut told, is_over).await;
-        let foe = state.opponent(&UserId::new("blastcap"));
-        assert_eq!(foe.no_shows_today, no_shows, "{answer:?}");
+        assert_eq!(
+            no_shows_at_the_end(&mut told, &state).await,
+            no_shows,
+            "{answer:?}"
+        );
         bot.stop().await;
     }
 }
@@ -644,21 +643,34 @@ async fn a_withdrawn_challenge_whose_game_the_server_aborts_is_no_no_show() {
             let fault = answer.map(|status| ("g1/cancel", status, refusal));
             world.call_faults.extend(fault);
         }
-        let bot = Bot::remembering(&server, &patient(), state.clone(), |settings| {
-            settings.game.abort_humans = Duration::from_secs(600);
-        });
+        let bot = bot_that_waits(&server, &state);
         let mut told = bot.event_bus.subscribe();
         if answer.is_some() {
             let is_joined = |event: &BotEvent| matches!(event, BotEvent::Joined { .. });
             heard(&mut told, is_joined).await;
             server.world().stop("g1", "aborted");
         }
-        let is_over = |event: &BotEvent| matches!(event, BotEvent::Finished { .. });
-        heard(&mut told, is_over).await;
-        let foe = state.opponent(&UserId::new("blastcap"));
-        assert_eq!(foe.no_shows_today, no_shows, "{answer:?}");
+        assert_eq!(
+            no_shows_at_the_end(&mut told, &state).await,
+            no_shows,
+            "{answer:?}"
+        );
         bot.stop().await;
     }
+}
+
+/// A bot that gives a human ten minutes for the first move.
+fn bot_that_waits(server: &Server, state: &BotState) -> Bot {
+    Bot::remembering(server, &patient(), state.clone(), |settings| {
+        settings.game.abort_humans = Duration::from_secs(600);
+    })
+}
+
+/// In how many games the opponent owed the first move, once the game is over.
+async fn no_shows_at_the_end(told: &mut Receiver<BotEvent>, state: &BotState) -> u32 {
+    let is_over = |event: &BotEvent| matches!(event, BotEvent::Finished { .. });
+    heard(told, is_over).await;
+    state.opponent(&UserId::new("blastcap")).no_shows_today
 }
 
 /// Waits for an event of the bot.
