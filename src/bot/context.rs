@@ -2,7 +2,7 @@
 //!
 //! Data only.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -21,7 +21,7 @@ use super::state::BotState;
 use super::status::Occupancy;
 use crate::book::SharedBooks;
 use crate::engine::{Pool, TablebaseProbe};
-use crate::lichess::{Account, Client};
+use crate::lichess::Client;
 use crate::lookup::{BreakerSettings, Explorer, OnlineTables};
 use crate::tablebase::OutcomeTables;
 
@@ -116,32 +116,16 @@ pub enum BotError {
         /// The process number, if the system tells.
         pid: Option<i32>,
     },
-    /// What the data folder holds is another account's.
-    #[error("{0}")]
-    ForeignFolder(String),
-}
-
-impl BotError {
-    /// An error if a data folder has another `owner` than this account: quota, blocks, cooldowns and archive
-    /// are the owner's.
-    ///
-    /// # Errors
-    /// [`BotError::ForeignFolder`].
-    pub fn check_owner(
-        folder: Option<&Path>,
-        owner: Option<&str>,
-        account: &Account,
-    ) -> Result<(), Self> {
-        let foreign = owner.filter(|owner| *owner != account.id.as_str());
-        let (Some(folder), Some(owner)) = (folder, foreign) else {
-            return Ok(());
-        };
-        let (folder, account) = (folder.display(), &account.username);
-        Err(Self::ForeignFolder(format!(
-            "the data folder {folder} belongs to the account {owner}, and the token to {account}: \
-             give {account} another [data] folder, or use the token of {owner}"
-        )))
-    }
+    /// The data folder, with its quota, blocks, cooldowns and archive, is another account's.
+    #[error(
+        "the data folder {} belongs to the account {owner}, and the token to {account}: \
+         give {account} another [data] folder, or use the token of {owner}", .folder.display()
+    )]
+    ForeignFolder {
+        folder: PathBuf,
+        owner: String,
+        account: String,
+    },
 }
 
 fn the_process(pid: Option<i32>) -> String {

@@ -84,7 +84,7 @@ pub use player_lists::{
 };
 pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota};
 pub use rating_guard::{GuardUpdate, Pause, RatingGuard};
-pub use run::{run, run_commanded};
+pub use run::{check_owner, run, run_commanded};
 pub use settings::{BotTiming, Settings};
 pub use state::{
     BotState, KnownGame, OpponentRecord, QuotaCall, StartedGame, StateRules, UnfinishedGame,

@@ -3,6 +3,7 @@
 //!
 //! Waits out anything that time may fix; only permanent errors end the bot.
 
+use std::path::Path;
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -59,6 +60,21 @@ pub async fn run_commanded(
     outcome
 }
 
+/// Refuses a data folder that has another owner than this account.
+///
+/// # Errors
+/// [`BotError::ForeignFolder`].
+pub fn check_owner(folder: &Path, owner: Option<String>, us: &Account) -> Result<(), BotError> {
+    match owner {
+        Some(owner) if owner != us.id.as_str() => Err(BotError::ForeignFolder {
+            folder: folder.to_owned(),
+            owner,
+            account: us.username.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Publishes the failures of the engine's self-test and of services, as long as the bot runs.
 async fn publish_failures(mut failures: mpsc::UnboundedReceiver<BotEvent>, event_bus: EventBus) {
     while let Some(failure) = failures.recv().await {
@@ -70,7 +86,7 @@ async fn publish_failures(mut failures: mpsc::UnboundedReceiver<BotEvent>, event
 
 /// The bot from its first call to its end.
 async fn serve(
-    options: BotOptions,
+    mut options: BotOptions,
     shutdown: Shutdown,
     mut commands: CommandReceiver,
 ) -> Result<(), BotError> {
@@ -84,11 +100,11 @@ async fn serve(
         account = identify(&options.client, &failure) => account?,
     };
     // A folder that names no owner is of a version that noted none.
-    let owner = options.state.note(OWNER_NOTE);
-    BotError::check_owner(options.lists.data.as_deref(), owner.as_deref(), &identified)?;
+    if let Some(folder) = &options.lists.data {
+        check_owner(folder, options.state.note(OWNER_NOTE), &identified)?;
+    }
     let owner = Some(identified.id.to_string());
     options.state.set_note(OWNER_NOTE, owner);
-    let mut options = options;
     if let Some(settings) = settings {
         options.state.set_note(MATCHMAKING, None);
         options.state.set_rules(StateRules::from(&settings));
@@ -99,8 +115,7 @@ async fn serve(
     tracing::info!(account = %identified.username, "playing");
     // A large future: boxed, to keep the caller's small.
     let lists = options.lists.clone();
-    let event_loop = EventLoop::new(options, &identified, commands, &shutdown);
-    let event_loop = Box::new(event_loop);
+    let event_loop = Box::new(EventLoop::new(options, &identified, commands, &shutdown));
     let event_loop = tokio::select! {
         biased;
         () = shutdown.now.cancelled() => return Ok(()),

@@ -192,7 +192,9 @@ fn cannot_play(error: &BotError, url: &str) -> Failure {
             format!("; create a new token at {url}/account/oauth/token")
         }
         BotError::NotABot(_) => "; use `megaton upgrade-account`".to_owned(),
-        BotError::Closed(_) | BotError::Taken { .. } | BotError::ForeignFolder(_) => String::new(),
+        BotError::Closed(_) | BotError::Taken { .. } | BotError::ForeignFolder { .. } => {
+            String::new()
+        }
         // It may end by itself.
         BotError::Barred(_) => return Failure::failed(error),
     };

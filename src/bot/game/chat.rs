@@ -159,7 +159,7 @@ impl GameChat {
     }
 }
 
-/// An opponent who repeats it goes on cooldown.
+/// An opponent who repeatedly owed the first move in aborted games goes on cooldown.
 pub(in crate::bot) fn rest_after_no_show(state: &BotState, rules: &config::Game, who: &UserId) {
     let no_shows = state.opponent(who).no_shows_today;
     if no_shows >= rules.abort_repeats.max(1) {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use std::{env, fs, iter};
 
 use megaton::book::Books;
-use megaton::bot::{BotError, BotTiming, ListRefresher, ListSources};
+use megaton::bot::{BotTiming, ListRefresher, ListSources, check_owner};
 use megaton::config::{self, BookRules, Config, Log, Override, Panel};
 use megaton::lichess::{Client, TOKEN_VARIABLE};
 use megaton::panel::{
@@ -256,8 +256,7 @@ async fn online(client: &Client, config: &Config) -> Result<(), Failure> {
     }
     if let Some(folder) = config.data.home(&config.lichess) {
         let owner = Store::check(&folder).map_err(Failure::of_setup)?;
-        let owner = BotError::check_owner(Some(&folder), owner.as_deref(), &account);
-        owner.map_err(Failure::of_setup)?;
+        check_owner(&folder, owner, &account).map_err(Failure::of_setup)?;
     }
     let teams = &config.arena.teams;
     if !teams.is_empty() {

@@ -220,7 +220,7 @@ impl AlertRules {
         Some(AlertMessage::new("deaf", text))
     }
 
-    /// Whether the operator may have forgotten that the bot is paused. An alert hides whether it is.
+    /// Whether the operator may have forgotten that the bot is paused. During an alert the phase does not tell.
     fn check_pause(&mut self, state: BotPhase, now: Instant) -> Option<AlertMessage> {
         match state {
             BotPhase::Paused if self.paused.holds(now, LONG_PAUSE) => {
