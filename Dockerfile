@@ -16,7 +16,7 @@
 # one larger image, and the right one is chosen at the start.
 #
 # With --build-arg PGO=1 the program is built twice, the second time with a profile of its own bench: the
-# search takes some 0.9 of the time. It needs Debian's packages and a processor that runs what it builds;
+# search takes some 0.95 of the time. It needs rustup, crates.io and a processor that runs what it builds;
 # without them the image is the same as without PGO. Two profiles may differ, and so two such images.
 #
 # The same source and build image give the same program and the same layers, byte for byte, where the
@@ -50,22 +50,19 @@ RUN . ./chosen && mkdir -p src benches && touch src/lib.rs && echo 'fn main() {}
     --target "$TARGET" --target-dir "target/$cpu" || exit 1; done
 COPY src src
 COPY assets assets
-# A version of LLVM whose llvm-profdata reads the profiles of the build image's compiler.
 ARG PGO=
-ARG LLVM=llvm-19
+# The plug-in that builds with a profile, and the tools of the compiler's own LLVM, which it calls.
+RUN [ -z "$PGO" ] || { rustup component add llvm-tools && cargo install --locked --version 0.3.0 cargo-pgo; } \
+    || echo "no tools for profiles"
+# Without a profile, the step after this one builds the program.
 RUN . ./chosen; touch src/lib.rs src/main.rs; for cpu in $CPUS; do [ -n "$PGO" ] || break; \
-    { command -v "llvm-profdata-${LLVM#llvm-}" >/dev/null \
-    || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "$LLVM"; }; } \
-    && cargo --config "$cpu.toml" --config "target.$TARGET.rustflags=['-C', 'profile-generate=/build/$cpu.profile']" \
-    build --release --locked --target "$TARGET" --target-dir "target/profile-$cpu" \
-    && "target/profile-$cpu/$TARGET/release/megaton" bench 12 \
-    && "llvm-profdata-${LLVM#llvm-}" merge -o "$cpu.profdata" "$cpu.profile" \
-    && printf '[target.%s]\nrustflags = ["-C", "target-feature=+crt-static", "-C", "target-cpu=%s", "-C", "profile-use=/build/%s.profdata"]\n' \
-    "$TARGET" "$cpu" "$cpu" > "$cpu.toml" \
-    || echo "no profile of $cpu: built without"; rm -rf "target/profile-$cpu"; done
-RUN . ./chosen && name=megaton && for cpu in $CPUS; do cargo --config "$cpu.toml" build --release --locked \
-    --target "$TARGET" --target-dir "target/$cpu" \
-    && install -Ds "target/$cpu/$TARGET/release/megaton" "/out/usr/local/bin/$name" || exit 1; \
+    export CARGO_TARGET_DIR="target/$cpu" && set -- --config "$cpu.toml" --locked --target "$TARGET" \
+    && cargo pgo build -- "$@" && "target/$cpu/$TARGET/release/megaton" bench 12 && cargo pgo optimize -- "$@" \
+    && cp "target/$cpu/$TARGET/release/megaton" "$cpu.program" || echo "no profile of $cpu: built without"; done
+RUN . ./chosen && name=megaton && for cpu in $CPUS; do [ -f "$cpu.program" ] \
+    || { cargo --config "$cpu.toml" build --release --locked --target "$TARGET" --target-dir "target/$cpu" \
+    && cp "target/$cpu/$TARGET/release/megaton" "$cpu.program"; } || exit 1; \
+    install -Ds "$cpu.program" "/out/usr/local/bin/$name" || exit 1; \
     name=megaton-fast; done \
     && install -d /out/config /out/etc /data \
     && echo 'hosts: files dns' > /out/etc/nsswitch.conf
