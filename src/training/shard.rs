@@ -7,6 +7,7 @@
 //! there, and the next writer removes it. A packed shard (`MEGAPAK1`, see `packed`) has no tail: it is whole or
 //! damaged.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -148,7 +149,7 @@ impl ShardHeader {
 }
 
 /// The shards among some files and folders, in order of their names. A folder stands for the
-/// shards right inside it.
+/// shards right inside it; one that is named twice is there once.
 ///
 /// # Errors
 ///
@@ -171,6 +172,8 @@ pub fn find_shards(places: &[PathBuf]) -> Result<Vec<PathBuf>, ShardError> {
         }
         shards.append(&mut inside);
     }
+    let mut known = HashSet::new();
+    shards.retain(|shard| known.insert(fs::canonicalize(shard).unwrap_or_else(|_| shard.clone())));
     Ok(shards)
 }
 
@@ -511,6 +514,14 @@ mod tests {
         let mut reader = ShardReader::open(path).expect("a shard");
         while reader.next().expect("whole games").is_some() {}
         reader.games()
+    }
+
+    #[test]
+    fn a_shard_named_twice_is_found_once() {
+        let (folder, path) = shard_of(1);
+        let same = folder.path().join(".");
+        let found = find_shards(&[folder.path().to_owned(), path, same]).expect("shards");
+        assert_eq!(found.len(), 1, "{found:?}");
     }
 
     #[test]

@@ -45,6 +45,14 @@ fn a_book_is_grown_from_lines_exported_imported_and_shown_alike() {
     let again = said(folder, &["import", "b.graph", "own.book"]);
     assert_eq!(again, "0 positions added\n");
     assert_eq!(said(folder, &["stats", "b.graph"]), stats);
+    // The search of days is not replaced by what is made of it in a second.
+    let before = fs::read(folder.join("b.graph")).unwrap();
+    let error = refused(folder, &["export", "a.graph", "b.graph", "--visits", "0"]);
+    assert!(
+        error.contains("b.graph is a book under construction"),
+        "{error}"
+    );
+    assert_eq!(fs::read(folder.join("b.graph")).unwrap(), before);
     // A finished book is no book that grows, and stays as it is.
     let before = fs::read(folder.join("own.book")).unwrap();
     refused(folder, &["import", "own.book", "own.book"]);

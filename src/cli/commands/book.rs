@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::anyhow;
 use megaton::archive::{ArchiveReader, Filter, Order};
@@ -21,9 +20,6 @@ use crate::cli::output::table::{Align, Table};
 use crate::cli::output::{self};
 use crate::cli::runtime;
 use crate::cli::setup::{EvalArgs, cores};
-
-/// Time between two lines of progress without a terminal.
-const LINE_PERIOD: Duration = Duration::from_secs(30);
 
 /// Grow an opening book, and show what it knows
 ///
@@ -184,7 +180,7 @@ fn run(args: Grow) -> Result<(), Failure> {
         );
         let stop = runtime::flag_of(&signals.drain, &bar);
         let grown = spawn_blocking(move || {
-            let line = parking_lot::Mutex::new(PeriodicLine::new(LINE_PERIOD));
+            let line = parking_lot::Mutex::new(PeriodicLine::new());
             let grown = grow(&options, &stop, |now| {
                 progress::advance(&bar, now.positions as u64);
                 if bar.is_hidden() {
@@ -304,6 +300,12 @@ fn export(args: &Export) -> Result<(), Failure> {
     if book.is_empty() || bytes.is_empty() {
         let why = "nothing to export: no move reaches --visits";
         return Err(Failure::setup(format!("{why} {}", args.visits)));
+    }
+    let replaced = fs::read(&args.out).unwrap_or_default();
+    if read_graph(&String::from_utf8_lossy(&replaced)).1.positions > 0 {
+        let out = args.out.display();
+        let why = format!("{out} is a book under construction, which the export would replace");
+        return Err(Failure::setup(format!("{why}; name another file")));
     }
     let written = write_whole(&args.out, |file| file.write_all(&bytes));
     written.or_failed(args.out.display())?;

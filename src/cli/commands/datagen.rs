@@ -16,9 +16,6 @@ use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::setup::{EvalArgs, cores};
 use crate::cli::{output, runtime};
 
-/// Time between two lines of progress without a terminal.
-const LINE_PERIOD: Duration = Duration::from_secs(60);
-
 /// Generate training games: the engine plays itself
 ///
 /// Every game begins with some random moves and depends on the seed and its number only, so the
@@ -193,7 +190,7 @@ impl DatagenProgress {
         };
         Self {
             bar: progress::bar(length, template),
-            line: PeriodicLine::new(LINE_PERIOD),
+            line: PeriodicLine::new(),
             goal,
         }
     }

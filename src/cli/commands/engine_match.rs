@@ -23,8 +23,6 @@ const EXIT_UNDECIDED: u8 = 4;
 /// Default number of games, without and with a test.
 const GAMES: usize = 200;
 const GAMES_OF_A_TEST: usize = 10_000;
-/// Time between two lines of progress without a terminal.
-const LINE_PERIOD: Duration = Duration::from_secs(20);
 
 const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
 const PLAYERS: &[Choice<[bool; 2]>] = &[
@@ -129,10 +127,10 @@ struct Limit {
 
 impl Limit {
     fn move_limit(&self, soft: Option<u64>) -> Result<MoveLimit, Failure> {
-        if soft.is_some() && self.nodes.is_none() {
-            return Err(Failure::setup(
-                "--soft-nodes needs --nodes as the hard limit",
-            ));
+        // Without --nodes too: nothing is less than any number.
+        if soft > self.nodes {
+            let why = "--soft-nodes needs --nodes, the hard limit, with at least as many";
+            return Err(Failure::setup(why));
         }
         let nodes = self.nodes.map(|hard| MoveLimit::Nodes { soft, hard });
         let depth = self.depth.map(MoveLimit::Depth);
@@ -156,7 +154,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         Some(contest.pairs as u64),
         "{bar:30} {pos}/{len} pairs  {elapsed}, {eta} to go\n{msg}",
     );
-    let mut lines = PeriodicLine::new(LINE_PERIOD);
+    let mut lines = PeriodicLine::new();
     let mut standing = None;
     let report = play(&contest, |score| {
         let line = match_report::line(&contest, score);

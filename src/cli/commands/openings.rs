@@ -1,7 +1,6 @@
 //! `megaton openings`: balanced start positions for matches.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use megaton::engine::Evaluator;
 use megaton::match_runner::{GeneratorOptions, generate};
@@ -11,9 +10,6 @@ use crate::cli::failure::{Failure, OrFailure as _};
 use crate::cli::output;
 use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::setup::cores;
-
-/// Time between two lines of progress without a terminal.
-const LINE_PERIOD: Duration = Duration::from_secs(30);
 
 /// Generate balanced openings: random lines of six to eight half-moves
 ///
@@ -66,7 +62,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         Some(args.count as u64),
         "{bar:40} {pos}/{len} openings  {elapsed}, {eta} to go",
     );
-    let mut line = PeriodicLine::new(LINE_PERIOD);
+    let mut line = PeriodicLine::new();
     let found = generate(&options, |found| {
         progress::advance(&bar, found.openings as u64);
         if bar.is_hidden() {

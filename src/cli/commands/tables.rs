@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use megaton::engine::TablebaseProbe;
 use megaton::files::{check_writable, write_whole};
@@ -15,8 +14,6 @@ use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::output::table::{Align, Table};
 use crate::cli::output::{self};
 
-/// Time between two lines of progress without a terminal.
-const LINE_PERIOD: Duration = Duration::from_secs(30);
 /// `verify` compares one of so many positions with its own moves.
 const PLAYED_STEP: usize = 101;
 
@@ -84,7 +81,7 @@ fn generate(out: &Path) -> Result<(), Failure> {
         Some(OUTCOME_TABLES as u64),
         "{bar:40} {pos}/{len} tables  {msg}  {elapsed}",
     );
-    let mut line = PeriodicLine::new(LINE_PERIOD);
+    let mut line = PeriodicLine::new();
     let mut made = 0;
     let bytes = generate_outcomes(|table| {
         made += 1;
@@ -113,7 +110,7 @@ fn check(tables: &OutcomeTables, extent: Extent<'_>) -> Vec<TableReport> {
         Some(OUTCOME_TABLES as u64),
         "{bar:40} {pos}/{len} tables  {elapsed}",
     );
-    let mut line = PeriodicLine::new(LINE_PERIOD);
+    let mut line = PeriodicLine::new();
     let checked = (0..OUTCOME_TABLES).filter_map(|table| {
         let report = tables.check(table, extent);
         bar.inc(1);

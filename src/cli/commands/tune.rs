@@ -4,7 +4,7 @@ use std::cmp::Ordering::Equal;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::anyhow;
 use indicatif::ProgressBar;
@@ -17,8 +17,6 @@ use crate::cli::output::progress::{self, PeriodicLine};
 use crate::cli::output::table::{Align, Table};
 use crate::cli::{output, runtime};
 
-/// Time between two lines of progress without a terminal.
-const LINE_PERIOD: Duration = Duration::from_secs(60);
 /// The parameters that a line of progress names: those that moved most.
 const NAMED: usize = 4;
 
@@ -180,7 +178,7 @@ impl TuneProgress {
         let template = "{bar:30} {pos}/{len} steps  {elapsed}, {eta} to go\n{msg}";
         Self {
             bar: progress::bar(Some(steps), template),
-            line: PeriodicLine::new(LINE_PERIOD),
+            line: PeriodicLine::new(),
             begun: Instant::now(),
             found: None,
         }

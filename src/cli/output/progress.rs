@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// How often a bar is redrawn, so that its times move on.
 const TICK: Duration = Duration::from_millis(250);
+/// Least time between two lines of progress without a terminal.
+const LINE_PERIOD: Duration = Duration::from_secs(30);
 
 /// A bar of this length, or a spinner without one, by a template of `indicatif`; hidden where stderr is
 /// no terminal.
@@ -34,23 +36,17 @@ pub(crate) fn advance(bar: &ProgressBar, position: u64) {
     }
 }
 
-/// Prints at most one line per period, for runs without a terminal.
-pub(crate) struct PeriodicLine {
-    period: Duration,
-    last: Instant,
-}
+/// Prints a line now and then, for runs without a terminal. It holds the time of the last one.
+pub(crate) struct PeriodicLine(Instant);
 
 impl PeriodicLine {
-    pub(crate) fn new(period: Duration) -> Self {
-        Self {
-            period,
-            last: Instant::now(),
-        }
+    pub(crate) fn new() -> Self {
+        Self(Instant::now())
     }
 
     pub(crate) fn print(&mut self, line: impl Display) {
-        if self.last.elapsed() >= self.period {
-            self.last = Instant::now();
+        if self.0.elapsed() >= LINE_PERIOD {
+            self.0 = Instant::now();
             // Without stderr the work continues.
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
