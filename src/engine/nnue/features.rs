@@ -2,13 +2,15 @@
 //!
 //! Each side sees the board from its own view: own pieces first, own back rank at the bottom, own
 //! king on files a to d. A layout may split the inputs into planes by whether a piece is attacked, or
-//! beside a king.
+//! beside a king, and by where the own king stands.
 
 use crate::rules::{Bitboard, Color, Position, Role, Square, king_attacks};
 
 /// The inputs of one plane: two sides, six kinds of pieces, 64 squares.
 pub const INPUTS: usize = 768;
 
+/// Where the own king may stand, by [`Layout::KingZone`].
+const ZONES: usize = 3;
 /// Flips a square vertically.
 const UPSIDE_DOWN: u16 = 56;
 /// Flips a square horizontally.
@@ -28,11 +30,20 @@ pub enum Layout {
     /// A piece beside the own king has another input, and one beside the enemy king, or beside both, a
     /// third. No king is beside itself.
     KingRing = 3,
+    /// The inputs of the king rings, once for each zone of the own king: the middle of its back rank (d1
+    /// and e1), the rest of that rank, the other ranks. About a half, a third and a sixth of the
+    /// positions have it there.
+    KingZone = 4,
 }
 
 impl Layout {
     /// Every layout there is.
-    pub const ALL: [Layout; 3] = [Layout::Plain, Layout::Attacked, Layout::KingRing];
+    pub const ALL: [Layout; 4] = [
+        Layout::Plain,
+        Layout::Attacked,
+        Layout::KingRing,
+        Layout::KingZone,
+    ];
 
     /// The layout with a number of the file format.
     pub fn from_number(number: u32) -> Option<Layout> {
@@ -52,6 +63,28 @@ impl Layout {
             Layout::Plain => INPUTS,
             Layout::Attacked => 2 * INPUTS,
             Layout::KingRing => 3 * INPUTS,
+            Layout::KingZone => 3 * ZONES * INPUTS,
+        }
+    }
+
+    /// Whether each of its inputs is a part of one of that layout's.
+    pub fn splits(self, other: Layout) -> bool {
+        match other {
+            Layout::Plain => self != other,
+            Layout::KingRing => self == Layout::KingZone,
+            Layout::Attacked | Layout::KingZone => false,
+        }
+    }
+
+    /// The zone of a side's king, below [`ZONES`].
+    #[inline]
+    const fn zone(self, side: Color, own_king: Square) -> usize {
+        let is_home = own_king.rank() == if side.index() == 0 { 0 } else { 7 };
+        match self {
+            Layout::KingZone if !is_home => 2,
+            Layout::KingZone if own_king.file() == 3 || own_king.file() == 4 => 0,
+            Layout::KingZone => 1,
+            _ => 0,
         }
     }
 
@@ -62,15 +95,17 @@ impl Layout {
         let planes = match (self, side) {
             (Layout::Plain, _) => [0; 4],
             (Layout::Attacked, _) => [0, 1, 0, 0],
-            (Layout::KingRing, Color::White) => [0, 1, 2, 2],
-            (Layout::KingRing, Color::Black) => [0, 2, 1, 2],
+            (Layout::KingRing | Layout::KingZone, Color::White) => [0, 1, 2, 2],
+            (Layout::KingRing | Layout::KingZone, Color::Black) => [0, 2, 1, 2],
         };
+        let zone = self.zone(side, own_king);
         let upside_down = if side == Color::Black { UPSIDE_DOWN } else { 0 };
         let mirrored = if is_mirrored { MIRRORED } else { 0 };
         View {
             side,
-            planes: planes.map(|plane| (plane * INPUTS) as u16),
+            planes: planes.map(|plane| ((plane + 3 * zone) * INPUTS) as u16),
             flip: upside_down ^ mirrored,
+            index: (2 * zone + usize::from(is_mirrored)) as u8,
         }
     }
 
@@ -81,7 +116,7 @@ impl Layout {
         Marks(match self {
             Layout::Plain => [Bitboard::EMPTY; 2],
             Layout::Attacked => [attacked(), Bitboard::EMPTY],
-            Layout::KingRing => kings.map(king_attacks),
+            Layout::KingRing | Layout::KingZone => kings.map(king_attacks),
         })
     }
 
@@ -130,11 +165,12 @@ pub struct View {
     /// For each combination of marks, the first input of its plane.
     planes: [u16; 4],
     flip: u16,
+    index: u8,
 }
 
 impl View {
     /// How many different views one side can have.
-    pub(super) const COUNT: usize = 2;
+    pub(super) const COUNT: usize = 2 * ZONES;
 
     /// The side of the view.
     #[inline]
@@ -145,7 +181,7 @@ impl View {
     /// A number for tables, below [`View::COUNT`].
     #[inline]
     pub(super) const fn index(self) -> usize {
-        (self.flip & 1) as usize
+        self.index as usize
     }
 
     /// The input that a piece on a square turns on, below [`Layout::inputs`], with these
@@ -268,6 +304,27 @@ mod tests {
         let close = Position::from_fen("8/8/8/8/2n5/1kP5/2K5/7R w - - 0 1").unwrap();
         assert_eq!(planes(Layout::KingRing, &close, Color::White), [1, 1, 3]);
         assert_eq!(planes(Layout::KingRing, &close, Color::Black), [1, 2, 2]);
+    }
+
+    #[test]
+    fn the_place_of_the_own_king_chooses_the_inputs() {
+        let zones = |side, squares: [Square; 5]| {
+            squares.map(|king| {
+                let views = [Layout::KingZone, Layout::KingRing].map(|it| it.view(side, king));
+                let [fine, coarse] =
+                    views.map(|view| view.feature(Color::White, Role::Rook, Square::A1, 1));
+                assert_eq!((fine - coarse) % (3 * INPUTS), 0, "{king}");
+                (fine - coarse) / (3 * INPUTS)
+            })
+        };
+        let white = [Square::D1, Square::E1, Square::G1, Square::A1, Square::E2];
+        assert_eq!(zones(Color::White, white), [0, 0, 1, 1, 2]);
+        let black = [Square::D8, Square::E8, Square::C8, Square::H8, Square::E1];
+        assert_eq!(zones(Color::Black, black), [0, 0, 1, 1, 2]);
+        let finer = |layout: Layout| Layout::ALL.map(|other| layout.splits(other));
+        assert_eq!(finer(Layout::Plain), [false; 4]);
+        assert_eq!(finer(Layout::KingRing), [true, false, false, false]);
+        assert_eq!(finer(Layout::KingZone), [true, false, true, false]);
     }
 
     /// How many inputs of each plane are on.

@@ -121,14 +121,15 @@ impl Checkpoint {
         Ok(Checkpoint { head, model, adam })
     }
 
-    /// The training of a plain net with a layout that splits the inputs, whose parts start alike: the
-    /// net's values are the same.
-    pub(super) fn split(mut self, layout: Layout) -> Checkpoint {
+    /// The training with a layout that splits the inputs of its own into so many parts, which start
+    /// alike: the net's values are the same.
+    pub(super) fn split(mut self, layout: Layout, parts: usize) -> Checkpoint {
         self.head.hyperparameters.layout = layout.number();
-        self.adam.shared_mean = self.adam.mean.feature_weights.clone();
-        self.adam.shared_square = self.adam.square.feature_weights.clone();
+        if self.adam.shared_mean.is_empty() {
+            self.adam.shared_mean = self.adam.mean.feature_weights.clone();
+            self.adam.shared_square = self.adam.square.feature_weights.clone();
+        }
         for params in [&mut self.model, &mut self.adam.mean, &mut self.adam.square] {
-            let parts = layout.inputs() / Layout::Plain.inputs();
             params.feature_weights = params.feature_weights.repeat(parts);
         }
         self

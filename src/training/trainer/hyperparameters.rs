@@ -20,6 +20,11 @@ pub const LAYOUTS: &[(&str, &str, Layout)] = &[
         "Inputs of their own for pieces beside the own king and beside the enemy king",
         Layout::KingRing,
     ),
+    (
+        "king-zone",
+        "The same, once for each zone of the own king",
+        Layout::KingZone,
+    ),
 ];
 /// What `--buckets-by` takes: a word, its meaning and its value.
 pub const BUCKETS_BY: &[(&str, &str, BucketBy)] = &[

@@ -74,8 +74,8 @@ impl Trainer {
     }
 
     /// A warm start: weights and optimiser of the checkpoint of another training of the same shape,
-    /// with a schedule and data of its own. A net of any layout may start from a plain one, and a wider
-    /// one from a narrower.
+    /// with a schedule and data of its own. A net of any layout may start from one whose inputs it splits,
+    /// and a wider one from a narrower.
     pub fn warm_start(
         hyperparameters: &Hyperparameters,
         threads: usize,
@@ -83,9 +83,10 @@ impl Trainer {
     ) -> Result<Trainer, TrainError> {
         let trainer = Trainer::new(hyperparameters, threads)?;
         let mut checkpoint = Checkpoint::read(path)?;
-        let (plain, layout) = (Layout::Plain.number(), trainer.shape.layout);
-        if checkpoint.head.hyperparameters.layout == plain && layout != Layout::Plain {
-            checkpoint = checkpoint.split(layout);
+        let layout = trainer.shape.layout;
+        let earlier = Layout::from_number(checkpoint.head.hyperparameters.layout);
+        if let Some(earlier) = earlier.filter(|it| layout.splits(*it)) {
+            checkpoint = checkpoint.split(layout, layout.inputs() / earlier.inputs());
         }
         if checkpoint.head.hyperparameters.hidden < hyperparameters.hidden {
             let seed = mixed(hyperparameters.seed, 0);

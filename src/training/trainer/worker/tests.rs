@@ -41,12 +41,21 @@ fn input(layout: Layout, position: &Position, side: Color, at: crate::rules::Squ
         let kings = position.by_role(Role::King);
         plane = usize::from(attackers.intersects(position.by_color(!piece.color) - kings));
     }
-    if layout == Layout::KingRing {
+    if matches!(layout, Layout::KingRing | Layout::KingZone) {
         let is_beside = |color| king_attacks(position.king(color).unwrap()).contains(at);
         plane = match [side, !side].map(is_beside) {
             [_, true] => 2,
             [own, false] => usize::from(own),
         };
+    }
+    if layout == Layout::KingZone {
+        let is_home = king.rank() == if side == Color::White { 0 } else { 7 };
+        let zone = match (is_home, king.file()) {
+            (true, 3 | 4) => 0,
+            (true, _) => 1,
+            (false, _) => 2,
+        };
+        plane += 3 * zone;
     }
     let enemy = if piece.color == side { 0 } else { 384 };
     plane * 768 + enemy + piece.role.index() * 64 + square
