@@ -271,6 +271,20 @@ fn leaving_the_hidden_prompt_restores_the_terminal_echo() {
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
 }
 
+#[test]
+fn a_folder_that_cannot_be_written_is_reported_before_any_question() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("file"), "").expect("a file");
+    let mut init = command(&["init", "--folder", "file/bot"]);
+    let (status, shown) = Terminal::start(init.current_dir(folder.path())).end();
+    assert_eq!(status, Some(2), "{shown}");
+    assert!(
+        shown.contains("cannot write file/bot/config.toml"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Server ["), "{shown}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_first_run_with_a_token_there_asks_for_none() {
     let server = server().await;

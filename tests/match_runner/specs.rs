@@ -69,6 +69,10 @@ fn a_bad_player_option_or_limit_is_explained() {
             &["self", "self", "--depth", "2", "--soft-nodes", "5"],
             "--nodes",
         ),
+        (
+            &["self", "self", "--nodes", "9", "--soft-nodes", "10"],
+            "at least as many",
+        ),
     ] {
         assert_refused(&hall.contest(arguments), what);
     }

@@ -1,7 +1,7 @@
 //! `megaton init`: asks a few questions, or takes flags, and writes a starter config.
 //!
-//! It writes the config and the token's file and never overwrites either: it looks for both before it
-//! asks, and uses an existing token. It reads back what it wrote; then it does what `megaton check` does.
+//! It writes the config and the token's file and never overwrites either: it looks for both, and whether
+//! it can write, before it asks, and uses an existing token. It reads back what it wrote; then it does what `megaton check` does.
 
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use megaton::config::Config;
+use megaton::files::check_writable;
 use megaton::lichess::{TOKEN_VARIABLE, Token};
 
 use super::check;
@@ -100,11 +101,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     if draft.token_file.is_none() {
         draft.token_file = existing_token(&args.folder)?;
     }
+    fs::create_dir_all(&args.folder)
+        .and_then(|()| check_writable(&path))
+        .or_setup(format!("cannot write {}", path.display()))?;
     if asks {
         args.ask(&mut draft)?;
     }
     let typed = if asks { ask_token(&draft)? } else { None };
-    fs::create_dir_all(&args.folder).or_setup(format!("cannot write {}", args.folder.display()))?;
     if let Some(token) = typed {
         let file = args.folder.join(TOKEN_FILE);
         write_new(&file, &format!("{token}\n"), 0o600)?;
