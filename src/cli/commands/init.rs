@@ -1,7 +1,8 @@
 //! `megaton init`: asks a few questions, or takes flags, and writes a starter config.
 //!
-//! It writes the config and the token's file and never overwrites either: it looks for both, and whether
-//! it can write, before it asks, and uses an existing token. It reads back what it wrote; then it does what `megaton check` does.
+//! It writes the config and the token's file and never overwrites either. Before it asks, it looks for
+//! both, uses an existing token, and checks that the folder can be written. It reads back what it wrote;
+//! then it does what `megaton check` does.
 
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
