@@ -16,7 +16,7 @@
 # one larger image, and the right one is chosen at the start.
 #
 # With --build-arg PGO=1 the program is built twice, the second time with a profile of its own bench: the
-# search takes some 0.95 of the time. It needs rustup, crates.io and a processor that runs what it builds;
+# search takes some 0.93 of the time. It needs rustup, crates.io and a processor that runs what it builds;
 # without them the image is the same as without PGO. Two profiles may differ, and so two such images.
 #
 # The same source and build image give the same program and the same layers, byte for byte, where the

@@ -126,7 +126,7 @@ sections! {
         nodes: Option<NonZeroU64> as "limit" =
             None, whole((0, i64::MAX), "nodes per move (0: no limit)");
         /// For tests: depth limit in plies.
-        depth: Option<NonZeroU64> as "limit" = None, whole((0, 245), "plies (0: no limit)");
+        depth: Option<NonZeroU64> as "limit" = None, whole((0, 127), "plies (0: no limit)");
         /// For tests: time per move, instead of a share of the clock.
         movetime: Option<Duration> as "MillisLimit" =
             None, whole((0, 3_600_000), "milliseconds per move (0: no limit)");
@@ -457,7 +457,7 @@ sections! {
         /// Its server, without a path; it gets the token.
         url: String =
             "https://explorer.lichess.org".to_owned(), Text("a URL such as \"https://explorer.lichess.org\"");
-        /// Read positions of at most this many plies.
+        /// Read positions of fewer than this many plies.
         plies: u32 = 16, whole((1, 40), "plies");
         /// Games that a move needs to count.
         min_games: u64 = 20, whole(AT_LEAST_ONE, "games");

@@ -15,7 +15,7 @@ const HABIT: u64 = 2;
 /// What is read, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExplorerRules {
-    /// Read positions of at most this many plies.
+    /// Read positions of fewer than this many plies.
     pub plies: u32,
     /// Games that a move needs to count.
     pub min_games: u64,
