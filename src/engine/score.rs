@@ -14,12 +14,12 @@ pub(super) const INFINITE: Value = 32_500;
 pub(super) const MATE: Value = 32_000;
 /// The maximum ply of the search.
 pub(super) const MAX_PLY: usize = 128;
-/// Values from here on are a mate within [`MAX_PLY`] plies.
-pub(super) const MATE_BOUND: Value = MATE - MAX_PLY as Value;
+/// Values from here on are a mate: within [`MAX_PLY`] plies of a node that is as far from the root at most.
+pub(super) const MATE_BOUND: Value = MATE - 2 * MAX_PLY as Value;
 /// A win that endgame tables prove, at the root: above every evaluation, below every mate.
 pub(super) const TABLE_WIN: Value = 30_000;
-/// From here to [`TABLE_WIN`] a value is a position won by tables within [`MAX_PLY`] plies.
-pub(super) const TABLE_BOUND: Value = TABLE_WIN - MAX_PLY as Value;
+/// From here to [`TABLE_WIN`] a value is a position won by tables, as far away as a mate at most.
+pub(super) const TABLE_BOUND: Value = TABLE_WIN - 2 * MAX_PLY as Value;
 pub(super) const DRAW: Value = 0;
 /// "No value known", fits the sixteen bits of the table.
 pub(super) const NO_VALUE: Value = 32_700;

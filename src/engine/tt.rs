@@ -286,7 +286,7 @@ fn cheapest(cluster: &Cluster, age: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::score::{mate_in, mated_in};
+    use crate::engine::score::{MAX_PLY, mate_in, mated_in};
 
     fn entry(bits: u16, value: Value, depth: i32, bound: Bound) -> Entry {
         let best = (bits != 0).then(|| Move::from_bits(bits));
@@ -377,6 +377,18 @@ mod tests {
             };
             assert_eq!(stored.value_at(ply, 0), value);
             assert!(stored.value_at(ply, 99).abs() < MATE_BOUND);
+        }
+    }
+
+    #[test]
+    fn a_win_far_away_is_a_win_where_the_table_is_read() {
+        use crate::engine::score::{is_decisive, table_win_in};
+
+        for won in [mate_in(80), table_win_in(80)] {
+            let stored = entry(1, won, 1, Bound::Exact);
+            let seen = stored.value_at(MAX_PLY - 1, 0);
+            assert!(is_decisive(seen), "{seen}");
+            assert_eq!(value_to_store(seen, MAX_PLY - 1), won);
         }
     }
 

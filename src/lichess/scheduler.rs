@@ -118,7 +118,8 @@ impl Scheduler {
     pub fn ask(&mut self, class: EndpointClass, cost: u32, now: Instant) -> Decision {
         match class.admission() {
             Admission::AtOnce => match self.address_free(class, now) {
-                Some(at) => self.refuse(class, at - now),
+                // Nothing wakes it when another call ends the pause: it asks again.
+                Some(at) => self.refuse(class, (at - now).min(self.timing.minute / 30)),
                 None => self.go(class, cost, now),
             },
             Admission::NowOrNever => match self.ready(class, cost, now) {

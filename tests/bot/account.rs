@@ -744,6 +744,32 @@ fn after_a_task_lost_track_of_its_game_the_list_is_fetched() {
 }
 
 #[test]
+fn a_list_asked_for_meanwhile_does_not_put_off_the_look_after_a_lost_game() {
+    let mut fixture = Fixture::new(4).settled();
+    fixture.started(game("g1", player("a")));
+    let lists = |fixture: &mut Fixture| {
+        (1..=600)
+            .find(|_| fixture.wait(1) == [Wanted::List])
+            .unwrap()
+    };
+    lists(&mut fixture);
+    fixture.apply(&AccountEvent::Running(vec![game("g1", player("a"))]));
+    let usual = lists(&mut fixture);
+    fixture.apply(&AccountEvent::Running(vec![game("g1", player("a"))]));
+    fixture.wait(usual - 3);
+    let lost = AccountEvent::Left {
+        game: GameId::new("g1"),
+        seen: false,
+    };
+    fixture.apply(&lost);
+    assert_eq!(fixture.wait(3), [Wanted::List], "the usual one");
+    let listed = AccountEvent::Running(vec![game("g1", player("a"))]);
+    assert_eq!(fixture.apply(&listed), [], "too soon to try again");
+    assert_eq!(fixture.wait(3), [Wanted::List], "the one that was planned");
+    assert_eq!(fixture.apply(&listed), play("g1"));
+}
+
+#[test]
 fn a_listed_game_whose_stream_is_refused_is_tried_ever_more_rarely() {
     let mut fixture = Fixture::new(4);
     let listed = || AccountEvent::Running(vec![game("g1", player("a"))]);

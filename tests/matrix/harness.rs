@@ -545,7 +545,10 @@ async fn cell(cell: Cell) -> Option<String> {
 ///
 /// A player tells once that it has joined, however often its stream is opened; one that failed or
 /// that has finished has left.
-async fn doubled(mut news: broadcast::Receiver<BotEvent>, over: CancellationToken) -> Vec<GameId> {
+pub(crate) async fn doubled(
+    mut news: broadcast::Receiver<BotEvent>,
+    over: CancellationToken,
+) -> Vec<GameId> {
     let mut seated = HashSet::new();
     let mut doubled = Vec::new();
     loop {

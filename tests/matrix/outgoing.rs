@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use megaton::bot::{BotEvent, Settings};
+use megaton::bot::{BotEvent, Command, Settings};
 use megaton::practice::{BodyShape, Endpoint, Event, Fault, Injection, Partner, ServerHandle};
 use tokio::sync::broadcast::Receiver;
 use tokio_util::sync::CancellationToken;
@@ -97,6 +97,12 @@ async fn asks_through(fault: Fault) {
     if !forbidden {
         until_a_game_is_over(&what, &mut news, &mut told).await;
     }
+    // It is at rest only once it looks for no game of its own.
+    bot.told(Command::Matchmaking(false)).await;
+    until(&what, async || {
+        bot.status().await.matchmaking.doing == "off"
+    })
+    .await;
     bot.is_at_rest_after(&what).await;
     has_a_seat_left(&what, &server, &bot).await;
     told.extend(all(&mut news));

@@ -212,12 +212,17 @@ impl AccountState {
     /// the interval.
     pub(super) fn ask_for_list(&mut self) {
         let usual = self.timing.reconcile;
-        let pause = match self.correspondence.poll(&self.settings.correspondence) {
-            Some(poll) if self.is_empty() => poll,
-            Some(poll) => poll.min(usual),
-            None => usual,
+        let poll = self.correspondence.poll(&self.settings.correspondence);
+        let poll = poll.unwrap_or(usual);
+        let pause = if self.is_empty() {
+            poll
+        } else {
+            poll.min(usual)
         };
-        self.list_at = self.now.checked_add(pause);
+        // A game its task lost may be started again by then at the latest.
+        let lost = self.lost.values().map(|lost| lost.0);
+        let again = lost.filter(|&at| at > self.now);
+        self.list_at = again.chain(self.now.checked_add(pause)).min();
         // One question at a time: an answer must never be judged by a later question. Every question is
         // answered long before the usual next one.
         let recent = |asked| self.now < asked + usual;

@@ -35,7 +35,7 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton explain-challenge challenge.json
-  curl -s -H "Authorization: Bearer $LICHESS_BOT_TOKEN" \
+  curl -s -H \"Authorization: Bearer $LICHESS_BOT_TOKEN\" \\
       https://lichess.org/api/challenge/q7ZxVt2B/show | megaton explain-challenge -
   megaton explain-challenge --config other.toml --rating 2100 event.json
   megaton explain-challenge q7ZxVt2B")]

@@ -19,7 +19,7 @@ use crate::engine::lmr::{self, MoveClass};
 use crate::engine::movepick::is_noisy;
 use crate::engine::params;
 use crate::engine::score::{
-    INFINITE, MATE, MATE_BOUND, MAX_PLY, Score, Value, is_decisive, mate_in, mated_in,
+    INFINITE, MATE, MATE_BOUND, MAX_PLY, Score, Value, is_decisive, is_lost, mate_in, mated_in,
 };
 use crate::engine::search_handle::SearchShared;
 use crate::engine::search_result::{
@@ -63,7 +63,7 @@ impl RootMove {
 
 /// Whether the present iteration has shown that the move loses.
 fn is_refuted(root_move: &RootMove) -> bool {
-    root_move.found.is_some_and(|value| value <= -MATE_BOUND)
+    root_move.found.is_some_and(is_lost)
 }
 
 /// The search of one root position.
@@ -359,6 +359,7 @@ impl<'a> Root<'a> {
         } else if control.is_past_soft(factor) {
             StopReason::Time
         } else {
+            control.ends_on_hit = false;
             return None;
         };
         control.ends_on_hit = control.search_shared.is_pondering();
@@ -382,6 +383,8 @@ impl<'a> Root<'a> {
                 return;
             }
             if value <= alpha {
+                // A move that fails is not the answer, whenever its ponder move is played.
+                self.searcher.control.ends_on_hit = false;
                 beta = i32::midpoint(alpha, beta);
                 alpha = (value - delta).max(-INFINITE);
                 shallower = 0;
@@ -542,7 +545,7 @@ impl<'a> Root<'a> {
 /// interrupted iteration has not refuted.
 fn avoid_refuted(moves: &mut [RootMove], value_before: Value) {
     let other = moves.iter().position(|it| !is_refuted(it));
-    if let Some(other) = other.filter(|&other| other > 0 && value_before > -MATE_BOUND) {
+    if let Some(other) = other.filter(|&other| other > 0 && !is_lost(value_before)) {
         moves.swap(0, other);
         // In the iteration before no other move was better than the best.
         (moves[0].value, moves[0].bound) = (value_before, ScoreBound::Upper);
@@ -592,6 +595,41 @@ fn root_reduction(position: &Position, mv: Move, child: &Position, rank: usize, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::core_scheduler::CorePermits;
+    use crate::engine::limits::Clock;
+    use crate::engine::options::EngineOptions;
+    use crate::engine::score::table_win_in;
+    use crate::engine::tt::TranspositionTable;
+
+    #[test]
+    fn a_pondering_search_that_finds_something_to_think_about_does_not_end_on_the_hit() {
+        let options = EngineOptions::default();
+        let (table, permits) = (TranspositionTable::new(1), CorePermits::new(1));
+        let mut searcher = Searcher::new(Arc::new(table), Arc::new(permits), &options);
+        let limits = Limits {
+            ponder: true,
+            ..Limits::clock(Clock {
+                time: Duration::from_secs(1_000_000),
+                increment: Duration::ZERO,
+                moves_to_go: None,
+                overhead: Duration::ZERO,
+            })
+        };
+        let position = Position::start();
+        let pondering = Arc::new(SearchShared::new(true, None));
+        searcher.begin(&position, &[], &limits, pondering);
+        let mut root = Root::new(&mut searcher, position, &limits, None).expect("it has moves");
+        (root.moves[0].value, root.searcher.control.ends_on_hit) = (20, true);
+        assert_eq!(root.is_enough(None, 1, 20), None);
+        assert!(
+            !root.searcher.control.ends_on_hit,
+            "there is time for another iteration"
+        );
+        root.searcher.control.ends_on_hit = true;
+        root.moves[0].previous = 900;
+        root.aspire(params::ASPIRATION_DEPTH, 0);
+        assert!(!root.searcher.control.ends_on_hit, "the move fails low");
+    }
 
     #[test]
     fn a_move_refuted_in_the_interrupted_iteration_is_not_played() {
@@ -619,8 +657,13 @@ mod tests {
         assert_eq!((after[0].mv, after[0].value), (before[2].mv, 20));
         assert_eq!(after[0].bound, ScoreBound::Upper);
         assert_eq!(after[0].line.len(), 1);
+        // A loss by tables is one too.
+        let mut after = moves();
+        after[0].found = Some(-table_win_in(5));
+        avoid_refuted(&mut after, 20);
+        assert_eq!(after[0].mv, before[2].mv);
         // Without a better one, or if all was lost before, the order stays.
-        for (best, value_before) in [(2, 20), (0, mated_in(9))] {
+        for (best, value_before) in [(2, 20), (0, mated_in(9)), (0, -table_win_in(9))] {
             let mut after = moves();
             after.swap(0, best);
             let first = after[0].mv;

@@ -198,7 +198,7 @@ fn two_kinds_of_call_refused_within_seconds_pause_everything_but_one_probe() {
     }
     assert_eq!(scheduler.ask(EndpointClass::Move, 1, now), Decision::Go);
     let second = scheduler.ask(EndpointClass::Move, 1, now);
-    assert_eq!(second, Decision::Refused(MINUTE / 3));
+    assert_eq!(second, Decision::Refused(MINUTE / 30));
     // It was refused as well, and so it says nothing new.
     scheduler.ended(EndpointClass::Move, CallResult::Limited);
     assert!(!scheduler.suspect(EndpointClass::Move, MINUTE, now + SPACING));
@@ -216,7 +216,7 @@ fn two_kinds_of_call_refused_within_seconds_pause_everything_but_one_probe() {
 fn a_refused_move_is_the_probe_itself_and_a_played_one_ends_the_pause() {
     let (mut scheduler, now) = limited_address(EndpointClass::Chat, EndpointClass::Move);
     let again = scheduler.ask(EndpointClass::Move, 1, now);
-    assert_eq!(again, Decision::Refused(MINUTE / 3));
+    assert_eq!(again, Decision::Refused(MINUTE / 30));
     let later = now + MINUTE / 3;
     // What was sent before the pause says nothing about it.
     scheduler.ended(EndpointClass::GameStream, CallResult::Done);
