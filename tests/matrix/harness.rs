@@ -194,8 +194,13 @@ impl Cell {
 
 /// A server of its own.
 pub(crate) async fn server() -> ServerHandle {
+    server_in(Timing::fast(SPEED)).await
+}
+
+/// The same with other times.
+pub(crate) async fn server_in(timing: Timing) -> ServerHandle {
     let options = Options {
-        timing: Timing::fast(SPEED),
+        timing,
         ..Options::default()
     };
     Server::start(options).await.unwrap()

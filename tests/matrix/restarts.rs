@@ -5,17 +5,25 @@ use std::time::Duration;
 
 use megaton::practice::{
     Channel, Endpoint, Event, Fault, GamePhase, Injection, Schedule, ServerFault, StreamFault,
-    TimeControl, Trigger,
+    TimeControl, Timing, Trigger,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::harness::{BOT, doubled, put_on, put_on_with, run_all, schedule, server, start, until};
+use crate::harness::{
+    BOT, SPEED, doubled, put_on, put_on_with, run_all, schedule, server, server_in, start, until,
+};
 
 const GUARD: Duration = Duration::from_secs(60);
 
 /// So many games run when the bot is started anew; all are played, each by one player.
 async fn restarts_with(games: usize) {
-    let server = server().await;
+    // No partner gives up a game that a busy machine begins late.
+    let timing = Timing {
+        first_move_speed: 1,
+        first_move: GUARD,
+        ..Timing::fast(SPEED)
+    };
+    let server = server_in(timing).await;
     let token = server.open_bot(BOT).unwrap();
     let (first, _) = put_on(&server, &token);
     let mut news = server.events();
