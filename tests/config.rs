@@ -786,6 +786,10 @@ fn the_token_goes_neither_in_the_clear_to_another_machine_nor_to_a_proxy_with_a_
             "[lichess]\nproxy = \"proxy:3128\"",
             "2: [lichess] proxy: it must begin with http://",
         ),
+        (
+            "[explorer]\nurl = \"https://me:secret@explorer.lichess.org\"",
+            "2: [explorer] url: \"explorer.lichess.org\": it must not contain a user name or password",
+        ),
     ] {
         expect(text, expected);
     }

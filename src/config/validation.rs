@@ -89,7 +89,9 @@ fn in_texts(config: &Config) -> Option<Contradiction> {
         ("explorer", explorer, true),
     ] {
         if let Some(what) = crate::lichess::fault_in_lookup_url(url, takes_token) {
-            return Some((at(section, "url"), format!("\"{url}\": {what}")));
+            // Without a password.
+            let shown = url.rsplit_once('@').map_or(url.as_str(), |it| it.1);
+            return Some((at(section, "url"), format!("\"{shown}\": {what}")));
         }
     }
     let leads = |url: &str, there: fn(&Url) -> bool| Url::parse(url).is_ok_and(|it| there(&it));

@@ -138,9 +138,7 @@ impl InternalEngine {
                 ..Limits::nodes(hard)
             },
             MoveLimit::Depth(plies) => Limits::depth(plies),
-            MoveLimit::Movetime(time) => {
-                Limits::movetime(time.saturating_sub(self.settings.overhead))
-            }
+            MoveLimit::Movetime(time) => Limits::movetime(time),
             MoveLimit::Clock {
                 increment,
                 nodes_per_ms,
@@ -215,6 +213,7 @@ pub(super) fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::ByColor;
 
     fn settings(options: &[(&str, &str)]) -> Result<EngineSettings, String> {
         let options: Vec<_> = options
@@ -222,6 +221,18 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         EngineSettings::new(&options)
+    }
+
+    #[test]
+    fn it_thinks_as_long_as_any_other_engine_is_told_to() {
+        let engine = InternalEngine::new(&settings(&[("overhead", "20")]).unwrap());
+        let turn = |allowance| TurnTime {
+            allowance,
+            clocks: ByColor::from_fn(|_| Duration::from_secs(1)),
+        };
+        let time = Duration::from_millis(50);
+        let limits = engine.limits(&Game::new(), &turn(MoveLimit::Movetime(time)));
+        assert_eq!(limits.movetime, Some(time));
     }
 
     #[test]

@@ -133,17 +133,15 @@ const KEYWORDS: [&str; 13] = [
     "perft",
 ];
 
-/// Skips unreadable values; a negative time counts as zero.
+/// Skips unreadable values; a negative time counts as zero, too great a number as the greatest.
 fn go(words: &[&str]) -> Command {
     let mut go = Go::default();
     let mut words = words.iter().copied().peekable();
     while let Some(word) = words.next() {
         let mut number = || {
             let value = words.next_if(|word| !KEYWORDS.contains(word))?;
-            value
-                .parse::<i64>()
-                .ok()
-                .map(|value| value.max(0).unsigned_abs())
+            let value = value.parse::<i128>().ok()?;
+            Some(value.clamp(0, i64::MAX.into()) as u64)
         };
         let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         match word {
@@ -201,6 +199,16 @@ mod tests {
             ..Go::default()
         };
         assert_eq!(Command::parse("go depth nodes 5"), Command::Go(expected));
+        let endless = Go {
+            nodes: Some(i64::MAX as u64),
+            ..Go::default()
+        };
+        let line = "go nodes 18446744073709551615";
+        assert_eq!(
+            Command::parse(line),
+            Command::Go(endless),
+            "no limit is lost"
+        );
         assert_eq!(Command::parse("go perft"), Command::Perft(1));
         assert_eq!(Command::parse("go perft 100000"), Command::Perft(50));
     }

@@ -148,6 +148,14 @@ fn an_export_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_book_is_exported_into_a_pipe() {
+    let export = ["book", "export", "built-in", "/dev/stdout"];
+    let output = command(&export).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stdout.len() > 1000, "{}", output.stdout.len());
+}
+
+#[test]
 fn the_book_in_the_program_is_shown_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let stats = said(folder.path(), &["stats", "built-in"]);

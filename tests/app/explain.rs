@@ -46,6 +46,28 @@ fn a_challenge_within_the_rules_is_accepted_with_status_0() {
 }
 
 #[test]
+fn the_answer_does_not_depend_on_a_reader() {
+    let folder = folder("[challenge]\nblock = [\"blastcap\"]\n");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let words = [
+        "explain-challenge",
+        "-c",
+        &at("config.toml"),
+        &at("challenge.json"),
+    ];
+    let mut child = command(&words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    assert_eq!(
+        child.wait().expect("it ends").code(),
+        Some(1),
+        "it would decline"
+    );
+}
+
+#[test]
 fn the_level_of_a_casual_game_is_told() {
     let folder = folder("[engine]\ncasual_level = \"hard\"\n");
     let at = |name: &str| folder.path().join(name).display().to_string();

@@ -69,6 +69,23 @@ fn a_result_whose_games_cannot_be_written_is_printed() {
 }
 
 #[test]
+fn a_reader_that_leaves_costs_neither_the_games_nor_the_answer() {
+    let hall = Hall::new();
+    let (openings, pgn) = (hall.text("openings.epd"), hall.text("games.pgn"));
+    let line = "match self self --nodes 50 --games 2 --sprt 0,10 --openings";
+    let words: Vec<&str> = line.split(' ').chain([&*openings, "--pgn", &pgn]).collect();
+    let mut child = command(&words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(4), "undecided");
+    let games = fs::read_to_string(pgn).unwrap();
+    assert_eq!(games.matches("[Round").count(), 2);
+}
+
+#[test]
 fn a_killed_match_resumes() {
     let hall = Hall::new();
     let whole = play(&hall, "whole");

@@ -61,9 +61,13 @@ fn a_bad_player_option_or_limit_is_explained() {
                 "--pgn",
                 "games",
                 "--journal",
-                "games",
+                "./games",
             ],
-            "two files",
+            "a file of its own",
+        ),
+        (
+            &["self", "self", "--nodes", "9", "--games", "4000000000"],
+            "1..=10000000",
         ),
         (
             &["self", "self", "--depth", "2", "--soft-nodes", "5"],
@@ -76,6 +80,9 @@ fn a_bad_player_option_or_limit_is_explained() {
     ] {
         assert_refused(&hall.contest(arguments), what);
     }
+    let openings = hall.text("openings.epd");
+    let over_them = ["self", "self", "--nodes", "9", "--pgn", &openings];
+    assert_refused(&hall.contest(&over_them), "a file of its own");
 }
 
 #[test]

@@ -113,9 +113,7 @@ impl AccountState {
         if is_correspondence(game) {
             self.correspondence.update(game, self.now);
             let poll = self.correspondence.poll(&self.settings.correspondence);
-            let poll_at = poll.and_then(|poll| self.now.checked_add(poll));
-            self.list_at = [self.list_at, poll_at].into_iter().flatten().min();
-            return;
+            return poll.into_iter().for_each(|poll| self.list_within(poll));
         }
         let active = ActiveGame {
             opponent: game.opponent.id.clone(),
@@ -212,12 +210,9 @@ impl AccountState {
     /// the interval.
     pub(super) fn ask_for_list(&mut self) {
         let usual = self.timing.reconcile;
-        let poll = self.correspondence.poll(&self.settings.correspondence);
-        let poll = poll.unwrap_or(usual);
-        let pause = if self.is_empty() {
-            poll
-        } else {
-            poll.min(usual)
+        let pause = match self.correspondence.poll(&self.settings.correspondence) {
+            Some(poll) if self.is_empty() => poll,
+            poll => poll.unwrap_or(usual).min(usual),
         };
         // A game its task lost may be started again by then at the latest.
         let lost = self.lost.values().map(|lost| lost.0);

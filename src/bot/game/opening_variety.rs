@@ -321,8 +321,9 @@ impl BookChooser<'_> {
     /// A move of the first book that has one worth playing, with the reply that the books expect.
     pub(super) fn choose(&self, game: &Game, avoided: &[Move]) -> Option<SearchResult> {
         let position = game.position();
-        let is_fit =
-            |it: &BookMove| it.weight >= self.rules.min_weight && !avoided.contains(&it.mv);
+        // What a book gives no weight it advises against.
+        let least = self.rules.min_weight.max(1);
+        let is_fit = |it: &BookMove| it.weight >= least && !avoided.contains(&it.mv);
         let mut random = fastrand::Rng::with_seed(self.seed ^ position.key());
         let mut lists = self.books.playable(game);
         let mv = lists.find_map(|mut moves| {

@@ -301,7 +301,9 @@ fn export(args: &Export) -> Result<(), Failure> {
         let why = "nothing to export: no move reaches --visits";
         return Err(Failure::setup(format!("{why} {}", args.visits)));
     }
-    let replaced = fs::read(&args.out).unwrap_or_default();
+    // Reading a pipe would wait for ever.
+    let replaced = args.out.is_file().then(|| fs::read(&args.out));
+    let replaced = replaced.and_then(Result::ok).unwrap_or_default();
     if read_graph(&String::from_utf8_lossy(&replaced)).1.positions > 0 {
         let out = args.out.display();
         let why = format!("{out} is a book under construction, which the export would replace");

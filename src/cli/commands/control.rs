@@ -433,23 +433,25 @@ impl Healthcheck {
             Err(Failure::Failed(_)) if self.quiet => return Err(Failure::Reported),
             other => other?,
         };
-        let (what, well) = if self.ready {
-            ("ready", report.ready)
+        let (ready, alive) = (report.ready, report.alive);
+        let what = if self.ready { "ready" } else { "alive" };
+        let well = if self.ready { ready } else { alive };
+        let printed = if self.json {
+            output::print_json(&report)
+        } else if self.quiet {
+            Ok(())
         } else {
-            ("alive", report.alive)
-        };
-        if self.json {
-            output::print_json(&report)?;
-        } else if !self.quiet {
-            output::print(format!("{}{what}", if well { "" } else { "not " }))?;
+            let mut text = format!("{}{what}\n", if well { "" } else { "not " });
             let checks = report.checks.iter();
             for check in checks.filter(|check| self.ready || check.is_vital()) {
                 let mark = if check.ok { "ok   " } else { "WRONG" };
                 let line = format!("{mark} {:<8} {}", check.name, check.text);
-                output::print(output::plain(&line))?;
+                text += &(output::plain(&line) + "\n");
             }
-        }
-        if well { Ok(()) } else { Err(Failure::Reported) }
+            output::print_text(text)
+        };
+        let answer = if well { Ok(()) } else { Err(Failure::Reported) };
+        answer.and(printed)
     }
 
     fn report(&self) -> Result<HealthReport, Failure> {

@@ -71,7 +71,7 @@ pub(crate) struct Args {
     soft_nodes: Option<u64>,
     /// Maximum number of games, rounded up to pairs [default: 200, with --sprt 10000; without a real clock at most
     /// two per opening]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     games: Option<u32>,
     /// Stop as soon as the SPRT accepts one of these two Elo differences, after 100 games at the earliest
     #[arg(long, value_name = "ELO0,ELO1", allow_hyphen_values = true)]
@@ -144,8 +144,11 @@ impl Limit {
 pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     let contest = contest(args)?;
     if let Some(path) = &args.pgn {
-        if args.journal.as_ref() == Some(path) {
-            return Err(Failure::setup("--pgn and --journal take two files"));
+        // The same for every spelling of a path.
+        let place = |path: &PathBuf| std::path::absolute(path).ok();
+        let others = [args.journal.as_ref(), Some(&args.openings)];
+        if others.map(|it| it.and_then(place)).contains(&place(path)) {
+            return Err(Failure::setup("--pgn needs a file of its own"));
         }
         check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
     }
@@ -175,12 +178,13 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             return Err(Failure::Failed(error.into()));
         }
     };
-    output::print_text(match_report::text(&contest, &report, begun.elapsed()))?;
+    // The games and the exit status do not depend on a reader.
+    let printed = output::print_text(match_report::text(&contest, &report, begun.elapsed()));
     if let Some(path) = &args.pgn {
         let games = pgn(&contest, &report);
         write_whole(path, |file| file.write_all(games.as_bytes())).or_failed(path.display())?;
     }
-    verdict(&report)
+    verdict(&report).and(printed)
 }
 
 fn contest(args: &Args) -> Result<Match, Failure> {

@@ -122,9 +122,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
             add("note", &format!("cannot read a list: {list}: {reason}"));
         }
     }
-    output::print_text(text)?;
+    let printed = output::print_text(text);
     match outcome.decision {
-        Decision::Accept => Ok(()),
+        Decision::Accept => printed,
         _ => Err(Failure::Reported),
     }
 }

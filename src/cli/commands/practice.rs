@@ -224,7 +224,7 @@ async fn practise(
         outcome = sparring(args, server, signals) => outcome,
         // A person who has seen enough need not wait for the end of a game.
         () = signals.drain.cancelled(), if !args.headless => Ok(()),
-        () = signals.now.cancelled() => Ok(()),
+        () = signals.now.cancelled() => Err(Failure::failed("interrupted")),
     }
 }
 
@@ -251,9 +251,9 @@ async fn replay(
         () = signals.drain.cancelled() => return Ok(()),
     };
     signals.now.cancel();
-    output::print_text(&report)?;
+    let printed = output::print_text(&report);
     if report.differences.is_empty() {
-        return Ok(());
+        return printed;
     }
     Err(Failure::Reported)
 }

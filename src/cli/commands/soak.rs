@@ -108,9 +108,9 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         bar.finish_and_clear();
         Ok(report)
     })?;
-    output::print_text(&report)?;
+    let printed = output::print_text(&report);
     if report.is_clean() {
-        return Ok(());
+        return printed;
     }
     Err(Failure::failed(report.complaints().join("; ")))
 }

@@ -138,13 +138,13 @@ fn verify(args: &Verify) -> Result<(), Failure> {
     );
     let errors = print_errors(&tables, &reports)?;
     let sum = |count: fn(&TableReport) -> u64| reports.iter().map(count).sum::<u64>();
-    output::print(format!(
+    let printed = output::print(format!(
         "{} tables: {} positions compared with Syzygy, {} with their own moves, {errors} errors",
         tables.found(),
         sum(|report| report.compared),
         sum(|report| report.played),
-    ))?;
-    verdict(errors)
+    ));
+    verdict(errors).and(printed)
 }
 
 /// Prints the unusable tables and the errors in the others; returns their number.
@@ -154,7 +154,8 @@ fn print_errors(tables: &OutcomeTables, reports: &[TableReport]) -> Result<usize
         let named = |error| format!("{}: {error}", report.name);
         errors.extend(report.errors.iter().map(named));
     }
-    errors.iter().try_for_each(output::print)?;
+    let printed = errors.iter().try_for_each(output::print);
+    printed.map_err(|_| Failure::Reported)?;
     Ok(errors.len())
 }
 
@@ -193,8 +194,8 @@ fn stats(file: &Path) -> Result<(), Failure> {
             (cursed(white) + cursed(black)).to_string(),
         ]);
     }
-    output::print_text(lines.take())?;
-    verdict(print_errors(&tables, &reports)?)
+    let printed = output::print_text(lines.take());
+    verdict(print_errors(&tables, &reports)?).and(printed)
 }
 
 fn shares(values: ValueCounts) -> String {
