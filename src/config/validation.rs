@@ -89,7 +89,7 @@ fn in_texts(config: &Config) -> Option<Contradiction> {
         ("explorer", explorer, true),
     ] {
         if let Some(what) = crate::lichess::fault_in_lookup_url(url, takes_token) {
-            // Without a password.
+            // What stands before the @ may be a password.
             let shown = url.rsplit_once('@').map_or(url.as_str(), |it| it.1);
             return Some((at(section, "url"), format!("\"{shown}\": {what}")));
         }

@@ -39,6 +39,7 @@ mod rate_limits;
 mod resign_and_takeback;
 mod rules;
 mod running_bot;
+mod running_games;
 mod server_game;
 mod slots;
 mod test_http;
