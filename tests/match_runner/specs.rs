@@ -63,7 +63,7 @@ fn a_bad_player_option_or_limit_is_explained() {
                 "--journal",
                 "./games",
             ],
-            "a file of its own",
+            "--pgn is the --journal or --openings file",
         ),
         (
             &["self", "self", "--nodes", "9", "--games", "4000000000"],
@@ -82,7 +82,10 @@ fn a_bad_player_option_or_limit_is_explained() {
     }
     let openings = hall.text("openings.epd");
     let over_them = ["self", "self", "--nodes", "9", "--pgn", &openings];
-    assert_refused(&hall.contest(&over_them), "a file of its own");
+    assert_refused(
+        &hall.contest(&over_them),
+        "--pgn is the --journal or --openings file",
+    );
 }
 
 #[test]

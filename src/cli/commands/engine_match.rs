@@ -148,7 +148,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         let place = |path: &PathBuf| std::path::absolute(path).ok();
         let others = [args.journal.as_ref(), Some(&args.openings)];
         if others.map(|it| it.and_then(place)).contains(&place(path)) {
-            return Err(Failure::setup("--pgn needs a file of its own"));
+            return Err(Failure::setup("--pgn is the --journal or --openings file"));
         }
         check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
     }
