@@ -123,7 +123,7 @@ fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
     );
 
     let checkpoint = at("net0.net.checkpoint");
-    let (warm_net, wider) = (at("net1.net"), at("wider.net"));
+    let (warm_net, wider, of_net) = (at("net1.net"), at("wider.net"), at("of-net.net"));
     let from = |checkpoint: &Path, out: &Path, hidden: &str| {
         let hidden = format!("--hidden={hidden}");
         megaton(&[
@@ -139,8 +139,13 @@ fn five_commands_lead_from_nothing_to_a_net_that_was_measured() {
             &hidden,
         ])
     };
-    for (net, hidden) in [(&warm_net, "32"), (&wider, "64")] {
-        let warm = from(&checkpoint, net, hidden);
+    let starts = [
+        (&checkpoint, &warm_net, "32"),
+        (&checkpoint, &wider, "64"),
+        (&at("net0.net"), &of_net, "32"),
+    ];
+    for (start, net, hidden) in starts {
+        let warm = from(start, net, hidden);
         assert!(warm.is_fine && net.exists(), "{}", warm.stderr);
     }
     let refused = from(&at("wider.net.checkpoint"), &at("narrower.net"), "32");

@@ -76,9 +76,10 @@ pub(crate) struct Args {
     /// Threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Start from the weights and optimiser of this checkpoint. Its net has the same shape, or fewer
-    /// hidden units, or a layout whose inputs this one splits; data, targets and rates may differ
-    #[arg(long, value_name = "CHECKPOINT")]
+    /// Start from the weights of this net, or from the weights and optimiser of this checkpoint. Its net
+    /// has the same shape, or fewer hidden units, or a layout whose inputs this one splits; data, targets
+    /// and rates may differ
+    #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Resume from the checkpoint beside the net, if there is one
     #[arg(long)]

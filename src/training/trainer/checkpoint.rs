@@ -15,16 +15,19 @@ use super::error::TrainError;
 use super::hyperparameters::Hyperparameters;
 use super::loss_curve::EpochSummary;
 use super::params::{Params, SimdLane, copy_rows, floats, floats_mut};
-use crate::engine::nnue::{Layout, checksum};
+use crate::engine::nnue::{Layout, NetError, Network, QA, QB, checksum};
 use crate::files::write_whole;
 
 const MAGIC: &[u8; 8] = b"MEGATRN1";
 /// Magic and length of the head.
 const BEFORE_HEAD: usize = 12;
 const HASH: usize = 8;
+/// The mean square of the gradients of an input that a net has learned, as far as its file tells: too
+/// small to slow a step.
+const LEARNED: f32 = 1e-16;
 
 /// The header of a checkpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) hyperparameters: Hyperparameters,
     pub(super) lots: Vec<LoadedFile>,
@@ -79,9 +82,48 @@ impl Checkpoint {
         })
     }
 
+    /// What another training may start from: a checkpoint or a net.
+    pub(super) fn read_start(path: &Path) -> Result<Checkpoint, TrainError> {
+        match Network::load(path) {
+            Ok(network) => Ok(Checkpoint::of_net(&network)),
+            Err(NetError::Refused { path, fault }) if !matches!(*fault, NetError::Magic) => {
+                let fault = fault.to_string();
+                Err(TrainError::Checkpoint { path, fault })
+            }
+            Err(_) => Checkpoint::read(path),
+        }
+    }
+
+    /// The weights of a net, as precise as its file, and an optimiser that has made no step.
+    fn of_net(network: &Network) -> Checkpoint {
+        let (shape, parts) = (network.shape(), network.parts());
+        let (mut model, mut adam) = (Params::zeros(shape), Adam::new(shape));
+        let wide = |numbers: Vec<i16>| numbers.into_iter().map(i32::from).collect();
+        let numbers: [(Vec<i32>, i32); 4] = [
+            (wide(parts.feature_weights), QA),
+            (wide(parts.feature_biases), QA),
+            (wide(parts.output_weights), QB),
+            (parts.output_biases, QA * QB),
+        ];
+        for (kind, (numbers, unit)) in model.kinds_mut().into_iter().zip(numbers) {
+            for (to, number) in floats_mut(kind).zip(numbers) {
+                *to = number as f32 / unit as f32;
+            }
+        }
+        let squares = adam.square.feature_weights.iter_mut();
+        for (square, lane) in squares.zip(&model.feature_weights) {
+            square.0 = lane.0.map(|it| if it == 0.0 { 0.0 } else { LEARNED });
+        }
+        let head = Head {
+            hyperparameters: Hyperparameters::default().of_shape(shape),
+            ..Head::default()
+        };
+        Checkpoint { head, model, adam }
+    }
+
     fn parse(bytes: &[u8]) -> Result<Checkpoint, String> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
-            return Err("this is not a checkpoint: it does not begin with MEGATRN1".to_owned());
+            return Err("neither a checkpoint, which begins with MEGATRN1, nor a net".to_owned());
         };
         let damaged = || "damaged: the hash does not fit".to_owned();
         let (_, stated) = bytes.split_last_chunk::<HASH>().ok_or_else(damaged)?;
@@ -168,18 +210,10 @@ impl Checkpoint {
                 wanted.hidden
             ));
         }
-        let of_this_shape = Hyperparameters {
-            layout: wanted.layout,
-            hidden: wanted.hidden,
-            buckets: wanted.buckets,
-            bucket_by: wanted.bucket_by,
-            scale: wanted.scale,
-            ..self.head.hyperparameters.clone()
-        };
-        match of_this_shape.difference(&self.head.hyperparameters) {
-            Some(difference) => Err(format!("a net of another shape: {difference}")),
-            None => Ok(()),
-        }
+        let shape = wanted.shape().map_err(|error| error.to_string())?;
+        let of_this_shape = self.head.hyperparameters.of_shape(shape);
+        let difference = of_this_shape.difference(&self.head.hyperparameters);
+        difference.map_or(Ok(()), |it| Err(format!("a net of another shape: {it}")))
     }
 
     /// Checks that a training may continue from this checkpoint; the error says why not.
@@ -207,6 +241,7 @@ impl Checkpoint {
 
 #[cfg(test)]
 mod tests {
+    use super::super::export::quantise;
     use super::super::params::{SimdLane, WIDTH};
     use super::*;
     use crate::engine::nnue::Layout;
@@ -251,6 +286,30 @@ mod tests {
         written.write(&path).unwrap();
         assert!(Checkpoint::read(&path).unwrap() == written);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_net_of_a_training_is_its_start_as_far_as_the_file_is_precise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("some.net");
+        let Checkpoint { head, model, adam } = checkpoint();
+        let shape = head.hyperparameters.shape().unwrap();
+        let network = quantise(&model, &adam, shape, &[]).unwrap();
+        fs::write(&path, network.to_bytes()).unwrap();
+        let start = Checkpoint::read_start(&path).unwrap();
+        start.fits_shape(&head.hyperparameters).unwrap();
+        let again = quantise(&start.model, &start.adam, shape, &[]).unwrap();
+        assert_eq!(again.to_bytes(), network.to_bytes());
+        let weights = floats(&model.feature_weights).zip(floats(&start.model.feature_weights));
+        for (before, after) in weights {
+            assert!((before - after).abs() < 0.6 / QA as f32, "{before} {after}");
+        }
+        fs::write(&path, &network.to_bytes()[..100]).unwrap();
+        let complaint = Checkpoint::read_start(&path).unwrap_err().to_string();
+        assert!(
+            complaint.contains("some.net: a net of this shape has"),
+            "{complaint}"
+        );
     }
 
     #[test]

@@ -97,6 +97,18 @@ impl Hyperparameters {
         })
     }
 
+    /// The same training, of a net with these dimensions.
+    pub(super) fn of_shape(&self, shape: Shape) -> Hyperparameters {
+        Hyperparameters {
+            layout: shape.layout.number(),
+            hidden: shape.hidden,
+            buckets: shape.buckets,
+            bucket_by: shape.bucket_by.number(),
+            scale: shape.scale,
+            ..self.clone()
+        }
+    }
+
     /// Checks the values.
     pub fn check(&self) -> Result<(), TrainError> {
         self.shape()?;

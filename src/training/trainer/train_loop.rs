@@ -73,16 +73,16 @@ impl Trainer {
         })
     }
 
-    /// A warm start: weights and optimiser of the checkpoint of another training of the same shape,
-    /// with a schedule and data of its own. A net of any layout may start from one whose inputs it splits,
-    /// and a wider one from a narrower.
+    /// A warm start: weights and optimiser of the checkpoint of another training of the same shape, or
+    /// the weights of its net, with a schedule and data of its own. A net of any layout may start from one
+    /// whose inputs it splits, and a wider one from a narrower.
     pub fn warm_start(
         hyperparameters: &Hyperparameters,
         threads: usize,
         path: &Path,
     ) -> Result<Trainer, TrainError> {
         let trainer = Trainer::new(hyperparameters, threads)?;
-        let mut checkpoint = Checkpoint::read(path)?;
+        let mut checkpoint = Checkpoint::read_start(path)?;
         let layout = trainer.shape.layout;
         let earlier = Layout::from_number(checkpoint.head.hyperparameters.layout);
         if let Some(earlier) = earlier.filter(|it| layout.splits(*it)) {
