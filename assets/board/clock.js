@@ -41,6 +41,12 @@ export class Clocks {
     this.#tick();
   }
 
+  /** The clocks without a game: nothing ticks. */
+  clear() {
+    clearInterval(this.#timer);
+    this.#told = null;
+  }
+
   /** A side's remaining time in milliseconds. */
   left(color) {
     if (!this.#told) return 0;

@@ -1,7 +1,7 @@
 // The two players beside the board: name, title, rating, captured pieces, and the clock.
 
 import { spokenClock } from "./clock.js";
-import { piecesOf } from "./fen.js";
+import { piecesOf, START } from "./fen.js";
 import { drawPiece } from "./pieces.js";
 import { capital, other } from "./words.js";
 
@@ -48,6 +48,15 @@ export class PlayerRow {
       const sign = change > 0 ? "+" : "−";
       text(standing, `change ${change > 0 ? "up" : "down"}`, `${sign}${Math.abs(change)}`);
     }
+  }
+
+  /** The row of a side without a game. */
+  clear(color) {
+    this.show(color, null);
+    this.tally(START);
+    this.turn(false);
+    this.clock.textContent = "";
+    this.clock.classList.remove("running", "urgent");
   }
 
   /** Shows the pieces that this side has lost in a position. */

@@ -39,8 +39,10 @@ export class Squares {
       this.cells.set(square, cell);
       rows[Math.floor(index / 8)].append(cell);
     });
+    const hadFocus = this.grid.contains(document.activeElement);
     this.grid.replaceChildren(...rows);
     if (this.focusable) this.#rove(this.focus);
+    if (hadFocus) this.cells.get(this.focus)?.focus();
   }
 
   #cell(square) {

@@ -30,19 +30,22 @@ export function announceMove(move, color) {
   return words.join(" ");
 }
 
-function drawReason(moves) {
+function drawReason(moves, insufficient) {
   const last = moves.at(-1)?.fen ?? START;
   const times = [START, ...moves.map((move) => move.fen)].filter((fen) => identity(fen) === identity(last)).length;
   if (times >= 3) return "Draw by repetition";
   if (quietPlies(last) >= 100) return "Draw by the fifty-move rule";
   if (moves.length >= 600) return "Draw: the game reached 600 plies";
   const pieces = last.split(" ")[0].replace(/[^a-zA-Z]/g, "").length;
-  if (pieces <= 4) return "Draw: too little material to win";
+  if (insufficient ?? pieces <= 4) return "Draw: too little material to win";
   return "Draw agreed";
 }
 
-/** Why a game ended, in a sentence without a full stop. Only the moves tell what kind of draw it is. */
-export function endReason({ status, winner, moves }) {
+/**
+ * Why a game ended, in a sentence without a full stop. Only the moves tell what kind of draw it is, and
+ * `insufficient` whether neither side could win any more; without it few pieces mean that.
+ */
+export function endReason({ status, winner, moves, insufficient }) {
   const loser = winner ? capital(other(winner)) : null;
   switch (status) {
     case "variantEnd":
@@ -64,7 +67,7 @@ export function endReason({ status, winner, moves }) {
     case "insufficientMaterialClaim":
       return "Draw: too little material to win";
     case "draw":
-      return moves ? drawReason(moves) : "Draw";
+      return moves ? drawReason(moves, insufficient) : "Draw";
     case "cheat":
       return "Ended for cheating";
     default:

@@ -314,11 +314,15 @@ shell.onSteering = () => page.steering();
 const parts = [find("arena"), document.querySelector(".graphs")];
 let isLoaded = false;
 
+function reveal(known) {
+  isLoaded = known;
+  for (const part of parts) part.hidden = !known;
+}
+
 /** Loads the game, or shows why that is not possible. */
 async function load() {
   const game = await fetchGame();
-  isLoaded = game.ok !== false;
-  for (const part of parts) part.hidden = !isLoaded;
+  reveal(game.ok !== false);
   if (isLoaded) page.apply(game, game.now);
   else find("game-title").textContent = game.text;
 }
@@ -328,7 +332,10 @@ const news = new News(
   `/api/live?game=${encodeURIComponent(id)}`,
   {
     status: (status) => shell.status(status),
-    game: (game) => page.apply(game, news.now()),
+    game: (game) => {
+      reveal(true);
+      page.apply(game, news.now());
+    },
     thought: (thought) => page.ponder(thought),
     reviewed: () => askForEnd(),
   },

@@ -47,18 +47,31 @@ export class Actions {
   /** Redraws only when the content has changed, so that a button keeps its focus. */
   update(snapshot, { watching }) {
     const { phase, status, winner, drawOffer, ply, reason, game, mayTakeBack, takebackAsked } = snapshot;
-    const takeback = [mayTakeBack, takebackAsked];
-    const key = JSON.stringify([phase, status, winner, drawOffer, ply < 2, reason, game, watching, takeback]);
+    const offers = [drawOffer, snapshot.mayOfferDraw, mayTakeBack, takebackAsked];
+    const key = JSON.stringify([phase, status, winner, ply < 2, reason, game, watching, offers]);
     if (key === this.#drawn) return;
     this.#drawn = key;
+    const focused = this.deeds.contains(document.activeElement) ? document.activeElement.textContent : null;
     this.say.className = "say";
     this.say.replaceChildren();
     this.deeds.replaceChildren();
+    this.#draw(snapshot, watching);
+    if (focused) this.#focus(focused);
+  }
+
+  #draw(snapshot, watching) {
+    const { phase, reason } = snapshot;
     if (phase === "over") this.#over(snapshot, watching);
     else if (phase === "declined") this.#declined(reason);
     else if (phase === "waiting") this.#waiting(snapshot);
     else if (watching) this.#watching();
     else this.#playing(snapshot);
+  }
+
+  /** Focuses the button that was focused before, or their group: never another button, which would do something else. */
+  #focus(text) {
+    const same = [...this.deeds.children].find((it) => it.textContent === text && !it.disabled);
+    (same ?? this.deeds).focus();
   }
 
   /** The state without a game. */
@@ -103,7 +116,7 @@ export class Actions {
     this.deeds.append(button("Play a game", this.does.again, "primary"));
   }
 
-  #playing({ color, drawOffer, ply, opponent, mayTakeBack, takebackAsked }) {
+  #playing({ color, drawOffer, mayOfferDraw, ply, opponent, mayTakeBack, takebackAsked }) {
     if (drawOffer === other(color)) {
       this.#tell(`${opponent?.name ?? "Your opponent"} offers a draw.`);
       const yes = button("Accept the draw", () => this.does.draw("yes"), "primary");
@@ -115,7 +128,7 @@ export class Actions {
         ? sureButton("Abort", "Really abort?", this.does.abort)
         : sureButton("Resign", "Really resign?", this.does.resign);
     const offer = button(drawOffer ? "Draw offered" : "Offer a draw", () => this.does.draw("yes"));
-    offer.disabled = Boolean(drawOffer) || ply < 2;
+    offer.disabled = !mayOfferDraw;
     this.deeds.append(leave, offer);
     if (!mayTakeBack) return;
     const undo = button(takebackAsked ? "Takeback requested" : "Take back", this.does.takeback);

@@ -14,6 +14,7 @@ const trouble = find("trouble");
 
 let ticket = null;
 let stream = null;
+let waiting = false;
 let troubleTimer = null;
 
 function complain(text) {
@@ -71,19 +72,27 @@ const game = new Game({
 const start = new Start({
   async onPlay(wishes) {
     const answer = await newGame(wishes);
+    withdraw();
     keep(answer.ticket);
     follow(playEvents(ticket), false);
   },
   onWatch(id) {
+    withdraw();
     keep(null);
     follow(watchEvents(id), true);
   },
 });
 
+/** Withdraws a challenge that still waits: nobody would play its game. */
+function withdraw() {
+  if (waiting && ticket) command(ticket, "abort").catch(() => {});
+}
+
 /** Follows a game: every snapshot is its complete state. */
 function follow(path, watching) {
   stream?.close();
   connection.hidden = true;
+  waiting = false;
   let fresh = true;
   let over = false;
   stream = new Stream(path, {
@@ -92,6 +101,7 @@ function follow(path, watching) {
       fresh = false;
       game.apply(snapshot, { watching });
       find("open-start").hidden = !watching && snapshot.phase === "playing";
+      waiting = snapshot.phase === "waiting";
       over = snapshot.phase === "over";
       // A player may still get a rematch; a spectator gets nothing more.
       if (over && watching) stream.close();

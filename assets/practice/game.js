@@ -43,7 +43,6 @@ export class Game {
       onBrowse: (ply) => this.browse(ply),
       onMark: (...mark) => this.moves.mark(...mark),
     });
-    this.#placePlayers("white");
     this.clear();
   }
 
@@ -58,6 +57,8 @@ export class Game {
     this.board.show({ fen: START }, { motion: "none" });
     this.actions.clear();
     this.analysis.clear();
+    this.clocks.clear();
+    this.#placePlayers(this.board.orientation);
     document.title = "Megaton";
   }
 
@@ -111,8 +112,7 @@ export class Game {
 
   #placePlayers(orientation) {
     this.player = playersBySide(this.rows.top, this.rows.bottom, orientation);
-    this.player.white.show("white", null);
-    this.player.black.show("black", null);
+    for (const side of ["white", "black"]) this.player[side].clear(side);
   }
 
   #now() {

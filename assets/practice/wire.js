@@ -97,7 +97,7 @@ export class Stream {
     this.#source?.close();
     const source = new EventSource(this.path);
     this.#source = source;
-    source.addEventListener("open", () => this.#back());
+    // Its first snapshot shows that it is back: one that ends without any waits longer each time.
     source.addEventListener("snapshot", (event) => this.#receive(event.data));
     source.addEventListener("error", () => this.#lost(source));
   }

@@ -146,11 +146,17 @@ impl SharedServer {
         Ok(outbox)
     }
 
-    /// Keeps a challenge alive while this stream is read.
+    /// Keeps a challenge alive while this stream is read; tells at once if it has been answered already.
     pub(crate) fn open_challenge(&self, id: &str, first: String) -> Arc<Outbox> {
         let mut inner = self.inner.lock();
         inner.state.keep_challenge(id);
-        inner.streams.open_challenge(id, first)
+        let outbox = inner.streams.open_challenge(id, first);
+        let answered = inner.state.pending(id).map(|challenge| challenge.status);
+        if let Some(status) = answered.filter(|status| !status.is_pending()) {
+            outbox.push(format!("{{\"done\":\"{}\"}}", status.name()));
+            outbox.close();
+        }
+        outbox
     }
 
     pub(crate) fn forget(&self, outbox: &Arc<Outbox>) {

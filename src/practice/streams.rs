@@ -76,6 +76,8 @@ impl Streams {
     /// Changes whenever the game or challenge with this id does.
     pub(crate) fn watch(&mut self, id: &str) -> watch::Receiver<u64> {
         self.watchers
+            .retain(|_, watcher| watcher.receiver_count() > 0);
+        self.watchers
             .entry(id.to_owned())
             .or_insert_with(|| watch::channel(0).0)
             .subscribe()

@@ -18,6 +18,45 @@ const NEWS: &str = r"
     const say = (kind, data) => told[kind]({ data: JSON.stringify(data) });
 ";
 
+/// Runs in the page: a game that is given up, with a keyboard in use meanwhile.
+const PLAYED: &str = r##"
+    document.querySelector("dialog[open]").close();
+    const { Game } = await import("/assets/game.js");
+    const find = (selector) => document.querySelector(selector);
+    let ticks = 0;
+    const [set, clear] = [window.setInterval, window.clearInterval];
+    window.setInterval = (...of) => (ticks += 1, set(...of));
+    window.clearInterval = (it) => (it && (ticks -= 1), clear(it));
+    const game = new Game({});
+    const snapshot = {
+        game: "a", phase: "playing", status: "started", color: "white", turn: "white", ply: 2, moves: [],
+        fen: "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", you: { name: "A" }, opponent: { name: "B" },
+        clock: { white: 60000, black: 60000, running: "white", initial: 60000, increment: 0 }, mayOfferDraw: true,
+    };
+    const apply = (change) => game.apply({ ...snapshot, ...change }, { watching: false });
+    const held = () => document.activeElement.dataset.square ?? (document.activeElement.textContent || document.activeElement.id);
+    const found = [];
+
+    apply({});
+    find("#board [data-square=g1]").focus();
+    game.flip();
+    found.push(held());
+    [...find("#deeds").children].find((it) => it.textContent === "Resign").focus();
+    apply({ mayOfferDraw: false });
+    found.push(held());
+    apply({ drawOffer: "black" });
+    found.push(document.activeElement.id, find("#say[role=status]").textContent);
+    apply({ drawOffer: null, mayOfferDraw: false });
+    found.push([...find("#deeds").children].find((it) => it.textContent === "Offer a draw").disabled);
+    found.push(find(".to-move .clock").classList.contains("running"), ticks);
+
+    game.clear();
+    found.push(ticks);
+    found.push([...document.querySelectorAll(".clock")].map((it) => it.textContent).join(""));
+    found.push([...document.querySelectorAll(".to-move, .running")].length, find("#player-bottom .who").textContent);
+    return found;
+"##;
+
 /// Runs in the page: someone stands on links of lists that are renewed, and time goes by.
 const KEEPS_ITS_PLACE: &str = r##"
     const ticks = [];
@@ -155,6 +194,36 @@ async fn an_unknown_filter_and_a_failed_list_are_handled() {
             .await;
         let said = page.text("#opponents").await;
         assert!(said.contains("the archive cannot be read"), "{said}");
+        browser.close().await;
+        house.close().await;
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_game_keeps_the_focus_tells_its_offers_and_leaves_nothing_behind() {
+    let Some(programs) = programs() else { return };
+    bounded(async {
+        let house = World::open().await;
+        let browser = Browser::open(&programs, Screen::Desk).await;
+        let visitor = browser.visitor();
+        visitor.visit(house.url()).await;
+        let found = run(&visitor, PLAYED).await;
+        let expected = json!([
+            "g1",
+            "Resign",
+            "deeds",
+            "B offers a draw.",
+            true,
+            true,
+            1,
+            0,
+            "",
+            0,
+            "Black",
+        ]);
+        assert_eq!(found, expected);
+        assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;
     })

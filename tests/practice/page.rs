@@ -162,7 +162,9 @@ async fn a_rematch_swaps_the_colours_on_the_same_page() {
         (&over["status"], &over["color"]),
         (&json!("resign"), &json!("black"))
     );
-    visitor.post("rematch").await.ok();
+    for press in ["once", "a double click"] {
+        assert_eq!(visitor.post("rematch").await.status, 200, "{press}");
+    }
     let waiting = page.until(|it| it["phase"] == "waiting").await;
     assert_eq!(waiting["color"], "white");
     let challenge = events.next_of("challenge").await["challenge"].clone();
@@ -192,6 +194,21 @@ async fn a_decline_shows_its_reason_and_a_waiting_visitor_can_give_up() {
     let visitor = Visitor::admit(&server, wishes("random")).await;
     visitor.post("abort").await.ok();
     events.next_of("challengeCanceled").await;
+}
+
+#[tokio::test]
+async fn a_forgotten_challenge_is_not_found_instead_of_an_empty_stream() {
+    let (server, _bot) = server_with_bot().await;
+    let first = Visitor::admit(&server, wishes("random")).await;
+    first.post("abort").await.ok();
+    let url = format!("{}/play/{}/events", server.url(), first.ticket);
+    let status = || async { http().get(&url).send().await.unwrap().status() };
+    assert_eq!(status().await, 200, "it tells what became of it");
+    for _ in 0..200 {
+        let visitor = Visitor::admit(&server, wishes("random")).await;
+        visitor.post("abort").await.ok();
+    }
+    assert_eq!(status().await, 404);
 }
 
 #[tokio::test]
@@ -236,12 +253,14 @@ async fn draws_are_offered_across_the_page() {
     bot.at_game(&id, "draw/yes").await.ok();
     page.until(|it| it["drawOffer"] == "black").await;
     visitor.post("draw/no").await.ok();
-    page.until(|it| it["drawOffer"].is_null() && it["ply"] == 2)
-        .await;
+    let declined = page.until(|it| it["drawOffer"].is_null() && it["ply"] == 2);
+    assert_eq!(declined.await["mayOfferDraw"], true);
     visitor.post("draw/yes").await.ok();
-    page.until(|it| it["drawOffer"] == "white").await;
+    let offered = page.until(|it| it["drawOffer"] == "white").await;
+    assert_eq!(offered["mayOfferDraw"], false, "so soon after the last");
     bot.at_game(&id, "draw/yes").await.ok();
-    page.until(|it| it["status"] == "draw").await;
+    let drawn = page.until(|it| it["status"] == "draw").await;
+    assert_eq!(drawn["insufficient"], false);
 }
 
 #[tokio::test]

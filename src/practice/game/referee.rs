@@ -452,7 +452,8 @@ impl ServerGame {
         }
     }
 
-    fn may_offer_draw(&self, side: Color) -> bool {
+    /// Whether an offer of `side` would count.
+    pub(crate) fn may_offer_draw(&self, side: Color) -> bool {
         let offer = self.offers.draw[side.index()];
         let rested = offer
             .last_at_ply

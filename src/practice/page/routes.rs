@@ -187,7 +187,7 @@ async fn events(
     Path(ticket): Path<String>,
 ) -> Result<Response, ApiError> {
     let visitor = page.visitor(&ticket)?;
-    Ok(sse::for_visitor(page.shared, visitor))
+    sse::for_visitor(page.shared, visitor).ok_or_else(no_such_game)
 }
 
 async fn watch(State(page): State<Page>, Path(game): Path<String>) -> Result<Response, ApiError> {

@@ -12,6 +12,10 @@ use crate::practice::time::Millis;
 use crate::rules::{Color, Position, UciStyle};
 
 /// The content of the page.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that the page shows"
+)]
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Snapshot {
@@ -32,6 +36,10 @@ pub(super) struct Snapshot {
     status: Status,
     winner: Option<&'static str>,
     draw_offer: Option<&'static str>,
+    /// Whether an offer of the player would count: the server ignores one soon after the last.
+    may_offer_draw: bool,
+    /// Whether neither side can win any more.
+    insufficient: bool,
     /// Whether the player may propose a takeback, and whether one waits for an answer.
     may_take_back: bool,
     takeback_asked: bool,
@@ -150,6 +158,8 @@ impl Snapshot {
                 (_, true) => Some("black"),
                 _ => None,
             },
+            may_offer_draw: game.plies() >= 2 && game.may_offer_draw(side),
+            insufficient: position.insufficient_material(),
             may_take_back: playing
                 && game.is_playing()
                 && game.allows_takebacks()
@@ -192,6 +202,8 @@ impl Snapshot {
             status: Status::Started,
             winner: None,
             draw_offer: None,
+            may_offer_draw: false,
+            insufficient: false,
             may_take_back: false,
             takeback_asked: false,
             rating_diff: None,

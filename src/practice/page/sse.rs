@@ -41,18 +41,19 @@ enum HeldPresence {
     AtChallenge(String),
 }
 
-/// The stream of a visitor.
-pub(super) fn for_visitor(shared: Arc<SharedServer>, visitor: Arc<Visitor>) -> Response {
+/// The stream of a visitor; `None` if the game or challenge is forgotten.
+pub(super) fn for_visitor(shared: Arc<SharedServer>, visitor: Arc<Visitor>) -> Option<Response> {
     let moves_on = visitor.follow();
     let id = visitor.current();
-    respond(OpenStream {
+    let stream = OpenStream {
         changes: shared.watch(&id),
         shared,
         who: PageOwner::Visitor { visitor, moves_on },
         id,
         presence: None,
         fresh: true,
-    })
+    };
+    stream.snapshot().is_some().then(|| respond(stream))
 }
 
 /// The stream of a spectator.

@@ -107,6 +107,10 @@ pub(super) fn rematch(
     now: Millis,
 ) -> Result<(), ApiError> {
     let earlier = visitor.current();
+    let asked = state.pending(&earlier);
+    if asked.is_some_and(|challenge| challenge.status.is_pending()) {
+        return Ok(());
+    }
     let (game, side) = state.find_player(&visitor.user, &earlier)?;
     if game.is_playing() {
         return Err(ApiError::refused("the game is still being played"));
