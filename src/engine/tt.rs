@@ -59,8 +59,8 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The score as seen from the root, for a node `ply` below it. A mate that the fifty-move count
-    /// makes unprovable becomes a plain good score.
+    /// The score as seen from the root, for a node `ply` below it. A mate or a win by
+    /// tables that the fifty-move count makes unprovable becomes the best score without proof.
     #[inline]
     pub(super) fn value_at(&self, ply: usize, halfmove_clock: u32) -> Value {
         let (value, ply) = (self.value, ply as Value);
@@ -70,13 +70,13 @@ impl Entry {
         let room = 100 - halfmove_clock as Value;
         if value >= MATE_BOUND {
             if super::score::MATE - value > room {
-                MATE_BOUND - 1
+                TABLE_BOUND - 1
             } else {
                 value - ply
             }
         } else if value <= -MATE_BOUND {
             if super::score::MATE + value > room {
-                1 - MATE_BOUND
+                1 - TABLE_BOUND
             } else {
                 value + ply
             }
@@ -376,7 +376,8 @@ mod tests {
                 ..entry(1, 0, 1, Bound::Exact)
             };
             assert_eq!(stored.value_at(ply, 0), value);
-            assert!(stored.value_at(ply, 99).abs() < MATE_BOUND);
+            let unprovable = stored.value_at(ply, 99).abs();
+            assert!(unprovable < TABLE_BOUND, "no better than a win by tables");
         }
     }
 

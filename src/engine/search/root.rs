@@ -28,7 +28,7 @@ use crate::engine::search_result::{
 use crate::engine::see;
 use crate::engine::time::{Progress, soft_factor};
 use crate::engine::tunables;
-use crate::rules::{Move, Position};
+use crate::rules::{Move, Position, Role};
 
 /// How long a search with nothing left to do sleeps before it checks again. A stop and a ponder hit
 /// wake it, so this is only a guard.
@@ -133,7 +133,7 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
     let mut moves: Vec<Move> = position
         .legal_moves()
         .into_iter()
-        .filter(|mv| wanted.is_empty() || wanted.contains(mv))
+        .filter(|mv| wanted.contains(mv) || wanted.is_empty() && !is_double(position, *mv))
         .collect();
     moves.sort_by_cached_key(|&mv| {
         if Some(mv) == table_move {
@@ -152,6 +152,11 @@ fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -
         is_kept: true,
     };
     moves.into_iter().map(unsearched).collect()
+}
+
+/// Whether a promotion by capture leads to the same position as that to a queen.
+fn is_double(position: &Position, mv: Move) -> bool {
+    mv.promotion().is_some_and(|role| role != Role::Queen) && position.is_capture(mv)
 }
 
 /// The estimated value of a move before searching.
@@ -254,7 +259,7 @@ impl<'a> Root<'a> {
                 self.aspire(depth, line);
                 self.moves[..=line].sort_by_key(RootMove::rank);
                 let halted = self.searcher.control.halted;
-                if halted.is_some() && self.lines == 1 {
+                if halted.is_some() && line == 0 {
                     avoid_refuted(&mut self.moves, value_before);
                 }
                 self.show_best();
@@ -548,7 +553,8 @@ fn avoid_refuted(moves: &mut [RootMove], value_before: Value) {
     if let Some(other) = other.filter(|&other| other > 0 && !is_lost(value_before)) {
         moves.swap(0, other);
         // In the iteration before no other move was better than the best.
-        (moves[0].value, moves[0].bound) = (value_before, ScoreBound::Upper);
+        let most = moves[0].found.unwrap_or(value_before).min(value_before);
+        (moves[0].value, moves[0].bound) = (most, ScoreBound::Upper);
         moves[0].line.truncate(1);
     }
 }
@@ -632,6 +638,24 @@ mod tests {
     }
 
     #[test]
+    fn the_promotions_by_one_capture_are_one_move() {
+        let options = EngineOptions::default();
+        let (table, permits) = (TranspositionTable::new(1), CorePermits::new(1));
+        let mut searcher = Searcher::new(Arc::new(table), Arc::new(permits), &options);
+        let position = Position::from_fen("1n2k3/P7/8/8/8/8/8/4K3 w - - 0 1").expect("legal");
+        let mut ranked = |wanted: &[Move]| {
+            let moves = ranked_moves(&mut searcher, &position, wanted);
+            let promotions = moves.iter().filter(|it| it.mv.promotion().is_some());
+            promotions.map(|it| it.mv.to_string()).collect::<Vec<_>>()
+        };
+        let knight = position.parse_uci("a7b8n").expect("legal");
+        assert_eq!(ranked(&[knight]), ["a7b8n"]);
+        let mut all = ranked(&[]);
+        all.sort();
+        assert_eq!(all, ["a7a8b", "a7a8n", "a7a8q", "a7a8r", "a7b8q"]);
+    }
+
+    #[test]
     fn a_move_refuted_in_the_interrupted_iteration_is_not_played() {
         let found = [Some(mated_in(10)), Some(mated_in(8)), Some(-300), None];
         let start = Position::start();
@@ -654,7 +678,7 @@ mod tests {
         };
         let (before, mut after) = (moves(), moves());
         avoid_refuted(&mut after, 20);
-        assert_eq!((after[0].mv, after[0].value), (before[2].mv, 20));
+        assert_eq!((after[0].mv, after[0].value), (before[2].mv, -300));
         assert_eq!(after[0].bound, ScoreBound::Upper);
         assert_eq!(after[0].line.len(), 1);
         // A loss by tables is one too.
