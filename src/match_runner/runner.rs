@@ -58,13 +58,15 @@ pub struct Match {
 }
 
 /// The result of a match.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct MatchReport {
     pub score: MatchScore,
     /// The verdict of the test, if there was one.
     pub verdict: Option<SprtVerdict>,
     /// The games of the counted and the dropped pairs, in order.
     pub games: Vec<GameRecord>,
+    /// What ended it before its time.
+    pub failed: Option<MatchError>,
 }
 
 impl Match {
@@ -136,9 +138,7 @@ struct ScoreBook<'a> {
     /// Games of incomplete pairs, and of pairs after an incomplete one.
     waiting: BTreeMap<usize, [Option<GameRecord>; 2]>,
     counted: usize,
-    games: Vec<GameRecord>,
-    score: MatchScore,
-    verdict: Option<SprtVerdict>,
+    report: MatchReport,
 }
 
 impl<'a> ScoreBook<'a> {
@@ -147,12 +147,15 @@ impl<'a> ScoreBook<'a> {
             contest,
             waiting: BTreeMap::new(),
             counted: 0,
-            games: Vec::new(),
-            score: MatchScore {
-                ratio: contest.sprt.map(|_| 0.0),
-                ..MatchScore::default()
+            report: MatchReport {
+                score: MatchScore {
+                    ratio: contest.sprt.map(|_| 0.0),
+                    ..MatchScore::default()
+                },
+                verdict: contest.sprt.map(|_| SprtVerdict::Undecided),
+                games: Vec::new(),
+                failed: None,
             },
-            verdict: contest.sprt.map(|_| SprtVerdict::Undecided),
         }
     }
 
@@ -176,17 +179,18 @@ impl<'a> ScoreBook<'a> {
 
     fn count(&mut self, pair: [GameRecord; 2]) {
         self.counted += 1;
-        self.score.count(&pair, self.contest.drops);
+        let report = &mut self.report;
+        report.score.count(&pair, self.contest.drops);
         if let Some(sprt) = &self.contest.sprt {
-            self.score.ratio = Some(sprt.ratio(&self.score.tally));
-            self.verdict = Some(sprt.verdict(&self.score.tally));
+            report.score.ratio = Some(sprt.ratio(&report.score.tally));
+            report.verdict = Some(sprt.verdict(&report.score.tally));
         }
-        self.games.extend(pair);
+        report.games.extend(pair);
     }
 
     fn is_over(&self) -> bool {
         let is_decided = matches!(
-            self.verdict,
+            self.report.verdict,
             Some(SprtVerdict::Accepted | SprtVerdict::Rejected)
         );
         is_decided || self.counted >= self.contest.pairs
@@ -218,7 +222,8 @@ struct WorkerShared<'a> {
 
 type WorkerEvent = Result<GameRecord, MatchError>;
 
-/// Plays a match; calls `on_progress` with the standing after each counted pair.
+/// Plays a match; calls `on_progress` with the standing after each counted pair. Fails only without a
+/// counted pair: a player that dies later ends the match, and [`MatchReport::failed`] says so.
 pub fn play(
     contest: &Match,
     mut on_progress: impl FnMut(&MatchScore),
@@ -235,7 +240,7 @@ pub fn play(
         for game in games {
             scores.enter(game);
         }
-        on_progress(&scores.score);
+        on_progress(&scores.report.score);
     }
     let shared = WorkerShared {
         contest,
@@ -248,7 +253,7 @@ pub fn play(
         called_off: AtomicBool::new(false),
     };
     if !scores.is_over() {
-        thread::scope(|scope| {
+        let played = thread::scope(|scope| {
             if !contest.allowance.is_fixed() {
                 for core in shared.stalls.cores() {
                     scope.spawn(|| core.watch(&shared.called_off));
@@ -271,13 +276,12 @@ pub fn play(
                 .and_then(|()| collect(&news, &mut scores, journal.as_mut(), &mut on_progress));
             shared.called_off.store(true, Ordering::Relaxed);
             played
-        })?;
+        });
+        scores.report.failed = played.err();
     }
-    Ok(MatchReport {
-        score: scores.score,
-        verdict: scores.verdict,
-        games: scores.games,
-    })
+    let mut report = scores.report;
+    let failed = report.failed.take_if(|_| report.games.is_empty());
+    failed.map_or(Ok(report), Err)
 }
 
 /// Receives the games of the workers until the match is over.
@@ -295,7 +299,7 @@ fn collect(
         let counted = scores.counted;
         scores.enter(game);
         if scores.counted > counted {
-            on_progress(&scores.score);
+            on_progress(&scores.report.score);
         }
         if scores.is_over() {
             break;
@@ -378,17 +382,12 @@ fn record(played: PlayedGame, pair: usize, white: MatchSide) -> GameRecord {
         MatchSide::A => (whites, blacks),
         MatchSide::B => (blacks, whites),
     };
-    let moves: Vec<String> = played
-        .game
-        .moves()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let moves = played.game.moves().iter().map(ToString::to_string);
     GameRecord {
         pair,
         white,
         fen: played.game.positions()[0].fen(),
-        moves: moves.join(" "),
+        moves: moves.collect::<Vec<String>>().join(" "),
         scores: played.scores,
         depths: played.depths,
         winner: played.winner.map(side),

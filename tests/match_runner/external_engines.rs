@@ -189,10 +189,17 @@ fn the_games_before_a_program_died_for_good_are_reported() {
     let hall = Hall::new();
     let dies = "echo >>\"$0.games\"; test $(wc -l <\"$0.games\") -lt 3 || rm \"$0\"; exit 3";
     let program = script(&hall, "dies", dies);
-    let ran = hall.contest(&["self", &program, "--games", "4", "--nodes", "100"]);
+    let pgn = hall.text("pgn");
+    let asked = [
+        "self", &program, "--games", "4", "--nodes", "100", "--pgn", &pgn,
+    ];
+    let ran = hall.contest(&asked);
     assert_eq!(ran.status, Some(1), "{ran:?}");
-    assert!(ran.stdout.starts_with("2 games  2-0-0"), "{ran:?}");
+    assert!(ran.field("games").starts_with("2 of 4"), "{ran:?}");
+    assert_eq!(ran.field("W-D-L"), "2-0-0");
     assert!(ran.stderr.contains("does not start"), "{ran:?}");
+    let kept = fs::read_to_string(pgn).expect("the games until then");
+    assert_eq!(kept.matches("[Event ").count(), 2, "{kept}");
 }
 
 #[test]

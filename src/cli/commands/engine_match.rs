@@ -158,10 +158,8 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         "{bar:30} {pos}/{len} pairs  {elapsed}, {eta} to go\n{msg}",
     );
     let mut lines = PeriodicLine::new();
-    let mut standing = None;
     let report = play(&contest, |score| {
         let line = match_report::line(&contest, score);
-        standing = (score.tally.games() > 0).then(|| line.clone());
         if bar.is_hidden() {
             return lines.print(line);
         }
@@ -169,20 +167,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         bar.set_message(line);
     });
     bar.finish_and_clear();
-    let report = match (report, standing) {
-        (Ok(report), _) => report,
-        (Err(error), None) => return Err(failure(error)),
-        // A player that died: the games until then count.
-        (Err(error), Some(line)) => {
-            output::print(line)?;
-            return Err(Failure::Failed(error.into()));
-        }
-    };
+    let report = report.map_err(failure)?;
     // The games and the exit status do not depend on a reader.
     let printed = output::print_text(match_report::text(&contest, &report, begun.elapsed()));
     if let Some(path) = &args.pgn {
         let games = pgn(&contest, &report);
         write_whole(path, |file| file.write_all(games.as_bytes())).or_failed(path.display())?;
+    }
+    if let Some(error) = report.failed {
+        return Err(Failure::Failed(error.into()));
     }
     verdict(&report).and(printed)
 }
