@@ -2,15 +2,12 @@
 //!
 //! A kill at any moment leaves the old file or the new one, and perhaps the temporary one, which the
 //! next write to the same path takes over. A second writer at the same time is refused. Links stay, and
-//! the file that they lead to is replaced; a device or a pipe is written to directly.
+//! the file that they lead to is replaced; a device, a pipe, or a file that is open is written to directly.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-
-/// The buffer of a file being written.
-const BUFFER: usize = 1 << 20;
 
 /// A file being written. Dropping it before [`AtomicFile::commit`] leaves the old file alone.
 #[derive(Debug)]
@@ -24,16 +21,16 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Begins a file that is to replace the one at this path.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let temporary = (!is_special(&path)).then(|| path.with_added_extension("part"));
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let temporary = (!is_special(path)).then(|| target.with_added_extension("part"));
         let file = match &temporary {
-            Some(_) if path.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Some(_) if target.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Some(temporary) => begin(temporary)?,
-            None => File::create(&path)?,
+            None => File::options().append(true).open(path)?,
         };
         Ok(Self {
-            file: BufWriter::with_capacity(BUFFER, file),
-            path,
+            file: BufWriter::new(file),
+            path: target,
             temporary,
         })
     }
@@ -50,9 +47,10 @@ impl AtomicFile {
     }
 }
 
-/// Whether this is a device or a pipe.
+/// Whether this is a device, a pipe, or a file that is already open, as `/dev/stdout` may be.
 fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
+    let [proc, dev, shm] = ["/proc", "/dev", "/dev/shm"].map(|it| path.starts_with(it));
+    proc || dev && !shm || fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
 /// Creates a temporary file, or empties the one that a killed writer left.
@@ -145,6 +143,12 @@ mod tests {
         write_whole(&link, |file| file.write_all(b"new")).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        fs::write(&file, "earlier, ").unwrap();
+        let open = File::options().append(true).open(&file).unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(&open);
+        let opened = PathBuf::from(format!("/proc/self/fd/{number}"));
+        write_whole(&opened, |file| file.write_all(b"later")).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "earlier, later");
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
         let reader = std::thread::spawn({
