@@ -167,13 +167,13 @@ impl ArchiveReader {
     /// # Errors
     /// When the file cannot be read.
     pub fn prunable(&self, before: Millis) -> Result<u64, Error> {
-        let sql = "SELECT count(*) FROM game WHERE began < ?1 AND status IS NOT NULL";
+        let sql = "SELECT count(*) FROM game WHERE began > 0 AND began < ?1 AND status IS NOT NULL";
         let count = self.ask(|db| db.query_row(sql, [number(before)], |row| row.get(0)));
         count.map(moment)
     }
 }
 
-/// The next games that have ended, with their start. The index by time finds them without reading
+/// The next games that have ended, with their start, without those of unknown date. The index by time finds them without reading
 /// younger ones.
 fn old_games(
     batch: &Transaction<'_>,
@@ -182,7 +182,7 @@ fn old_games(
 ) -> rusqlite::Result<Vec<(i64, Millis)>> {
     let mut old = batch.prepare_cached(
         "SELECT n, began FROM game
-        WHERE began >= ?1 AND (began > ?1 OR n > ?2) AND began < ?3 AND +status IS NOT NULL
+        WHERE began > 0 AND began >= ?1 AND (began > ?1 OR n > ?2) AND began < ?3 AND +status IS NOT NULL
         ORDER BY began, n LIMIT ?4",
     )?;
     let bounds = params![number(from.began), from.n, number(before), GAMES as i64];
@@ -237,7 +237,7 @@ mod tests {
         let mut disk = Database::open(&path, 1).unwrap();
         // Their numbers are not in the order of their start, and some began at the same moment.
         for number in (0..250).rev() {
-            let began = number / 2;
+            let began = 1 + number / 2;
             keep(&mut disk, &game(&format!("old{number:05}"), began, "Nuke"));
         }
         let mut steps = Vec::new();
@@ -248,7 +248,7 @@ mod tests {
             steps.push(games);
         }
         assert_eq!(steps, [100, 100, 50]);
-        let from = PrunePlace::at(120_000);
+        let from = PrunePlace::at(121_000);
         let (games, _) = disk.prune_games(from, 1_000_000, Prune::Games).unwrap();
         assert_eq!(
             games, 10,
@@ -271,7 +271,7 @@ mod tests {
     fn other_users_of_the_file_run_between_two_steps() {
         let (_folder, path) = ground();
         let mut disk = Database::open(&path, 1).unwrap();
-        for number in 0..=GAMES as u64 {
+        for number in 1..=GAMES as u64 + 1 {
             keep(&mut disk, &game(&format!("old{number:05}"), number, "Nuke"));
         }
         let began = Instant::now();
@@ -286,7 +286,7 @@ mod tests {
         let mut disk = Database::open(&path, 1).unwrap();
         let plan = disk.0.write(|batch| {
             let sql = "EXPLAIN QUERY PLAN SELECT n, began FROM game
-                WHERE began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL
+                WHERE began > 0 AND began >= 1 AND (began > 1 OR n > 2) AND began < 3 AND +status IS NOT NULL
                 ORDER BY began, n LIMIT 4";
             batch.query_row(sql, [], |row| row.get::<_, String>("detail"))
         });

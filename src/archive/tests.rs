@@ -431,9 +431,10 @@ fn a_full_disk_loses_new_records_and_no_stored_ones() {
 fn old_games_are_pruned_and_running_ones_stay() {
     let (_folder, path) = ground();
     let mut disk = Database::open(&path, 1).unwrap();
-    for number in 0..700 {
+    for number in 1..=700 {
         keep(&mut disk, &game(&format!("old{number:05}"), number, "Nuke"));
     }
+    keep(&mut disk, &game("undated0", 0, "Nuke"));
     let mut running = game("running0", 5, "Nuke");
     running.ending = None;
     keep(&mut disk, &running);
@@ -449,6 +450,8 @@ fn old_games_are_pruned_and_running_ones_stay() {
     assert_eq!(disk.prune(1_000_000, Prune::Games).unwrap().games, 700);
     assert!(length() < before / 3, "{} of {before} bytes", length());
     let reader = ArchiveReader::open(&path).unwrap();
+    let undated = reader.game("undated0").unwrap().unwrap();
+    assert!(undated.moves[0].score.is_some(), "nobody knows its age");
     assert_eq!(reader.prunable(Millis::MAX).unwrap(), 1, "one runs");
     assert!(
         reader.game("new00000").unwrap().unwrap().moves[0]

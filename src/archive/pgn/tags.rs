@@ -157,7 +157,7 @@ impl Tags {
 
     pub(super) fn began(&self) -> Option<Millis> {
         let date = self.get("UTCDate").or_else(|| self.get("Date"))?;
-        dates::of_tags(date, self.get("UTCTime"))
+        dates::of_tags(&date.replace("??", "01"), self.get("UTCTime"))
     }
 
     pub(super) fn ended(&self) -> Option<Millis> {

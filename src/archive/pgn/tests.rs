@@ -76,6 +76,18 @@ fn a_lichess_export_is_read_completely() {
 }
 
 #[test]
+fn what_is_known_of_a_date_counts() {
+    for (date, time) in [
+        ("2026.11.??", Some(1_793_538_359_000)),
+        ("2026.??.??", Some(1_767_272_759_000)),
+        ("????.??.??", None),
+    ] {
+        let read = one(&LICHESS.replace("2026.11.21", date)).unwrap();
+        assert_eq!(read.created, time, "{date}");
+    }
+}
+
+#[test]
 fn our_pgn_reads_back() {
     for (options, whole) in [
         (PgnOptions::default(), true),
