@@ -214,7 +214,11 @@ impl Graph {
                 continue;
             };
             let best = node.edges.iter().map(|edge| self.backed_up(edge)).max();
-            let value = best.unwrap_or(0);
+            let mut value = best.unwrap_or(0);
+            // A loss is proved by all moves, and the book may know some of them.
+            if value <= -LEAST_PROVED && node.edges.len() < node.position.legal_moves().len() {
+                value = -MOST_SCORE;
+            }
             if value != node.value {
                 if let Some(node) = self.nodes.get_mut(&key) {
                     node.value = value;
@@ -417,11 +421,22 @@ mod tests {
     fn a_proof_is_counted_in_half_moves_and_never_explored() {
         let mut graph = grown();
         let reply = after(&["g1f3"]);
-        let lost = Candidate {
+        let lost = |mv: Move| Candidate {
             loss_in: Some(7),
-            ..plain(&reply, "d7d5", -500)
+            ..plain(&reply, &mv.to_string(), -500)
         };
-        graph.insert(&reply, &[lost]);
+        let replies = reply.legal_moves();
+        let mut lost: Vec<Candidate> = replies.into_iter().map(lost).collect();
+        let unknown = lost.pop().unwrap();
+        graph.insert(&reply, &lost);
+        let found = graph.candidates(&Position::default());
+        assert_eq!(
+            (found[0].win_in, found[0].score),
+            (None, MOST_SCORE),
+            "the last reply is not refuted"
+        );
+        lost.push(unknown);
+        graph.insert(&reply, &lost);
         let found = graph.candidates(&Position::default());
         assert_eq!((found[0].win_in, found[0].score), (Some(8), MOST_SCORE));
         assert!(

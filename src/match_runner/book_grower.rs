@@ -131,7 +131,7 @@ pub fn grow(
 ) -> Result<GrowProgress, MatchError> {
     if options.nodes == 0 || options.lines == 0 || options.threads == 0 {
         return Err(MatchError::Setup(
-            "nodes, lines and threads start at 1".to_owned(),
+            "--nodes, --moves and --threads start at 1".to_owned(),
         ));
     }
     let (file, (graph, mut progress)) =
