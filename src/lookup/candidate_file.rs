@@ -73,17 +73,16 @@ impl CandidateFile {
         }
     }
 
-    /// Appends a position. After an error the file is left alone until it is opened again.
-    pub(super) fn append(&mut self, position: &ExploredPosition) {
-        let Some(file) = &mut self.file else { return };
-        let Ok(mut line) = serde_json::to_string(position) else {
-            return;
-        };
+    /// Appends a position. After an error the file must be opened again, and this is `None`.
+    pub(super) fn append(&mut self, position: &ExploredPosition) -> Option<()> {
+        let file = self.file.as_mut()?;
+        let mut line = serde_json::to_string(position).ok()?;
         line.push('\n');
         if let Err(error) = file.write_all(line.as_bytes()) {
             self.file = None;
             self.warn("cannot be written", &error);
         }
+        self.file.is_some().then_some(())
     }
 
     fn warn(&self, what: &str, error: &io::Error) {

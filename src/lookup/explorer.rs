@@ -275,10 +275,10 @@ fn keep(path: &Path, set: &Mutex<CandidateSet>, positions: Receiver<ExploredPosi
     set.lock().put_older(read);
     let mut positions = positions.into_iter().peekable();
     loop {
-        positions
+        let _ = positions
             .by_ref()
             .take(capacity)
-            .for_each(|position| file.append(&position));
+            .try_for_each(|position| file.append(&position));
         if positions.peek().is_none() {
             return;
         }

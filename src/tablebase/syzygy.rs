@@ -170,16 +170,15 @@ impl Syzygy {
                 continue;
             }
             match self.tables.add_file(&path) {
-                Ok(()) => table.exists = true,
+                Ok(()) => {
+                    table.exists = true;
+                    if ending == Some(OUTCOMES) {
+                        self.max_pieces = self.max_pieces.max(material.pieces());
+                    }
+                }
                 Err(error) => self.refused.push(format!("{}: {error}", path.display())),
             }
         }
-        let usable = self.known.iter();
-        let usable = usable.filter(|(_, known)| known.outcomes.exists);
-        self.max_pieces = usable
-            .map(|(material, _)| material.pieces())
-            .max()
-            .unwrap_or(0);
         if is_empty {
             return Err(SyzygyError::Empty {
                 path: folder.to_owned(),
