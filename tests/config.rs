@@ -273,6 +273,26 @@ fn an_error_names_line_key_and_remedy() {
 }
 
 #[test]
+fn text_without_quotes_and_a_missing_value_are_named() {
+    for (text, expected) in [
+        (
+            "[log]\nlevel = info # or debug",
+            "2: invalid TOML: invalid float, expected `inf`; text needs quotes: key = \"text\"",
+        ),
+        (
+            "[panel]\nlisten = 127.0.0.1:8650",
+            "; text needs quotes: key = \"text\"",
+        ),
+        (
+            "[challenge]\nqueue = # empty\nat_once = 2",
+            "; the value is missing",
+        ),
+    ] {
+        expect(text, expected);
+    }
+}
+
+#[test]
 fn the_explorer_gets_no_token_of_another_server() {
     let text = |server: &str, explorer: &str, enabled: bool| {
         format!(

@@ -114,8 +114,13 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 fn filter(args: &LogArgs, log: &Log) -> Result<EnvFilter, Failure> {
     for name in FILTERS {
         let text = env::var(name).unwrap_or_default();
-        if args.log_level.is_none() && !text.trim().is_empty() {
-            let parsed = EnvFilter::builder().parse(&text);
+        let text = text.trim();
+        if args.log_level.is_none() && !text.is_empty() {
+            // A word that is no level would be the name of a module, and nothing else logged.
+            let is_word = text.bytes().all(|it| it.is_ascii_alphabetic());
+            let checked = [if is_word { "megaton=" } else { "" }, text].concat();
+            let parsed = EnvFilter::builder().parse(checked);
+            let parsed = parsed.and_then(|_| EnvFilter::builder().parse(text));
             return parsed.or_setup(format!("the variable {name} is not a log filter"));
         }
     }

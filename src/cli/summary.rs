@@ -112,9 +112,8 @@ pub(super) fn tables(tables: Option<&Syzygy>) -> Vec<String> {
     };
     let refused = tables.refused().iter();
     let refused = refused.map(|file| format!("WARNING: {file}"));
-    std::iter::once(tables.found().to_string())
-        .chain(refused)
-        .collect()
+    let found = format!("built-in, up to 4 pieces; Syzygy: {}", tables.found());
+    std::iter::once(found).chain(refused).collect()
 }
 
 /// The engine's memory, cores, evaluation and limits.

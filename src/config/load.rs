@@ -146,14 +146,18 @@ impl Source<'_> {
 
     fn broken(&self, error: &toml::de::Error) -> Fault {
         let span = error.span().unwrap_or_default();
+        let line = self.0.lines().nth(self.line(span.start) - 1);
+        let value = line.and_then(|line| line.split_once('=')?.1.split('#').next());
+        let value = value.unwrap_or("?").trim();
         // The message alone: the error's own display repeats the line, which may hold a token.
-        let mut what = format!("invalid TOML: {}", error.message());
-        if error.message() == DUPLICATE
-            && let Some(key) = self.0.get(span.clone())
-        {
-            what = format!("{what} {}: keep one", key.trim());
-        }
-        self.fault(span.start, "", what)
+        let what = format!("invalid TOML: {}", error.message());
+        let advice = match self.0.get(span.clone()) {
+            Some(key) if error.message() == DUPLICATE => &format!(" {}: keep one", key.trim()),
+            _ if value.is_empty() => "; the value is missing",
+            _ if value.starts_with(char::is_alphanumeric) => "; text needs quotes: key = \"text\"",
+            _ => "",
+        };
+        self.fault(span.start, "", what + advice)
     }
 
     /// Checks a section, or the whole file, and everything in it.
@@ -208,15 +212,12 @@ impl Source<'_> {
             let key = format!("[alerts] {}", name.get_ref());
             return Err(self.fault(value.span().start, key, what));
         }
-        let named = ["token", "api_token", "lichess_bot_token"]
-            .iter()
-            .any(|word| name.get_ref().eq_ignore_ascii_case(word));
+        let mut words = ["token", "api_token", "lichess_bot_token"].iter();
+        let named = words.any(|word| name.get_ref().eq_ignore_ascii_case(word));
+        let is_secret = |item: &Value<'_>| item.get_ref().as_str().is_some_and(looks_secret);
         let given = match value.get_ref() {
-            DeValue::String(text) => looks_secret(text),
-            DeValue::Array(items) => items
-                .iter()
-                .any(|item| item.get_ref().as_str().is_some_and(looks_secret)),
-            _ => false,
+            DeValue::Array(items) => items.iter().any(is_secret),
+            _ => is_secret(value),
         };
         if !named && !given && !looks_secret(name.get_ref()) {
             return Ok(());
@@ -323,11 +324,8 @@ fn name_sections(within: &str) -> String {
 
 /// The sections that have such a key: those within the present one, otherwise all.
 fn homes(section: Option<&Section>, name: &str) -> Option<String> {
-    let all = || {
-        SECTIONS
-            .iter()
-            .filter(|section| section.key(name).is_some())
-    };
+    let has = |section: &&Section| section.key(name).is_some();
+    let all = || SECTIONS.iter().filter(has);
     let near: Vec<&Section> = all()
         .filter(|home| section.is_some_and(|section| home.split().0 == section.path))
         .collect();

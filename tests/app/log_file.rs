@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use time::OffsetDateTime;
 
 use super::control::until;
-use super::program::{Ran, command, finish, megaton};
+use super::program::{Ran, command, finish, megaton, ran};
 
 const GUARD: Duration = Duration::from_secs(60);
 /// Where no one listens: `run` waits for the network.
@@ -107,6 +107,7 @@ async fn a_blank_variable_counts_as_unset_and_the_option_outweighs_the_others() 
     let stderr = folder.path("stderr");
     for (variable, filter, options) in [
         ("MEGATON_LOG", " ", &[][..]),
+        ("MEGATON_LOG", "Debug ", &[]),
         ("RUST_LOG", "error", &["--log-level", "info"]),
     ] {
         let mut run = command(&["run", "--config", &config]);
@@ -114,6 +115,18 @@ async fn a_blank_variable_counts_as_unset_and_the_option_outweighs_the_others() 
         end(start_as(&mut run, &stderr).await);
         let said = read(&stderr);
         assert!(said.contains("megaton starts"), "{variable}: {said}");
+    }
+}
+
+#[test]
+fn a_variable_with_a_word_that_is_no_level_is_refused() {
+    let folder = Folder::new();
+    let config = folder.config("");
+    for filter in ["warning", "megaton=verbose"] {
+        let refused = ran(command(&["run", "--config", &config]).env("MEGATON_LOG", filter));
+        assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+        let reason = "the variable MEGATON_LOG is not a log filter";
+        assert!(refused.stderr.contains(reason), "{}", refused.stderr);
     }
 }
 
