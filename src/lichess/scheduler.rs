@@ -342,11 +342,16 @@ impl Scheduler {
     }
 
     /// Records that a 429 named no limit of its own. Returns whether everything pauses now: the second
-    /// class within seconds means a limit on our address.
+    /// endpoint within seconds means a limit on our address.
     pub fn suspect(&mut self, class: EndpointClass, pause: Duration, now: Instant) -> bool {
         let before = self.last_limited.replace((class, now));
         let within = self.timing.minute / SUSPICIOUS;
-        let is_other = |(other, at): (EndpointClass, Instant)| other != class && now - at <= within;
+        let endpoint = |of| match of {
+            EndpointClass::AcceptBot => EndpointClass::Answer,
+            EndpointClass::Warm => EndpointClass::Playing,
+            of => of,
+        };
+        let is_other = |(other, at)| endpoint(other) != endpoint(class) && now - at <= within;
         if self.address.is_some_and(|it| it.until > now) || !before.is_some_and(is_other) {
             return false;
         }

@@ -247,6 +247,10 @@ fn refusals_of_one_kind_or_minutes_apart_are_no_limit_on_the_address() {
         assert!(!scheduler.suspect(EndpointClass::Chat, MINUTE, at));
     }
     assert!(!scheduler.suspect(EndpointClass::Create, MINUTE, now + MINUTE));
+    // Two classes of calls to one endpoint.
+    for class in [EndpointClass::Answer, EndpointClass::AcceptBot] {
+        assert!(!scheduler.suspect(class, MINUTE, now + MINUTE * 2));
+    }
     assert_eq!(
         scheduler.ask(EndpointClass::Playing, 1, now + MINUTE),
         Decision::Go
