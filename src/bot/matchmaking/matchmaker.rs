@@ -299,10 +299,8 @@ impl Matchmaker {
             AttemptState::Pending { until, .. }
             | AttemptState::Lost { until, .. }
             | AttemptState::Declined { until, .. } => Some(*until),
-            AttemptState::Listing
-            | AttemptState::Looking(_)
-            | AttemptState::Creating { .. }
-            | AttemptState::Withdrawn { .. } => None,
+            // Waiting for an answer.
+            _ => None,
         }
     }
 
@@ -340,6 +338,8 @@ impl Matchmaker {
                 self.done(*status, around);
             }
             AccountEvent::Event(event) => self.event(event, around),
+            // The event of its start may have been lost.
+            AccountEvent::Running(games) => games.iter().for_each(|it| self.started(it, around)),
             AccountEvent::Left { .. } => self.quiet_since = around.now,
             // Time has passed, or slots have changed.
             _ => {}

@@ -148,7 +148,10 @@ impl Matchmaker {
                     self.conclude(None);
                 }
             }
-            Event::GameStart(game) => self.started(game, around),
+            Event::GameStart(game) => {
+                self.quiet_since = around.now;
+                self.started(game, around);
+            }
             _ => {}
         }
     }
@@ -185,15 +188,14 @@ impl Matchmaker {
         by == Some(&self.me)
     }
 
-    /// Handles the start of a game, the attempt's or any other.
-    fn started(&mut self, game: &GameInfo, around: &MatchContext<'_>) {
+    /// Ends the attempt if it became this game.
+    pub(super) fn started(&mut self, game: &GameInfo, around: &MatchContext<'_>) {
         let offer = self.state.offer().filter(|_| match self.state.id() {
             Some(id) => id.as_str() == game.id.as_str(),
             None => around.game == Some(&game.id),
         });
-        match offer.cloned() {
-            Some(offer) => self.accepted(&offer, Some(&game.id), around),
-            None => self.quiet_since = around.now,
+        if let Some(offer) = offer.cloned() {
+            self.accepted(&offer, Some(&game.id), around);
         }
     }
 

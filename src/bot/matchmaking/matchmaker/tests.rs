@@ -466,15 +466,20 @@ fn a_challenge_without_an_answer_is_withdrawn_and_starts_a_cooldown() {
 
 #[test]
 fn a_game_that_begins_while_the_challenge_is_withdrawn_counts() {
-    let mut world = World::enabled();
-    let offer = world.next_offer();
-    world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
-    world.pass(MINUTE);
-    let event = Event::GameStart(Box::new(game("c", &offer.to)));
-    world.handle(&AccountEvent::Event(event));
-    (world.held, world.spare) = (false, 1);
-    let second = world.next_offer();
-    assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
+    let ways: [fn(crate::lichess::GameInfo) -> AccountEvent; 2] = [
+        |game| AccountEvent::Event(Event::GameStart(Box::new(game))),
+        |game| AccountEvent::Running(vec![game]),
+    ];
+    for way in ways {
+        let mut world = World::enabled();
+        let offer = world.next_offer();
+        world.handle(&AccountEvent::Created(Box::new(challenge("c", &offer))));
+        world.pass(MINUTE);
+        (world.held, world.spare) = (false, 1);
+        assert_eq!(world.handle(&way(game("c", &offer.to))), []);
+        let second = world.next_offer();
+        assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
+    }
 }
 
 #[test]
