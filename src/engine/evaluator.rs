@@ -13,7 +13,7 @@ use super::score::{MATE_BOUND, Value};
 use crate::rules::{Color, Position};
 
 /// The embedded net file; `None` for a program built without one.
-const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net14.net"));
+const EMBEDDED: Option<&[u8]> = Some(include_bytes!("../../assets/nets/net15.net"));
 
 /// The name of the classical evaluation.
 pub const CLASSICAL: &str = "classical";
