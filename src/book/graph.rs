@@ -154,7 +154,8 @@ impl Graph {
                 (value, candidate)
             })
             .collect();
-        moves.sort_by_key(|(value, _)| Reverse(*value));
+        // Of equal values the same comes first, in whatever order they were stored.
+        moves.sort_by_key(|(value, candidate)| (Reverse(*value), candidate.mv));
         moves.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
@@ -443,6 +444,19 @@ mod tests {
             graph.leaves(Expansion::Broad, 9).is_empty(),
             "the start is decided"
         );
+    }
+
+    #[test]
+    fn the_order_of_equal_moves_does_not_depend_on_how_they_came() {
+        let start = Position::default();
+        let mut moves = ["e2e4", "b1c3"].map(|uci| plain(&start, uci, 7));
+        let mut first = || {
+            moves.reverse();
+            let mut graph = Graph::new(start);
+            graph.insert(&start, &moves);
+            graph.candidates(&start)[0].mv
+        };
+        assert_eq!(first(), first());
     }
 
     #[test]
