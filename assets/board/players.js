@@ -55,7 +55,8 @@ export class PlayerRow {
     this.show(color, null);
     this.tally(START);
     this.turn(false);
-    this.clock.textContent = "";
+    this.clock.textContent = "–:––";
+    this.clock.title = "";
     this.clock.classList.remove("running", "urgent");
   }
 

@@ -218,7 +218,7 @@ async fn a_game_keeps_the_focus_tells_its_offers_and_leaves_nothing_behind() {
             true,
             1,
             0,
-            "",
+            "–:–––:––",
             0,
             "Black",
         ]);
