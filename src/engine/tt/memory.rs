@@ -1,7 +1,8 @@
-//! The table's memory: zeroed by the system and committed page by page when touched.
+//! The table's memory: zeroed by the system.
 //!
 //! Large pages are requested, since the table is accessed randomly: fewer of them miss the TLB.
-//! Allocation and release take no time, whatever the size.
+//! Allocation and release take no time, whatever the size; clearing commits the pages of all but a very
+//! large table, so that no search has to.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
@@ -14,6 +15,10 @@ const LARGE_PAGE: usize = 2 << 20;
 /// cheaper than committing the pages again.
 #[cfg(target_os = "linux")]
 const CLEARED_BY_SYSTEM: usize = 32 << 20;
+/// Up to this many bytes, clearing commits the pages too: otherwise the next search does, on its clock.
+/// Committing more would take longer than a GUI's user expects of a new game.
+#[cfg(target_os = "linux")]
+const COMMITTED_AT_ONCE: usize = 1 << 30;
 
 /// Entries of a cluster.
 pub(super) const ENTRIES: usize = 3;
@@ -106,11 +111,25 @@ impl Memory {
 
     /// Zeroes the memory, while others may read and write.
     pub(super) fn clear(&self) {
-        if self.give_back() {
-            return;
+        if !self.give_back() {
+            self.clusters().iter().for_each(Cluster::clear);
         }
-        self.clusters().iter().for_each(Cluster::clear);
+        self.commit();
     }
+
+    /// Lets the system provide all pages now. One that cannot provides them when they are touched.
+    #[cfg(target_os = "linux")]
+    fn commit(&self) {
+        let bytes = self.count * size_of::<Cluster>();
+        if bytes <= COMMITTED_AT_ONCE {
+            let advice = rustix::mm::Advice::LinuxPopulateWrite;
+            // SAFETY: our private memory, whose contents stay.
+            let _ = unsafe { rustix::mm::madvise(self.first.as_ptr().cast(), bytes, advice) };
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn commit(&self) {}
 
     /// Returns the pages to the system, which zeroes them when touched again; false if it does not.
     #[cfg(target_os = "linux")]
@@ -135,5 +154,50 @@ impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: mapped with this size, and no longer reachable. A failure cannot be handled.
         let _ = unsafe { munmap(self.block.as_ptr().cast(), self.size) };
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// How much of the system's part with the clusters is in memory, in bytes.
+    fn resident(memory: &Memory) -> usize {
+        let at = memory.first.addr().get();
+        let maps = std::fs::read_to_string("/proc/self/smaps").expect("as Linux writes it");
+        let address = |text: &str| usize::from_str_radix(text, 16).ok();
+        let holds = |line: &&str| {
+            let range = line.split(' ').next().and_then(|it| it.split_once('-'));
+            let range = range.and_then(|(from, to)| Some(address(from)?..address(to)?));
+            range.is_some_and(|range| range.contains(&at))
+        };
+        let mut lines = maps.lines().skip_while(|line| !holds(line));
+        let rss = lines
+            .find_map(|line| line.strip_prefix("Rss:"))
+            .expect("as Linux writes it");
+        let kilobytes: usize = rss
+            .trim()
+            .trim_end_matches(" kB")
+            .parse()
+            .expect("as Linux writes it");
+        kilobytes << 10
+    }
+
+    #[test]
+    fn a_cleared_table_is_in_memory_before_the_next_search() {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+        let mut numbers = release
+            .split('.')
+            .map_while(|part| part.parse::<u32>().ok());
+        if (numbers.next(), numbers.next()) < (Some(5), Some(14)) {
+            println!("SKIPPED: Linux {release} cannot commit pages at once");
+            return;
+        }
+        for megabytes in [4, 48] {
+            let memory = Memory::new((megabytes << 20) / size_of::<Cluster>());
+            assert!(resident(&memory) < 1 << 20);
+            memory.clear();
+            assert!(resident(&memory) >= megabytes << 20, "{megabytes} MB");
+        }
     }
 }
