@@ -84,21 +84,29 @@ impl CorePermits {
         self.pressing.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether a search waits that a search with a running clock serves after its slice: one with a
+    /// running clock, or an idle one that is due.
+    fn is_one_due(&self, now: Instant) -> bool {
+        let state = self.state.lock();
+        let mut needs = state.queue.iter().map(|waiter| waiter.need);
+        needs.any(|need| !need.idle || need.due <= now)
+    }
+
     /// Waits for a permit; the waiter whose `need` is due first is served first. Both closures are
     /// called whenever the thread is unparked, and at `until`. A waiter that gives up takes no
-    /// permit.
+    /// permit: `None`. Otherwise returns whether it is an idle one that has waited until it was due.
     fn enter(
         &self,
         need: &dyn Fn() -> CorePriority,
         until: Option<Instant>,
         gives_up: &dyn Fn() -> bool,
-    ) -> bool {
+    ) -> Option<bool> {
         let mut asked = need();
         let call = {
             let mut state = self.state.lock();
             if state.free > 0 {
                 state.free -= 1;
-                return true;
+                return Some(false);
             }
             let call = Arc::new(Wakeup {
                 granted: AtomicBool::new(false),
@@ -113,7 +121,7 @@ impl CorePermits {
         };
         while !call.granted.load(Ordering::Acquire) {
             if gives_up() {
-                return !self.withdraw(&call);
+                return (!self.withdraw(&call)).then_some(false);
             }
             let now = need();
             if now.idle != asked.idle {
@@ -124,7 +132,7 @@ impl CorePermits {
             let left = until.map_or(NAP, |end| end.saturating_duration_since(Instant::now()));
             thread::park_timeout(left.min(NAP));
         }
-        true
+        Some(asked.idle && asked.due <= Instant::now())
     }
 
     fn ask_again(&self, call: &Arc<Wakeup>, need: CorePriority) {
@@ -211,6 +219,8 @@ pub(super) struct CorePermit {
     permits: Arc<CorePermits>,
     held: bool,
     since: Instant,
+    /// Whether an idle search got it because it was due: it keeps it for a slice.
+    was_due: bool,
 }
 
 impl CorePermit {
@@ -219,6 +229,7 @@ impl CorePermit {
             permits,
             held: false,
             since: Instant::now(),
+            was_due: false,
         }
     }
 
@@ -230,7 +241,9 @@ impl CorePermit {
         gives_up: &dyn Fn() -> bool,
     ) -> bool {
         if !self.held {
-            self.held = self.permits.enter(need, until, gives_up);
+            let entered = self.permits.enter(need, until, gives_up);
+            self.held = entered.is_some();
+            self.was_due = entered.unwrap_or(false);
             self.since = Instant::now();
         }
         self.held
@@ -248,13 +261,20 @@ impl CorePermit {
         Some(found)
     }
 
-    /// Whether another thread should have the permit: after a whole `slice` while any search waits;
-    /// for an `idle` search, as soon as one with a running clock waits.
+    /// Whether another thread should have the permit. For an `idle` search: as soon as one with a
+    /// running clock waits, or after a whole `slice` if any does or if it was due. For one with a
+    /// running clock: after a slice, while another such one waits or an idle one is due.
     #[inline]
     pub(super) fn is_over(&self, now: Instant, slice: Duration, idle: bool) -> bool {
-        let sliced =
-            || self.permits.is_contended() && now.saturating_duration_since(self.since) >= slice;
-        (idle && self.permits.is_pressed()) || sliced()
+        if !self.permits.is_contended() {
+            return false;
+        }
+        let is_sliced = now.saturating_duration_since(self.since) >= slice;
+        if idle {
+            is_sliced || !self.was_due && self.permits.is_pressed()
+        } else {
+            is_sliced && self.permits.is_one_due(now)
+        }
     }
 
     /// Gives the permit back.
@@ -373,6 +393,39 @@ mod tests {
         first.release();
         idler.join().unwrap();
         player.join().unwrap();
+    }
+
+    #[test]
+    fn a_search_on_its_clock_serves_an_idle_one_when_that_is_due_and_for_a_slice() {
+        let permits = Arc::new(CorePermits::new(1));
+        let (now, hour) = (Instant::now(), Duration::from_secs(3600));
+        let mut first = CorePermit::new(Arc::clone(&permits));
+        assert!(first.take(&due(now), None, NEVER));
+        let waiting = |need: CorePriority, then: fn(&CorePermit)| {
+            let permits = Arc::clone(&permits);
+            thread::spawn(move || {
+                let mut permit = CorePermit::new(permits);
+                assert!(permit.take(&|| need, None, NEVER));
+                then(&permit);
+            })
+        };
+        let at = |due, idle| CorePriority { due, idle };
+        let ponderer = waiting(at(now + hour, true), |_| ());
+        until_waiting(&permits, 1);
+        assert!(!first.is_over(Instant::now(), Duration::ZERO, false));
+        let review = waiting(at(now, true), |permit| {
+            let (now, slice) = (Instant::now(), Duration::from_secs(3600));
+            assert!(!permit.is_over(now, slice, true), "it has a slice");
+            assert!(permit.is_over(now, Duration::ZERO, true), "and no more");
+        });
+        until_waiting(&permits, 2);
+        assert!(first.is_over(Instant::now(), Duration::ZERO, false));
+        let player = waiting(at(now + Duration::from_secs(1), false), |_| ());
+        until_waiting(&permits, 3);
+        first.release();
+        for waiter in [ponderer, review, player] {
+            waiter.join().unwrap();
+        }
     }
 
     #[test]

@@ -328,13 +328,16 @@ pub(super) fn may_be_insufficient(position: &Position) -> bool {
     heavy.is_empty() || position.occupied().count() <= 4
 }
 
-/// A legal move that looks sound: an explosion, else the best blast exchange.
+/// A legal move that looks sound: an explosion, else one that allows none, with the best blast exchange.
 pub(in crate::engine) fn safe_move(position: &Position, searchmoves: &[Move]) -> Option<Move> {
     position
         .legal_moves()
         .into_iter()
         .filter(|mv| searchmoves.is_empty() || searchmoves.contains(mv))
-        .max_by_key(|&mv| see::exchange(position, mv))
+        .max_by_key(|&mv| {
+            let is_safe = position.explodes_king(mv) || !position.play(mv).can_explode();
+            (is_safe, see::exchange(position, mv))
+        })
 }
 
 /// A capture that explodes the enemy king.
@@ -388,6 +391,7 @@ impl Searcher {
         };
         let taken = self.core.take(&need, until, &gives_up);
         let now = Instant::now();
+        self.control.checked = now;
         if self.control.background {
             self.control.waited += now.saturating_duration_since(begun);
         }
@@ -430,5 +434,20 @@ impl Searcher {
         }
         let idle = self.control.is_idle();
         self.core.is_over(now, params::TIME_SLICE, idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_safe_move_parries_an_explosion_before_it_wins_a_queen() {
+        // Rxd2 would explode the king; Rxa7 wins the queen and does not parry it.
+        let position = Position::from_fen("3r3k/q7/8/8/8/8/3P4/R3K3 w - - 0 1").unwrap();
+        let safe = safe_move(&position, &[]).unwrap();
+        assert!(!position.play(safe).can_explode(), "{safe}");
+        let wanted = position.parse_uci("a1a7").unwrap();
+        assert_eq!(safe_move(&position, &[wanted]), Some(wanted));
     }
 }
