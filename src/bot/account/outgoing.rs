@@ -377,9 +377,10 @@ impl Directory for OpponentDirectory<'_> {
         self.state.rated_rest(Some(user)).is_none()
     }
 
-    fn plays(&self, user: &UserId) -> bool {
+    fn plays(&self, user: &UserId, days: u32) -> bool {
         let mut opponents = self.games.values().map(|game| game.opponent.as_ref());
-        opponents.any(|opponent| opponent == Some(user)) || self.correspondence.with(user) > 0
+        opponents.any(|opponent| opponent == Some(user))
+            || days > 0 && self.correspondence.with(user) > 0
     }
 
     fn may_challenge(&self, target: ChallengeTarget) -> Permit {

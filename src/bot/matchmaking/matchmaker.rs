@@ -78,13 +78,6 @@ impl AttemptState {
     }
 }
 
-/// The second game of a pair.
-#[derive(Debug)]
-pub(super) struct GamePair {
-    pub(super) offer: ChallengeRequest,
-    pub(super) until: Instant,
-}
-
 #[derive(Debug)]
 pub struct Matchmaker {
     pub(super) me: UserId,
@@ -94,11 +87,14 @@ pub struct Matchmaker {
     /// Since when no game has begun or ended.
     pub(super) quiet_since: Instant,
     pub(super) next: Instant,
+    /// The same for challenges by rule alone.
+    pub(super) next_by_rule: Instant,
     /// Why the account may send no challenges at all, in words.
     pub(super) ban: Option<String>,
     /// Why no attempt is in progress, and when it looks again if that is known.
     pub(super) waits: Option<(&'static str, Option<Timestamp>)>,
-    pub(super) pair: Option<GamePair>,
+    /// Second games of pairs, each given up at its moment.
+    pub(super) pairs: Vec<(ChallengeRequest, Instant)>,
     pub(super) manual_queue: VecDeque<ChallengeRequest>,
     pub(super) series: Option<Series>,
     pub(super) last: Option<ChallengeRequest>,
@@ -126,9 +122,10 @@ impl Matchmaker {
             state: AttemptState::Idle,
             quiet_since: now,
             next: now,
+            next_by_rule: now,
             ban: None,
             waits: None,
-            pair: None,
+            pairs: Vec::new(),
             manual_queue: VecDeque::new(),
             series: None,
             last: None,
@@ -146,6 +143,7 @@ impl Matchmaker {
     pub fn set_rules(&mut self, rules: Arc<Matchmaking>, now: Instant) {
         self.unratable.clear();
         self.next = self.next.min(now + rules.spacing);
+        self.next_by_rule = self.next_by_rule.min(now + rules.spacing);
         self.rules = rules;
     }
 
@@ -159,7 +157,7 @@ impl Matchmaker {
             MatchmakingEffect::ManualFailed(manual.to, "no new games accepted".to_owned())
         });
         self.out.extend(dropped);
-        self.pair = None;
+        self.pairs.clear();
         self.withdraw(None);
         std::mem::take(&mut self.out)
     }
@@ -225,7 +223,7 @@ impl Matchmaker {
     pub(super) fn next_of_series(&self, around: &MatchContext<'_>) -> Option<&ChallengeRequest> {
         let (next, directory) = (&self.series.as_ref()?.request, around.directory);
         let rests = next.profile.rated && !directory.may_rate(&next.to);
-        (!rests && !directory.plays(&next.to)).then_some(next)
+        (!rests && !directory.plays(&next.to, next.profile.days)).then_some(next)
     }
 
     /// Challenges the last opponent again with colours reversed.
@@ -246,14 +244,14 @@ impl Matchmaker {
     }
 
     /// Withdraws the open challenge, and ends the series that would send it again. If `all` are meant, drops
-    /// manual challenges, any series and the second game of a pair too, and returns how many of the first two
+    /// manual challenges, any series and the second games of pairs too, and returns how many of the first two
     /// were waiting.
     pub fn recall(&mut self, all: bool) -> (usize, Vec<MatchmakingEffect>) {
         let mut dropped = 0;
         if all {
             dropped = self.manual_queue.len() + usize::from(self.series.is_some());
             self.manual_queue.clear();
-            self.pair = None;
+            self.pairs.clear();
         }
         let running = self.series.as_ref().map(|it| &it.request).filter(|_| all);
         let of_series = |offer: &&ChallengeRequest| offer.origin == Initiator::Series;
@@ -311,10 +309,14 @@ impl Matchmaker {
 
     pub(super) fn idle_until(&self) -> Instant {
         let by_order = !self.manual_queue.is_empty() || self.series.is_some();
-        if by_order || self.pair.is_some() || self.beside_games {
+        if by_order {
             return self.next;
         }
-        self.next.max(self.quiet_since + self.rules.idle)
+        let next = self.next.max(self.next_by_rule);
+        if !self.pairs.is_empty() || self.beside_games {
+            return next;
+        }
+        next.max(self.quiet_since + self.rules.idle)
     }
 
     /// Handles an event and returns the effects in order.
@@ -386,8 +388,9 @@ pub trait Directory {
     fn avoids(&self, user: &UserId) -> bool;
     /// Whether rated games with this account are allowed now.
     fn may_rate(&self, user: &UserId) -> bool;
-    /// Whether a game with this account is in progress.
-    fn plays(&self, user: &UserId) -> bool;
+    /// Whether a game with this account is in progress that one with so many days per move, 0 for one with
+    /// a clock, would wait for.
+    fn plays(&self, user: &UserId, days: u32) -> bool;
     /// Whether the quota allows such a challenge now.
     fn may_challenge(&self, target: ChallengeTarget) -> Permit;
     /// The bot's points in its games with this account, and their number.

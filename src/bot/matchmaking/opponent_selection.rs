@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::keys;
-use super::matchmaker::{AttemptState, GamePair, MatchContext, Matchmaker, MatchmakingEffect};
+use super::matchmaker::{AttemptState, MatchContext, Matchmaker, MatchmakingEffect as Effect};
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::{Matchmaking, Profile};
 use crate::lichess::{Account, ColorChoice, Presence, UserId};
@@ -30,7 +30,7 @@ impl Matchmaker {
         }
         let quiet = self.idle_until().saturating_duration_since(now);
         if !quiet.is_zero() {
-            if self.next <= now {
+            if self.next.max(self.next_by_rule) <= now {
                 let until = around.moment + quiet;
                 self.waits = Some(("the bot has not been idle for long enough", Some(until)));
             }
@@ -45,12 +45,11 @@ impl Matchmaker {
         let busy = around.games > 0 && !self.beside_games && !by_order;
         // An opponent by command is a human until the look-up shows a bot.
         let has_slot = around.spare > 0 || (by_order && around.spare_for_humans > 0);
-        if !has_slot || busy {
-            return self.crowd(if busy {
-                "games are in progress"
-            } else {
-                "no free slot"
-            });
+        if busy {
+            return self.crowd("games are in progress");
+        }
+        if !has_slot {
+            return self.crowd("no free slot");
         }
         if let Some(manual) = manual {
             return self.look_up_presence(vec![manual]);
@@ -60,23 +59,24 @@ impl Matchmaker {
             let pause = self.until_later(at.since(around.moment));
             self.wait(denied.as_str(), pause, around);
             self.waits = Some((denied.as_str(), Some(at)));
+            self.next_by_rule = std::mem::replace(&mut self.next, now);
             return;
         }
         if let Some(offer) = self.second_game(around) {
             return self.look_up_presence(vec![offer]);
         }
         let shortlist = self.shortlist(around);
-        let age = if shortlist.is_empty() {
-            LIST_AGE_IN_NEED
-        } else {
-            LIST_AGE
-        };
-        if self.bots.is_older(age, now) {
+        let ages = [LIST_AGE, LIST_AGE_IN_NEED];
+        if self
+            .bots
+            .is_older(ages[usize::from(shortlist.is_empty())], now)
+        {
             self.state = AttemptState::Listing;
-            self.out.push(MatchmakingEffect::List);
+            self.out.push(Effect::List);
         } else if shortlist.is_empty() {
             let pause = self.rules.spacing * NO_OPPONENT_FACTOR;
             self.wait(self.why_no_one(around), pause, around);
+            self.next_by_rule = std::mem::replace(&mut self.next, now);
         } else {
             self.look_up_presence(shortlist);
         }
@@ -123,19 +123,21 @@ impl Matchmaker {
     }
 
     fn look_up_presence(&mut self, offers: Vec<ChallengeRequest>) {
-        self.out.push(MatchmakingEffect::LookUp(
-            offers.iter().map(|it| it.to.clone()).collect(),
-        ));
+        let users = offers.iter().map(|it| it.to.clone()).collect();
+        self.out.push(Effect::LookUp(users));
         self.state = AttemptState::Looking(offers);
     }
 
-    /// The second game of a pair, if still wanted.
+    /// The second game of a pair whose first is over, if still wanted.
     fn second_game(&mut self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
-        let GamePair { offer, until } = self.pair.take()?;
-        let wanted = until > around.now
-            && !around.directory.avoids(&offer.to)
-            && (!offer.profile.rated || around.directory.may_rate(&offer.to));
-        wanted.then_some(offer)
+        let directory = around.directory;
+        self.pairs.retain(|(offer, until)| {
+            let may_rate = !offer.profile.rated || directory.may_rate(&offer.to);
+            *until > around.now && !directory.avoids(&offer.to) && may_rate
+        });
+        let mut offers = self.pairs.iter().map(|(offer, _)| offer);
+        let is_free = |it: &&ChallengeRequest| it.profile.days > 0 || !directory.plays(&it.to, 0);
+        offers.find(is_free).cloned()
     }
 
     /// Opponents and terms: a profile drawn by weight among those with candidates.
@@ -168,7 +170,7 @@ impl Matchmaker {
         let directory = around.directory;
         let may = |user: &UserId| {
             !directory.avoids(user)
-                && (profile.days == 0 || !directory.plays(user))
+                && (profile.days == 0 || !directory.plays(user, profile.days))
                 && (!profile.rated || directory.may_rate(user))
                 && !keys(user, speed, profile.rated)
                     .iter()
@@ -198,10 +200,7 @@ impl Matchmaker {
     pub(super) fn report_unsent(&mut self, origin: Initiator, to: UserId, why: &str) {
         match origin {
             Initiator::Rules => {}
-            Initiator::Operator => {
-                let failed = MatchmakingEffect::ManualFailed(to, why.to_owned());
-                self.out.push(failed);
-            }
+            Initiator::Operator => self.out.push(Effect::ManualFailed(to, why.to_owned())),
             Initiator::Series => self.end_series(&to, why),
         }
     }
@@ -276,8 +275,11 @@ impl Matchmaker {
             let may_play = !is_barred && (by_order || !presence.playing);
             (presence.online && may_play).then_some(offer)
         });
-        if origin == Initiator::Operator {
-            self.manual_queue.pop_front();
+        match origin {
+            Initiator::Operator => drop(self.manual_queue.pop_front()),
+            // It was one of a pair, perhaps.
+            Initiator::Rules => self.pairs.retain(|(offer, _)| offer.to != first),
+            Initiator::Series => {}
         }
         let Some(offer) = found else {
             tracing::debug!(by_order, "no opponent available");
@@ -312,10 +314,8 @@ impl Matchmaker {
         self.next = around.now + self.spacing();
         self.waits = Some(("challenges are spaced out", None));
         self.last = Some(offer.clone());
-        self.state = AttemptState::Creating {
-            offer: offer.clone(),
-            id: None,
-        };
-        self.out.push(MatchmakingEffect::Create(Box::new(offer)));
+        let (create, id) = (Box::new(offer.clone()), None);
+        self.state = AttemptState::Creating { offer, id };
+        self.out.push(Effect::Create(create));
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::{AttemptOutcome, lesson};
-use super::matchmaker::{AttemptState, GamePair, MatchContext, Matchmaker, MatchmakingEffect};
+use super::matchmaker::{AttemptState, MatchContext, Matchmaker, MatchmakingEffect as Effect};
 use crate::bot::account_event::NotCreated;
 use crate::lichess::{
     Challenge, ChallengeStatus, ColorChoice, DeclineReason, Event, GameId, GameInfo, UserId,
@@ -14,8 +14,9 @@ use crate::lichess::{
 const REASON_COMES: Duration = Duration::from_secs(3);
 /// Retry after this long when the token or account may not challenge.
 const FORBIDDEN: Duration = Duration::from_secs(3600);
-/// Give up the second game of a pair this long after the first.
-const PAIR_LASTS: Duration = Duration::from_secs(3600);
+/// Give up the second game of a pair this long after the first began: that one may be long, and the
+/// quota may space games out by more than an hour.
+const PAIR_LASTS: Duration = Duration::from_secs(24 * 3600);
 
 impl Matchmaker {
     pub(super) fn created(&mut self, challenge: &Challenge, around: &MatchContext<'_>) {
@@ -25,13 +26,16 @@ impl Matchmaker {
         else {
             // A game with the opponent began before the answer. If it is not this challenge's, there
             // would be two.
-            let effects = [MatchmakingEffect::Held(id), MatchmakingEffect::Withdraw];
-            self.out.extend(effects);
+            self.out.extend([Effect::Held(id), Effect::Withdraw]);
             return;
         };
         let offer = offer.clone();
+        if let (Some(last), Some(side)) = (&mut self.last, challenge.final_color) {
+            // A rematch reverses the colour that the server drew.
+            last.color = ColorChoice::from_word(side.as_str());
+        }
         let casual = offer.profile.rated && !challenge.rated;
-        self.out.push(MatchmakingEffect::Held(id.clone()));
+        self.out.push(Effect::Held(id.clone()));
         let until = around.now + self.rules.timeout;
         self.state = AttemptState::Pending {
             offer: offer.clone(),
@@ -50,7 +54,7 @@ impl Matchmaker {
     pub(super) fn not_created(&mut self, why: &NotCreated, around: &MatchContext<'_>) {
         let AttemptState::Creating { offer, id } = &self.state else {
             // Its game began before.
-            self.out.push(MatchmakingEffect::Release);
+            self.out.push(Effect::Release);
             return;
         };
         let (offer, id) = (offer.clone(), id.clone());
@@ -61,11 +65,11 @@ impl Matchmaker {
                 let until = now + self.rules.timeout;
                 if let Some(id) = id {
                     // The event has confirmed the challenge.
-                    self.out.push(MatchmakingEffect::Held(id.clone()));
+                    self.out.push(Effect::Held(id.clone()));
                     self.state = AttemptState::Pending { offer, id, until };
                 } else {
                     self.state = AttemptState::Lost { offer, until };
-                    self.out.push(MatchmakingEffect::Find);
+                    self.out.push(Effect::Find);
                 }
                 return;
             }
@@ -83,7 +87,7 @@ impl Matchmaker {
             }
             NotCreated::Forbidden(_) => {
                 let ban = why.to_string();
-                self.out.push(MatchmakingEffect::Forbidden(ban.clone()));
+                self.out.push(Effect::Forbidden(ban.clone()));
                 self.ban = Some(ban);
                 self.wait("the account may not send challenges", FORBIDDEN, around);
                 None
@@ -218,13 +222,11 @@ impl Matchmaker {
                 self.end_series(&offer.to, "complete");
             }
         }
-        let first_of_two = by_rule && self.rules.color_pairs && offer.color == ColorChoice::White;
-        self.pair = first_of_two.then(|| GamePair {
-            offer: offer.turned(),
-            until: around.now + PAIR_LASTS,
-        });
+        if by_rule && self.rules.color_pairs && offer.color == ColorChoice::White {
+            self.pairs.push((offer.turned(), around.now + PAIR_LASTS));
+        }
         self.out
-            .push(MatchmakingEffect::Forgive(offer.to.clone(), game.cloned()));
+            .push(Effect::Forgive(offer.to.clone(), game.cloned()));
         if by_rule {
             let games = if self.rules.color_pairs { 2 } else { 1 };
             let (least, budget) = (self.rules.min_games, around.directory.budget());
@@ -246,7 +248,7 @@ impl Matchmaker {
             AttemptState::Creating { .. } | AttemptState::Lost { .. } => {}
             _ => return,
         }
-        self.out.push(MatchmakingEffect::Withdraw);
+        self.out.push(Effect::Withdraw);
     }
 
     /// The attempt is over without a game.
@@ -262,7 +264,7 @@ impl Matchmaker {
                 None => {}
             }
         }
-        self.out.push(MatchmakingEffect::Release);
+        self.out.push(Effect::Release);
         if let Some(outcome) = outcome {
             self.learn(offer, outcome);
         }
@@ -272,8 +274,7 @@ impl Matchmaker {
         let (speed, rated) = (offer.speed(), offer.profile.rated);
         let lengths = (self.rules.cooldown, self.rules.cooldown_max);
         let learned = lesson(&offer.to, speed, rated, outcome, lengths);
-        self.out
-            .extend(learned.into_iter().map(MatchmakingEffect::Rest));
+        self.out.extend(learned.into_iter().map(Effect::Rest));
     }
 }
 

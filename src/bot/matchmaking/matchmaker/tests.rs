@@ -60,7 +60,7 @@ impl Directory for TestDirectory {
         !self.unrated.contains(&user.as_str())
     }
 
-    fn plays(&self, _: &UserId) -> bool {
+    fn plays(&self, _: &UserId, _: u32) -> bool {
         self.playing
     }
 

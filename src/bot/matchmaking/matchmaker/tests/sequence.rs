@@ -402,3 +402,74 @@ fn a_list_that_cannot_be_read_and_a_pause_of_rated_games_are_named() {
     let several = "waiting: every bot that fits has a cooldown, plays us or is to be avoided";
     assert!(told.starts_with(several), "{told}");
 }
+
+#[test]
+fn beside_games_the_second_of_a_pair_is_offered_when_the_first_is_over() {
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        during_games: true,
+        ..Matchmaking::default()
+    });
+    let first = world.next_offer();
+    assert_eq!(
+        (&first.to, first.color),
+        (&user("near"), ColorChoice::White)
+    );
+    world.accept(&first);
+    (world.games, world.directory.playing) = (1, true);
+    let other = world.next_offer();
+    assert_ne!(other.to, first.to, "they play us");
+    world.decline(&other, "later");
+    (world.games, world.directory.playing) = (0, false);
+    let second = world.next_offer();
+    assert_eq!((second.to, second.color), (first.to, ColorChoice::Black));
+}
+
+#[test]
+fn a_long_game_or_a_spent_quota_does_not_cost_the_second_of_a_pair() {
+    for is_game in [true, false] {
+        let mut world = World::enabled();
+        let first = world.next_offer();
+        world.accept(&first);
+        let later = START + world.passed + MINUTE * 90;
+        if is_game {
+            world.games = 1;
+        } else {
+            world.directory.barred = Some((later, Denied::Pace));
+        }
+        assert!(!world.offers_within(MINUTE * 90));
+        (world.games, world.directory.barred) = (0, None);
+        let second = world.next_offer();
+        assert_eq!((second.to, second.color), (first.to, ColorChoice::Black));
+    }
+}
+
+#[test]
+fn a_challenge_by_command_does_not_wait_for_the_pacing() {
+    let mut world = World::enabled();
+    world.directory.barred = Some((START + MINUTE * 60, Denied::Pace));
+    assert!(!world.offers_within(MINUTE * 6));
+    let manual = ChallengeRequest::manual("boss", None, &[Profile::default()]).unwrap();
+    world.matchmaker.queue_manual(manual).unwrap();
+    let offer = world.offer_within(Duration::from_secs(10));
+    assert_eq!(offer.map(|it| it.to), Some(user("boss")));
+}
+
+#[test]
+fn a_rechallenge_reverses_the_colour_that_the_server_drew() {
+    let mut world = World::new(Matchmaking::default());
+    let manual = ChallengeRequest::manual("boss", None, &[Profile::default()]).unwrap();
+    world.matchmaker.queue_manual(manual).unwrap();
+    let first = world.next_offer();
+    assert_eq!(first.color, ColorChoice::Random);
+    let mut created = challenge("c", &first);
+    created.final_color = Some(crate::lichess::Side::White);
+    world.handle(&AccountEvent::Created(Box::new(created)));
+    world.held = false;
+    world.handle(&AccountEvent::Event(Event::GameStart(Box::new(game(
+        "c", &first.to,
+    )))));
+    world.spare = 1;
+    world.matchmaker.rechallenge().unwrap();
+    assert_eq!(world.next_offer().color, ColorChoice::Black);
+}
