@@ -1,7 +1,8 @@
 //! Reads the opening explorer while nothing else is to do, and lets our search check what it finds.
 //!
 //! It works only while no game runs, and stops within a moment when one begins. Slow, broken or wrong
-//! replies are named in the log, skipped for a day, and close the explorer for a while. Its file has a thread
+//! replies are named in the log and close the explorer for a while; a position that gets one is skipped for
+//! a day. Its file has a thread
 //! of its own, since the disk may hang.
 
 use std::path::Path;
@@ -29,6 +30,8 @@ use crate::rules::{Game, Move, Position};
 pub const EXPLORER_FILE: &str = "explorer.jsonl";
 /// Positions that may wait to be written.
 const UNWRITTEN: usize = 64;
+/// Pause before a file that cannot be written is opened again.
+const REOPEN: Duration = Duration::from_secs(600);
 /// How long a position that failed is skipped.
 const SKIP: Duration = Duration::from_secs(24 * 3600);
 /// Failed positions that are kept.
@@ -156,8 +159,11 @@ impl<H: ExplorerHost> ExplorerTask<H> {
                         Err(error) => {
                             let closed_for = breaker.failed(&error, Instant::now());
                             tracing::warn!(%error, ?closed_for, "the explorer gave no usable answer");
-                            // Its own limit says nothing about the position.
-                            if error.is_rate_limited() {
+                            // The network, the service and the token say nothing about the position.
+                            let status = error.status();
+                            if matches!(status, Some(401 | 403 | 429 | 500..))
+                                || error.is_unreached()
+                            {
                                 continue;
                             }
                             key
@@ -273,17 +279,15 @@ fn keep(path: &Path, set: &Mutex<CandidateSet>, positions: Receiver<ExploredPosi
     let mut read = CandidateSet::new(capacity);
     let mut file = CandidateFile::open(path, &mut read);
     set.lock().put_older(read);
-    let mut positions = positions.into_iter().peekable();
-    loop {
-        let _ = positions
-            .by_ref()
-            .take(capacity)
-            .try_for_each(|position| file.append(&position));
-        if positions.peek().is_none() {
-            return;
+    let (mut appended, mut opened) = (Some(0), Instant::now());
+    for position in positions {
+        // A file that has grown is written anew when it is opened. One that cannot be written is read, and
+        // complained of, again.
+        if appended.map_or(opened.elapsed() >= REOPEN, |count| count >= capacity) {
+            file = CandidateFile::open(path, &mut CandidateSet::new(capacity));
+            (appended, opened) = (Some(0), Instant::now());
         }
-        // A file that has grown is written anew when it is opened.
-        file = CandidateFile::open(path, &mut CandidateSet::new(capacity));
+        appended = file.append(&position).and(appended).map(|count| count + 1);
     }
 }
 

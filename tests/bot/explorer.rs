@@ -334,6 +334,19 @@ async fn every_fault_of_the_explorer_closes_it_and_leaves_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_position_is_asked_again_after_a_fault_that_is_not_its_own() {
+    for status in [401, 403, 502] {
+        let mut reading = Reading::with(None, |_| {}).await;
+        let task = Arc::get_mut(&mut reading.task).expect("it does not run yet");
+        (task.pace.failures, task.pace.refused) = (3, Duration::from_millis(1));
+        let faults = reading.practice.faults();
+        faults.add(Endpoint::Explorer, Fault::Refuse { status });
+        reading.until(|it| known(it, "").is_some()).await;
+        reading.practice.shutdown().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_bot_plays_its_games_while_the_explorer_hangs_and_plays_what_was_approved() {
     let folder = tempfile::tempdir().unwrap();
     let reading = Reading::with(Some(folder.path()), |_| {}).await;
