@@ -242,24 +242,23 @@ impl ArchiveReader {
         if to.exists() {
             return Err(failed("the file exists already"));
         }
-        let file = lock(&partial).map_err(|error| failed(&error.to_string()))?;
+        let locked = to.with_added_extension("lock");
+        let _lock = lock(&locked).map_err(|error| failed(&error.to_string()))?;
         let copy = || {
             // Another backup may have ended since the first look.
             if to.exists() {
                 return Err(failed("the file exists already"));
             }
             // SQLite does not write to a file with content, as an interrupted backup leaves it.
-            file.set_len(0)
-                .map_err(|error| failed(&error.to_string()))?;
+            let _ = fs::remove_file(&partial);
             self.ask(|db| Ok(db.execute("VACUUM INTO ?1", [name])))?
                 .map_err(|error| failed(&error.to_string()))?;
             sync_and_move(&partial, to).map_err(|error| failed(&error.to_string()))
         };
         let moved = copy();
-        if moved.is_err() {
-            // A partial copy is useless.
-            let _ = fs::remove_file(&partial);
-        }
+        // After a failure: a partial copy is useless.
+        let _ = fs::remove_file(&partial);
+        let _ = fs::remove_file(&locked);
         moved
     }
 
@@ -272,14 +271,14 @@ impl ArchiveReader {
     }
 }
 
-/// Opens a file to write, and locks it: two backups at once would each publish what the other has
-/// written of its copy.
-fn lock(partial: &Path) -> std::io::Result<fs::File> {
+/// Locks a file for one backup: two at once would each publish what the other has written of its copy.
+/// It is not the copy: on NFS the lock would keep the database from writing that.
+fn lock(path: &Path) -> std::io::Result<fs::File> {
     let file = fs::OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
-        .open(partial)?;
+        .open(path)?;
     let is_taken = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
     // A backup that failed meanwhile has removed the file.
     if is_taken || file.metadata()?.nlink() == 0 {

@@ -43,14 +43,15 @@ pub(super) fn write_game(db: &Connection, game: &GameRecord) -> rusqlite::Result
 fn was_accepted(db: &Connection, game: &GameRecord) -> rusqlite::Result<()> {
     let mut accept = db.prepare_cached(
         "UPDATE challenge SET verdict = ?2, why = NULL, settled = ?3
-        WHERE id = ?1 AND verdict IN (?4, ?5)",
+        WHERE id = ?1 AND verdict IN (?4, ?5, ?6)",
     )?;
     accept.execute(params![
         game.id,
         ChallengeVerdict::Accepted.as_str(),
         number(game.began()),
         ChallengeVerdict::Canceled.as_str(),
-        ChallengeVerdict::Waiting.as_str()
+        ChallengeVerdict::Waiting.as_str(),
+        ChallengeVerdict::Failed.as_str()
     ])?;
     Ok(())
 }

@@ -42,8 +42,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_secs(3);
 /// Games that began earlier are not resumed.
 const STILL_RUNNING: Duration = Duration::from_secs(200 * 24 * 3600);
-/// A challenge open for this long when the bot starts has lapsed.
-const LAPSED: Duration = Duration::from_secs(60);
 /// Maximum pause between two attempts at a file that cannot be written.
 const RETRY: Duration = Duration::from_secs(10);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -124,7 +122,7 @@ impl Archiver {
         event_log.archive(unfinished);
         // The server repeats an open challenge when the event stream opens. Nothing waits for this.
         drop(writer.ask(move |disk| {
-            let lapsed = disk.lapse(begun.saturating_sub(millis(LAPSED)), begun);
+            let lapsed = disk.lapse(begun, begun);
             if let Err(error) = &lapsed {
                 tracing::debug!(%error, "cannot mark expired challenges");
             }

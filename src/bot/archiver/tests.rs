@@ -478,6 +478,7 @@ async fn a_challenge_that_lapsed_while_the_bot_was_down_waits_no_more() {
         challenge("lapsed01", 5, ChallengeVerdict::Waiting),
         challenge("taken002", 6, ChallengeVerdict::Accepted),
         challenge("waits003", now() + 60_000, ChallengeVerdict::Waiting),
+        challenge("just0004", now() - 10_000, ChallengeVerdict::Waiting),
     ];
     let writer = Writer::start(&path).unwrap();
     writer
@@ -492,6 +493,7 @@ async fn a_challenge_that_lapsed_while_the_bot_was_down_waits_no_more() {
     let expected = [
         ChallengeVerdict::Canceled,
         ChallengeVerdict::Accepted,
+        ChallengeVerdict::Canceled,
         ChallengeVerdict::Waiting,
     ];
     let told = until(folder.path(), |reader| {
@@ -500,9 +502,9 @@ async fn a_challenge_that_lapsed_while_the_bot_was_down_waits_no_more() {
         (verdicts == expected).then_some(told)
     });
     let told = told.await;
-    let lapsed = &told[2];
+    let lapsed = &told[3];
     assert_eq!(lapsed.why.as_deref(), Some("lapsed while the bot was away"));
-    assert!(lapsed.settled.is_some() && told[1].settled.is_none());
+    assert!(lapsed.settled.is_some() && told[2].settled.is_none());
     // The server repeats one that is still open.
     let game = GameRecord {
         id: "lapsed01".to_owned(),
@@ -512,14 +514,14 @@ async fn a_challenge_that_lapsed_while_the_bot_was_down_waits_no_more() {
     let begun = ArchiveEntry::Game(Arc::new(game));
     writer.ask(move |disk| disk.commit(&[begun])).await.unwrap();
     let told = reader.challenges(9).unwrap();
-    let taken = (told[2].verdict, told[2].why.clone(), told[2].settled);
+    let taken = (told[3].verdict, told[3].why.clone(), told[3].settled);
     let expected = (ChallengeVerdict::Accepted, None, Some(70));
     assert_eq!(taken, expected, "it was taken meanwhile");
     let again = challenge("lapsed01", 9, ChallengeVerdict::Waiting);
     writer.ask(move |disk| disk.commit(&[again])).await.unwrap();
     let told = reader.challenges(9).unwrap();
     assert_eq!(
-        (told[2].verdict, told[2].why.clone()),
+        (told[3].verdict, told[3].why.clone()),
         (ChallengeVerdict::Waiting, None)
     );
 }

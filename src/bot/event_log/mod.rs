@@ -338,10 +338,9 @@ impl EventLog {
         });
     }
 
-    /// A game began: its challenge was accepted.
+    /// A game began: its challenge was accepted, even if the answer to the accept was lost.
     pub(in crate::bot) fn began(&self, game: &GameId) {
-        let id = game.as_challenge();
-        self.settle_challenge(&id, false, |it| it.verdict = ChallengeVerdict::Accepted);
+        self.accepted(&game.as_challenge(), &AcceptOutcome::Done);
     }
 
     /// Records a challenge's outcome. An accepted challenge never changes; with `only_waiting`, no

@@ -476,6 +476,13 @@ fn a_challenge_keeps_its_decision_and_names_its_game() {
     );
     open(&event_log, "");
     assert_eq!(event_log.game(ID).unwrap().origin, Origin::Incoming);
+    let third = challenge("third003", "foe");
+    event_log.challenged(&third, &me);
+    event_log.accepted(&third.id, &AcceptOutcome::Refused);
+    assert_eq!(told(&event_log).0, ChallengeVerdict::Failed);
+    event_log.began(&GameId::new("third003"));
+    let accepted = (ChallengeVerdict::Accepted, None);
+    assert_eq!(told(&event_log), accepted, "the answer had been lost");
 }
 
 #[test]
