@@ -223,7 +223,7 @@ impl BookFile {
         &rest[..rest.partition_point(|entry| entry.key == key)]
     }
 
-    /// Visits the positions that the start position leads to, one move outside the book included.
+    /// Visits the positions that the start position leads to, by moves of the book or others.
     fn walk(
         &self,
         most: usize,
@@ -232,24 +232,26 @@ impl BookFile {
         let (mut visited, mut looked_at) = (0, 0);
         let start = Position::default();
         let mut seen = HashSet::from([start.key()]);
-        let mut waiting = VecDeque::from([(start, true)]);
-        while let Some((position, is_near)) = waiting.pop_front() {
+        let mut waiting = VecDeque::from([start]);
+        while let Some(position) = waiting.pop_front() {
             let entries = self.entries(&position);
-            let moves: Vec<Move> = if entries.is_empty() {
-                let legal = position.legal_moves().into_iter();
-                legal.filter(|_| is_near).collect()
-            } else {
+            if !entries.is_empty() {
                 visit(&position, entries)?;
                 visited += 1;
-                entries.iter().filter_map(|it| it.mv(&position)).collect()
-            };
+            }
             looked_at += 1;
             if visited >= most || looked_at >= most.saturating_mul(LOOKED_AT / CHECKED) {
                 break;
             }
-            let after = moves.into_iter().map(|mv| position.play(mv));
-            let open = after.filter(|after| after.outcome().is_none() && seen.insert(after.key()));
-            waiting.extend(open.map(|after| (after, !entries.is_empty())));
+            let played: Vec<Move> = entries.iter().filter_map(|it| it.mv(&position)).collect();
+            for mv in position.legal_moves() {
+                let after = position.play(mv);
+                // Where the book has no entries it may answer the replies.
+                let leads_on = played.contains(&mv) || !self.entries(&after).is_empty();
+                if leads_on && after.outcome().is_none() && seen.insert(after.key()) {
+                    waiting.push_back(after);
+                }
+            }
         }
         Ok(visited)
     }
@@ -563,6 +565,20 @@ mod tests {
             let bytes = PolyglotEntry::new(&position, mv, 1, 0).bytes();
             assert_eq!(BookFile::read(&bytes).unwrap().len(), 1, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_position_that_another_move_leads_to_belongs_to_the_book() {
+        let line = [("", "g1f3"), ("g1f3", "f7f6"), ("g1f3 d7d5", "f3e5")];
+        let entries = line.map(|(before, uci)| {
+            let position = after(before);
+            let mv = position.parse_uci(uci).unwrap();
+            PolyglotEntry::new(&position, mv, 1, 0)
+        });
+        let mut entries = entries.map(PolyglotEntry::bytes);
+        entries.sort_unstable();
+        let book = BookFile::read(&entries.concat()).unwrap();
+        assert_eq!(book.positions().len(), 3);
     }
 
     #[test]
