@@ -433,6 +433,14 @@ fn contradictory_settings_are_reported() {
             "3: [challenge.humans] times: \"0.5+0\" can never be played",
         ),
         (
+            "[challenge.bots]\nmax_duration = 5\ntimes = [\"blitz\", \"rapid\"]".to_owned(),
+            "3: [challenge.bots] times: \"rapid\" can never be played",
+        ),
+        (
+            "[challenge.humans]\nmin_increment = 5\ntimes = [\"bullet\"]".to_owned(),
+            "3: [challenge.humans] times: \"bullet\" can never be played",
+        ),
+        (
             "[challenge.humans]\ntimes = [\"0.25+0\", \"3\"]".to_owned(),
             "2: [challenge.humans] times: \"3\" is not a time control",
         ),

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use super::settings::{AlertFormat, Config, Profile, Visitors};
 use super::values::{self, TimeRule};
-use crate::lichess::{is_lichess, is_this_machine};
+use crate::lichess::{estimate, is_lichess, is_this_machine, speed_of};
 
 /// Longest contact in the user agent, in characters.
 const MAX_CONTACT: usize = 100;
@@ -225,12 +225,14 @@ fn in_visitors(
                     accept = false";
         return said(["casual", "rated"], what);
     }
-    if crate::lichess::estimate(rules.max_base, rules.max_increment) < SHORTEST_GAME {
+    let shortest = estimate(rules.min_base, rules.min_increment);
+    let longest = estimate(rules.max_base, rules.max_increment);
+    if longest < SHORTEST_GAME {
         let what = "impossible range: Lichess allows bots no clock so short; max_base plus 40 times \
                     max_increment must reach 30 seconds";
         return said(["max_base", "max_increment"], what);
     }
-    if crate::lichess::estimate(rules.min_base, rules.min_increment) > rules.max_duration {
+    if shortest > rules.max_duration {
         let what = "impossible range: the shortest clock allowed, min_base plus 40 times \
                     min_increment, is longer than max_duration";
         return said(["max_duration", "min_base"], what);
@@ -239,12 +241,14 @@ fn in_visitors(
         let what = "Lichess rates no atomic game without a clock: set casual = true";
         return said(["correspondence", "unlimited"], what);
     }
+    let rank = |estimate| speed_of(estimate, Duration::ZERO) as u8;
+    let speeds = rank(shortest)..=rank(longest.min(rules.max_duration));
     let outside = rules.times.iter().find(|time| match time {
-        TimeRule::Speed(_) => false,
+        TimeRule::Speed(speed) => !speeds.contains(&(*speed as u8)),
         TimeRule::Exact { base, increment } => {
             !(rules.min_base..=rules.max_base).contains(base)
                 || !(rules.min_increment..=rules.max_increment).contains(increment)
-                || crate::lichess::estimate(*base, *increment) > rules.max_duration
+                || estimate(*base, *increment) > rules.max_duration
         }
     })?;
     let what = format!(
@@ -366,7 +370,7 @@ fn in_profiles(profiles: &[Profile], is_set: IsSet<'_>) -> Option<Contradiction>
             );
             return said(["base", "increment"], what);
         }
-        if crate::lichess::estimate(base, increment) < SHORTEST_GAME {
+        if estimate(base, increment) < SHORTEST_GAME {
             let what = format!(
                 "bots may not play {clock}: base plus 40 times increment must reach 30 seconds"
             );
@@ -405,10 +409,8 @@ fn in_draws(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
         }
         if offers && draw.offers == 0 {
             let what = format!("{offer} = true with offers = 0 never offers a draw");
-            return Some((
-                pick(is_set, [at("draw", "offers"), at("draw", offer)]),
-                what,
-            ));
+            let settings = [at("draw", "offers"), at("draw", offer)];
+            return Some((pick(is_set, settings), what));
         }
     }
     None

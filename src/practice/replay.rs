@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// The longest wait for something that the client did in the recording.
+/// How much longer the client may take for something than in the recording.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Time between the blank lines of a stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
@@ -127,6 +127,7 @@ impl Recording {
             game: None,
             waiting: VecDeque::new(),
             unanswered: HashMap::new(),
+            gap: Duration::ZERO,
             report: ReplayReport::default(),
         };
         let playing = tokio::spawn(player.play(self.lines, speed));
@@ -256,6 +257,8 @@ struct Player {
     waiting: VecDeque<Call>,
     /// Replies that the recording has not come to, by the path of the recorded call.
     unanswered: HashMap<String, oneshot::Sender<(u16, String)>>,
+    /// How long it took in the recording from the line before.
+    gap: Duration,
     report: ReplayReport,
 }
 
@@ -264,7 +267,7 @@ impl Player {
         let mut before = lines.first().map_or(0, |line| line.at);
         for line in lines {
             let gap = Duration::from_millis(line.at.saturating_sub(before));
-            before = line.at;
+            (before, self.gap) = (line.at, gap);
             // The client's own part takes what time it takes now.
             if matches!(line.kind, Kind::In | Kind::Event | Kind::Lost) {
                 self.wait(gap.div_f64(speed)).await;
@@ -312,7 +315,7 @@ impl Player {
 
     /// Waits for something that the client did in the recording.
     async fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + self.gap + PATIENCE;
         while !is_so(self) {
             let asked = tokio::time::timeout_at(end, self.requests.recv()).await;
             let Ok(Some(asked)) = asked else {

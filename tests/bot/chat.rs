@@ -118,6 +118,7 @@ async fn commands_are_answered_in_their_room_and_a_flood_is_not() {
     }
     let bot = Bot::with(&server, |settings| {
         talkative(settings);
+        settings.book.enabled = false;
         settings.chat.greeting = String::new();
         settings.chat.spectator_greeting = String::new();
     });

@@ -15,7 +15,7 @@ use crate::bot::settings::Settings;
 use crate::bot::state::OpponentRecord;
 use crate::bot::status::Occupancy;
 use crate::config::{Template, Words};
-use crate::engine::Score;
+use crate::engine::{Score, SearchResult};
 use crate::lichess::{BySide, ChatLine, GameId, Room, Side, Status, UserId};
 use crate::rules::Move;
 
@@ -105,7 +105,9 @@ impl Conversation {
     /// Handles a move on the server's list. The bot greets at its own first move.
     pub fn moved(&mut self, moved: &MovePlayed) -> Vec<ChatMessage> {
         self.facts.clocks = moved.clocks;
-        if let (true, Some(result)) = (moved.ours, &moved.result) {
+        // A book move says nothing of what the engine thinks.
+        let thought = |it: &&SearchResult| it.depth > 0 || it.by_tables;
+        if let (true, Some(result)) = (moved.ours, moved.result.as_ref().filter(thought)) {
             self.facts.opinion = Some(EngineEval {
                 score: result.score,
                 depth: result.depth,
@@ -500,6 +502,26 @@ mod tests {
         );
         assert!(conversation.moved(&moved(0, true)).is_empty(), "a takeback");
         assert!(conversation.moved(&moved(2, true)).is_empty());
+    }
+
+    #[test]
+    fn a_book_move_is_no_opinion_of_the_engine() {
+        let mut conversation = introduced(settings(), ChatState::default());
+        let mut told = |depth, score| {
+            let result = SearchResult {
+                depth,
+                score: Score::Cp(score),
+                ..SearchResult::default()
+            };
+            conversation.moved(&MovePlayed {
+                result: Some(result),
+                ..moved(2, true)
+            });
+            eval(Side::White, &conversation.facts)
+        };
+        assert_eq!(told(0, 0), "I have not thought about this game yet.");
+        assert_eq!(told(9, 25), "+0.25 for White at depth 9 (move 2).");
+        assert_eq!(told(0, 0), "+0.25 for White at depth 9 (move 2).");
     }
 
     #[test]
