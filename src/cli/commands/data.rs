@@ -37,7 +37,7 @@ enum Task {
     /// Make samples for `megaton train` (a build with --features train): filtered, deduplicated,
     /// in random order
     ///
-    /// Leaves out positions in check, before a capture or promotion, with a threatened explosion,
+    /// Leaves out positions in check, before a capture or promotion, with a king to explode at once,
     /// or with a score beyond the limit. Where --memory does not suffice, the samples go through temporary
     /// files in a folder beside the output, of about 80 bytes per position. The same games, options
     /// and seed give the same file with any --memory.
