@@ -2,8 +2,9 @@
 //! first; among equally urgent ones, the one that has waited longest.
 //!
 //! Every search thread takes a permit before it computes and hands it on every few milliseconds
-//! while others wait. A search that runs on the opponent's time or without a clock hands it on at
-//! once. The scheduler never delays a search that was stopped. Helper threads come last: they never
+//! while others wait. A search that runs on the opponent's time or without a clock is idle: it hands
+//! the permit on at once, and gets one from a search with a running clock only once it is due, for as
+//! long as any other. The scheduler never delays a search that was stopped. Helper threads come last: they never
 //! queue, and take a permit only while no search wants one.
 
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub(super) struct CorePriority {
 pub(super) struct CorePermits {
     state: Mutex<State>,
     waiting: AtomicUsize,
-    /// Permits held by searches that are not idle.
+    /// Waiters that are not idle.
     pressing: AtomicUsize,
     /// Notified when a permit is spare, and when a helper has something to do with one.
     spare: Condvar,
@@ -261,9 +262,9 @@ impl CorePermit {
         Some(found)
     }
 
-    /// Whether another thread should have the permit. For an `idle` search: as soon as one with a
-    /// running clock waits, or after a whole `slice` if any does or if it was due. For one with a
-    /// running clock: after a slice, while another such one waits or an idle one is due.
+    /// Whether another thread should have the permit. An `idle` search gives it up after a `slice` while
+    /// any other waits, and at once for one with a running clock unless it was due itself. A search
+    /// with a running clock gives it up after a slice, to another such one or to an idle one that is due.
     #[inline]
     pub(super) fn is_over(&self, now: Instant, slice: Duration, idle: bool) -> bool {
         if !self.permits.is_contended() {

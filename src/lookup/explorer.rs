@@ -2,8 +2,7 @@
 //!
 //! It works only while no game runs, and stops within a moment when one begins. Slow, broken or wrong
 //! replies are named in the log and close the explorer for a while; a position that gets one is skipped for
-//! a day. Its file has a thread
-//! of its own, since the disk may hang.
+//! a day. Its file has a thread of its own, since the disk may hang.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -281,8 +280,8 @@ fn keep(path: &Path, set: &Mutex<CandidateSet>, positions: Receiver<ExploredPosi
     set.lock().put_older(read);
     let (mut appended, mut opened) = (Some(0), Instant::now());
     for position in positions {
-        // A file that has grown is written anew when it is opened. One that cannot be written is read, and
-        // complained of, again.
+        // A file that has grown is written anew when it is opened. Opening one that cannot be written reads it
+        // and logs the error, every time.
         if appended.map_or(opened.elapsed() >= REOPEN, |count| count >= capacity) {
             file = CandidateFile::open(path, &mut CandidateSet::new(capacity));
             (appended, opened) = (Some(0), Instant::now());

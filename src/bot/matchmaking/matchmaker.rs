@@ -86,8 +86,9 @@ pub struct Matchmaker {
     pub(super) state: AttemptState,
     /// Since when no game has begun or ended.
     pub(super) quiet_since: Instant,
+    /// No attempt begins earlier.
     pub(super) next: Instant,
-    /// The same for challenges by rule alone.
+    /// None by rule begins earlier; a command need not wait for it.
     pub(super) next_by_rule: Instant,
     /// Why the account may send no challenges at all, in words.
     pub(super) ban: Option<String>,
@@ -388,8 +389,8 @@ pub trait Directory {
     fn avoids(&self, user: &UserId) -> bool;
     /// Whether rated games with this account are allowed now.
     fn may_rate(&self, user: &UserId) -> bool;
-    /// Whether a game with this account is in progress that one with so many days per move, 0 for one with
-    /// a clock, would wait for.
+    /// Whether a game with this account is in progress. For a new one with a clock (`days` is 0) those
+    /// without a clock do not count.
     fn plays(&self, user: &UserId, days: u32) -> bool;
     /// Whether the quota allows such a challenge now.
     fn may_challenge(&self, target: ChallengeTarget) -> Permit;

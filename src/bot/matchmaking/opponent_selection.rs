@@ -9,6 +9,7 @@ use super::matchmaker::{AttemptState, MatchContext, Matchmaker, MatchmakingEffec
 use crate::bot::quota::{ChallengeTarget, Denied, Permit};
 use crate::config::{Matchmaking, Profile};
 use crate::lichess::{Account, ColorChoice, Presence, UserId};
+use crate::store::Timestamp;
 
 /// Refetch the list of bots after this long.
 const LIST_AGE: Duration = Duration::from_secs(30 * 60);
@@ -57,26 +58,22 @@ impl Matchmaker {
         let permit = around.directory.may_challenge(ChallengeTarget::Bot);
         if let Permit::Later { at, denied } = permit {
             let pause = self.until_later(at.since(around.moment));
-            self.wait(denied.as_str(), pause, around);
-            self.waits = Some((denied.as_str(), Some(at)));
-            self.next_by_rule = std::mem::replace(&mut self.next, now);
+            self.next_by_rule = now + pause;
+            self.tell_wait(denied.as_str(), at);
             return;
         }
         if let Some(offer) = self.second_game(around) {
             return self.look_up_presence(vec![offer]);
         }
         let shortlist = self.shortlist(around);
-        let ages = [LIST_AGE, LIST_AGE_IN_NEED];
-        if self
-            .bots
-            .is_older(ages[usize::from(shortlist.is_empty())], now)
-        {
+        let age = [LIST_AGE, LIST_AGE_IN_NEED][usize::from(shortlist.is_empty())];
+        if self.bots.is_older(age, now) {
             self.state = AttemptState::Listing;
             self.out.push(Effect::List);
         } else if shortlist.is_empty() {
             let pause = self.rules.spacing * NO_OPPONENT_FACTOR;
-            self.wait(self.why_no_one(around), pause, around);
-            self.next_by_rule = std::mem::replace(&mut self.next, now);
+            self.next_by_rule = now + pause;
+            self.tell_wait(self.why_no_one(around), around.moment + pause);
         } else {
             self.look_up_presence(shortlist);
         }
@@ -88,10 +85,15 @@ impl Matchmaker {
         self.waits = Some((why, None));
     }
 
-    /// Waits for so long, and logs a reason that is new.
+    /// Waits for so long.
     pub(super) fn wait(&mut self, why: &'static str, pause: Duration, around: &MatchContext<'_>) {
         self.next = around.now + pause;
-        let reason = (why, Some(around.moment + pause));
+        self.tell_wait(why, around.moment + pause);
+    }
+
+    /// Keeps the reason of a wait for the operator, and logs one that is new.
+    fn tell_wait(&mut self, why: &'static str, until: Timestamp) {
+        let reason = (why, Some(until));
         if self.waits.replace(reason).map(|(known, _)| known) != Some(why) {
             tracing::info!(why, "matchmaking waits");
         }
@@ -277,7 +279,7 @@ impl Matchmaker {
         });
         match origin {
             Initiator::Operator => drop(self.manual_queue.pop_front()),
-            // It was one of a pair, perhaps.
+            // If it was the second game of a pair, it has had its chance.
             Initiator::Rules => self.pairs.retain(|(offer, _)| offer.to != first),
             Initiator::Series => {}
         }

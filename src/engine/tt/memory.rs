@@ -162,7 +162,7 @@ impl Drop for Memory {
 mod tests {
     use super::*;
 
-    /// How much of the system's part with the clusters is in memory, in bytes.
+    /// The bytes of the mapping around the clusters that are in memory.
     fn resident(memory: &Memory) -> usize {
         let at = memory.first.addr().get();
         let maps = std::fs::read_to_string("/proc/self/smaps").expect("as Linux writes it");
