@@ -151,6 +151,8 @@ pub(super) struct AccountCheck {
     /// From one check to the next while a problem or doubt lasts.
     pause: Duration,
     minute: Duration,
+    /// Whether a refusal asked for the next check.
+    is_doubted: bool,
     in_progress: Option<BoxFuture<'static, AccountReport>>,
     /// Do not retry calls that the server forbade before this.
     barred_until: Option<Instant>,
@@ -173,6 +175,7 @@ impl AccountCheck {
             next: Instant::now(),
             pause: minute,
             minute,
+            is_doubted: false,
             in_progress: None,
             barred_until: barred.then(|| Instant::now() + minute * BARRED),
             token: None,
@@ -240,6 +243,7 @@ impl AccountCheck {
                 (self.refused, self.token, self.pause) = (None, None, self.minute);
             } else if let Some(last) = self.last_check {
                 earliest = last + self.pause;
+                self.is_doubted = true;
             }
             self.next = self.next.min(earliest);
         }
@@ -280,7 +284,9 @@ impl AccountCheck {
         };
         self.next = Instant::now() + wait;
         // After a false alarm, do not check again at once.
-        self.pause = (self.pause * 2).min(self.minute * LONGEST);
+        let longer = std::mem::take(&mut self.is_doubted) || unsure;
+        let pause = if longer { self.pause * 2 } else { self.minute };
+        self.pause = pause.min(self.minute * LONGEST);
     }
 
     /// Calls forbidden although nothing else is wrong: raise an alert and wait before trying again.
@@ -554,6 +560,21 @@ mod tests {
         assert_eq!(checked.await, Ok(()), "no server answers, so it fails soon");
         assert!(check.final_refusal().is_none());
         assert!(check.pause < longest, "the next one is due soon too");
+    }
+
+    #[test]
+    fn only_a_false_alarm_puts_the_next_check_off() {
+        let mut check = AccountCheck::new(client(), Alerts::new(EventBus::default()), &account());
+        let fine = token("bot:play", None);
+        check.conclude(&fine);
+        assert_eq!(check.pause, check.minute, "one that was due was no alarm");
+        for pauses in [2, 4] {
+            check.is_doubted = true;
+            check.conclude(&fine);
+            assert_eq!(check.pause, check.minute * pauses);
+        }
+        check.conclude(&fine);
+        assert_eq!(check.pause, check.minute);
     }
 
     #[test]

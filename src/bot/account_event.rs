@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::account::OpponentKind;
 use super::challenge_policy::ChallengeRule;
 use super::game::{CallOutcome, Ending};
 use super::matchmaking::ChallengeRequest;
 use super::player_lists::PlayerLists;
+use super::quota::OpponentKind;
 use super::settings::Settings;
 use super::state::StartedGame;
 use crate::lichess::{
@@ -133,6 +133,8 @@ pub enum AccountEffect {
     Missed(Box<MissedGame>),
     /// Log a counted game from its export, unless the event log knows it.
     LogExport(Box<MissedGame>),
+    /// Log that nobody knows how a game ended.
+    LogUnknownEnd(GameId),
     /// Note in the event log what became of an operator's command.
     Note(String),
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{FuturesUnordered, StreamExt};
 
-use super::account::OpponentKind;
 use super::account_event::{AccountEffect, AccountEvent, Decline, NotCreated};
 use super::bot_event::BotEvent;
 use super::context::BotContext;
 use super::event_bus::EventBus;
 use super::matchmaking::ChallengeRequest;
+use super::quota::OpponentKind;
 use super::sleep_until;
 use super::state::{BotState, QuotaCall};
 use crate::config::foreign_teams;

@@ -34,7 +34,7 @@ use super::sleep_until;
 use super::status::{BotPhase, Occupancy};
 use crate::archive::GameRecord;
 use crate::book::SharedBooks;
-use crate::lichess::{Account, Event, GameId, GameInfo, UserId};
+use crate::lichess::{Account, Event, GameId, GameInfo, Speed, UserId};
 use crate::lookup::Explorer;
 
 /// Maximum lines of the event stream to read in one go before calls go out.
@@ -149,9 +149,8 @@ impl EventLoop {
     pub(super) fn restart(&mut self, lists: &ListSources, account: &Account, reason: String) {
         tracing::error!(reason, "event loop panicked; restarting");
         let context = &self.context;
-        context
-            .event_bus
-            .publish(BotEvent::EventLoopFailed { reason });
+        let failed = BotEvent::EventLoopFailed { reason };
+        context.event_bus.publish(failed);
         self.account_stream.start_over();
         let second = server_second(context);
         let tasks = self.games.keys().cloned().collect();
@@ -240,10 +239,8 @@ impl EventLoop {
         let idle = self.api_queue.is_idle();
         let event_log = self.context.event_bus.event_log();
         let fresh = || event_log.barely_begun();
-        match self
-            .account_state
-            .shutdown_step(idle, fresh, Instant::now())
-        {
+        let now = Instant::now();
+        match self.account_state.shutdown_step(idle, fresh, now) {
             ShutdownStep::Wait => false,
             ShutdownStep::CallOff(games) => {
                 for game in games {
@@ -326,9 +323,8 @@ impl EventLoop {
     /// Records an event, passes it to the account state and runs the effects.
     pub(super) fn handle_event(&mut self, event: &AccountEvent) {
         self.log_event(event);
-        if let AccountEvent::Accepted { answer, .. } = event
-            && matches!(answer, AcceptOutcome::Done)
-        {
+        let done = AcceptOutcome::Done;
+        if matches!(event, AccountEvent::Accepted { answer, .. } if *answer == done) {
             self.accepted_at = Some(Instant::now());
         }
         let effects = self.account_state.handle(event, Instant::now());
@@ -390,6 +386,7 @@ impl EventLoop {
                     self.log_missed(&missed);
                 }
             }
+            AccountEffect::LogUnknownEnd(game) => event_log.unknown(&game),
             AccountEffect::Note(text) => event_log.note("operator", text, None),
             call => self.api_queue.push(call),
         }
@@ -452,6 +449,7 @@ impl EventLoop {
             me: self.me.clone(),
             color: game.color,
             variant: game.variant,
+            correspondence: game.speed == Speed::Correspondence,
             past: ResumeState::default(),
         };
         let on_game_finish = Arc::new(Notify::new());

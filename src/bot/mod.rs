@@ -60,7 +60,7 @@ mod supervisor;
 use std::time::Instant;
 
 pub use self::game::move_overhead::{ClockKind, ClockState};
-pub use account::{AccountState, OpponentKind};
+pub use account::AccountState;
 pub use account_check::{AccountReport, Finding, TokenTest, findings};
 pub use account_event::{AcceptOutcome, AccountEffect, AccountEvent, Decline, NotCreated};
 pub use alerts::Alerts;
@@ -82,7 +82,7 @@ pub use game::time_budget::{SearchBudget, human_pace, ponder, search_budget};
 pub use player_lists::{
     ListParseError, ListRefresher, ListSources, ParsedList, PlayerLists, read_names,
 };
-pub use quota::{Budget, ChallengeTarget, Denied, Forecast, Permit, Quota};
+pub use quota::{Budget, Denied, Forecast, OpponentKind, Permit, Quota};
 pub use rating_guard::{GuardUpdate, Pause, RatingGuard};
 pub use run::{check_owner, run, run_commanded};
 pub use settings::{BotTiming, Settings};

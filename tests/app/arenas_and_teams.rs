@@ -41,7 +41,7 @@ async fn a_named_opponent_is_challenged() {
     let wish = ["challenge", partner, "3+2", "--casual", "--color", "white"];
     let (code, out, err) = bot.tell(&wish);
     assert_eq!(code, Some(0), "{err}");
-    assert!(out.contains("as soon as a slot is free"), "{out}");
+    assert!(out.contains("as soon as slots and quota allow"), "{out}");
     let (white, black) = next_game(&mut news).await;
     assert_eq!((white.as_str(), black.as_str()), (BOT, partner));
     end_of_game(&mut news).await;

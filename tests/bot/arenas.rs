@@ -6,8 +6,9 @@ use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use megaton::bot::{
-    BotError, BotOptions, BotState, BotTiming, ChallengeTarget, Command, ControlHandle, Denied,
-    EventBus, ListSources, Permit, Reply, Settings, Shutdown, StateRules, channel, run_commanded,
+    BotError, BotOptions, BotState, BotTiming, Command, ControlHandle, Denied, EventBus,
+    ListSources, OpponentKind, Permit, Reply, Settings, Shutdown, StateRules, channel,
+    run_commanded,
 };
 use megaton::config;
 use megaton::engine::{EngineOptions, Evaluator, Pool};
@@ -426,7 +427,7 @@ async fn games_of_an_arena_are_counted_with_those_of_challenges() {
     let report = server.play(BOT, challenges, CancellationToken::new()).await;
     assert_eq!(report.games.len(), 2, "{report}");
     // It knows what the server would answer.
-    let permit = bot.state.may_challenge(ChallengeTarget::Bot);
+    let permit = bot.state.may_challenge(OpponentKind::Bot);
     let denied =
         |permit| matches!(permit, Permit::Later { denied, .. } if denied == Denied::BotGames);
     assert!(denied(permit), "{permit:?}");

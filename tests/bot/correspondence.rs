@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use megaton::bot::game::{CallOutcome, GameRequest};
 use megaton::bot::{
     AccountEffect, AccountEvent, AccountState, BotState, BotTiming, Settings, StateRules,
 };
-use megaton::lichess::{Event, GameId, GameInfo, Speed};
+use megaton::engine::Score;
+use megaton::lichess::{Event, GameFull, GameId, GameInfo, Side, Speed};
 use megaton::store::Store;
 use proptest::prelude::*;
 
 use crate::challenges::{game, player};
 use crate::fixture::{SECOND, me};
-use crate::harness::ms;
-use crate::harness::{Harness, active_search, full, posted, state};
+use crate::harness::{Harness, active_search, asks, full, ms, posted, refused, state};
 
 const HOUR: u64 = 3600;
 
@@ -262,14 +263,15 @@ fn games_with_a_clock_are_not_delayed_by_correspondence_games() {
     assert_eq!(fixture.account.taken(), 1);
 }
 
+fn unclocked(moves: &str) -> GameFull {
+    let mut game = full(Side::White, state(moves));
+    (game.clock, game.speed) = (None, Speed::Correspondence);
+    game
+}
+
 #[test]
 fn a_game_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
-    let unclocked = |moves: &str| {
-        let mut game = full(megaton::lichess::Side::White, state(moves));
-        (game.clock, game.speed) = (None, Speed::Correspondence);
-        game
-    };
-    let mut harness = Harness::new(megaton::lichess::Side::White);
+    let mut harness = Harness::new(Side::White);
     assert!(!harness.machine.can_park(), "nothing is known yet");
     let actions = harness.open_with(unclocked("g1f3 f7f6"), harness.now);
     assert!(!harness.machine.can_park());
@@ -281,9 +283,40 @@ fn a_game_without_a_clock_is_left_on_the_opponents_turn_and_never_before() {
     harness.state("g1f3 f7f6 e2e3 nonsense");
     assert!(!harness.machine.can_park(), "what it shows cannot be read");
     // A game with a clock is never left.
-    let (mut harness, _) = Harness::at(megaton::lichess::Side::White, "g1f3");
+    let (mut harness, _) = Harness::at(Side::White, "g1f3");
     harness.now += ms(1);
     assert!(!harness.machine.can_park());
+}
+
+#[test]
+fn a_game_without_a_clock_is_not_left_while_a_failed_resignation_is_to_be_repeated() {
+    let mut settings = Settings::default();
+    (settings.resign.enabled, settings.resign.moves) = (true, 1);
+    settings.resign.depth = 9;
+    let mut harness = Harness::with(Side::White, settings);
+    let actions = harness.open_with(unclocked("g1f3 f7f6"), harness.now);
+    let search = active_search(&actions).expect("our turn").request_id;
+    posted(&harness.think_with(search, "e2e3", Score::Mate(-3))).expect("sent");
+    let actions = harness.state("g1f3 f7f6 e2e3");
+    assert_eq!(asks(&actions), [GameRequest::Resign]);
+    harness.asked(GameRequest::Resign, CallOutcome::Lost);
+    assert!(!harness.machine.can_park());
+    let actions = harness.wait(Duration::from_secs(60));
+    assert_eq!(asks(&actions), [GameRequest::Resign]);
+    harness.asked(GameRequest::Resign, refused("no"));
+    assert!(harness.machine.can_park());
+}
+
+#[test]
+fn a_game_that_the_server_called_correspondence_can_wait_before_its_stream_says_so() {
+    let minute = Duration::from_secs(60);
+    let mut harness = Harness::new(Side::White);
+    assert!(!harness.machine.can_wait(minute, harness.now));
+    harness.announce_correspondence();
+    assert!(harness.machine.can_wait(minute, harness.now));
+    // Its stream knows better.
+    harness.open("g1f3 f7f6");
+    assert!(!harness.machine.can_wait(minute, harness.now));
 }
 
 /// Anything that can happen to correspondence games.

@@ -148,6 +148,7 @@ impl Harness {
             me: UserId::new(ME),
             color: None,
             variant: Variant::Atomic,
+            correspondence: false,
             past,
         };
         Self {
@@ -158,6 +159,16 @@ impl Harness {
             now: Instant::now(),
             us,
         }
+    }
+
+    /// Begins again with a game that was announced as correspondence.
+    pub(crate) fn announce_correspondence(&mut self) {
+        let params = GameParams {
+            correspondence: true,
+            ..self.machine.params().clone()
+        };
+        let settings = Arc::new(settings());
+        self.machine = GameMachine::new(params, settings, BotTiming::default(), None);
     }
 
     /// A harness whose game stands after `moves`, the stream just opened.

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use megaton::bot::{BotState, ChallengeTarget, StateRules};
+use megaton::bot::{BotState, OpponentKind, StateRules};
 use megaton::lichess::{ChallengeId, GameId, UserId};
 use megaton::store::{GameMemory, Store};
 
@@ -95,7 +95,7 @@ async fn a_restart_changes_nothing_that_counts() {
     let game = GameId::new("q7ZxVt2B");
     let before = {
         let state = state(folder.path());
-        state.hold_challenge(ChallengeTarget::Bot, &foe);
+        state.hold_challenge(OpponentKind::Bot, &foe);
         state.saved().await;
         state.bot_games_refused(Some(Duration::from_secs(9000)), Some(64));
         state.opponent_spent(&foe, Duration::from_secs(9000));

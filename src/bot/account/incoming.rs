@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use super::AccountState;
-use super::slots::{AcceptedChallenge, OpponentKind, QueuedChallenge};
+use super::slots::{AcceptedChallenge, QueuedChallenge};
 use crate::bot::account_event::{AcceptOutcome, AccountEffect, Decline};
 use crate::bot::challenge_policy::{
     Availability, ChallengeContext, ChallengeRule, Decision, OpponentHistory, PolicyOutcome,
     Violation, evaluate_challenge,
 };
 use crate::bot::game::chat::no_show_key;
+use crate::bot::quota::OpponentKind;
 use crate::bot::state::BotState;
 use crate::lichess::{Challenge, ChallengeId, Compat, DeclineReason, Player};
 

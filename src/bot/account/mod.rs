@@ -33,12 +33,11 @@ use crate::bot::backfill::Backfill;
 use crate::bot::challenge_policy::Availability;
 use crate::bot::matchmaking::{Matchmaker, Series};
 use crate::bot::player_lists::PlayerLists;
+use crate::bot::quota::OpponentKind;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
 use crate::bot::status::CorrespondenceStatus;
 use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, UserId};
-
-pub use slots::OpponentKind;
 
 /// The question for the list of running games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -401,10 +400,8 @@ impl AccountState {
     /// running games again, with the rating at their start.
     fn learn_rating(&mut self, game: &GameInfo) {
         let is_known = self.plays(&game.id) || game.has_moved || is_correspondence(game);
-        if let Some(rating) = game
-            .rating
-            .filter(|_| !is_known && Self::may_be_atomic(game))
-        {
+        let rating = game.rating.filter(|_| Self::may_be_atomic(game));
+        if let Some(rating) = rating.filter(|_| !is_known) {
             self.set_rating(rating);
         }
     }

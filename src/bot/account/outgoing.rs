@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::AccountState;
 use super::correspondence::CorrespondenceGames;
-use super::slots::{ActiveGames, OpponentKind, OutgoingChallenge, SlotUsage};
+use super::slots::{ActiveGames, OutgoingChallenge, SlotUsage};
 use crate::bot::account_event::{AccountEffect, AccountEvent, NotCreated};
 use crate::bot::game::CallOutcome;
 use crate::bot::matchmaking::{
@@ -16,7 +16,7 @@ use crate::bot::matchmaking::{
     refusals,
 };
 use crate::bot::player_lists::PlayerLists;
-use crate::bot::quota::{ChallengeTarget, Permit};
+use crate::bot::quota::{OpponentKind, Permit};
 use crate::bot::settings::Settings;
 use crate::bot::state::BotState;
 use crate::lichess::{Challenge, ChallengeId, ColorChoice, GameInfo, UserId};
@@ -333,11 +333,7 @@ impl AccountState {
 
     /// Takes a slot and the quota for a challenge; without a slot it is not created.
     fn create(&mut self, request: Box<ChallengeRequest>) {
-        let kind = match request.target {
-            ChallengeTarget::Bot => OpponentKind::Bot,
-            ChallengeTarget::Human => OpponentKind::Human,
-        };
-        if self.hold(&request.to, kind, self.now) {
+        if self.hold(&request.to, request.target, self.now) {
             let key = self.state.hold_challenge(request.target, &request.to);
             self.spent = Some(key);
             self.out.push(AccountEffect::Create(request));
@@ -383,7 +379,7 @@ impl Directory for OpponentDirectory<'_> {
             || days > 0 && self.correspondence.with(user) > 0
     }
 
-    fn may_challenge(&self, target: ChallengeTarget) -> Permit {
+    fn may_challenge(&self, target: OpponentKind) -> Permit {
         self.state.may_challenge(target)
     }
 

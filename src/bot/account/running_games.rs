@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::correspondence::is_correspondence;
-use super::slots::{AcceptedChallenge, ActiveGame, OpponentKind};
+use super::slots::{AcceptedChallenge, ActiveGame};
 use super::{AccountState, ListCall};
 use crate::bot::account_event::AccountEffect;
 use crate::bot::game::CallOutcome;
+use crate::bot::quota::OpponentKind;
 use crate::bot::state::StartedGame;
 use crate::lichess::{GameId, GameInfo, Status, Variant};
 use crate::store::Origin;

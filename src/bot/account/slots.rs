@@ -5,29 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::lichess::{Challenge, ChallengeId, Compat, GameId, GameInfo, Player, UserId};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OpponentKind {
-    /// A human, named or anonymous.
-    Human,
-    Bot,
-}
-
-impl OpponentKind {
-    /// The opponent kind of a player.
-    pub fn of(player: Option<&Player>) -> Self {
-        if player.is_some_and(Player::is_bot) {
-            Self::Bot
-        } else {
-            Self::Human
-        }
-    }
-
-    pub fn is_bot(self) -> bool {
-        self == Self::Bot
-    }
-}
+use crate::bot::quota::OpponentKind;
+use crate::lichess::{Challenge, ChallengeId, Compat, GameId, GameInfo, UserId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SlotLimits {

@@ -76,10 +76,15 @@ impl Backfill {
     ) {
         self.asking = false;
         let found = found(game, answer, me, state, out);
-        if matches!(found, LookupOutcome::Settled | LookupOutcome::Nothing) {
+        let next = self.retry_queue.answered(game, found, now, state.now());
+        let is_gone = found == LookupOutcome::Nothing && next == NextLookup::Forget;
+        if is_gone {
+            out.push(AccountEffect::LogUnknownEnd(game.clone()));
+        }
+        if is_gone || found == LookupOutcome::Settled {
             self.unarchived.retain(|it| it.game != *game);
         }
-        match self.retry_queue.answered(game, found, now, state.now()) {
+        match next {
             NextLookup::Stay => {}
             NextLookup::Leave => {
                 tracing::warn!(%game, "cannot look up how it ended: trying again at the next start");
@@ -163,10 +168,7 @@ pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> Missed
     let is_bot = opponent.is_bot() || opponent.is_ai();
     let game = replayed(export);
     let plies = export.moves.split_ascii_whitespace().count();
-    let ended = export
-        .last_move_at
-        .or(export.created_at)
-        .map(Timestamp::from);
+    let ended = export.last_move_at.or(export.created_at);
     MissedResult::Over(Box::new(MissedGame {
         started: StartedGame {
             game: export.id.clone(),
@@ -187,7 +189,7 @@ pub(super) fn read(export: &ExportedGame, me: &UserId, now: Timestamp) -> Missed
             opening: opening(&game),
             rating_diff: export.players.of(us).rating_diff,
             // The server's clock may be ahead.
-            at: ended.map_or(now, |at| at.min(now)),
+            at: ended.map_or(now, |at| Timestamp::from(at).min(now)),
         },
         ending: Ending {
             game: export.id.clone(),
@@ -438,7 +440,8 @@ mod tests {
             assert_eq!(backfill.next(&state, now).as_ref(), Some(game));
             backfill.exported(game, &answer, &UserId::new("me"), &state, now, &mut out);
         }
-        assert!(matches!(out[..], [AccountEffect::LogExport(_)]), "{out:?}");
+        let unknown = AccountEffect::LogUnknownEnd(second.clone());
+        assert!(matches!(&out[..], [AccountEffect::LogExport(_), end] if *end == unknown));
         assert_eq!(backfill.unarchived, [], "neither is asked for again");
     }
 

@@ -112,11 +112,8 @@ pub(super) fn checked(text: &str) -> Result<&str, ChatError> {
 /// A message fit to send: one line, short enough, without control characters that a name may
 /// contain. None if nothing is left.
 pub(super) fn sendable(text: &str) -> Option<String> {
-    let plain: String = text
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(MAX_LINE)
-        .collect();
+    let plain = text.chars().filter(|c| !c.is_control());
+    let plain: String = plain.take(MAX_LINE).collect();
     let plain = plain.trim();
     (!plain.is_empty()).then(|| plain.to_owned())
 }

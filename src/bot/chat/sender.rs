@@ -141,10 +141,8 @@ impl PendingMessages {
     pub(super) fn push(&mut self, line: ChatMessage, now: Instant) -> bool {
         self.games
             .retain(|waiting| !waiting.lines.is_empty() || waiting.free > now);
-        let known = self
-            .games
-            .iter()
-            .position(|waiting| waiting.game == line.game);
+        let mut games = self.games.iter();
+        let known = games.position(|waiting| waiting.game == line.game);
         let index = match known {
             Some(index) => index,
             None if self.games.len() >= MAX_GAMES => return false,
@@ -182,10 +180,8 @@ impl PendingMessages {
 
     /// When the next message may be sent; none if the queue is empty.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        let with_lines = self
-            .games
-            .iter()
-            .filter(|waiting| !waiting.lines.is_empty());
+        let games = self.games.iter();
+        let with_lines = games.filter(|waiting| !waiting.lines.is_empty());
         with_lines.map(|waiting| waiting.free).min()
     }
 

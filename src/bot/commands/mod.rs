@@ -251,7 +251,7 @@ impl EventLoop {
             games => format!("; {games} games, one after another: see `status`"),
         };
         let user = &spec.user;
-        let text = format!("challenging {user} as soon as a slot is free{series}");
+        let text = format!("challenging {user} as soon as slots and quota allow{series}");
         Reply::done(text)
     }
 
@@ -261,7 +261,7 @@ impl EventLoop {
             Err(error) => return Reply::refused(error.to_string()),
         };
         self.handle_event(&AccountEvent::Tick);
-        let text = format!("challenging {user} again as soon as a slot is free");
+        let text = format!("challenging {user} again as soon as slots and quota allow");
         Reply::done(text)
     }
 

@@ -247,6 +247,11 @@ impl EventLog {
         });
     }
 
+    /// The server no longer knows a game whose end nobody saw.
+    pub(in crate::bot) fn unknown(&self, game: &GameId) {
+        self.change(|state, _| state.unknown(game.as_str()));
+    }
+
     /// The rating changes of a game, the opponent's if known.
     pub(in crate::bot) fn rated(&self, game: &GameId, ours: i32, theirs: Option<i32>) {
         self.change(|state, _| state.rated(game.as_str(), ours, theirs));

@@ -16,7 +16,7 @@ use crate::archive::{
 };
 use crate::bot::game::{Ending, MovePlayed};
 use crate::bot::status::{GameStatus, GameStreamStatus};
-use crate::lichess::{GameState, Liveness, Side};
+use crate::lichess::{GameState, Liveness, Side, Status};
 use crate::rules::Game;
 
 /// Challenges and events in memory.
@@ -228,10 +228,7 @@ impl LogState {
 
     /// Records a game that ended unseen. Known details of its moves stay.
     pub(super) fn missed(&mut self, mut record: GameRecord, game: &Game) {
-        let known = self.known.remove(&record.id);
-        let entry = self.games.remove(&record.id);
-        let old = entry.map(|entry| Arc::unwrap_or_clone(entry.record));
-        if let Some(mut old) = old.or(known) {
+        if let Some(mut old) = self.take(&record.id) {
             record_builder::follow(&mut old, game, None);
             old.ending = record.ending.take();
             // An end that the bot did not see lies before the moment at which it saw the last move: the
@@ -246,6 +243,31 @@ impl LogState {
             }
             record = old;
         }
+        self.end_unseen(record);
+    }
+
+    /// Records that nobody knows how a game ended.
+    pub(super) fn unknown(&mut self, id: &str) {
+        if let Some(mut record) = self.take(id) {
+            let seen = record.moves.last().and_then(|made| made.at);
+            record.ending = Some(EndingRecord {
+                status: Status::UnknownFinish,
+                winner: None,
+                at: seen.unwrap_or(record.began()),
+            });
+            self.end_unseen(record);
+        }
+    }
+
+    /// Removes what is known of a game that has not ended.
+    fn take(&mut self, id: &str) -> Option<GameRecord> {
+        let known = self.known.remove(id);
+        let entry = self.games.remove(id);
+        let logged = entry.map(|entry| Arc::unwrap_or_clone(entry.record));
+        logged.or(known)
+    }
+
+    fn end_unseen(&mut self, record: GameRecord) {
         self.end(LoggedGame {
             record: Arc::new(record),
             revision: self.version,
@@ -435,10 +457,8 @@ impl LoggedGame {
 
 impl StreamEntry {
     fn status(&self) -> GameStreamStatus {
-        let received = self
-            .open
-            .as_ref()
-            .map(|liveness| liveness.last_received().elapsed());
+        let open = self.open.as_ref();
+        let received = open.map(|liveness| liveness.last_received().elapsed());
         GameStreamStatus {
             open: self.open.is_some(),
             since: millis(self.since.elapsed()),

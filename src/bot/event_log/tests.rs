@@ -4,9 +4,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::*;
 use crate::archive::{Cause, ChallengeVerdict, GameRecord, Origin, Outcome, Source, time_loss};
-use crate::bot::account::OpponentKind;
 use crate::bot::account_event::Decline;
 use crate::bot::game::{Ending, MovePlayed};
+use crate::bot::quota::OpponentKind;
 use crate::engine::{Score, SearchResult, StopReason};
 use crate::lichess::{
     BySide, DeclineReason, ExportedGame, GameEvent, GameFull, GameId, GameState, Player, Side,
@@ -350,6 +350,24 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
     assert_eq!(ended.moves.len(), 2);
     assert_eq!(ended.moves[0].score, Some(Score::Cp(30)));
     assert_eq!(ended.control.to_string(), "3+2");
+}
+
+#[test]
+fn a_game_that_the_server_no_longer_knows_ends_without_a_result() {
+    let before = EventLog::default();
+    open(&before, "");
+    play(&before, "g1f3", (180_000, 180_000));
+    let kept = GameRecord::clone(&before.game(ID).unwrap());
+    let event_log = EventLog::default();
+    event_log.archive(vec![kept.clone()]);
+    event_log.unknown(&GameId::new("other"));
+    event_log.unknown(&GameId::new(ID));
+    let ended = event_log.game(ID).unwrap();
+    assert_eq!((ended.result(), &ended.moves), ("*", &kept.moves));
+    let ending = ended.ending.as_ref().unwrap();
+    assert_eq!(ending.status, Status::UnknownFinish);
+    assert_eq!(Some(ending.at), kept.moves[0].at, "the last that was seen");
+    assert!(event_log.game("other").is_none());
 }
 
 #[test]

@@ -206,10 +206,11 @@ pub fn next_step(
             }
         }
         CallOutcome::Refused { status: 400, text } => refused(text, failures),
-        // The token or the account, not the move: retry slowly; an alert has been raised.
+        // The token or the account, not the move: retry slowly; an alert has been raised. A renewed token
+        // must not wait long for the next attempt.
         CallOutcome::Refused { .. } => {
             failures.refused_calls += 1;
-            let pause = grown(timing.limited_retry, failures.refused_calls);
+            let pause = grown(timing.limited_retry, failures.refused_calls.min(3));
             NextStep::Repeat {
                 at: now + polite_pause(pause, clock, timing, now),
             }

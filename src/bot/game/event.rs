@@ -313,6 +313,8 @@ pub struct GameParams {
     pub color: Option<Side>,
     /// The variant, if the announcing event stated it.
     pub variant: Variant,
+    /// Whether the announcing event called it a correspondence game.
+    pub correspondence: bool,
     /// The state stored by earlier runs.
     pub past: ResumeState,
 }

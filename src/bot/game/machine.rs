@@ -206,10 +206,11 @@ impl GameMachine {
     }
 
     /// Whether the game can be left for hours: no clock runs, it is the opponent's turn, and no
-    /// request is open.
+    /// request is open or to be repeated.
     pub fn can_park(&self) -> bool {
         let unclocked = self.setup.as_ref().is_some_and(|s| !s.clocked);
-        let settled = self.pending.is_none() && self.trusted && !self.policies.refuses();
+        let quiet = !self.policies.refuses() && self.policies.retry_timeout().is_none();
+        let settled = self.pending.is_none() && self.trusted && quiet;
         unclocked && settled && self.last_state.is_some() && !self.ended && !self.is_our_turn()
     }
 
@@ -265,9 +266,11 @@ impl GameMachine {
     }
 
     /// Whether the game can spare its stream for this long. With a clock hardly: the bot
-    /// counts as gone without it, and the opponent may claim after ten seconds at the earliest.
+    /// counts as gone without it, and the opponent may claim after ten seconds at the earliest. Days
+    /// per move leave that time even before the stream says how many.
     pub fn can_wait(&self, wait: Duration, now: Instant) -> bool {
-        self.reading().is_some_and(|reading| match reading.kind {
+        let unread = self.params.correspondence;
+        self.reading().map_or(unread, |reading| match reading.kind {
             ClockKind::Unclocked => reading.can_wait(wait, &self.timing, now),
             ClockKind::Running | ClockKind::Standing => wait <= self.timing.again,
         })

@@ -59,11 +59,8 @@ impl MoveOverhead {
     /// The time to hold back from this clock: the move overhead, within the operator's bounds, plus
     /// a reserve. It may exceed the time left: then none remains for thinking.
     pub fn held_back(&self, left: Duration, rules: &config::Clock) -> Duration {
-        let usual = self
-            .learned
-            .min(rules.overhead_ceiling)
-            .max(rules.overhead_floor);
-        usual + self.reserve(left, rules)
+        let usual = self.learned.min(rules.overhead_ceiling);
+        usual.max(rules.overhead_floor) + self.reserve(left, rules)
     }
 
     /// In a scramble the reserve covers no more than the worst moves, once those are known.

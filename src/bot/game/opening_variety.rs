@@ -7,7 +7,6 @@
 
 use std::cmp::Reverse;
 use std::hash::Hasher as _;
-use std::time::Duration;
 
 use super::move_list::PlayedMoves;
 use crate::book::{BookMove, Books, draw};
@@ -108,12 +107,11 @@ impl EarlierGames {
         let mut hash = fnv::FnvHasher::default();
         hash.write(id.as_str().as_bytes());
         let seed = self.seed ^ hash.finish() ^ ((game.ply() as u64) << 48);
-        let Some(Ranked { mv, score }) =
-            draw_ranked(&others, rules, &mut fastrand::Rng::with_seed(seed))
-        else {
-            return result;
-        };
-        replaced(result, mv, score)
+        let mut random = fastrand::Rng::with_seed(seed);
+        match draw_ranked(&others, rules, &mut random) {
+            Some(Ranked { mv, score }) => replaced(result, mv, score),
+            None => result,
+        }
     }
 }
 
@@ -149,14 +147,11 @@ fn draw_ranked(
         let weight = i64::from(rules.loss) + 1 - i64::from(cost);
         weight.max(1).unsigned_abs()
     };
-    let drawn = draw(
-        moves
-            .iter()
-            .map(|(ranked, cost)| (ranked.mv, weight(*cost))),
+    let weighted = moves.iter();
+    draw(
+        weighted.map(|(ranked, cost)| (*ranked, weight(*cost))),
         random,
-    );
-    let found = moves.iter().find(|(ranked, _)| Some(ranked.mv) == drawn);
-    found.map(|(ranked, _)| *ranked)
+    )
 }
 
 /// A move known to be bad is still played if the others are worse by more than this, in centipawns.
@@ -181,11 +176,8 @@ pub(super) struct RootPlan {
 
 impl RootPlan {
     /// Follows the advice on a position where these moves are `left`.
-    pub(super) fn follow(&mut self, advice: Vec<Advice>, left: &[Move]) {
-        let advice: Vec<Advice> = advice
-            .into_iter()
-            .filter(|it| left.contains(&it.mv))
-            .collect();
+    pub(super) fn follow(&mut self, mut advice: Vec<Advice>, left: &[Move]) {
+        advice.retain(|it| left.contains(&it.mv));
         let is_known = |mv: &Move| advice.iter().any(|it| it.mv == *mv && it.value.is_some());
         let others: Vec<Move> = left.iter().copied().filter(|mv| !is_known(mv)).collect();
         // A single move left would be played without a search.
@@ -197,10 +189,8 @@ impl RootPlan {
         if !self.excluded.is_empty() {
             self.searched = others;
         }
-        if !self.doubted.is_empty() {
-            // One more than those, so that one of the others is among them.
-            self.ranked = self.doubted.len();
-        }
+        // One more than those, so that one of the others is among them.
+        self.ranked = self.doubted.len();
     }
 
     /// Ranks so many lines in any case.
@@ -339,15 +329,9 @@ impl BookChooser<'_> {
         Some(SearchResult {
             best: Some(mv),
             ponder: reply,
-            score: Score::Cp(0),
-            depth: 0,
-            seldepth: 0,
-            nodes: 0,
-            time: Duration::ZERO,
             line: std::iter::once(mv).chain(reply).collect(),
-            ranking: Vec::new(),
-            by_tables: false,
             ended: StopReason::Book,
+            ..SearchResult::default()
         })
     }
 

@@ -268,10 +268,8 @@ impl GameMachine {
         };
         let seed = self.seed ^ self.move_list.game().position().key();
         let drawn = level.choose(&result, &mut fastrand::Rng::with_seed(seed));
-        let mut others = result
-            .ranking
-            .iter()
-            .filter(|it| Some(it.mv) != result.best);
+        let others = result.ranking.iter();
+        let mut others = others.filter(|it| Some(it.mv) != result.best);
         match others.find(|it| Some(it.mv) == drawn).copied() {
             Some(Ranked { mv, score }) => replaced(result, mv, score),
             None => result,

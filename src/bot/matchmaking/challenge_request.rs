@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bot::quota::ChallengeTarget;
+use crate::bot::quota::OpponentKind;
 use crate::config::{DAYS, Profile, TimeRule};
 use crate::lichess::{ChallengeOptions, ColorChoice, Speed, UserId, Variant, speed_of};
 
@@ -20,7 +20,7 @@ pub enum Initiator {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChallengeRequest {
     pub to: UserId,
-    pub target: ChallengeTarget,
+    pub target: OpponentKind,
     pub profile: Profile,
     pub color: ColorChoice,
     pub origin: Initiator,
@@ -76,7 +76,7 @@ pub enum ManualChallengeError {
     UnknownProfile(String, String),
     /// Lichess does not offer that clock.
     #[error(
-        "{0:?} is not a clock for a bot on Lichess: write minutes+seconds, such as 3+2, or days per \
+        "{0:?} is not a clock for a bot on Lichess: write minutes+seconds, such as 3+2 or 0.5+0, or days per \
          move, one of 1d, 2d, 3d, 5d, 7d, 10d and 14d"
     )]
     BadClock(String),
@@ -121,7 +121,7 @@ impl ChallengeRequest {
         };
         Ok(Self {
             to,
-            target: ChallengeTarget::Human,
+            target: OpponentKind::Human,
             profile,
             color: ColorChoice::Random,
             origin: Initiator::Operator,
@@ -284,7 +284,7 @@ mod tests {
     fn a_challenge_request_matches_its_profile() {
         let offer = ChallengeRequest {
             to: UserId::new("nukeengine"),
-            target: ChallengeTarget::Human,
+            target: OpponentKind::Human,
             profile: Profile::default(),
             color: ColorChoice::White,
             origin: Initiator::Rules,

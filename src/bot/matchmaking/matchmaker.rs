@@ -14,7 +14,7 @@ use super::challenge_request::{
 use super::cooldown::{AttemptOutcome, Cooldown};
 use super::online_bots::OnlineBots;
 use crate::bot::account_event::{AccountEvent, NotCreated};
-use crate::bot::quota::{ChallengeTarget, Permit};
+use crate::bot::quota::{OpponentKind, Permit};
 use crate::config::Matchmaking;
 use crate::lichess::{ChallengeId, DeclineReason, GameId, UserId};
 use crate::store::Timestamp;
@@ -237,7 +237,7 @@ impl Matchmaker {
         };
         let user = last.to.clone();
         self.queue_manual(ChallengeRequest {
-            target: ChallengeTarget::Human,
+            target: OpponentKind::Human,
             origin: Initiator::Operator,
             ..last
         })?;
@@ -393,7 +393,7 @@ pub trait Directory {
     /// without a clock do not count.
     fn plays(&self, user: &UserId, days: u32) -> bool;
     /// Whether the quota allows such a challenge now.
-    fn may_challenge(&self, target: ChallengeTarget) -> Permit;
+    fn may_challenge(&self, target: OpponentKind) -> Permit;
     /// The bot's points in its games with this account, and their number.
     fn results(&self, user: &UserId) -> (f64, u32);
     /// Games per day available to matchmaking.

@@ -99,10 +99,8 @@ impl OnlineBots {
         may: impl Fn(&UserId) -> bool,
         chance: &mut fastrand::Rng,
     ) -> Vec<UserId> {
-        let mut fitting: Vec<_> = self
-            .fitting(profile, min_games)
-            .filter(|bot| may(&bot.id))
-            .collect();
+        let fitting = self.fitting(profile, min_games);
+        let mut fitting: Vec<_> = fitting.filter(|bot| may(&bot.id)).collect();
         chance.shuffle(&mut fitting);
         let own = self.own_rating();
         let rating = |bot: &&Candidate| bot.rating.unwrap_or(UNRATED);

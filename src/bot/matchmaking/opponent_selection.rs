@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::challenge_request::{ChallengeRequest, Initiator};
 use super::cooldown::keys;
 use super::matchmaker::{AttemptState, MatchContext, Matchmaker, MatchmakingEffect as Effect};
-use crate::bot::quota::{ChallengeTarget, Denied, Permit};
+use crate::bot::quota::{Denied, OpponentKind, Permit};
 use crate::config::{Matchmaking, Profile};
 use crate::lichess::{Account, ColorChoice, Presence, UserId};
 use crate::store::Timestamp;
@@ -55,7 +55,7 @@ impl Matchmaker {
         if let Some(manual) = manual {
             return self.look_up_presence(vec![manual]);
         }
-        let permit = around.directory.may_challenge(ChallengeTarget::Bot);
+        let permit = around.directory.may_challenge(OpponentKind::Bot);
         if let Permit::Later { at, denied } = permit {
             let pause = self.until_later(at.since(around.moment));
             self.next_by_rule = now + pause;
@@ -190,7 +190,7 @@ impl Matchmaker {
         };
         let offer = |to| ChallengeRequest {
             to,
-            target: ChallengeTarget::Bot,
+            target: OpponentKind::Bot,
             profile: profile.clone(),
             color,
             origin: Initiator::Rules,
@@ -271,7 +271,7 @@ impl Matchmaker {
         let found = shortlist.into_iter().find_map(|mut offer| {
             let presence = seen.iter().find(|it| it.id == offer.to)?;
             if is_bot {
-                offer.target = ChallengeTarget::Bot;
+                offer.target = OpponentKind::Bot;
             }
             // The operator may know better who has time for two games.
             let may_play = !is_barred && (by_order || !presence.playing);

@@ -15,7 +15,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::config::Limits;
-use crate::lichess::UserId;
+use crate::lichess::{Player, UserId};
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, QuotaUseKind, TimeSpan, Timestamp};
 
 /// A reserved game that has not started after this time will never start.
@@ -241,7 +241,7 @@ impl Quota {
 
     /// Whether a challenge may be made now. Pacing ([`Denied::Pace`]) is reported only if nothing
     /// else denies it, since an operator's command overrides it.
-    pub fn may_challenge(&self, target: ChallengeTarget, now: Timestamp) -> Permit {
+    pub fn may_challenge(&self, target: OpponentKind, now: Timestamp) -> Permit {
         if let Some(span) = self.credits.closed.filter(|span| span.holds(now)) {
             return later(span.until, Denied::Closed);
         }
@@ -254,7 +254,7 @@ impl Quota {
                 return later(at, denied);
             }
         }
-        if target == ChallengeTarget::Bot {
+        if target.is_bot() {
             return self.may_begin(now);
         }
         Permit::Granted
@@ -326,7 +326,7 @@ impl Quota {
     /// Spends the credits of a challenge about to be made.
     pub fn spend_credits(
         &mut self,
-        target: ChallengeTarget,
+        target: OpponentKind,
         opponent: Option<UserId>,
         now: Timestamp,
     ) -> Change {
@@ -589,7 +589,7 @@ impl Denied {
     /// The reason, for the operator.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Closed => "the server's limit is reached",
+            Self::Closed => "Lichess allows no more for now (`megaton status` says until when)",
             Self::BotGames => "daily limit of bot games reached",
             Self::KeptForIncoming => "the remaining bot games are reserved for incoming challenges",
             Self::Pace => "outgoing games are spread over the day",
@@ -599,20 +599,30 @@ impl Denied {
     }
 }
 
-/// The recipient of a challenge, which decides its price.
+/// What an opponent is. It decides the slot, whether a game counts for the day, and the price of a challenge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ChallengeTarget {
-    /// A bot costs 1 credit.
-    Bot,
+pub enum OpponentKind {
+    /// A human, named or anonymous.
     Human,
+    Bot,
 }
 
-impl ChallengeTarget {
-    pub fn credits(self) -> u32 {
-        match self {
-            Self::Bot => 1,
-            Self::Human => 5,
+impl OpponentKind {
+    pub fn of(player: Option<&Player>) -> Self {
+        if player.is_some_and(Player::is_bot) {
+            Self::Bot
+        } else {
+            Self::Human
         }
+    }
+
+    pub fn is_bot(self) -> bool {
+        self == Self::Bot
+    }
+
+    /// The credits that a challenge costs.
+    pub fn credits(self) -> u32 {
+        if self.is_bot() { 1 } else { 5 }
     }
 }
 

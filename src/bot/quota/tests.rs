@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{ChallengeTarget, DEMAND_NOTE, Denied, Forecast, Permit, Quota};
+use super::{DEMAND_NOTE, Denied, Forecast, OpponentKind, Permit, Quota};
 use crate::config;
 use crate::lichess::UserId;
 use crate::store::{Change, Limit, LimitName, Origin, QuotaUse, Timestamp};
@@ -278,14 +278,14 @@ fn pacing_is_reported_only_if_nothing_else_denies_a_challenge() {
         });
         let mut reasons = Vec::new();
         for game in 0.. {
-            match quota.may_challenge(ChallengeTarget::Bot, start()) {
+            match quota.may_challenge(OpponentKind::Bot, start()) {
                 Permit::Later { denied, .. } if denied != Denied::Pace => {
                     return (game, denied, reasons);
                 }
                 Permit::Later { .. } => reasons.push(game),
                 Permit::Granted => {}
             }
-            quota.spend_credits(ChallengeTarget::Bot, None, start());
+            quota.spend_credits(OpponentKind::Bot, None, start());
             quota.hold_game(&game.to_string(), Origin::Outgoing, None, start());
         }
         unreachable!()
@@ -309,12 +309,8 @@ fn the_servers_word_overrides_any_count() {
         denied: Denied::Closed,
     };
     assert_eq!(quota.may_accept(now), refused);
-    assert_eq!(quota.may_challenge(ChallengeTarget::Bot, now), refused);
-    assert!(
-        quota
-            .may_challenge(ChallengeTarget::Human, now)
-            .is_granted()
-    );
+    assert_eq!(quota.may_challenge(OpponentKind::Bot, now), refused);
+    assert!(quota.may_challenge(OpponentKind::Human, now).is_granted());
     assert_eq!(quota.most_games(now), 64);
     // The same after a restart.
     let Change::Limit(limit) = change else {
@@ -373,32 +369,28 @@ fn credits_are_counted_by_the_minute_and_by_the_day() {
     });
     let mut now = start();
     for _ in 0..5 {
-        assert!(
-            quota
-                .may_challenge(ChallengeTarget::Human, now)
-                .is_granted()
-        );
-        quota.spend_credits(ChallengeTarget::Human, None, now);
+        assert!(quota.may_challenge(OpponentKind::Human, now).is_granted());
+        quota.spend_credits(OpponentKind::Human, None, now);
     }
     let wait = |quota: &Quota, target, now| match quota.may_challenge(target, now) {
         Permit::Granted => None,
         Permit::Later { at, denied } => Some((at.since(now), denied)),
     };
     assert_eq!(
-        wait(&quota, ChallengeTarget::Human, now),
+        wait(&quota, OpponentKind::Human, now),
         Some((MINUTE, Denied::CreditsAMinute))
     );
     now = now + MINUTE;
     for _ in 0..5 {
-        quota.spend_credits(ChallengeTarget::Human, None, now);
+        quota.spend_credits(OpponentKind::Human, None, now);
     }
     now = now + MINUTE;
     for _ in 0..2 {
-        quota.spend_credits(ChallengeTarget::Human, None, now);
+        quota.spend_credits(OpponentKind::Human, None, now);
     }
     assert_eq!(quota.budget(now).credits_spent, 60);
     assert_eq!(
-        wait(&quota, ChallengeTarget::Bot, now),
+        wait(&quota, OpponentKind::Bot, now),
         Some((MINUTE * (24 * 60 - 2), Denied::Credits))
     );
 }
@@ -413,7 +405,7 @@ fn refusals_without_a_wait_are_waited_out_ever_longer() {
         let Permit::Later {
             at,
             denied: Denied::Closed,
-        } = quota.may_challenge(ChallengeTarget::Human, now)
+        } = quota.may_challenge(OpponentKind::Human, now)
         else {
             panic!("closed");
         };
@@ -453,15 +445,11 @@ fn a_clock_set_back_a_year_lengthens_nothing() {
     let changes = quota.notice(now);
     assert_eq!(changes.len(), 4, "and the changes are stored: {changes:?}");
     assert!(!quota.may_accept(now).is_granted());
-    assert!(
-        !quota
-            .may_challenge(ChallengeTarget::Human, now)
-            .is_granted()
-    );
+    assert!(!quota.may_challenge(OpponentKind::Human, now).is_granted());
     quota.notice(now + HOUR * 2);
     assert!(
         quota
-            .may_challenge(ChallengeTarget::Human, now + HOUR * 2)
+            .may_challenge(OpponentKind::Human, now + HOUR * 2)
             .is_granted()
     );
     quota.notice(now + DAY);
@@ -481,13 +469,13 @@ fn a_clock_that_is_set_back_for_a_moment_forgets_no_use() {
     for key in ["a", "b"] {
         changes.extend(quota.begin_game(key, Origin::Incoming, None, start()));
     }
-    changes.push(quota.spend_credits(ChallengeTarget::Human, None, start()));
+    changes.push(quota.spend_credits(OpponentKind::Human, None, start()));
     let (wrong, right) = (start().before(DAY * 3), start() + HOUR);
     // Twice: it may show something else again before it is right.
     for now in [wrong, wrong + MINUTE, wrong, right] {
         changes.extend(quota.notice(now));
         assert!(!quota.may_accept(now).is_granted());
-        assert!(!quota.may_challenge(ChallengeTarget::Bot, now).is_granted());
+        assert!(!quota.may_challenge(OpponentKind::Bot, now).is_granted());
     }
     keep(&mut kept, &mut limits, changes);
     for mut quota in [quota, Quota::new(rules, kept, &limits, start())] {
@@ -498,7 +486,7 @@ fn a_clock_that_is_set_back_for_a_moment_forgets_no_use() {
                 is_free,
                 "after a restart too"
             );
-            let permit = quota.may_challenge(ChallengeTarget::Human, now);
+            let permit = quota.may_challenge(OpponentKind::Human, now);
             assert_eq!(permit.is_granted(), is_free);
         }
     }
@@ -540,12 +528,12 @@ fn a_rematch_takes_over_the_reservation() {
 #[test]
 fn a_restart_within_a_millisecond_forgets_no_credits() {
     let mut quota = Quota::new(config::Limits::default(), Vec::new(), &[], start());
-    let spent = quota.spend_credits(ChallengeTarget::Human, None, start());
+    let spent = quota.spend_credits(OpponentKind::Human, None, start());
     let Change::Spend(spent) = spent else {
         panic!("a person's challenge costs something: {spent:?}")
     };
     let mut again = Quota::new(config::Limits::default(), vec![spent.clone()], &[], start());
-    let Change::Spend(second) = again.spend_credits(ChallengeTarget::Human, None, start()) else {
+    let Change::Spend(second) = again.spend_credits(OpponentKind::Human, None, start()) else {
         panic!("it costs as much again")
     };
     assert_ne!(second.key, spent.key);
@@ -559,7 +547,7 @@ enum Step {
     Asked,
     /// The bot wants a game.
     Wanted,
-    Challenge(ChallengeTarget),
+    Challenge(OpponentKind),
     /// Time passes, in minutes.
     Pass(u16),
     /// The wall clock is set back, in minutes; real time continues.
@@ -570,7 +558,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let target = prop_oneof![Just(ChallengeTarget::Bot), Just(ChallengeTarget::Human)];
+    let target = prop_oneof![Just(OpponentKind::Bot), Just(OpponentKind::Human)];
     prop_oneof![
         6 => Just(Step::Asked),
         6 => Just(Step::Wanted),

@@ -20,7 +20,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::Mutex;
 
 use self::opponents::{ENCOUNTERS_KEPT, Opponents};
-use crate::bot::quota::{Budget, ChallengeTarget, DEMAND_NOTE, Denied, Permit, Quota};
+use crate::bot::quota::{Budget, DEMAND_NOTE, Denied, OpponentKind, Permit, Quota};
 use crate::bot::rating_guard::{Pause, RatingGuard};
 use crate::bot::settings::Settings;
 use crate::config;
@@ -671,7 +671,7 @@ impl BotState {
         self.change(|inner, now, _| inner.quota.turned_away(now));
     }
 
-    pub fn may_challenge(&self, target: ChallengeTarget) -> Permit {
+    pub fn may_challenge(&self, target: OpponentKind) -> Permit {
         self.with_state(|inner, now| inner.quota.may_challenge(target, now))
     }
 
@@ -693,13 +693,13 @@ impl BotState {
     /// Spends the credits of a challenge about to be made and, against a bot, reserves its game.
     /// Returns the key that names it until the server does ([`BotState::challenge_made`]). The call
     /// must wait for [`BotState::saved`].
-    pub fn hold_challenge(&self, target: ChallengeTarget, opponent: &UserId) -> String {
+    pub fn hold_challenge(&self, target: OpponentKind, opponent: &UserId) -> String {
         self.change(|inner, now, changes| {
             let opponent = Some(opponent.clone());
             inner.named += 1;
             let key = format!("challenge {} {}", now.as_millis(), inner.named);
             changes.push(inner.quota.spend_credits(target, opponent.clone(), now));
-            if target == ChallengeTarget::Bot {
+            if target.is_bot() {
                 let hold = inner.quota.hold_game(&key, Origin::Outgoing, opponent, now);
                 changes.push(hold);
             }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::{BotState, QuotaCall, StartedGame, StateRules};
-use crate::bot::quota::{ChallengeTarget, Denied, Permit};
+use crate::bot::quota::{Denied, OpponentKind, Permit};
 use crate::lichess::{ChallengeId, Error, ErrorBody, GameId, RateLimit, Side, UserId};
 use crate::store::{FinishedGame, GameResult, GuardScope, Origin, State, Store, Timestamp};
 
@@ -187,12 +187,7 @@ fn accepting_bots_cools_down_as_long_as_advised_whatever_the_limits_name() {
             denied: Denied::Closed,
         };
         assert_eq!(fixture.state.may_accept_bot(), resting);
-        assert!(
-            fixture
-                .state
-                .may_challenge(ChallengeTarget::Bot)
-                .is_granted()
-        );
+        assert!(fixture.state.may_challenge(OpponentKind::Bot).is_granted());
         fixture.pass(rest);
         assert!(fixture.state.may_accept_bot().is_granted());
     }
@@ -230,7 +225,7 @@ fn a_game_counts_once_however_often_it_is_reported() {
 #[test]
 fn a_challenge_of_ours_costs_a_credit_and_perhaps_a_game() {
     let fixture = Fixture::new();
-    let key = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
+    let key = fixture.state.hold_challenge(OpponentKind::Bot, &foe());
     fixture
         .state
         .challenge_made(&key, &ChallengeId::new("ours"));
@@ -243,7 +238,7 @@ fn a_challenge_of_ours_costs_a_credit_and_perhaps_a_game() {
         (0, 1),
         "the credit is gone"
     );
-    let key = fixture.state.hold_challenge(ChallengeTarget::Bot, &foe());
+    let key = fixture.state.hold_challenge(OpponentKind::Bot, &foe());
     fixture
         .state
         .challenge_made(&key, &ChallengeId::new("next"));
@@ -306,11 +301,11 @@ fn refusals_show_whose_limit_it_is() {
     assert!(
         fixture
             .state
-            .may_challenge(ChallengeTarget::Human)
+            .may_challenge(OpponentKind::Human)
             .is_granted()
     );
     fixture.state.refused(QuotaCall::Challenge, &storm, None);
-    let closed = fixture.state.may_challenge(ChallengeTarget::Human);
+    let closed = fixture.state.may_challenge(OpponentKind::Human);
     assert!(matches!(
         closed,
         Permit::Later {

@@ -61,14 +61,19 @@ impl Policies {
         self.refusal.is_some()
     }
 
+    /// When a failed answer to an offer, or a failed resignation, is repeated.
+    pub(in crate::bot::game) fn retry_timeout(&self) -> Option<Instant> {
+        let offers = [self.draws.next_timeout(), self.takebacks.next_timeout()];
+        let offers = offers.into_iter().flatten();
+        offers.chain(self.resigning.next_timeout()).min()
+    }
+
     /// When the earliest timer fires.
     pub(in crate::bot::game) fn next_timeout(&self) -> Option<Instant> {
         [
             self.refusal.as_ref().map(UnsupportedGame::next_timeout),
             self.first_move.next_timeout(),
-            self.draws.next_timeout(),
-            self.takebacks.next_timeout(),
-            self.resigning.next_timeout(),
+            self.retry_timeout(),
             self.absence.next_timeout(),
             self.stalled.next_timeout(),
         ]

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::{Directory, MatchmakingEffect as Effect, *};
 use crate::bot::matchmaking::challenge_request::Initiator;
 use crate::bot::matchmaking::cooldown::refusals;
-use crate::bot::quota::{ChallengeTarget, Denied, Permit};
+use crate::bot::quota::{Denied, OpponentKind, Permit};
 use crate::bot::state::{BotState, StateRules};
 use crate::config::Profile;
 use crate::lichess::{
@@ -64,7 +64,7 @@ impl Directory for TestDirectory {
         self.playing
     }
 
-    fn may_challenge(&self, _: ChallengeTarget) -> Permit {
+    fn may_challenge(&self, _: OpponentKind) -> Permit {
         match self.barred {
             Some((at, denied)) => Permit::Later { at, denied },
             None => Permit::Granted,
@@ -327,7 +327,7 @@ fn after_an_idle_while_the_nearest_is_challenged_with_white() {
     assert_eq!(offer.to, user("near"));
     assert_eq!(
         (offer.color, offer.target),
-        (ColorChoice::White, ChallengeTarget::Bot)
+        (ColorChoice::White, OpponentKind::Bot)
     );
 }
 
@@ -737,7 +737,7 @@ proptest! {
         let mut world = World::enabled();
         let mut last = ChallengeRequest {
             to: user("near"),
-            target: ChallengeTarget::Bot,
+            target: OpponentKind::Bot,
             profile: Profile::default(),
             color: ColorChoice::White,
             origin: Initiator::Rules,
