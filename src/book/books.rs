@@ -45,11 +45,11 @@ pub fn open_book(path: &Path) -> Result<BookFile, String> {
     BookFile::read(&bytes).map_err(|error| named(&error))
 }
 
-/// Draws one of these moves: the greater its weight, the likelier.
-pub fn draw(
-    moves: impl Iterator<Item = (Move, u64)> + Clone,
+/// Draws one of these: the greater its weight, the likelier.
+pub fn draw<T>(
+    moves: impl Iterator<Item = (T, u64)> + Clone,
     random: &mut fastrand::Rng,
-) -> Option<Move> {
+) -> Option<T> {
     let sum: u64 = moves.clone().map(|(_, weight)| weight).sum();
     if sum == 0 {
         return None;

@@ -23,6 +23,8 @@ const MOST_ENTRIES: usize = 1 << 24;
 /// Positions of a book that are checked when it is read, and those looked at on the way.
 const CHECKED: usize = 20_000;
 const LOOKED_AT: usize = 200_000;
+/// Bits of a key that tell most positions that are not in a book.
+const BEGINNING_BITS: u32 = 20;
 /// A book plays moves that are at most so many centipawns worse than its best one.
 const SOFT: i32 = 15;
 
@@ -172,9 +174,7 @@ impl BookFile {
     pub fn graph(&self) -> Option<Graph> {
         let mut graph = Graph::new(Position::default());
         let insert = |position: &Position, entries: &[PolyglotEntry]| {
-            let candidates = entries
-                .iter()
-                .filter_map(|entry| candidate(*entry, position));
+            let candidates = entries.iter().filter_map(|it| candidate(*it, position));
             graph.insert(position, &candidates.collect::<Vec<Candidate>>());
             Ok(())
         };
@@ -230,6 +230,13 @@ impl BookFile {
         mut visit: impl FnMut(&Position, &[PolyglotEntry]) -> Result<(), BookError>,
     ) -> Result<usize, BookError> {
         let (mut visited, mut looked_at) = (0, 0);
+        // Most positions are not in it: their keys rarely begin as one of its own.
+        let mut beginnings = vec![false; 1 << BEGINNING_BITS];
+        let beginning = |key: u64| (key >> (64 - BEGINNING_BITS)) as usize;
+        for entry in &self.entries {
+            beginnings[beginning(entry.key)] = true;
+        }
+        let may_have = |position: &Position| beginnings[beginning(key(position))];
         let start = Position::default();
         let mut seen = HashSet::from([start.key()]);
         let mut waiting = VecDeque::from([start]);
@@ -247,7 +254,8 @@ impl BookFile {
             for mv in position.legal_moves() {
                 let after = position.play(mv);
                 // Where the book has no entries it may answer the replies.
-                let leads_on = played.contains(&mv) || !self.entries(&after).is_empty();
+                let leads_on =
+                    played.contains(&mv) || may_have(&after) && !self.entries(&after).is_empty();
                 if leads_on && after.outcome().is_none() && seen.insert(after.key()) {
                     waiting.push_back(after);
                 }

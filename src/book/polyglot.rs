@@ -79,14 +79,6 @@ fn squares(mv: Move, to: Square) -> u16 {
 /// The key of a position.
 pub(super) fn key(position: &Position) -> u64 {
     let mut key = Zobrist64::default();
-    for square in position.occupied() {
-        let piece = position.piece_at(square);
-        let piece = piece.and_then(|piece| shakmaty::Piece::from_char(piece.char()));
-        if let Some(piece) = piece {
-            let square = shakmaty::Square::new(square.index() as u32);
-            key ^= Zobrist64::zobrist_for_piece(square, piece);
-        }
-    }
     let rights = position.castling_rights();
     let colors = [
         (Color::White, shakmaty::Color::White),
@@ -97,6 +89,12 @@ pub(super) fn key(position: &Position) -> u64 {
         (CastlingSide::Queen, TheirSide::QueenSide),
     ];
     for (color, their_color) in colors {
+        for (role, their_role) in Role::ALL.into_iter().zip(shakmaty::Role::ALL) {
+            for square in position.by_piece(color, role) {
+                let square = shakmaty::Square::new(square.index() as u32);
+                key ^= Zobrist64::zobrist_for_piece(square, their_role.of(their_color));
+            }
+        }
         for (side, their_side) in sides {
             if rights.has(color, side) {
                 key ^= Zobrist64::zobrist_for_castling_right(their_color, their_side);

@@ -108,6 +108,17 @@ impl Pool {
         self.0.searching.load(Ordering::Relaxed)
     }
 
+    /// Size of the transposition table in megabytes: less than asked for where the system has no more.
+    pub fn hash_mb(&self) -> usize {
+        self.0.table.megabytes()
+    }
+
+    /// Has the system provide the transposition table's memory now, up to 4 GB, so that no search waits for it:
+    /// up to a second for each gigabyte, and no time if it has.
+    pub fn commit_hash(&self) {
+        self.0.table.commit();
+    }
+
     /// Clears the transposition table for all games.
     pub fn clear_hash(&self) {
         self.0.table.clear();

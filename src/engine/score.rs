@@ -78,7 +78,8 @@ impl Default for Score {
 }
 
 impl Score {
-    pub(super) const fn from_value(value: Value) -> Score {
+    /// The score that [`Score::centipawns`] gives as this number.
+    pub const fn from_value(value: i32) -> Score {
         if value >= MATE_BOUND {
             Score::Mate((MATE - value + 1) / 2)
         } else if value <= -MATE_BOUND {

@@ -187,6 +187,15 @@ impl TranspositionTable {
         }
     }
 
+    pub(super) fn megabytes(&self) -> usize {
+        size_of_val(self.memory.clusters()) >> 20
+    }
+
+    /// Has the system provide the memory now.
+    pub(super) fn commit(&self) {
+        self.memory.commit();
+    }
+
     /// Clears the table, at once however large it is. Entries that a running search stores
     /// meanwhile may stay.
     pub(super) fn clear(&self) {

@@ -67,11 +67,8 @@ impl<L: JournalLine> Journal<L> {
 /// The lines of a journal; an error says in which line it is not the one of this heading.
 fn read<L: JournalLine>(text: &str, heading: &Heading) -> Result<Vec<L>, String> {
     let mut lines = text.lines();
-    let kept = lines
-        .next()
-        .and_then(|line| serde_json::from_str(line).ok());
-    let kept: Heading =
-        kept.ok_or_else(|| format!("line 1: this is not a journal of a {}", L::WHOLE))?;
+    let kept: Heading = serde_json::from_str(lines.next().unwrap_or_default())
+        .map_err(|_| format!("line 1: this is not a journal of a {}", L::WHOLE))?;
     compare(&kept, heading, L::WHOLE).map_err(|what| format!("line 1: {what}"))?;
     let parse = |(index, line)| {
         serde_json::from_str(line)

@@ -1,8 +1,9 @@
-//! Games as PGN, with each move's score and depth as a comment.
+//! Games as PGN, with each move's score, from White's side, and depth as a comment.
 
 use super::record::{GameRecord, MatchSide};
 use super::runner::{Match, MatchReport};
 use crate::archive::{move_number, write_tag, write_words};
+use crate::engine::Score;
 use crate::rules::{Color, Game, Position};
 
 /// All games of a match.
@@ -23,6 +24,8 @@ fn write_game(text: &mut String, contest: &Match, game: &GameRecord) {
     };
     let tags = [
         ("Event", contest.allowance.to_string()),
+        ("Site", "?".to_owned()),
+        ("Date", "????.??.??".to_owned()),
         ("Round", format!("{}", game.pair + 1)),
         ("White", name(game.white)),
         ("Black", name(game.white.other())),
@@ -62,7 +65,12 @@ fn moves(game: &GameRecord) -> Vec<String> {
         let score = game.scores.get(index).copied().flatten();
         let depth = game.depths.get(index).copied().flatten();
         if let (Some(score), Some(depth)) = (score, depth) {
-            words.push(format!("{{{:+.2}/{depth}}}", f64::from(score) / 100.0));
+            let score = match Score::from_value(score) {
+                Score::Cp(cp) => format!("{:+.2}", f64::from(cp) / 100.0),
+                Score::Mate(moves @ 1..) => format!("+M{moves}"),
+                Score::Mate(moves) => format!("-M{}", -moves),
+            };
+            words.push(format!("{{{score}/{depth}}}"));
         }
     }
     words

@@ -136,6 +136,7 @@ pub struct SearchEffort {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GameRecord {
     /// The number of the pair in the match, from 0.
     pub pair: usize,

@@ -89,10 +89,8 @@ impl UciEngine {
         }
         for (name, value) in options {
             let name = find(name).ok_or_else(|| {
-                format!(
-                    "it has no option {name:?}; its options are {}",
-                    known.join(", ")
-                )
+                let known = known.join(", ");
+                format!("it has no option {name:?}; its options are {known}")
             })?;
             self.set(name, value).map_err(words)?;
         }

@@ -95,8 +95,14 @@ fn set_option(line: &str, words: &[&str]) -> Command {
         .position(|&word| word == "value")
         .unwrap_or(words.len());
     let name = words.get(name_at..value_at).unwrap_or_default().join(" ");
-    let value = line.split_once(" value ").map_or("", |(_, value)| value);
-    let value = value.trim().to_owned();
+    let words = line.match_indices("value");
+    let value = words.map(|(at, word)| line.split_at(at + word.len()));
+    let is_word = |(before, after): &(&str, &str)| {
+        let before = before.strip_suffix("value").unwrap_or_default();
+        before.ends_with(char::is_whitespace) && after.starts_with(char::is_whitespace)
+    };
+    let value = value.filter(is_word).map(|(_, value)| value.trim()).next();
+    let value = value.unwrap_or_default().to_owned();
     Command::SetOption { name, value }
 }
 
@@ -221,6 +227,10 @@ mod tests {
         };
         assert_eq!(
             Command::parse("setoption name Move  Overhead value a  b \r\n"),
+            expected
+        );
+        assert_eq!(
+            Command::parse("setoption\tname Move Overhead\tvalue\ta  b"),
             expected
         );
         let button = Command::SetOption {

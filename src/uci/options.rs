@@ -7,48 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::book::OwnBook;
-use crate::engine::{Evaluator, SearchParams, TUNABLES, Tablebases, Tunable};
+use crate::engine::{Evaluator, SearchParams, TUNABLES, Tablebases};
 use crate::rules::UciStyle;
 use crate::tablebase::{BuiltIn, Syzygy, tablebases};
 
-const HASH: Spin = Spin {
-    default: 16,
-    least: 1,
-    most: 65_536,
-};
-const OVERHEAD: Spin = Spin {
-    default: 10,
-    least: 0,
-    most: 5_000,
-};
-const THREADS: Spin = Spin {
-    default: 1,
-    least: 1,
-    most: 64,
-};
-const LINES: Spin = Spin {
-    default: 1,
-    least: 1,
-    most: 256,
-};
+const HASH: Spin = Spin::new(16, 1, 65_536);
+const OVERHEAD: Spin = Spin::new(10, 0, 5_000);
+const THREADS: Spin = Spin::new(1, 1, 64);
+const LINES: Spin = Spin::new(1, 1, 256);
 
-const PROBE_DEPTH: Spin = Spin {
-    default: 1,
-    least: 1,
-    most: 100,
-};
-const PROBE_LIMIT: Spin = Spin {
-    default: 7,
-    least: 0,
-    most: 7,
-};
+const PROBE_DEPTH: Spin = Spin::new(1, 1, 100);
+const PROBE_LIMIT: Spin = Spin::new(7, 0, 7);
 
 /// In centipawns. The value for games; analysis is neutral.
-const CONTEMPT: Spin = Spin {
-    default: 10,
-    least: -100,
-    most: 100,
-};
+const CONTEMPT: Spin = Spin::new(10, -100, 100);
 
 /// A number with its bounds.
 struct Spin {
@@ -58,6 +30,14 @@ struct Spin {
 }
 
 impl Spin {
+    const fn new(default: i64, least: i64, most: i64) -> Spin {
+        Spin {
+            default,
+            least,
+            most,
+        }
+    }
+
     fn list(&self, name: &str, output: &mut impl Write) -> io::Result<()> {
         let Spin {
             default,
@@ -164,18 +144,9 @@ impl Options {
         writeln!(output, "option name Ponder type check default false")?;
         writeln!(output, "option name UCI_Chess960 type check default false")?;
         writeln!(output, "option name Clear Hash type button")?;
-        for tunable in TUNABLES {
-            let Tunable {
-                name,
-                default,
-                least,
-                most,
-                ..
-            } = tunable;
-            writeln!(
-                output,
-                "option name {name} type spin default {default} min {least} max {most}"
-            )?;
+        for it in TUNABLES {
+            let range = Spin::new(it.default.into(), it.least.into(), it.most.into());
+            range.list(it.name, output)?;
         }
         Ok(())
     }

@@ -63,6 +63,16 @@ pub(super) fn info_line(info: &Info, style: UciStyle) -> String {
     line
 }
 
+/// The `info` line of an answer that no search has reported: a game that is over, or an only move.
+pub(super) fn unsearched_line(result: &SearchResult, style: UciStyle) -> String {
+    let (depth, score, nodes) = (result.depth, result.score, result.nodes);
+    let mut line = format!("info depth {depth} score {score} nodes {nodes}");
+    if let Some(best) = result.best {
+        let _ = write!(line, " pv {}", best.uci(style));
+    }
+    line
+}
+
 /// The answer to `go`.
 pub(super) fn best_move_line(result: &SearchResult, style: UciStyle) -> String {
     match (result.best, result.ponder) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::command::{Command, Go, Start};
 use super::describe;
 use super::options::{Effect, Options};
-use super::output::{Output, best_move_line, info_line};
+use super::output::{Output, best_move_line, info_line, unsearched_line};
 use crate::engine::{
     Clock, Engine, EngineOptions, Evaluator, Limits, Pool, Search, SearchResult, bench,
 };
@@ -31,6 +31,8 @@ pub(super) struct Session<W> {
     options: Options,
     engine: Engine,
     game: Game,
+    /// Whether the last `position` was refused: the game is not the one that is asked about.
+    is_refused: bool,
     running: Option<Running>,
 }
 
@@ -53,6 +55,7 @@ impl<W: Write + Send + 'static> Session<W> {
             engine: engine(&options),
             options,
             game: Game::new(),
+            is_refused: false,
             running: None,
         }
     }
@@ -60,14 +63,25 @@ impl<W: Write + Send + 'static> Session<W> {
     pub(super) fn obey(&mut self, command: Command) -> io::Result<Next> {
         match command {
             Command::Uci => self.introduce()?,
-            Command::IsReady => self.output.write_line("readyok")?,
+            Command::IsReady => {
+                // No search is to wait for memory.
+                self.engine.pool().commit_hash();
+                self.output.write_line("readyok")?;
+            }
             Command::NewGame => {
                 self.settle();
                 self.engine.pool().clear_hash();
                 self.engine.new_game();
             }
             Command::SetOption { name, value } => self.set_option(&name, &value)?,
-            Command::Position { start, moves } => self.set_position(&start, &moves)?,
+            Command::Position { start, moves } => {
+                let game = read_game(&start, &moves);
+                self.is_refused = game.is_err();
+                match game {
+                    Ok(game) => self.game = game,
+                    Err(error) => self.complain(&error)?,
+                }
+            }
             Command::Go(go) => self.go(&go)?,
             Command::Perft(depth) => {
                 self.settle();
@@ -147,14 +161,9 @@ impl<W: Write + Send + 'static> Session<W> {
                 self.engine.pool().clear_hash();
                 Ok(())
             }
-            Ok(Effect::NewEngine) => {
-                self.settle();
-                self.engine = engine(&self.options);
-                Ok(())
-            }
+            Ok(Effect::NewEngine) => self.renew_engine(),
             Ok(Effect::NewTables(found)) => {
-                self.settle();
-                self.engine = engine(&self.options);
+                self.renew_engine()?;
                 self.output
                     .write_line(&format!("info string tables: {found}"))
             }
@@ -162,27 +171,24 @@ impl<W: Write + Send + 'static> Session<W> {
         }
     }
 
-    /// Any error leaves the position unchanged.
-    fn set_position(&mut self, start: &Start, moves: &[String]) -> io::Result<()> {
-        let position = match start {
-            Start::Startpos => Position::default(),
-            Start::Fen(fen) => match Position::from_fen(fen) {
-                Ok(position) => position,
-                Err(error) => return self.complain(&error.to_string()),
-            },
-        };
-        let mut game = Game::from_position(position);
-        for mv in moves {
-            if let Err(error) = game.push_uci(mv) {
-                return self.complain(&error.to_string());
-            }
+    /// Makes an engine by the present options.
+    fn renew_engine(&mut self) -> io::Result<()> {
+        self.settle();
+        self.engine = engine(&self.options);
+        match self.engine.pool().hash_mb() {
+            got if got < self.options.hash_mb => self
+                .output
+                .write_line(&format!("info string Hash: the system has {got} MB only")),
+            _ => Ok(()),
         }
-        self.game = game;
-        Ok(())
     }
 
     fn go(&mut self, go: &Go) -> io::Result<()> {
         self.settle();
+        if self.is_refused {
+            self.complain("no position to search: the last one was refused")?;
+            return self.output.write_line("bestmove (none)");
+        }
         let plays = !go.ponder && !go.infinite && go.mate.is_none() && go.searchmoves.is_empty();
         let mut random = fastrand::Rng::new();
         if let Some(mv) = plays
@@ -197,9 +203,12 @@ impl<W: Write + Send + 'static> Session<W> {
         let is_endless = limits.infinite || is_boundless(&limits);
         let style = self.options.style;
         let reports = self.output.clone();
+        let has_reported = Arc::new(AtomicBool::new(false));
+        let reported = Arc::clone(&has_reported);
         let is_unread = Arc::new(AtomicBool::new(false));
         let unread = Arc::clone(&is_unread);
         let search = self.engine.think_with(&self.game, limits, move |info| {
+            reported.store(true, Relaxed);
             // If the reader is gone, the closed input ends the program, and the search with it.
             if reports.write_line(&info_line(info, style)).is_err() {
                 unread.store(true, Relaxed);
@@ -208,6 +217,9 @@ impl<W: Write + Send + 'static> Session<W> {
         let (sender, answered) = mpsc::channel::<()>();
         let output = self.output.clone();
         search.on_done(Box::new(move |result: SearchResult| {
+            if !has_reported.load(Relaxed) {
+                let _ = output.write_line(&unsearched_line(&result, style));
+            }
             let _ = output.write_line(&best_move_line(&result, style));
             drop(sender);
         }));
@@ -264,6 +276,18 @@ impl<W: Write + Send + 'static> Session<W> {
             "Total time (ms) : {millis}\nNodes searched  : {nodes}\nNodes/second    : {speed}"
         ))
     }
+}
+
+fn read_game(start: &Start, moves: &[String]) -> Result<Game, String> {
+    let position = match start {
+        Start::Startpos => Position::default(),
+        Start::Fen(fen) => Position::from_fen(fen).map_err(|error| error.to_string())?,
+    };
+    let mut game = Game::from_position(position);
+    for mv in moves {
+        game.push_uci(mv).map_err(|error| error.to_string())?;
+    }
+    Ok(game)
 }
 
 fn engine(options: &Options) -> Engine {

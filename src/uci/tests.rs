@@ -196,8 +196,21 @@ fn a_finished_game_has_no_moves() {
     ] {
         let text = talk(&format!("position fen {fen}\ngo perft 1\ngo depth 3\n"));
         assert!(text.contains("Nodes searched: 0\n"), "{text}");
-        assert_eq!(last_line(&text), "bestmove (none)");
+        assert!(text.ends_with("\ninfo depth 0 score mate 0 nodes 0\nbestmove (none)\n"));
     }
+}
+
+#[test]
+fn an_only_move_on_a_clock_has_a_score_too() {
+    let text = talk("position fen 8/8/8/8/8/8/5r2/K6k w - - 0 1\ngo wtime 60000 btime 60000\n");
+    assert_eq!(last_line(&text), "bestmove a1b1");
+    let info = text
+        .lines()
+        .rfind(|line| line.starts_with("info depth 0 score cp -"));
+    assert!(
+        info.is_some_and(|line| line.ends_with(" pv a1b1")),
+        "{text}"
+    );
 }
 
 #[test]
@@ -216,7 +229,7 @@ fn a_position_is_displayed_for_programs() {
 }
 
 #[test]
-fn a_refused_position_leaves_the_old_one() {
+fn a_refused_position_leaves_the_old_one_but_is_not_searched() {
     let before = "position startpos moves e2e4\n";
     for bad in [
         "position fen 8/8/8/8/8/8/8/8 w - - 0 1",
@@ -231,6 +244,12 @@ fn a_refused_position_leaves_the_old_one() {
             text.contains("\nFen: rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b"),
             "{bad}"
         );
+        // An answer would pass for one about the position that was refused. That is no command at all.
+        let text = talk(&format!("{before}{bad}\ngo depth 1\n"));
+        let is_searched = last_line(&text) != "bestmove (none)";
+        assert_eq!(is_searched, bad == "position", "{bad}: {text}");
+        let text = talk(&format!("{bad}\n{before}go depth 1\n"));
+        assert_ne!(last_line(&text), "bestmove (none)", "{bad}: {text}");
     }
 }
 

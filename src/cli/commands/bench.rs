@@ -27,11 +27,11 @@ pub(crate) struct Args {
     /// Depth in plies [default: that of the standard bench]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100))]
     depth: Option<u32>,
-    /// Solve the positions of this EPD file (operation c0 or bm holds the right move)
+    /// Solve the positions of this EPD file (operation c0 or bm holds the right moves)
     #[arg(long, value_name = "FILE", conflicts_with = "depth")]
     suite: Option<PathBuf>,
     /// Nodes per suite position
-    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "suite")]
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "suite", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
     /// Search threads
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "suite", value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -74,7 +74,10 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
 fn solve(evaluator: &Evaluator, path: &Path, nodes: u64) -> Result<(), Failure> {
     let name = path.display();
     let text = fs::read_to_string(path).or_setup(format!("cannot read the suite {name}"))?;
-    let puzzles = suite::parse(&text).or_setup(name)?;
+    let puzzles = suite::parse(&text).or_setup(&name)?;
+    if puzzles.is_empty() {
+        return Err(Failure::setup(format!("{name}: no positions in it")));
+    }
     suite::run(evaluator, &puzzles, nodes, &mut io::stdout().lock())?;
     Ok(())
 }

@@ -93,8 +93,8 @@ pub(crate) enum ControlCommand {
     },
     /// Make a running bot challenge a player
     ///
-    /// The bot sends it as soon as a slot is free, if the daily quota allows it. `megaton events` shows
-    /// why a challenge failed.
+    /// The bot sends it as soon as a slot is free, if the daily quota allows it. `megaton challenges` shows
+    /// what became of it, `megaton events` why it was not sent.
     #[command(after_help = "Examples:
   megaton challenge SomeBot
   megaton challenge SomeBot blitz

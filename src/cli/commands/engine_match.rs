@@ -102,7 +102,7 @@ pub(crate) struct Args {
     /// Journal of finished games; an interrupted match resumes from it
     #[arg(long, value_name = "FILE")]
     journal: Option<PathBuf>,
-    /// Write the games with scores as PGN at the end
+    /// Write the games as PGN at the end, with the scores from White's side and the depths as comments
     #[arg(long, value_name = "FILE")]
     pgn: Option<PathBuf>,
 }

@@ -14,7 +14,8 @@ use crate::cli::setup::cores;
 /// Generate balanced openings: random lines of six to eight half-moves
 ///
 /// The same seed gives the same file with any number of threads; an interrupted run resumes, and a
-/// larger count extends the file. About one line in ten is balanced enough.
+/// larger count extends the file. Some four lines in ten are balanced enough. The first line of the file is
+/// a comment that names the run; remove it for programs that expect only positions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton openings --count 20000 --seed 1 --out data/openings.epd

@@ -94,6 +94,8 @@ fn serve(args: &Args) -> Result<bool, Failure> {
         let _hangups = runtime::hangups()?;
         tokio::spawn(log.watch());
         let pool = pool(&configs[0].0)?;
+        let of_hash = pool.clone();
+        tokio::task::spawn_blocking(move || of_hash.commit_hash());
         let several = configs.len() > 1;
         let bot = |(config, path): LoadedConfig| AccountBot::new(config, path, &pool);
         let bots: Vec<AccountBot> = configs.into_iter().map(bot).collect::<Result<_, _>>()?;
@@ -118,10 +120,8 @@ fn serve(args: &Args) -> Result<bool, Failure> {
             outcome = outcome.and(ended.unwrap_or_else(|panic| resume_unwind(panic.into_panic())));
         }
         outcome?;
-        let (upgrades, stops) = (
-            shutdown.upgrade.is_cancelled(),
-            shutdown.drain.is_cancelled(),
-        );
+        let upgrades = shutdown.upgrade.is_cancelled();
+        let stops = shutdown.drain.is_cancelled();
         if upgrades && stops {
             tracing::warn!("stopped while handing over: the next start resumes the games left");
         }

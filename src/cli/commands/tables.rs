@@ -101,7 +101,7 @@ fn generate(out: &Path) -> Result<(), Failure> {
 }
 
 fn open(file: &Path) -> Result<OutcomeTables, Failure> {
-    OutcomeTables::open(file).or_failed(file.display())
+    OutcomeTables::open(file).or_setup(file.display())
 }
 
 /// Checks table by table; returns what was found.
@@ -127,7 +127,7 @@ fn check(tables: &OutcomeTables, extent: Extent<'_>) -> Vec<TableReport> {
 fn verify(args: &Verify) -> Result<(), Failure> {
     let tables = open(&args.file.file)?;
     let syzygy = args.syzygy.as_ref().map(|folder| Syzygy::open(&[folder]));
-    let syzygy = syzygy.transpose().or_failed("--syzygy")?;
+    let syzygy = syzygy.transpose().or_setup("--syzygy")?;
     let reports = check(
         &tables,
         Extent {

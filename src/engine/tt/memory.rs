@@ -2,10 +2,10 @@
 //!
 //! Large pages are requested, since the table is accessed randomly: fewer of them miss the TLB.
 //! Allocation and release take no time, whatever the size; clearing commits the pages of all but a very
-//! large table, so that no search has to.
+//! large table, so that no search has to, and so does `commit` for a new one.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
@@ -15,10 +15,10 @@ const LARGE_PAGE: usize = 2 << 20;
 /// cheaper than committing the pages again.
 #[cfg(target_os = "linux")]
 const CLEARED_BY_SYSTEM: usize = 32 << 20;
-/// Up to this many bytes, clearing commits the pages too: otherwise the next search does, on its clock.
-/// Committing more would take longer than a GUI's user expects of a new game.
+/// Up to this many bytes, all pages are committed before a search: otherwise the search does, on its clock.
+/// Committing more would take longer than a GUI waits.
 #[cfg(target_os = "linux")]
-const COMMITTED_AT_ONCE: usize = 1 << 30;
+const COMMITTED_AT_ONCE: usize = 4 << 30;
 
 /// Entries of a cluster.
 pub(super) const ENTRIES: usize = 3;
@@ -55,6 +55,7 @@ pub(super) struct Memory {
     /// The first large page in the block.
     first: NonNull<Cluster>,
     count: usize,
+    is_committed: AtomicBool,
 }
 
 // SAFETY: the block is owned by this value alone and reached as shared atomics only.
@@ -99,6 +100,7 @@ impl Memory {
             size,
             first: first.cast(),
             count,
+            is_committed: AtomicBool::new(false),
         })
     }
 
@@ -111,7 +113,9 @@ impl Memory {
 
     /// Zeroes the memory, while others may read and write.
     pub(super) fn clear(&self) {
-        if !self.give_back() {
+        if self.give_back() {
+            self.is_committed.store(false, Relaxed);
+        } else {
             self.clusters().iter().for_each(Cluster::clear);
         }
         self.commit();
@@ -119,9 +123,9 @@ impl Memory {
 
     /// Lets the system provide all pages now. One that cannot provides them when they are touched.
     #[cfg(target_os = "linux")]
-    fn commit(&self) {
+    pub(super) fn commit(&self) {
         let bytes = self.count * size_of::<Cluster>();
-        if bytes <= COMMITTED_AT_ONCE {
+        if bytes <= COMMITTED_AT_ONCE && !self.is_committed.swap(true, Relaxed) {
             let advice = rustix::mm::Advice::LinuxPopulateWrite;
             // SAFETY: our private memory, whose contents stay.
             let _ = unsafe { rustix::mm::madvise(self.first.as_ptr().cast(), bytes, advice) };
@@ -129,7 +133,7 @@ impl Memory {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn commit(&self) {}
+    pub(super) fn commit(&self) {}
 
     /// Returns the pages to the system, which zeroes them when touched again; false if it does not.
     #[cfg(target_os = "linux")]
@@ -185,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cleared_table_is_in_memory_before_the_next_search() {
+    fn a_cleared_or_committed_table_is_in_memory_before_the_next_search() {
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
         let mut numbers = release
             .split('.')
@@ -194,9 +198,13 @@ mod tests {
             println!("SKIPPED: Linux {release} cannot commit pages at once");
             return;
         }
-        for megabytes in [4, 48] {
+        let ways: [fn(&Memory); 2] = [Memory::clear, Memory::commit];
+        for (megabytes, way) in [(4, ways[0]), (48, ways[0]), (48, ways[1])] {
             let memory = Memory::new((megabytes << 20) / size_of::<Cluster>());
             assert!(resident(&memory) < 1 << 20);
+            way(&memory);
+            assert!(resident(&memory) >= megabytes << 20, "{megabytes} MB");
+            // What was committed is committed again after it was returned.
             memory.clear();
             assert!(resident(&memory) >= megabytes << 20, "{megabytes} MB");
         }

@@ -122,7 +122,7 @@ impl Hyperparameters {
         within("lambda", self.lambda, 0.0..=1.0)?;
         within("epochs", self.epochs as f32, 1.0..=10_000.0)?;
         within("batch", self.batch as f32, 1.0..=1_048_576.0)?;
-        within("lr", self.rate, f32::MIN_POSITIVE..=1.0)?;
+        within("lr", self.rate, 1e-12..=1.0)?;
         within("last-lr", self.last_rate, 0.0..=self.rate)
     }
 
