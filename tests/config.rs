@@ -445,6 +445,10 @@ fn contradictory_settings_are_reported() {
             "2: [challenge.humans] times: \"3\" is not a time control",
         ),
         (
+            "[challenge.humans]\ntimes = [\"0.25+0\"]".to_owned(),
+            "2: [challenge.humans] times: \"0.25+0\" can never be played",
+        ),
+        (
             "[challenge]\nconcurrency = 2\nreserved_for_humans = 2".to_owned(),
             "3: [challenge] reserved_for_humans: bots are accepted but all 2 slots are reserved",
         ),
@@ -465,6 +469,18 @@ fn contradictory_matchmaking_chat_and_draw_settings_are_reported() {
         (
             "[matchmaking]\nenabled = true\nprofile = []".to_owned(),
             "2: [matchmaking] enabled: no kind of game to offer",
+        ),
+        (
+            "[arena]\nmin_base = 0\nmax_increment = 0\nmax_base = 29".to_owned(),
+            "4: [arena] max_base: impossible range: Lichess allows bots no clock so short",
+        ),
+        (
+            "[data]\nsocket = \"games.db-wal\"".to_owned(),
+            "2: [data] socket: it needs a name of its own",
+        ),
+        (
+            "[data]\nsocket = \"..\"".to_owned(),
+            "2: [data] socket: it needs a name of its own",
         ),
         (
             "[arena]\nteams = [\"bombers\"]".to_owned(),
@@ -663,6 +679,15 @@ fn a_missing_config_is_named() {
     let error = Config::read(Path::new("nowhere/config.toml")).unwrap_err();
     assert!(matches!(error, ConfigError::Unreadable { .. }));
     assert!(error.to_string().contains("nowhere/config.toml"));
+}
+
+#[test]
+fn a_config_that_is_not_utf_8_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    fs::write(&path, b"[engine]\nhash = 16 # \xff\n").unwrap();
+    let error = Config::read(&path).unwrap_err().to_string();
+    assert!(error.contains("line 2 is not UTF-8"), "{error}");
 }
 
 proptest::proptest! {

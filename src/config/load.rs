@@ -5,8 +5,8 @@
 //! that it is not a token.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -38,9 +38,16 @@ type Value<'t> = Spanned<DeValue<'t>>;
 impl Config {
     /// Reads a file; relative paths in it start at the file's folder.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        let unreadable = |source| ConfigError::Unreadable {
             path: path.to_owned(),
             source,
+        };
+        let text = String::from_utf8(fs::read(path).map_err(unreadable)?).map_err(|error| {
+            let read = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = read.split(|&byte| byte == b'\n').count();
+            unreadable(io::Error::other(format!(
+                "line {line} is not UTF-8: save it as UTF-8"
+            )))
         })?;
         let config = Self::parse(&text).map_err(|fault| ConfigError::Refused {
             path: path.to_owned(),

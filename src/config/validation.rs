@@ -16,6 +16,10 @@ use crate::lichess::{estimate, is_lichess, is_this_machine, speed_of};
 const MAX_CONTACT: usize = 100;
 /// Shortest estimated game (base plus forty increments) that Lichess lets bots play.
 const SHORTEST_GAME: Duration = Duration::from_secs(30);
+const TOO_SHORT: &str = "impossible range: Lichess allows bots no clock so short; max_base plus 40 times \
+                         max_increment must reach 30 seconds";
+/// Files of the data folder that the bot needs itself.
+const OWN_FILES: [&str; 3] = ["games.db", "state.db", "lock"];
 /// Largest increment that Lichess allows in an outgoing challenge.
 const MAX_INCREMENT: Duration = Duration::from_secs(60);
 
@@ -42,7 +46,8 @@ pub(super) fn contradiction(config: &Config, is_set: IsSet<'_>) -> Option<Contra
         .or_else(|| in_visitors("challenge.bots", &config.challenge.bots, is_set))
         .or_else(|| in_slots(config, is_set))
         .or_else(|| in_matchmaking(config, is_set))
-        .or_else(|| in_arenas(config))
+        .or_else(|| in_arenas(config, is_set))
+        .or_else(|| in_socket(config))
         .or_else(|| in_profiles(&config.matchmaking.profile, is_set))
         .or_else(|| in_draws(config, is_set))
         .or_else(|| in_panel(config))
@@ -153,28 +158,18 @@ fn pairs(config: &Config) -> Vec<OrderedPair> {
     const BASE: [&str; 2] = ["min_base", "max_base"];
     const INCREMENT: [&str; 2] = ["min_increment", "max_increment"];
     const RATING: [&str; 2] = ["min_rating", "max_rating"];
-    let (arena, clock, search) = (&config.arena, &config.clock, &config.matchmaking);
+    const DAYS: [&str; 2] = ["min_days", "max_days"];
+    const OVERHEAD: [&str; 2] = ["overhead_floor", "overhead_ceiling"];
+    const RESERVE: [&str; 2] = ["reserve_least", "reserve"];
+    const COOLDOWN: [&str; 2] = ["cooldown", "cooldown_max"];
+    let (arena, clock, seek) = (&config.arena, &config.clock, &config.matchmaking);
+    let (floor, ceiling) = (clock.overhead_floor, clock.overhead_ceiling);
     let mut pairs = vec![
         pair("arena", BASE, arena.min_base, arena.max_base),
         pair("arena", INCREMENT, arena.min_increment, arena.max_increment),
-        pair(
-            "clock",
-            ["overhead_floor", "overhead_ceiling"],
-            clock.overhead_floor,
-            clock.overhead_ceiling,
-        ),
-        pair(
-            "clock",
-            ["reserve_least", "reserve"],
-            clock.reserve_least,
-            clock.reserve,
-        ),
-        pair(
-            "matchmaking",
-            ["cooldown", "cooldown_max"],
-            search.cooldown,
-            search.cooldown_max,
-        ),
+        pair("clock", OVERHEAD, floor, ceiling),
+        pair("clock", RESERVE, clock.reserve_least, clock.reserve),
+        pair("matchmaking", COOLDOWN, seek.cooldown, seek.cooldown_max),
     ];
     for (section, rules) in [
         ("challenge.humans", &config.challenge.humans),
@@ -184,24 +179,14 @@ fn pairs(config: &Config) -> Vec<OrderedPair> {
             pair(section, BASE, rules.min_base, rules.max_base),
             pair(section, INCREMENT, rules.min_increment, rules.max_increment),
             pair(section, RATING, rules.min_rating, rules.max_rating),
-            pair(
-                section,
-                ["min_days", "max_days"],
-                rules.min_days,
-                rules.max_days,
-            ),
+            pair(section, DAYS, rules.min_days, rules.max_days),
         ]);
     }
-    let profiles = search.profile.iter().enumerate();
-    pairs.extend(profiles.map(|(index, profile)| OrderedPair {
-        index,
-        ..pair(
-            "matchmaking.profile",
-            RATING,
-            profile.min_rating,
-            profile.max_rating,
-        )
-    }));
+    let ratings = |it: &Profile| pair("matchmaking.profile", RATING, it.min_rating, it.max_rating);
+    for (index, profile) in seek.profile.iter().enumerate() {
+        let ratings = ratings(profile);
+        pairs.push(OrderedPair { index, ..ratings });
+    }
     pairs
 }
 
@@ -228,9 +213,7 @@ fn in_visitors(
     let shortest = estimate(rules.min_base, rules.min_increment);
     let longest = estimate(rules.max_base, rules.max_increment);
     if longest < SHORTEST_GAME {
-        let what = "impossible range: Lichess allows bots no clock so short; max_base plus 40 times \
-                    max_increment must reach 30 seconds";
-        return said(["max_base", "max_increment"], what);
+        return said(["max_base", "max_increment"], TOO_SHORT);
     }
     if shortest > rules.max_duration {
         let what = "impossible range: the shortest clock allowed, min_base plus 40 times \
@@ -242,18 +225,19 @@ fn in_visitors(
         return said(["correspondence", "unlimited"], what);
     }
     let rank = |estimate| speed_of(estimate, Duration::ZERO) as u8;
-    let speeds = rank(shortest)..=rank(longest.min(rules.max_duration));
+    let speeds = rank(shortest.max(SHORTEST_GAME))..=rank(longest.min(rules.max_duration));
+    let lengths = SHORTEST_GAME..=rules.max_duration;
     let outside = rules.times.iter().find(|time| match time {
         TimeRule::Speed(speed) => !speeds.contains(&(*speed as u8)),
         TimeRule::Exact { base, increment } => {
             !(rules.min_base..=rules.max_base).contains(base)
                 || !(rules.min_increment..=rules.max_increment).contains(increment)
-                || estimate(*base, *increment) > rules.max_duration
+                || !lengths.contains(&estimate(*base, *increment))
         }
     })?;
     let what = format!(
         "\"{outside}\" can never be played: it is outside min_base to max_base, min_increment to \
-         max_increment or max_duration"
+         max_increment or max_duration, or below the 30 seconds that Lichess demands of bots"
     );
     said(["times", "max_base"], &what)
 }
@@ -296,12 +280,11 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
         let what = "no kind of game to offer: add a [[matchmaking.profile]]";
         return Some((enabled, what.to_owned()));
     }
-    for key in ["bot_games", "challenge_credits"] {
-        let least = if key == "bot_games" {
-            config.limits.bot_games
-        } else {
-            config.limits.challenge_credits
-        };
+    let limits = &config.limits;
+    for (key, least) in [
+        ("bot_games", limits.bot_games),
+        ("challenge_credits", limits.challenge_credits),
+    ] {
         if least == 0 {
             let what = format!("with {key} = 0 [matchmaking] can never send a challenge");
             return Some((pick(is_set, [at("limits", key), enabled]), what));
@@ -310,7 +293,19 @@ fn in_matchmaking(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
     None
 }
 
-fn in_arenas(config: &Config) -> Option<Contradiction> {
+fn in_socket(config: &Config) -> Option<Contradiction> {
+    let socket = config.data.socket.as_deref()?.to_str()?;
+    let is_taken = OWN_FILES.iter().any(|own| socket.starts_with(own)) || socket.ends_with("..");
+    let what = "it needs a name of its own, such as control.sock: games.db, state.db and lock are the bot's data";
+    is_taken.then(|| (at("data", "socket"), what.to_owned()))
+}
+
+fn in_arenas(config: &Config, is_set: IsSet<'_>) -> Option<Contradiction> {
+    let arena = &config.arena;
+    if estimate(arena.max_base, arena.max_increment) < SHORTEST_GAME {
+        let keys = ["max_base", "max_increment"].map(|key| at("arena", key));
+        return Some((pick(is_set, keys), TOO_SHORT.to_owned()));
+    }
     let what = "the bot looks for arenas of teams only with auto = true";
     let idle = !config.arena.teams.is_empty() && !config.arena.auto;
     idle.then(|| (at("arena", "teams"), what.to_owned()))

@@ -17,7 +17,10 @@ const LONGEST_RESPONSE: u64 = 4 << 20;
 /// Why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreachable {
-    #[error("no bot is running: socket {} does not exist", .0.display())]
+    #[error(
+        "no bot is running with this config: socket {} does not exist (one that began before [data] or \
+         [lichess] url was changed listens at the old place until it is restarted)", .0.display()
+    )]
     Missing(PathBuf),
     #[error("no bot is running any more: nothing listens at {}", .0.display())]
     Closed(PathBuf),

@@ -194,7 +194,7 @@ pub(super) async fn answer(
     let Some(command) = request.command() else {
         return match reload.now(control.via()).await {
             Ok(text) => Response::done(text),
-            Err(why) => Response::refused(format!("config unchanged: {why}")),
+            Err(why) => Response::refused(why),
         };
     };
     let time = match command {

@@ -40,7 +40,7 @@ impl Reload {
     /// Rereads the config and returns the changes. `via` names the source of the request.
     ///
     /// # Errors
-    /// When the old config stays.
+    /// When the old config or an old secret stays.
     pub async fn now(&self, via: &'static str) -> ReloadOutcome {
         let ended = || "the bot is shutting down".to_owned();
         let (answer, outcome) = oneshot::channel();
@@ -128,7 +128,7 @@ impl Reloader {
         while let Some(ReloadRequest { via, answer }) = self.asked.recv().await {
             let outcome = self.reload(via).await;
             if let Err(why) = &outcome {
-                tracing::error!("config unchanged: {why}");
+                tracing::error!("{why}");
                 if let Some(event_log) = &self.event_log {
                     let text = format!("reload: refused, {why} (by {via})");
                     event_log.note("operator", text, None);
@@ -140,6 +140,26 @@ impl Reloader {
     }
 
     async fn reload(&mut self, via: &'static str) -> ReloadOutcome {
+        let reread = self.reread(via).await;
+        let (mut lines, warnings) = reread.map_err(|why| format!("config unchanged: {why}"))?;
+        let mut failures = Vec::new();
+        if let Some(secrets) = &self.secrets {
+            let (renewed, failed) = secrets.renew(self.current.clone()).await;
+            (lines, failures) = ([lines, renewed].concat(), failed);
+        }
+        lines.extend(warnings);
+        for line in &lines {
+            tracing::info!("config: {line}");
+        }
+        if !failures.is_empty() {
+            return Err([failures, lines].concat().join("\n"));
+        }
+        let changes = (!lines.is_empty()).then(|| lines.join("\n"));
+        Ok(changes.unwrap_or_else(|| "no changes".to_owned()))
+    }
+
+    /// Rereads the config; says what changed, and what to beware of.
+    async fn reread(&mut self, via: &'static str) -> Result<(Vec<String>, Vec<String>), String> {
         #[cfg(test)]
         super::fault::strike();
         let Some(path) = self.path.clone() else {
@@ -162,19 +182,8 @@ impl Reloader {
             Ok(Reply::Status(_)) => return Err("unexpected response from the bot".to_owned()),
             Err(error) => return Err(error.to_string()),
         }
-        self.current = config.clone();
-        let mut lines = changes;
-        if let Some(secrets) = &self.secrets {
-            lines.extend(secrets.renew(config).await);
-        }
-        lines.extend(warnings);
-        if lines.is_empty() {
-            return Ok("no changes".to_owned());
-        }
-        for line in &lines {
-            tracing::info!("config: {line}");
-        }
-        Ok(lines.join("\n"))
+        self.current = config;
+        Ok((changes, warnings))
     }
 }
 
@@ -236,7 +245,7 @@ mod tests {
         let task = tokio::spawn(reloader.checking(check).run());
         fs::write(&path, "[engine]\nhash = 200\n").unwrap();
         let refused = reload.now("a test").await;
-        assert_eq!(refused, Err("200 is too much".to_owned()));
+        assert_eq!(refused, Err("config unchanged: 200 is too much".to_owned()));
         drop(reload);
         task.await.unwrap();
     }

@@ -64,13 +64,13 @@ fn has_copy(config: &Config) -> bool {
 }
 
 impl Secrets {
-    /// Reads all secrets anew; says what changed and what could not.
-    pub(super) async fn renew(&self, config: Config) -> Vec<String> {
+    /// Reads all secrets anew; says what changed, and what could not.
+    pub(super) async fn renew(&self, config: Config) -> (Vec<String>, Vec<String>) {
         // On a thread that may hang with its disk.
         let found = tokio::task::spawn_blocking(move || Found::read(&config)).await;
         let found = match found {
             Ok(found) => found,
-            Err(error) => return vec![format!("secrets unchanged: {error}")],
+            Err(error) => return (Vec::new(), vec![format!("secrets unchanged: {error}")]),
         };
         let renewed = |is_other: bool| is_other.then(|| "renewed".to_owned());
         let token = match found.token {
@@ -102,8 +102,7 @@ impl Secrets {
             ));
         }
         self.alert(&failures).await;
-        lines.extend(failures);
-        lines
+        (lines, failures)
     }
 
     /// Raises the alert about secrets that cannot be used, or clears it if there are none.

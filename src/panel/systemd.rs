@@ -54,9 +54,8 @@ async fn notify_always(bots: &[Attended]) {
     };
     loop {
         let playing = bots.iter().filter(|bot| !bot.ended.is_cancelled());
-        let states: Vec<BotState> = playing
-            .map(|bot| (bot.watch.status(), bot.health.report()))
-            .collect();
+        let states = playing.map(|bot| (bot.watch.status(), bot.health.report()));
+        let states: Vec<BotState> = states.collect();
         notify(notified.next(&states)).await;
         tokio::time::sleep(pause).await;
     }
@@ -79,10 +78,8 @@ impl Notified {
     /// The next notifications, about the bots that have not ended.
     fn next(&mut self, bots: &[BotState]) -> Vec<String> {
         let mut messages = Vec::new();
-        let known: Vec<&Status> = bots
-            .iter()
-            .filter_map(|(status, _)| status.as_deref())
-            .collect();
+        let known = bots.iter().filter_map(|(status, _)| status.as_deref());
+        let known: Vec<&Status> = known.collect();
         if !known.is_empty() {
             let lines: Vec<String> = known.iter().map(|status| line(status)).collect();
             let line = lines.join(" | ");

@@ -365,10 +365,11 @@ async fn another_password_counts_after_a_reload() {
     };
     let file = steered.folder.path().join("password");
     fs::write(&file, "short").expect("a file");
-    let (_, out, _) = steered.bot.tell(&["reload"]);
+    let (code, _, err) = steered.bot.tell(&["reload"]);
+    assert_eq!(code, Some(1), "{err}");
     assert!(
-        out.starts_with("password unchanged: ") && out.contains("is too short"),
-        "{out}"
+        err.contains("password unchanged: ") && err.contains("is too short"),
+        "{err}"
     );
     assert_eq!(asked(&steered, PASSWORD), 200);
     fs::write(&file, OTHER).expect("a file");
@@ -392,8 +393,9 @@ async fn a_page_beyond_the_loopback_stays_closed_until_a_reload_finds_its_passwo
         let shown = [("authorization", shown.as_str())];
         steered.post(&shown, &json!({ "do": "status" })).0
     };
-    let (_, out, _) = steered.bot.tell(&["reload"]);
-    assert!(out.starts_with("password unchanged: "), "{out}");
+    let (code, _, err) = steered.bot.tell(&["reload"]);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(err.contains("password unchanged: "), "{err}");
     assert_eq!(asked(&steered), 401);
     fs::write(steered.folder.path().join("password"), PASSWORD).expect("a file");
     assert_eq!(steered.bot.tell(&["reload"]).1, "password: renewed\n");

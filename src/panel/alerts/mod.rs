@@ -313,10 +313,8 @@ fn highest_rating(reader: &ArchiveReader) -> Option<i32> {
         .games(&filter, Order::Newest, MOST_RATED, None)
         .ok()?;
     let rated = games.iter().filter_map(|line| RatedGame::of(&line.game));
-    follow(rated.collect())
-        .into_iter()
-        .map(|(_, rating)| rating)
-        .max()
+    let ratings = follow(rated.collect()).into_iter();
+    ratings.map(|(_, rating)| rating).max()
 }
 
 /// Whether the last run before this moment noted its start in an archive, but not its end.

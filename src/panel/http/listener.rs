@@ -80,10 +80,8 @@ pub(super) async fn serve(listener: TcpListener, router: Router, timeouts: Timeo
             continue;
         };
         addresses.retain(|_, open| Arc::strong_count(open) > 1);
-        let all: usize = addresses
-            .values()
-            .map(|open| Arc::strong_count(open) - 1)
-            .sum();
+        let counts = addresses.values().map(|open| Arc::strong_count(open) - 1);
+        let all: usize = counts.sum();
         let open = addresses.entry(network(peer.ip())).or_default();
         if all >= MOST_CONNECTIONS || Arc::strong_count(open) > MOST_OF_ADDRESS {
             // As much as fits at once: a refused client must not hold up others.

@@ -238,11 +238,8 @@ impl Sessions {
         let young = |session: &Session| now.saturating_duration_since(session.begun) < SESSION_TIME;
         kept.sessions.retain(young);
         // Compares with all of them, so that the time does not tell which one matched.
-        let found = kept
-            .sessions
-            .iter()
-            .fold(0, |found, session| found | u8::from(is_it(session)));
-        found != 0
+        let matches = kept.sessions.iter().map(|session| u8::from(is_it(session)));
+        matches.fold(0, |found, it| found | it) != 0
     }
 
     pub(super) fn end_session(&self, id: &str) {
