@@ -28,6 +28,7 @@ export class Board {
   #lent = null;
   #show = 0;
   #motion = "none";
+  #cancelPromotion = () => {};
 
   /**
    * @param host an empty element; the board fills its width
@@ -60,6 +61,7 @@ export class Board {
   /** Sets the side at the bottom. */
   turnTo(orientation) {
     if (orientation === this.orientation) return;
+    this.deselect();
     this.orientation = orientation;
     this.squares.build(orientation);
     this.host.classList.add("instant");
@@ -141,7 +143,9 @@ export class Board {
     this.#label();
   }
 
+  /** Ends the selection of a piece, and the choice of what it promotes to. */
   deselect() {
+    this.#cancelPromotion();
     if (this.#selected === null) return;
     this.#selected = null;
     this.squares.mark({ selected: [], target: [], capture: [], hover: [], aim: [] });
@@ -165,21 +169,17 @@ export class Board {
    * Makes a legal move on the board at once and reports it; `restore` takes it back. A `carried` piece
    * is on its target already.
    */
-  async attempt(from, to, { carried = false } = {}) {
-    const entry = this.#placed.get(from);
-    let promotion = null;
-    if (this.#promotions.has(from + to)) {
-      // A capturing piece explodes, so there is no promotion to choose.
-      promotion = this.#placed.has(to) || from[0] !== to[0] ? "q" : await this.#ask(to, entry.piece.color);
-      if (promotion === null || !this.#legal[from]?.includes(to)) {
-        this.restore();
-        return;
-      }
-    }
-    this.allow({});
-    this.#lent = { from, to, arrival: performance.now() + (carried ? 0 : SLIDE) };
-    this.#slideTo(from, to);
-    this.onMove({ from, to, promotion });
+  attempt(from, to, { carried = false } = {}) {
+    const make = (promotion) => {
+      this.allow({});
+      this.#lent = { from, to, arrival: performance.now() + (carried ? 0 : SLIDE) };
+      this.#slideTo(from, to);
+      this.onMove({ from, to, promotion });
+    };
+    if (!this.#promotions.has(from + to)) make(null);
+    // A capturing piece explodes, so there is no promotion to choose.
+    else if (this.#placed.has(to) || from[0] !== to[0]) make("q");
+    else this.#ask(from, to, (letter) => (letter ? make(letter) : this.restore()));
   }
 
   /** Puts the pieces back to the shown position. */
@@ -189,9 +189,10 @@ export class Board {
     for (const [square, entry] of this.#placed) this.#put(entry.element, square);
   }
 
-  #ask(square, color) {
+  #ask(from, square, onChoice) {
+    const { color } = this.#placed.get(from).piece;
     this.deselect();
-    return askPromotion(this.effects, { square, color, orientation: this.orientation });
+    this.#cancelPromotion = askPromotion(this.effects, { square, color, orientation: this.orientation }, onChoice);
   }
 
   /** An en passant capture is a pawn's diagonal step to an empty square. */
