@@ -31,6 +31,8 @@ mod live;
 mod load;
 #[path = "page/panel.rs"]
 mod panel;
+#[path = "page/play.rs"]
+mod play;
 #[path = "page/review.rs"]
 mod review;
 #[path = "page/session.rs"]

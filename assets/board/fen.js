@@ -62,6 +62,13 @@ export function piecesOf(fen) {
   return found;
 }
 
+/** The square of the king whose side is to move, or null if it exploded. */
+export function kingToMove(fen) {
+  const color = fen.split(" ")[1] === "b" ? "black" : "white";
+  const found = [...piecesOf(fen)].find(([, piece]) => piece.role === "king" && piece.color === color);
+  return found?.[0] ?? null;
+}
+
 /** Half-moves since the last capture or pawn move. */
 export function quietPlies(fen) {
   return Number(String(fen).split(" ")[4]) || 0;

@@ -1,7 +1,7 @@
 // The list of moves in SAN, and navigation in it by buttons, clicks and keys. It marks the current move
 // and does not move the board itself.
 
-import { announceMove, capital } from "./words.js";
+import { announceMove, capital, movesInCommon } from "./words.js";
 
 function button(text, label, onClick) {
   const made = document.createElement("button");
@@ -37,8 +37,7 @@ export class MoveList {
 
   /** Sets the game's moves; keeps those already listed. */
   update(moves, verdict) {
-    const kept = this.#moves.findIndex((move, index) => move.uci !== moves[index]?.uci);
-    const same = kept === -1 ? this.#moves.length : kept;
+    const same = movesInCommon(this.#moves, moves);
     this.#cells.splice(same).forEach((cell) => cell.remove());
     for (const row of [...this.list.children]) {
       if (row.classList.contains("verdict") || row.childElementCount < 2) row.remove();

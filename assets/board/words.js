@@ -30,6 +30,20 @@ export function announceMove(move, color) {
   return words.join(" ");
 }
 
+/** How many moves two lists begin with in common. */
+export function movesInCommon(one, other) {
+  const first = one.findIndex((move, index) => move.uci !== other[index]?.uci);
+  return first === -1 ? one.length : first;
+}
+
+/** The announcements of what changed in the list of moves: moves taken back, and new ones. */
+export function announceMoves(before, moves) {
+  const kept = movesInCommon(before, moves);
+  const gone = before.length - kept;
+  const made = moves.slice(kept).map((move, index) => announceMove(move, (kept + index) % 2 === 0 ? "white" : "black"));
+  return gone > 0 ? [`${gone} ${gone === 1 ? "move" : "moves"} taken back.`, ...made] : made;
+}
+
 function drawReason(moves, insufficient) {
   const last = moves.at(-1)?.fen ?? START;
   const times = [START, ...moves.map((move) => move.fen)].filter((fen) => identity(fen) === identity(last)).length;
@@ -84,7 +98,7 @@ export function endHeadline({ status, winner, color, you, opponent }, watching) 
   if (!winner) return VOID.includes(status) ? "No result" : "A draw";
   if (winner === color && !watching) return "You won";
   const victor = winner === color ? you : opponent;
-  return `${victor?.name ?? capital(winner)} won`;
+  return `${victor?.name || capital(winner)} won`;
 }
 
 /** `1–0`, `0–1`, `½–½`, or a dash for a game without a result. */

@@ -46,9 +46,9 @@ export class Actions {
 
   /** Redraws only when the content has changed, so that a button keeps its focus. */
   update(snapshot, { watching }) {
-    const { phase, status, winner, drawOffer, ply, reason, game, mayTakeBack, takebackAsked } = snapshot;
+    const { phase, status, winner, drawOffer, ply, reason, game, mayTakeBack, takebackAsked, gone } = snapshot;
     const offers = [drawOffer, snapshot.mayOfferDraw, mayTakeBack, takebackAsked];
-    const key = JSON.stringify([phase, status, winner, ply < 2, reason, game, watching, offers]);
+    const key = JSON.stringify([phase, status, winner, ply < 2, reason, game, gone, watching, offers]);
     if (key === this.#drawn) return;
     this.#drawn = key;
     const focused = this.deeds.contains(document.activeElement) ? document.activeElement.textContent : null;
@@ -94,9 +94,11 @@ export class Actions {
   #over(snapshot, watching) {
     const won = !watching && snapshot.winner === snapshot.color;
     this.say.classList.add("banner", ...(won ? ["won"] : []));
-    this.#tell(`${endReason(snapshot)}.`, endHeadline(snapshot, watching));
-    if (!watching) this.deeds.append(button("Rematch", this.does.rematch, "primary"));
-    this.deeds.append(button("New game", this.does.again, watching ? "primary" : ""));
+    const lost = snapshot.gone ? " The server no longer has this game." : "";
+    this.#tell(`${endReason(snapshot)}.${lost}`, endHeadline(snapshot, watching));
+    const rematch = !watching && !snapshot.gone;
+    if (rematch) this.deeds.append(button("Rematch", this.does.rematch, "primary"));
+    this.deeds.append(button("New game", this.does.again, rematch ? "" : "primary"));
   }
 
   #declined(reason) {

@@ -51,6 +51,13 @@ export class Analysis {
     this.section.hidden = false;
   }
 
+  /** Withdraws the offer, since the server no longer has the game. What is known of it stays. */
+  withdraw() {
+    if (this.#abort) this.#stop("Stopped.");
+    this.#hideButton();
+    this.section.hidden = this.graph.hidden;
+  }
+
   /** Stops, and forgets the game. */
   clear() {
     this.#stop("");
@@ -94,9 +101,16 @@ export class Analysis {
     this.#abort?.abort();
     this.#abort = null;
     this.button.textContent = "Analyse";
-    this.button.hidden = this.#isComplete();
+    if (this.#isComplete()) this.#hideButton();
     this.status.textContent = outcome;
     this.progress.hidden = true;
+  }
+
+  /** The keyboard focus goes from the button to the graph, or without one to the actions of the game. */
+  #hideButton() {
+    const hadFocus = document.activeElement === this.button;
+    this.button.hidden = true;
+    if (hadFocus) (this.graph.hidden ? find("deeds") : this.graph).focus({ preventScroll: true });
   }
 
   #isComplete() {

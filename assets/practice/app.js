@@ -71,8 +71,9 @@ const game = new Game({
 
 const start = new Start({
   async onPlay(wishes) {
+    // The bot may accept the earlier challenge while the server makes another.
+    await withdraw();
     const answer = await newGame(wishes);
-    withdraw();
     keep(answer.ticket);
     follow(playEvents(ticket), false);
   },
@@ -83,9 +84,9 @@ const start = new Start({
   },
 });
 
-/** Withdraws a challenge that still waits: nobody would play its game. */
-function withdraw() {
-  if (waiting && ticket) command(ticket, "abort").catch(() => {});
+/** Withdraws a challenge that still waits, or aborts its game, which nobody would play. */
+async function withdraw() {
+  if (waiting && ticket) await command(ticket, "abort").catch(() => {});
 }
 
 /** Follows a game: every snapshot is its complete state. */
@@ -100,7 +101,9 @@ function follow(path, watching) {
       if (fresh) game.clear();
       fresh = false;
       game.apply(snapshot, { watching });
-      find("open-start").hidden = !watching && snapshot.phase === "playing";
+      const playing = !watching && snapshot.phase === "playing";
+      find("open-start").hidden = playing;
+      if (playing) start.close();
       waiting = snapshot.phase === "waiting";
       over = snapshot.phase === "over";
       // A player may still get a rematch; a spectator gets nothing more.
@@ -116,7 +119,10 @@ function follow(path, watching) {
     onGone() {
       connection.hidden = true;
       keep(null);
-      if (over) return;
+      if (over) {
+        game.gone();
+        return;
+      }
       game.clear();
       find("open-start").hidden = false;
       start.open("The server no longer has this game.");

@@ -1,30 +1,32 @@
-// A game on the page: it updates board, clocks, players, moves and actions from the server's snapshots. Its
-// only own state is the selected ply.
+// A game on the page: it updates board, clocks, players, moves and actions from the server's snapshots. The
+// only other state is the selected ply, which the replay has.
 
 import { Actions } from "./actions.js";
 import { Analysis } from "./analysis.js";
 import { Board } from "./board.js";
 import { Clocks } from "./clock.js";
-import { START } from "./fen.js";
+import { kingToMove, START } from "./fen.js";
 import { MoveList } from "./moves.js";
 import { PlayerRow, playersBySide } from "./players.js";
-import { announceMove, endHeadline, endReason, other, score } from "./words.js";
+import { Replay } from "./replay.js";
+import { announceMoves, endHeadline, endReason, other, score } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 
 export class Game {
   #snapshot = null;
   #watching = false;
-  /** The selected ply, or null for the current position. */
-  #browsed = null;
-  #shown = 0;
-  #showing = false;
   #allowed = "";
 
   /** `does`: move(uci) and the functions of `Actions`. */
   constructor(does) {
     this.does = does;
     this.board = new Board(find("board"), { onMove: (move) => this.#moved(move) });
+    this.replay = new Replay(this.board, {
+      live: () => this.#live(),
+      view: (ply) => this.#view(ply),
+      onStep: () => this.#stepped(),
+    });
     this.rows = { top: new PlayerRow(find("player-top")), bottom: new PlayerRow(find("player-bottom")) };
     this.clocks = new Clocks((color, face) => this.player[color].time(face));
     this.actions = new Actions({ say: find("say"), deeds: find("deeds") }, does);
@@ -49,12 +51,10 @@ export class Game {
   /** The board without a game. */
   clear() {
     this.#snapshot = null;
-    this.#browsed = null;
-    this.#shown = 0;
     this.moves.update([]);
     this.moves.at(0);
-    this.board.allow({});
-    this.board.show({ fen: START }, { motion: "none" });
+    this.replay.restart();
+    this.replay.catchUp();
     this.actions.clear();
     this.analysis.clear();
     this.clocks.clear();
@@ -71,7 +71,7 @@ export class Game {
     const { moves, phase, clock } = this.#snapshot;
     const over = phase === "over";
     this.moves.update(moves, over ? { score: score(snapshot), reason: endReason(this.#snapshot) } : null);
-    if (!over && moves.length !== before?.moves.length) this.#browsed = null;
+    if (!over && moves.at(-1)?.fen !== before?.moves.at(-1)?.fen) this.replay.select(moves.length);
     this.#people();
     if (clock) this.clocks.set(clock);
     this.actions.update(this.#snapshot, { watching });
@@ -83,7 +83,7 @@ export class Game {
 
   /** Shows the position after so many plies; the last one means the current position. */
   browse(ply) {
-    this.#browsed = ply >= this.#live() ? null : ply;
+    this.replay.select(ply);
     this.#catchUp();
   }
 
@@ -92,6 +92,13 @@ export class Game {
     this.#placePlayers(this.board.orientation);
     this.#people();
     if (this.#snapshot?.clock) this.clocks.set({ ...this.#snapshot.clock, ...this.#now() });
+  }
+
+  /** The server no longer has this finished game: no rematch and no analysis. */
+  gone() {
+    this.#snapshot.gone = true;
+    this.actions.update(this.#snapshot, { watching: this.#watching });
+    this.analysis.withdraw();
   }
 
   /** Takes back a move that the server refused. */
@@ -103,8 +110,7 @@ export class Game {
 
   #begin(color) {
     this.analysis.clear();
-    this.#browsed = null;
-    this.#shown = -1;
+    this.replay.restart();
     this.#allowed = "";
     this.board.turnTo(color);
     this.#placePlayers(color);
@@ -126,16 +132,12 @@ export class Game {
     for (const side of ["white", "black"]) {
       this.player[side].show(side, side === color ? you : opponent, ratingDiff?.[side]);
       this.player[side].turn(phase === "playing" && turn === side);
-      this.player[side].tally(this.#fenAt(this.#looksAt()));
+      this.player[side].tally(this.#fenAt(this.replay.ply));
     }
   }
 
   #live() {
     return this.#snapshot?.moves.length ?? 0;
-  }
-
-  #looksAt() {
-    return this.#browsed ?? this.#live();
   }
 
   #fenAt(ply) {
@@ -147,41 +149,26 @@ export class Game {
   #view(ply) {
     const move = ply > 0 ? this.#snapshot.moves[ply - 1] : null;
     const last = move ? [move.uci.slice(0, 2), move.uci.slice(2, 4)] : [];
-    const check = ply === this.#live() ? this.#snapshot.check : null;
+    const check = move && /[+#]/.test(move.san) ? kingToMove(move.fen) : null;
     return { fen: this.#fenAt(ply), last, blast: move?.blast ?? [], check };
   }
 
-  /** Moves the board towards the selected ply, move by move if it is near. */
-  async #catchUp() {
+  #catchUp() {
     // The list is ahead of the board, so that quick key presses add up.
-    this.moves.at(this.#looksAt());
-    this.analysis.at(this.#looksAt());
-    if (this.#showing) return;
-    this.#showing = true;
-    try {
-      while (this.#shown !== this.#looksAt()) await this.#step(this.#looksAt());
-    } finally {
-      this.#showing = false;
-    }
-    this.#allow();
+    this.moves.at(this.replay.ply);
+    this.analysis.at(this.replay.ply);
+    this.replay.catchUp();
   }
 
-  #step(goal) {
-    const way = goal - this.#shown;
-    const next = this.#shown >= 0 && way > 0 && way <= 2 ? this.#shown + 1 : goal;
-    let motion = "none";
-    if (this.#shown >= 0 && next === this.#shown + 1) motion = "forward";
-    else if (this.#shown >= 0 && way === -1) motion = "back";
-    this.#shown = next;
+  #stepped() {
     this.#people();
     this.#allow();
-    return this.board.show(this.#view(next), { motion });
   }
 
   /** Enables the legal moves while the board shows the current position. */
   #allow() {
     const { phase, legal = {}, promotions = [] } = this.#snapshot ?? {};
-    const live = !this.#showing && this.#browsed === null && this.#shown === this.#live();
+    const live = this.replay.isLive && this.replay.isThere;
     const granted = live && phase === "playing" && !this.#watching ? legal : {};
     const key = JSON.stringify([granted, this.#live()]);
     if (key === this.#allowed) return;
@@ -196,11 +183,7 @@ export class Game {
 
   #announce(before) {
     const { moves, phase } = this.#snapshot;
-    const words = [];
-    const known = before && before.game === this.#snapshot.game ? before.moves.length : moves.length;
-    moves.slice(known).forEach((move, index) => {
-      words.push(announceMove(move, (known + index) % 2 === 0 ? "white" : "black"));
-    });
+    const words = before && before.game === this.#snapshot.game ? announceMoves(before.moves, moves) : [];
     if (phase === "over" && before?.phase !== "over") {
       words.push(`${endHeadline(this.#snapshot, this.#watching)}. ${endReason(this.#snapshot)}.`);
     }
