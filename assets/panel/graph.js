@@ -59,7 +59,8 @@ export function drawHistory(host, points, { label, title = (value) => String(val
     host.append(mark);
   }
   const line = points.map(([at, value]) => [x(at), y(value)]);
-  if (line.length === 1) line.push([WIDTH, line[0][1]], [0, line[0][1]]);
+  // One point is a level line.
+  if (line.length === 1) line.splice(0, 1, [0, y(high)], [WIDTH, y(high)]);
   svg.append(
     node("path", { d: `${path(line)}L${line.at(-1)[0].toFixed(1)} ${HEIGHT}L${line[0][0].toFixed(1)} ${HEIGHT}Z`, class: "graph-under" }),
     node("path", { d: path(line), class: "graph-line" }),

@@ -103,8 +103,11 @@ function stay(entry) {
 }
 
 function drop(id) {
-  cards.get(id)?.card.element.remove();
+  const element = cards.get(id)?.card.element;
+  const hadFocus = element?.contains(document.activeElement);
+  element?.remove();
   cards.delete(id);
+  if (hadFocus) games.focus({ preventScroll: true });
   arrange();
 }
 
@@ -288,13 +291,14 @@ function age() {
 
 function showRating(points) {
   const host = find("rating");
-  if (points.length < 2) {
+  if (points.length === 0) {
     renew(host, make("p", "soft", "No rated games yet."));
     return;
   }
   host.querySelector("p")?.remove();
   const [first, last] = [points[0][1], points.at(-1)[1]];
-  find("rating-title").replaceChildren("Rating ", make("b", "", String(last)), make("span", last >= first ? "up" : "down", ` ${signed(last - first)}`));
+  const change = points.length > 1 ? make("span", last >= first ? "up" : "down", ` ${signed(last - first)}`) : "";
+  find("rating-title").replaceChildren("Rating ", make("b", "", String(last)), change);
   drawHistory(host, points, {
     label: `Rating over time, from ${first} to ${last}`,
     title: (value, at) => `${value} · ${ago(at, news.now())}`,

@@ -6,8 +6,9 @@ import { Clocks } from "/assets/board/clock.js";
 import { START } from "/assets/board/fen.js";
 import { MoveList } from "/assets/board/moves.js";
 import { PlayerRow, playersBySide } from "/assets/board/players.js";
+import { Replay } from "/assets/board/replay.js";
 import { drawScores, pickPly } from "/assets/board/score_graph.js";
-import { announceMove, endReason, other, score as result } from "/assets/board/words.js";
+import { announceMoves, endHeadline, endReason, other, score as result } from "/assets/board/words.js";
 import { barText, count, day, link, make, scoreText, share, span, spokenScore } from "./format.js";
 import { drawClocks } from "./graph.js";
 import { Shell } from "./shell.js";
@@ -16,20 +17,17 @@ import { get, News } from "./wire.js";
 
 const find = (id) => document.getElementById(id);
 const id = location.pathname.split("/").at(-1);
+/** Hosts on this machine. The practice server, which is there, has no page for each game. */
+const LOOPBACK = /^(127\.[\d.]+|localhost|\[::1\])$/;
 
 class Page {
   #game = null;
-  /** The selected ply, or null for the current position. */
-  #browsed = null;
-  #shown = -1;
-  /** The position on the board. */
-  #fen = "";
-  #showing = false;
   #settled = "";
 
   constructor(shell) {
     this.shell = shell;
     this.board = new Board(find("board"), { label: "The game" });
+    this.replay = new Replay(this.board, { live: () => this.#live(), view: (ply) => this.#view(ply) });
     this.rows = { top: new PlayerRow(find("player-top")), bottom: new PlayerRow(find("player-bottom")) };
     this.clocks = new Clocks((color, face) => this.player[color].time(face));
     this.moves = new MoveList(
@@ -64,7 +62,6 @@ class Page {
       const bottom = game.us ?? "white";
       this.board.turnTo(bottom);
       this.#placePlayers(bottom);
-      if (game.ending) this.#browsed = null;
     }
     const ending = game.ending ? { ...game.ending, moves: game.moves } : null;
     this.moves.update(game.moves, ending ? { score: result(ending), reason: endReason(ending) } : null);
@@ -72,12 +69,20 @@ class Page {
     this.receivedAt = performance.now();
     this.#settle();
     gameDeeds(this.deeds, game, this.shell);
-    if (before && game.moves.length > before.moves.length) {
-      const index = game.moves.length - 1;
-      find("announcer").textContent = announceMove(game.moves[index], index % 2 === 0 ? "white" : "black");
-    }
+    if (before) this.#announce(before, ending);
     this.#catchUp();
     this.#details();
+  }
+
+  /** Announces the last change of the moves, and the end of the game. */
+  #announce(before, ending) {
+    const { moves, white, black } = this.#game;
+    const words = announceMoves(before.moves, moves).slice(-1);
+    if (ending && !before.ending) {
+      const headline = endHeadline({ ...ending, color: "white", you: white, opponent: black }, true);
+      words.push(`${headline}. ${endReason(ending)}.`);
+    }
+    if (words.length > 0) find("announcer").textContent = words.join(" ");
   }
 
   /** Sets the running search. */
@@ -102,7 +107,7 @@ class Page {
 
   /** Shows the position after so many plies; the last one means the current position. */
   browse(ply) {
-    this.#browsed = ply >= this.#live() ? null : ply;
+    this.replay.select(ply);
     this.#catchUp();
     this.#details();
   }
@@ -121,11 +126,6 @@ class Page {
     return this.#game?.moves.length ?? 0;
   }
 
-  #looksAt() {
-    // Moves taken back take the selection with them.
-    return Math.min(this.#browsed ?? Infinity, this.#live());
-  }
-
   #placePlayers(orientation) {
     this.player = playersBySide(this.rows.top, this.rows.bottom, orientation);
     find("eval-bar").classList.toggle("turned", orientation === "black");
@@ -141,37 +141,18 @@ class Page {
     return { fen: this.#fenAt(ply), last, blast: move?.blast ?? [], check: move?.check ?? null };
   }
 
-  async #catchUp() {
-    this.moves.at(this.#looksAt());
-    if (this.#showing) return;
-    this.#showing = true;
-    try {
-      // Moves taken back and made anew give another position after as many plies.
-      while (this.#shown !== this.#looksAt() || this.#fen !== this.#fenAt(this.#shown)) await this.#step(this.#looksAt());
-    } finally {
-      this.#showing = false;
-    }
-  }
-
-  #step(goal) {
-    const way = goal - this.#shown;
-    const near = this.#shown >= 0 && way > 0 && way <= 2;
-    const next = near ? this.#shown + 1 : goal;
-    let motion = "none";
-    if (near) motion = "forward";
-    else if (this.#shown >= 0 && way === -1) motion = "back";
-    this.#shown = next;
-    this.#fen = this.#fenAt(next);
-    return this.board.show(this.#view(next), { motion });
+  #catchUp() {
+    this.moves.at(this.replay.ply);
+    this.replay.catchUp();
   }
 
   /** Updates everything beside the board that depends on the selected ply. */
   #details() {
     const game = this.#game;
     if (!game) return;
-    const ply = this.#looksAt();
+    const ply = this.replay.ply;
     const move = ply > 0 ? game.moves[ply - 1] : null;
-    const live = this.#browsed === null && !game.ending;
+    const live = this.replay.isLive && !game.ending;
     for (const side of ["white", "black"]) {
       const { name, title, rating, rating_diff: diff } = game[side];
       this.player[side].show(side, { name: name || "Anonymous", title, rating }, diff);
@@ -215,7 +196,7 @@ class Page {
     bar.style.setProperty("--white", `${(part * 100).toFixed(1)}%`);
     bar.lastElementChild.textContent = over ? "" : barText(scored?.score);
     bar.classList.toggle("white-ahead", part >= 0.5);
-    bar.setAttribute("aria-label", spokenScore(scored?.score));
+    bar.setAttribute("aria-label", over ? "over" : spokenScore(scored?.score));
   }
 
   #facts(move, thought) {
@@ -286,17 +267,21 @@ class Page {
 
   #foot() {
     const { began, url, program, origin, speed } = this.#game;
-    const lichess = link(url, "", `On ${new URL(url).host}`);
-    lichess.rel = "noreferrer";
-    const parts = [lichess, ` · ${speed} · ${day(began)}`];
-    if (origin && origin !== "unknown") parts.push(` · ${origin}`);
-    if (program) parts.push(` · ${program}`);
+    const parts = [speed, day(began)];
+    const { host, hostname } = new URL(url);
+    if (!LOOPBACK.test(hostname)) {
+      const lichess = link(url, "", `On ${host}`);
+      lichess.rel = "noreferrer";
+      parts.unshift(lichess);
+    }
+    if (origin && origin !== "unknown") parts.push(origin);
+    if (program) parts.push(program);
     if (this.#game.ending) {
       const pgn = link(`/api/game/${id}.pgn`, "", "PGN");
       pgn.download = `${id}.pgn`;
-      parts.push(" · ", pgn);
+      parts.push(pgn);
     }
-    find("foot").replaceChildren(...parts);
+    find("foot").replaceChildren(...parts.flatMap((part, index) => (index === 0 ? [part] : [" · ", part])));
   }
 }
 

@@ -69,7 +69,7 @@ export class Shell {
     else setTimeout(() => turn === this.#asked && this.refresh(), AGAIN);
     document.body.classList.toggle("spectator", Boolean(this.me.spectator));
     this.operate.textContent = this.me.spectator ? "Log in" : "Control";
-    this.operate.classList.toggle("primary", Boolean(this.me.steers));
+    this.operate.className = this.me.steers ? "primary" : "quiet";
     this.desk.renew();
     this.onSteering();
   }

@@ -57,8 +57,7 @@ export function confirmed(question, verb) {
     const yes = button(verb, "danger", () => close(true));
     const no = button("Cancel", "quiet", () => close(false));
     dialog.append(make("p", "", question), make("div", "desk-buttons", yes, no));
-    dialog.addEventListener("cancel", () => resolve(false));
-    dialog.addEventListener("close", () => dialog.remove());
+    dialog.addEventListener("close", () => close(false));
     document.body.append(dialog);
     dialog.showModal();
     no.focus();
@@ -179,23 +178,54 @@ function closed() {
   );
 }
 
+/** Which commands the session has for a game. */
+function allowedDeeds(game, shell) {
+  if (!shell.me.steers) return "none";
+  if (game.ending) return "over";
+  return (game.ply ?? game.plies) < 2 ? "early" : "late";
+}
+
+/**
+ * Replaces the buttons of a group. The focus goes from a button to the same one, or to the group: never to
+ * another button, which would do something else.
+ */
+function replaceButtons(host, said, buttons) {
+  const focused = host.contains(document.activeElement) ? document.activeElement.textContent : null;
+  for (const child of [...host.children]) if (child !== said) child.remove();
+  host.prepend(...buttons);
+  if (focused !== null) (buttons.find((it) => it.textContent === focused) ?? host).focus({ preventScroll: true });
+}
+
 /** The commands of a game, for the operator. A card has its `ply`, a whole game its `plies`. */
 export function gameDeeds(host, game, shell) {
-  const early = (game.ply ?? game.plies) < 2;
-  const wanted = shell.me.steers && !game.ending ? (early ? "early" : "late") : "none";
+  const wanted = allowedDeeds(game, shell);
   if (host.dataset.deeds === wanted) return;
   host.dataset.deeds = wanted;
-  host.replaceChildren();
-  if (wanted === "none") return;
-  const said = make("span", "deed-said");
-  said.setAttribute("role", "status");
+  host.tabIndex = -1;
+  host.setAttribute("role", "group");
+  host.setAttribute("aria-label", "Commands");
+  // The response to the command that ended the game stays.
+  let said = host.querySelector(".deed-said");
+  if (wanted === "none") return replaceButtons(host, null, []);
+  if (wanted === "over") return replaceButtons(host, said, []);
+  if (!said) {
+    said = make("span", "deed-said");
+    said.setAttribute("role", "status");
+    host.append(said);
+  }
   const act = async (order) => {
     const answer = await give(order, shell);
     said.textContent = answer.text;
     said.classList.toggle("bad", !answer.ok);
   };
   const opponent = game.us === "white" ? game.black.name : game.white.name;
-  const asked = (text, question, order) => button(text, "small danger", async () => (await confirmed(question, text)) && act(order));
+  const asked = (text, question, order) =>
+    button(text, "small danger", async () => {
+      const meant = await confirmed(question, text);
+      // The button may have been replaced meanwhile.
+      if (document.activeElement === document.body) host.focus({ preventScroll: true });
+      if (meant) act(order);
+    });
   const say = button("Say", "small", async () => {
     const dialog = make("dialog", "desk ask");
     dialog.setAttribute("aria-label", `To ${opponent}`);
@@ -211,5 +241,5 @@ export function gameDeeds(host, game, shell) {
   const end = wanted === "early"
     ? asked("Abort", `The game against ${opponent} will be aborted.`, { do: "abort", game: game.id })
     : asked("Resign", `The game against ${opponent} will be resigned.`, { do: "resign", game: game.id });
-  host.append(say, end, said);
+  replaceButtons(host, said, [say, end]);
 }

@@ -1,4 +1,4 @@
-//! The page of a finished game: its link, its PGN, flipping the board, and a game without a result.
+//! The page of a finished game: its links, its PGN, flipping the board, and a game without a result.
 
 use megaton::archive::MoveRecord;
 use megaton::engine::Score;
@@ -15,6 +15,18 @@ use super::{bounded, programs};
 const DOWNLOAD: &str = r##"
     const link = document.querySelector("#foot a[download]");
     return [link.download, await (await fetch(link.href)).text()];
+"##;
+
+/// Runs in the page: where the links below the same game on Lichess lead.
+const ON_LICHESS: &str = r##"
+    const ask = window.fetch;
+    window.fetch = async (path, options) => {
+        const answer = await ask(path, options);
+        if (!path.startsWith("/api/game/")) return answer;
+        return Response.json({ ...(await answer.json()), url: "https://lichess.org/draw0001" });
+    };
+    await import("/assets/panel/record.js?elsewhere");
+    return [...document.querySelectorAll("#foot a")].map((link) => `${link.textContent} ${link.href}`);
 "##;
 
 /// Runs in the page: scores and headlines of games that end so, for a spectator.
@@ -131,8 +143,9 @@ async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
         browser.client.goto(&address).await.unwrap();
         page.until("document.querySelector('.verdict')").await;
 
-        let place = page.look("document.querySelector('#foot a').href").await;
-        assert_eq!(place, json!(format!("{}/draw0001", house.url())));
+        // The practice server has no page of the game.
+        let links = "[...document.querySelectorAll('#foot a')].map((link) => link.textContent)";
+        assert_eq!(page.look(links).await, json!(["PGN"]));
         let pgn = run(&page, DOWNLOAD).await;
         assert_eq!(pgn[0], "draw0001.pgn", "{pgn}");
         let text = pgn[1].as_str().unwrap();
@@ -144,6 +157,9 @@ async fn a_game_leads_to_its_place_gives_its_pgn_and_turns_with_a_key() {
             page.types(key).await;
             page.until(&format!("{corner} === '{square}'")).await;
         }
+        let links = run(&page, ON_LICHESS).await;
+        let place = json!("On lichess.org https://lichess.org/draw0001");
+        assert_eq!(links[0], place, "{links}");
         assert_eq!(browser.complaints().await, Vec::<String>::new());
         browser.close().await;
         house.close().await;

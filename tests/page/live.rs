@@ -38,7 +38,8 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
         let house = World::keeping(&folder, &[before]).await;
         let browser = Browser::open_moving(&programs, Screen::Desk).await;
         let page = browser.live_page(house.panel()).await;
-        page.until("document.querySelector('#rating p')").await;
+        page.until("document.querySelector('#rating-title b')?.textContent === '1504'")
+            .await;
         page.count_blasts().await;
         let watching = async {
             page.until("window.blastsSeen > 0").await;
@@ -52,6 +53,8 @@ async fn a_rated_game_updates_board_latency_quota_and_rating() {
             assert_eq!(page.look(&most).await, json!("100"));
             let budget = page.text("#budget").await;
             assert!(budget.contains("budget lasts"), "{budget}");
+            page.until("document.querySelector('#rating-title b').textContent !== '1504'")
+                .await;
             page.until("document.querySelector('#rating svg .graph-line')")
                 .await;
         };

@@ -258,6 +258,7 @@ async fn pages_without_a_running_game_say_so() {
         let titles = run(&page, ENDS_UNSEEN).await;
         assert!(titles[0].to_string().contains("in progress"), "{titles}");
         assert!(titles[1].to_string().contains("Draw"), "{titles}");
+        assert_eq!(titles[2], "A draw. Draw agreed.", "{titles}");
         let url = format!("{}/opponents", house.panel());
         browser.client.goto(&url).await.unwrap();
         page.until("document.querySelector('#opponents tbody tr')")
@@ -315,7 +316,7 @@ const ENDS_UNSEEN: &str = r#"
     over = true;
     told.hello({ data: JSON.stringify({ now: Date.now() }) });
     while (title() === before) await new Promise((done) => setTimeout(done, 15));
-    return [before, title()];
+    return [before, title(), document.getElementById("announcer").textContent];
 "#;
 
 /// Runs in the page: as many opponents as the server sends at most.
