@@ -28,7 +28,6 @@ pub(super) struct Snapshot {
     fen: String,
     turn: &'static str,
     ply: usize,
-    check: Option<String>,
     legal: BTreeMap<String, Vec<String>>,
     promotions: Vec<String>,
     moves: Vec<MoveJson>,
@@ -122,10 +121,6 @@ impl Snapshot {
         } else {
             (BTreeMap::new(), Vec::new())
         };
-        let in_check = position
-            .in_check()
-            .then(|| position.king(position.turn()))
-            .flatten();
         let state = game.state(now);
         Self {
             phase: if game.is_playing() {
@@ -141,7 +136,6 @@ impl Snapshot {
             fen: position.fen(),
             turn: game.turn().as_str(),
             ply: game.plies(),
-            check: in_check.map(|square| square.to_string()),
             legal,
             promotions,
             moves: game.record().iter().map(MoveJson::of).collect(),
@@ -194,7 +188,6 @@ impl Snapshot {
             fen: start.fen(),
             turn: "white",
             ply: 0,
-            check: None,
             legal: BTreeMap::new(),
             promotions: Vec::new(),
             moves: Vec::new(),
