@@ -117,9 +117,8 @@ fn scopes(info: &TokenInfo) -> Finding {
 /// The warning for an expiring token; all checks between two warnings give the same text.
 fn ending(end: SystemTime, now: SystemTime) -> Option<String> {
     let left = end.duration_since(now).unwrap_or_default();
-    let days = WARNINGS
-        .into_iter()
-        .find(|days| left <= DAY * *days as u32)?;
+    let mut warnings = WARNINGS.into_iter();
+    let days = warnings.find(|days| left <= DAY * *days as u32)?;
     let within = match days {
         1 => "a day".to_owned(),
         days => format!("{days} days"),

@@ -233,9 +233,8 @@ impl AccountStream {
     fn keep_openings(&self) {
         let now = self.state.now();
         let ages = self.reopening.ages(Instant::now()).into_iter();
-        let moments: Vec<_> = ages
-            .map(|age| now.before(age).as_millis().to_string())
-            .collect();
+        let moments = ages.map(|age| now.before(age).as_millis().to_string());
+        let moments: Vec<_> = moments.collect();
         self.state.set_note(OPENINGS, Some(moments.join(" ")));
     }
 

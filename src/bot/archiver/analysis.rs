@@ -360,8 +360,9 @@ impl BlunderSearch {
         let last = (0..game.ply())
             .rev()
             .find(|ply| GameRecord::mover(*ply) == us);
-        // The position after the bot's last move comes first, if it is on the board.
-        let next = last.map(|last| last + 1);
+        // The last position comes first, which says what the bot's last move led to; a decided one says nothing.
+        let is_over = game.position().outcome().is_some();
+        let next = last.map(|last| if is_over { last + 1 } else { game.ply() });
         Some(Self {
             game,
             us,
@@ -394,12 +395,18 @@ impl BlunderSearch {
         let position = self.game.positions()[ply];
         let score = result.score;
         let ours = GameRecord::mover(ply) == self.us;
-        let worth = Eval {
+        let mut worth = Eval {
             score: if ours { score } else { score.turned() },
             line: position.san_line(result.line.iter().copied().take(LINE)),
         };
         if ours {
             self.check_move(ply, result, &worth);
+            // The bot's move before is refuted by the reply that led here.
+            if let Some(reply) = ply.checked_sub(1) {
+                let before = self.game.positions()[reply];
+                worth.line.insert(0, before.san(self.game.moves()[reply]));
+                worth.line.truncate(LINE);
+            }
         }
         self.after = Some(worth);
         let step = if ours { 2 } else { 1 };
@@ -536,7 +543,20 @@ mod blunder_search_tests {
         assert_eq!((mistake.ply, mistake.played.as_str()), (6, "O-O"));
         assert_eq!(mistake.before, Score::Cp(-20));
         assert_eq!(mistake.after, Score::Cp(-900));
-        assert_eq!((mistake.line.len(), mistake.refutation.len()), (1, 1));
+        assert_eq!(mistake.line.len(), 1);
+        let [reply, ..] = &mistake.refutation[..] else {
+            panic!("a refutation");
+        };
+        assert_eq!((reply.as_str(), mistake.refutation.len()), ("Bd6", 2));
+    }
+
+    #[test]
+    fn the_position_in_which_time_ran_out_says_what_the_last_move_was_worth() {
+        let mut flagged = record(Some(Side::Black), Status::OutOfTime);
+        flagged.moves.truncate(8);
+        // The opponent could have won after the last move, and did not see it.
+        let (asked, mistake) = inquire(&flagged, |ply| if ply == 7 { -900 } else { 50 });
+        assert_eq!((asked[0], mistake), (8, None));
     }
 
     #[test]
@@ -551,7 +571,7 @@ mod blunder_search_tests {
     #[test]
     fn of_a_draw_the_move_that_let_the_win_go_counts() {
         let drawn = record(None, Status::Draw);
-        let values = [0, 0, 30, 30, 600, 500, 450, 20, 10, 0];
+        let values = [0, 0, 30, 30, 600, 500, 450, 20, 10, 0, 0];
         let (asked, mistake) = inquire(&drawn, |ply| values[ply]);
         assert_eq!(asked.last(), Some(&0), "all of it is looked at");
         assert_eq!(mistake.unwrap().ply, 6);
@@ -562,7 +582,9 @@ mod blunder_search_tests {
     #[test]
     fn a_game_lost_from_the_start_blames_its_greatest_drop() {
         let lost = record(Some(Side::Black), Status::Resign);
-        let values = [-200, -200, -200, -200, -250, -600, -600, -900, -900, -900];
+        let values = [
+            -200, -200, -200, -200, -250, -600, -600, -900, -900, -900, -900,
+        ];
         let (_, mistake) = inquire(&lost, |ply| values[ply]);
         assert_eq!(mistake.unwrap().ply, 4);
     }

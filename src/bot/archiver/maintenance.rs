@@ -209,9 +209,8 @@ impl Pruner {
         let known = self.writer.ask(Database::thinned).await?;
         let from = known.min(details).saturating_sub(millis(STILL_RUNNING));
         let thinned = self.games(from, details, Prune::Details).await?;
-        let noted = self
-            .writer
-            .ask(move |disk| disk.set_thinned(known, details));
+        let writer = &self.writer;
+        let noted = writer.ask(move |disk| disk.set_thinned(known, details));
         noted.await?;
         let mut events = 0;
         loop {

@@ -69,10 +69,8 @@ impl GameMachine {
 
     /// Measurable only if the clock came with a line of an already open stream.
     fn begin_measuring(&self) -> Option<SendSample> {
-        let live = self
-            .last_state
-            .as_ref()
-            .is_some_and(|last_state| !last_state.opening);
+        let last_state = self.last_state.as_ref();
+        let live = last_state.is_some_and(|last_state| !last_state.opening);
         let reading = self.reading().filter(|_| live)?;
         SendSample::of(&reading, self.now)
     }
@@ -92,10 +90,8 @@ impl GameMachine {
         };
         let measured = pending.sent.as_ref().and_then(|sent| sent.measured);
         // The server holds back each move against its own engine: no other game's moves cost that.
-        let left = last_state
-            .state
-            .time(setup.us)
-            .filter(|_| !last_state.opening && !setup.opponent_is_ai);
+        let left = last_state.state.time(setup.us);
+        let left = left.filter(|_| !last_state.opening && !setup.opponent_is_ai);
         let cost = measured.zip(left).and_then(|(sent, left)| sent.cost(left));
         self.out.extend(cost.map(GameEffect::LearnOverhead));
     }

@@ -230,10 +230,9 @@ impl ClockState {
     /// The longest sensible wait for a silent call: a part of a running clock, but never less than
     /// an answer takes.
     pub(in crate::bot) fn patience(&self, overhead: &MoveOverhead, now: Instant) -> Duration {
-        let left = self
-            .left_at(now)
-            .filter(|_| self.kind == ClockKind::Running);
         let answer = (overhead.learned * 2).max(MIN_PATIENCE);
+        let left = self.left_at(now);
+        let left = left.filter(|_| self.kind == ClockKind::Running);
         left.map_or(Duration::MAX, |left| (left / PATIENCE_PART).max(answer))
     }
 

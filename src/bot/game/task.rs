@@ -306,9 +306,8 @@ impl GameTask {
             _ => {
                 // Drop the old search first: one search per game.
                 self.active_search = None;
-                let search = self
-                    .recorder
-                    .think(&self.engine, self.machine.game(), limits);
+                let (engine, game) = (&self.engine, self.machine.game());
+                let search = self.recorder.think(engine, game, limits);
                 self.await_search(request_id, search);
             }
         }

@@ -145,12 +145,8 @@ fn on_the_clock(
     let longest =
         (usable / MAX_PART).saturating_add(clock.increment.saturating_mul(MAX_INCREMENTS));
     let least = (left / MIN_PART).min(MIN_THINK);
-    let engine = usable
-        .mul_f64(ENGINE_SHARE)
-        .min(scramble)
-        .min(longest)
-        .min(timing.longest_think)
-        .max(least);
+    let most = scramble.min(longest).min(timing.longest_think);
+    let engine = usable.mul_f64(ENGINE_SHARE).min(most).max(least);
     let timer = usable
         .mul_f64(TIMER_SHARE)
         .min(engine + (engine / LATE_PART).max(GRACE))

@@ -166,9 +166,8 @@ impl GameMachine {
                     && eval_history.streaks.level >= rules.moves.max(1)
             }
         };
-        let rested = eval_history
-            .last_offer
-            .is_none_or(|last| self.ply() > last + PLIES_BETWEEN_OFFERS);
+        let last = eval_history.last_offer;
+        let rested = last.is_none_or(|last| self.ply() > last + PLIES_BETWEEN_OFFERS);
         willing
             && steady
             && draws.offers < rules.offers

@@ -120,10 +120,8 @@ impl GameMachine {
         };
         // A proof needs no depth.
         let deep = result.depth >= rules.depth || result.ended == StopReason::Decided;
-        let healthy = self
-            .left_at()
-            .is_none_or(|left| left >= self.timing.healthy_clock);
-        low && deep && healthy
+        let left = self.left_at();
+        low && deep && left.is_none_or(|left| left >= self.timing.healthy_clock)
     }
 }
 
