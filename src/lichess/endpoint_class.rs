@@ -131,8 +131,8 @@ impl EndpointClass {
             // 25 credits a minute. `bot::quota` counts those of a day, over restarts too, against the
             // config's limit.
             Self::Create => vec![per(20, minute)],
-            // 30 joins in ten minutes.
-            Self::Arena => vec![per(25, minute * 10)],
+            // 30 joins in ten minutes, and leaving must not wait for them.
+            Self::Arena => vec![per(29, minute * 10)],
             Self::Playing | Self::Chat | Self::Lookup | Self::Warm => vec![per(60, minute)],
             // 30 in five minutes.
             Self::Account => vec![per(20, minute * 5)],

@@ -117,6 +117,9 @@ impl AccountState {
             now,
         );
         let mut matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), now);
+        if let Some(last) = state.last_challenge() {
+            matchmaker.resume(state.now().since(last), now);
+        }
         if let Some(note) = state.note(Series::NOTE) {
             if let Some(series) = Series::read(&note, &settings.matchmaking.profile) {
                 // It is open, and there is no other.

@@ -75,9 +75,8 @@ impl AccountState {
             return self.play(game, &GameOrigin::unknown(game));
         }
         // Two challenges that crossed become two games of the same opponent.
-        let ours = self
-            .outgoing()
-            .is_some_and(|id| id.as_str() == game.id.as_str());
+        let outgoing = self.outgoing();
+        let ours = outgoing.is_some_and(|id| id.as_str() == game.id.as_str());
         let accepted = if ours { None } else { self.accepted.take(game) };
         let asked = if let Some(accepted) = accepted {
             accepted.count_for(&self.state);

@@ -90,9 +90,8 @@ pub fn suits(arena: &Arena, rules: &config::Arena, begins: SystemTime) -> bool {
     let increment = rules.min_increment..=rules.max_increment;
     let clock = arena.base.zip(arena.increment);
     let fits = clock.is_some_and(|(at, plus)| base.contains(&at) && increment.contains(&plus));
-    let second = begins
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs());
+    let since = begins.duration_since(UNIX_EPOCH);
+    let second = since.map_or(0, |since| since.as_secs());
     let team = arena.entry.team.as_ref();
     fits && (arena.rated || !rules.rated_only)
         && rules.hours.contains_second(second)

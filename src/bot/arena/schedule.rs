@@ -388,11 +388,12 @@ impl ArenaSchedule {
             self.listing = true;
             out.push(AccountEffect::ListArenas(self.rules.teams.clone()));
         }
-        // If only one more can be joined, the next to begin goes first.
-        let order = |(id, plan): (&String, &PlannedArena)| (plan.begins, id.clone());
+        // If only one more can be joined, the next to begin goes first; of those joined, the one whose last join
+        // is the oldest.
+        let order = |(id, plan): (&String, &PlannedArena)| (plan.joined, plan.begins, id.clone());
         let mut ids: Vec<_> = self.plans.iter().map(order).collect();
         ids.sort();
-        for (_, id) in ids {
+        for (.., id) in ids {
             self.attend(&id, now, out);
         }
     }
@@ -430,6 +431,11 @@ impl ArenaSchedule {
         if let AccountEffect::JoinArena(_, entrance) = &mut effect {
             entrance.pair_me = plan.begins.is_none_or(|begins| begins <= now);
             plan.joined = Some(now);
+            // They share one limit of joins.
+            let least = now + self.second * MIN_BETWEEN;
+            let joined = self.plans.values_mut();
+            let joined = joined.filter(|plan| plan.stage == ArenaState::In);
+            joined.for_each(|plan| plan.next = plan.next.max(least));
         }
         out.push(effect);
     }

@@ -206,10 +206,8 @@ impl Series {
 
 /// The profile of this name, or the first one with this clock; there is at least one.
 fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeError> {
-    let named = profiles
-        .iter()
-        .find(|it| it.name.eq_ignore_ascii_case(what));
-    if let Some(profile) = named {
+    let mut known = profiles.iter();
+    if let Some(profile) = known.find(|it| it.name.eq_ignore_ascii_case(what)) {
         return Ok(profile.clone());
     }
     if !what.starts_with(|c: char| c.is_ascii_digit()) {

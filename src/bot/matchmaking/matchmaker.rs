@@ -5,8 +5,9 @@
 //! answer was lost, and never challenges while an incoming challenge is queued.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::challenge_request::{
     ChallengeRequest, Initiator, MAX_MANUAL, ManualChallengeError, Series,
@@ -94,8 +95,8 @@ pub struct Matchmaker {
     pub(super) ban: Option<String>,
     /// Why no attempt is in progress, and when it looks again if that is known.
     pub(super) waits: Option<(&'static str, Option<Timestamp>)>,
-    /// Second games of pairs, each given up at its moment.
-    pub(super) pairs: Vec<(ChallengeRequest, Instant)>,
+    /// Second games of pairs: from when to look for the opponent, and until when.
+    pub(super) pairs: Vec<(ChallengeRequest, Range<Instant>)>,
     pub(super) manual_queue: VecDeque<ChallengeRequest>,
     pub(super) series: Option<Series>,
     pub(super) last: Option<ChallengeRequest>,
@@ -138,6 +139,11 @@ impl Matchmaker {
             beside_games: false,
             out: Vec::new(),
         }
+    }
+
+    /// Keeps the distance to the last challenge of an earlier run, so long ago.
+    pub fn resume(&mut self, ago: Duration, now: Instant) {
+        self.next = now + self.rules.spacing.saturating_sub(ago);
     }
 
     /// Replaces the rules; the current attempt continues under the old ones.

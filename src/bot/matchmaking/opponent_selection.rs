@@ -58,9 +58,7 @@ impl Matchmaker {
         let permit = around.directory.may_challenge(OpponentKind::Bot);
         if let Permit::Later { at, denied } = permit {
             let pause = self.until_later(at.since(around.moment));
-            self.next_by_rule = now + pause;
-            self.tell_wait(denied.as_str(), at);
-            return;
+            return self.wait_by_rule(denied.as_str(), pause, around);
         }
         if let Some(offer) = self.second_game(around) {
             return self.look_up_presence(vec![offer]);
@@ -72,8 +70,7 @@ impl Matchmaker {
             self.out.push(Effect::List);
         } else if shortlist.is_empty() {
             let pause = self.rules.spacing * NO_OPPONENT_FACTOR;
-            self.next_by_rule = now + pause;
-            self.tell_wait(self.why_no_one(around), around.moment + pause);
+            self.wait_by_rule(self.why_no_one(around), pause, around);
         } else {
             self.look_up_presence(shortlist);
         }
@@ -88,6 +85,12 @@ impl Matchmaker {
     /// Waits for so long.
     pub(super) fn wait(&mut self, why: &'static str, pause: Duration, around: &MatchContext<'_>) {
         self.next = around.now + pause;
+        self.tell_wait(why, around.moment + pause);
+    }
+
+    /// Waits for so long with what no command asked for.
+    fn wait_by_rule(&mut self, why: &'static str, pause: Duration, around: &MatchContext<'_>) {
+        self.next_by_rule = around.now + pause;
         self.tell_wait(why, around.moment + pause);
     }
 
@@ -130,16 +133,18 @@ impl Matchmaker {
         self.state = AttemptState::Looking(offers);
     }
 
-    /// The second game of a pair whose first is over, if still wanted.
+    /// The second game of a pair whose first is over, if still wanted, and the hours of its profile allow it.
     fn second_game(&mut self, around: &MatchContext<'_>) -> Option<ChallengeRequest> {
-        let directory = around.directory;
-        self.pairs.retain(|(offer, until)| {
+        let (directory, second) = (around.directory, around.moment.as_millis() / 1000);
+        self.pairs.retain(|(offer, when)| {
             let may_rate = !offer.profile.rated || directory.may_rate(&offer.to);
-            *until > around.now && !directory.avoids(&offer.to) && may_rate
+            when.end > around.now && !directory.avoids(&offer.to) && may_rate
         });
-        let mut offers = self.pairs.iter().map(|(offer, _)| offer);
+        let due = self.pairs.iter().filter(|(offer, when)| {
+            when.start <= around.now && offer.profile.hours.contains_second(second)
+        });
         let is_free = |it: &&ChallengeRequest| it.profile.days > 0 || !directory.plays(&it.to, 0);
-        offers.find(is_free).cloned()
+        due.map(|(offer, _)| offer).find(is_free).cloned()
     }
 
     /// Opponents and terms: a profile drawn by weight among those with candidates.
@@ -172,6 +177,7 @@ impl Matchmaker {
         let directory = around.directory;
         let may = |user: &UserId| {
             !directory.avoids(user)
+                && self.pairs.iter().all(|(offer, _)| offer.to != *user)
                 && (profile.days == 0 || !directory.plays(user, profile.days))
                 && (!profile.rated || directory.may_rate(user))
                 && !keys(user, speed, profile.rated)
@@ -277,15 +283,20 @@ impl Matchmaker {
             let may_play = !is_barred && (by_order || !presence.playing);
             (presence.online && may_play).then_some(offer)
         });
+        let known = seen.iter().any(|it| it.id == first);
+        let pause = self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };
         match origin {
             Initiator::Operator => drop(self.manual_queue.pop_front()),
-            // If it was the second game of a pair, it has had its chance.
+            // An opponent without time for the second game of a pair may have some later; others come first.
+            Initiator::Rules if found.is_none() && known => {
+                let pairs = self.pairs.iter_mut().filter(|it| it.0.to == first);
+                pairs.for_each(|(_, when)| when.start = around.now + pause * 2);
+            }
             Initiator::Rules => self.pairs.retain(|(offer, _)| offer.to != first),
             Initiator::Series => {}
         }
         let Some(offer) = found else {
             tracing::debug!(by_order, "no opponent available");
-            let known = seen.iter().any(|it| it.id == first);
             let why = if is_barred {
                 "every slot is reserved for humans"
             } else if known {
@@ -294,8 +305,7 @@ impl Matchmaker {
                 "no such account"
             };
             self.report_unsent(origin, first, why);
-            let pause = self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };
-            return self.wait("no opponent is online and free", pause, around);
+            return self.wait_by_rule("no opponent is online and free", pause, around);
         };
         if let Permit::Later { at, denied } = around.directory.may_challenge(offer.target)
             && !(by_order && denied == Denied::Pace)

@@ -223,7 +223,8 @@ impl Matchmaker {
             }
         }
         if by_rule && self.rules.color_pairs && offer.color == ColorChoice::White {
-            self.pairs.push((offer.turned(), around.now + PAIR_LASTS));
+            let lasts = around.now..around.now + PAIR_LASTS;
+            self.pairs.push((offer.turned(), lasts));
         }
         self.out
             .push(Effect::Forgive(offer.to.clone(), game.cloned()));

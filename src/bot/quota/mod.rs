@@ -323,6 +323,12 @@ impl Quota {
         })
     }
 
+    /// When the bot last made a challenge, as far back as uses are kept.
+    pub fn last_challenge(&self) -> Option<Timestamp> {
+        let is_challenge = |it: &&QuotaUse| matches!(it.what, QuotaUseKind::Credits(_));
+        self.spends.iter().rfind(is_challenge).map(|it| it.at)
+    }
+
     /// Spends the credits of a challenge about to be made.
     pub fn spend_credits(
         &mut self,

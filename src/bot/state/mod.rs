@@ -707,6 +707,11 @@ impl BotState {
         })
     }
 
+    /// When the bot last made a challenge, if that was not long ago.
+    pub fn last_challenge(&self) -> Option<Timestamp> {
+        self.inner.lock().quota.last_challenge()
+    }
+
     /// Records that the server created the challenge.
     pub fn challenge_made(&self, key: &str, id: &ChallengeId) {
         self.change(|inner, _, changes| {

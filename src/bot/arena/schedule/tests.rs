@@ -771,6 +771,37 @@ fn an_arena_that_left_the_config_while_joined_does_not_outlast_a_pause() {
 }
 
 #[test]
+fn arenas_joined_at_the_same_time_share_the_joins_that_the_server_allows() {
+    let ids: Vec<String> = (0..5).map(|n| format!("aBcD123{n}")).collect();
+    let named_ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut world = World::new(named(&named_ids));
+    let mut joins: BTreeMap<String, u32> = BTreeMap::new();
+    let mut effects = world.pass(0);
+    for _ in 0..600 {
+        while let Some(effect) = effects.pop() {
+            effects.extend(match effect {
+                AccountEffect::ShowArena(id) => {
+                    let shown = Arena { id, ..arena(0) };
+                    world.handle(&AccountEvent::ArenaShown(Box::new(shown)))
+                }
+                AccountEffect::JoinArena(id, _) => {
+                    *joins.entry(id.clone()).or_default() += 1;
+                    world.handle(&AccountEvent::ArenaJoined(id, CallOutcome::Done))
+                }
+                other => panic!("{other:?}"),
+            });
+        }
+        effects = world.pass(1);
+    }
+    let all: u32 = joins.values().sum();
+    assert!((20..=29).contains(&all), "{joins:?}");
+    assert!(
+        joins.len() == 5 && joins.values().all(|&joins| joins >= 4),
+        "{joins:?}"
+    );
+}
+
+#[test]
 fn the_rules_join_no_more_arenas_than_the_operator_wants() {
     let mut world = World::auto();
     world.pass(0);

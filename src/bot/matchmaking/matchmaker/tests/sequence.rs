@@ -364,9 +364,9 @@ fn it_says_why_it_waits_and_until_when() {
     let quiet = "waiting: the bot has not been idle for long enough; looks again at ";
     assert!(doing(&world).starts_with(quiet), "{}", doing(&world));
 
-    let at = START + MINUTE * 90;
-    world.directory.barred = Some((at, Denied::Pace));
+    world.directory.barred = Some((START + MINUTE * 90, Denied::Pace));
     world.pass(MINUTE * 5);
+    let at = START + MINUTE * (6 + 10);
     let paced = format!("waiting: outgoing games are spread over the day; looks again at {at} UTC");
     assert_eq!(doing(&world), paced);
 
@@ -442,6 +442,71 @@ fn a_long_game_or_a_spent_quota_does_not_cost_the_second_of_a_pair() {
         let second = world.next_offer();
         assert_eq!((second.to, second.color), (first.to, ColorChoice::Black));
     }
+}
+
+#[test]
+fn the_second_of_a_pair_waits_for_an_opponent_who_is_busy_or_away_and_holds_up_no_one_else() {
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        spacing: MINUTE,
+        ..Matchmaking::default()
+    });
+    let first = world.next_offer();
+    world.accept(&first);
+    world.offline.push("near");
+    let other = world.next_offer();
+    assert_ne!(other.to, first.to);
+    world.decline(&other, "later");
+    world.offline.clear();
+    let second = loop {
+        let offer = world.next_offer();
+        if offer.to == first.to {
+            break offer;
+        }
+        world.decline(&offer, "later");
+    };
+    assert_eq!(second.color, ColorChoice::Black);
+    assert!(world.passed < MINUTE * 60, "{:?}", world.passed);
+}
+
+#[test]
+fn the_second_of_a_pair_waits_for_the_hours_of_its_profile() {
+    let mut world = World::enabled();
+    world.bots = vec![("near", 2010)];
+    let first = world.next_offer();
+    world.accept(&first);
+    let hour = (START + world.passed).as_millis() / 3_600_000 % 24;
+    let from = (hour + 2) % 24;
+    let hours = format!("{from}-{}", from + 1);
+    world.matchmaker.pairs[0].0.profile.hours = hours.parse().unwrap();
+    assert!(!world.offers_within(MINUTE * 60));
+    let second = world.next_offer();
+    assert_eq!((second.to, second.color), (first.to, ColorChoice::Black));
+    let now = (START + world.passed).as_millis() / 3_600_000 % 24;
+    assert_eq!(now, from);
+}
+
+#[test]
+fn a_restart_keeps_the_distance_to_the_last_challenge() {
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        idle: Duration::ZERO,
+        spacing: MINUTE * 10,
+        ..Matchmaking::default()
+    });
+    world.matchmaker.resume(MINUTE * 4, world.begun);
+    assert!(!world.offers_within(MINUTE * 5));
+    assert!(world.offers_within(MINUTE * 3));
+}
+
+#[test]
+fn a_challenge_by_command_does_not_wait_for_an_opponent_of_the_rules() {
+    let mut world = World::enabled();
+    world.offline.extend(["near", "far", "weak"]);
+    assert!(!world.offers_within(MINUTE * 7));
+    let manual = ChallengeRequest::manual("boss", None, &[Profile::default()]).unwrap();
+    world.matchmaker.queue_manual(manual).unwrap();
+    assert!(world.offers_within(Duration::from_secs(10)));
 }
 
 #[test]
