@@ -42,9 +42,8 @@ pub(crate) enum StreamEnd {
 }
 
 impl Outbox {
-    /// An outbox with these lines: only the last of them, if there are too many.
-    pub(crate) fn holding(mut lines: Vec<String>) -> Self {
-        lines.drain(..lines.len().saturating_sub(ROOM));
+    /// An outbox with these lines, however many: a stream begins with all that is going on.
+    pub(crate) fn holding(lines: Vec<String>) -> Self {
         let queue = OutboxQueue {
             lines: lines.into_iter().map(OutboxItem::Line).collect(),
             end: None,
@@ -126,6 +125,16 @@ mod tests {
         }
         assert_eq!(read.len(), 32);
         assert_eq!(read[0], "8");
+    }
+
+    #[tokio::test]
+    async fn a_stream_begins_with_all_of_its_first_lines() {
+        let outbox = Outbox::holding((0..50).map(|game: u32| game.to_string()).collect());
+        outbox.close();
+        for game in 0..50 {
+            let line = OutboxItem::Line(game.to_string());
+            assert_eq!(outbox.next().await, Ok(line));
+        }
     }
 
     #[tokio::test]

@@ -225,13 +225,13 @@ async fn ghosts_and_bursts_are_games_that_no_one_accepted() {
     for _ in 0..20 {
         events.next_of("gameStart").await;
     }
-    // Who asks later is told of the last 32 only.
+    // Who asks later is told of all of them.
     let mut late = bot.events().await;
     let mut told = 0;
     while matches!(late.read().await, Read::Line(_)) {
         told += 1;
     }
-    assert_eq!(told, 32);
+    assert_eq!(told, 42);
 }
 
 #[tokio::test]

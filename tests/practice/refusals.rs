@@ -52,6 +52,10 @@ async fn a_missing_scope_is_named() {
     );
     let create = bot.post("/api/challenge/somebody").await;
     assert_eq!(create.error(), "Missing scope: bot:play || challenge:write");
+    let events = http().get(format!("{}/api/stream/event", server.url()));
+    let raw = events.bearer_auth(&bot.token).send().await.unwrap();
+    assert_eq!(raw.headers()["x-oauth-scopes"], "challenge:read");
+    assert_eq!(raw.headers()["x-accepted-oauth-scopes"], "bot:play");
     assert_eq!(bot.get("/api/challenge").await.status, 200);
 }
 

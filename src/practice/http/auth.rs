@@ -34,12 +34,17 @@ pub(super) async fn authenticate(
     let known = guard
         .shared
         .see(|state, _| identify(state, request.headers(), guard.accepted));
-    let (caller, scopes) = match known {
+    let (caller, scopes, covers) = match known {
         Ok(known) => known,
         Err(error) => return error.into_response(),
     };
-    request.extensions_mut().insert(caller);
-    let mut response = next.run(request).await;
+    let mut response = if covers {
+        request.extensions_mut().insert(caller);
+        next.run(request).await
+    } else {
+        let missing = format!("Missing scope: {}", guard.accepted.join(" || "));
+        ApiError::text(403, missing).into_response()
+    };
     for (name, value) in [
         ("x-oauth-scopes", scopes),
         ("x-accepted-oauth-scopes", guard.accepted.join(", ")),
@@ -53,15 +58,16 @@ pub(super) async fn authenticate(
 
 /// The caller, for endpoints that need no token.
 pub(in crate::practice) fn caller_of(state: &ServerState, headers: &HeaderMap) -> Option<Caller> {
-    let (caller, _) = identify(state, headers, &[]).ok()?;
+    let (caller, ..) = identify(state, headers, &[]).ok()?;
     Some(caller)
 }
 
+/// The caller, the scopes of its token, and whether they cover one of those accepted.
 fn identify(
     state: &ServerState,
     headers: &HeaderMap,
     accepted: &[&str],
-) -> Result<(Caller, String), ApiError> {
+) -> Result<(Caller, String, bool), ApiError> {
     let token = text(headers, header::AUTHORIZATION)
         .and_then(|value| value.strip_prefix("Bearer "))
         .ok_or_else(|| ApiError::text(401, "Missing authorization header"))?
@@ -78,18 +84,12 @@ fn identify(
             "The user in the user agent doesn't match the token owner",
         ));
     }
-    if !grant.covers(accepted) {
-        return Err(ApiError::text(
-            403,
-            format!("Missing scope: {}", accepted.join(" || ")),
-        ));
-    }
     let caller = Caller {
         user: grant.user.clone(),
         token: token.to_owned(),
         agent: agent.to_owned(),
     };
-    Ok((caller, grant.scopes.join(", ")))
+    Ok((caller, grant.scopes.join(", "), grant.covers(accepted)))
 }
 
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
