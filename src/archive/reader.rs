@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rusqlite::ErrorCode::DatabaseCorrupt;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row, params, params_from_iter};
 use serde::Serialize;
@@ -251,8 +252,12 @@ impl ArchiveReader {
             }
             // SQLite does not write to a file with content, as an interrupted backup leaves it.
             let _ = fs::remove_file(&partial);
-            self.ask(|db| Ok(db.execute("VACUUM INTO ?1", [name])))?
-                .map_err(|error| failed(&error.to_string()))?;
+            let copied = self.ask(|db| match db.execute("VACUUM INTO ?1", [name]) {
+                // The copy is not to blame.
+                Err(error) if error.sqlite_error_code() == Some(DatabaseCorrupt) => Err(error),
+                copied => Ok(copied),
+            });
+            copied?.map_err(|error| failed(&error.to_string()))?;
             sync_and_move(&partial, to).map_err(|error| failed(&error.to_string()))
         };
         let moved = copy();

@@ -393,6 +393,12 @@ fn a_corrupt_page_is_an_error_and_never_a_new_file() {
     fs::write(&path, &bytes).unwrap();
     let error = Database::open(&path, 1).unwrap_err();
     assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+    // Nor is it the fault of a copy.
+    let reader = ArchiveReader::open(&path);
+    let copied = reader.and_then(|reader| reader.backup(&path.with_file_name("copy.db")));
+    let error = copied.unwrap_err();
+    assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains(&path.display().to_string()));
     assert_eq!(fs::read(&path).unwrap(), bytes);
 }
 

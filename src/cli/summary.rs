@@ -30,9 +30,8 @@ pub(super) fn accepts(challenge: &Challenge) -> Vec<String> {
         vec![("humans", humans), ("bots", bots)]
     };
     let kinds = kinds.into_iter();
-    let mut lines: Vec<String> = kinds
-        .filter_map(|(who, rules)| welcomes(who, rules))
-        .collect();
+    let lines = kinds.filter_map(|(who, rules)| welcomes(who, rules));
+    let mut lines: Vec<String> = lines.collect();
     if lines.is_empty() {
         return vec!["no challenges: [challenge] accepts neither humans nor bots".to_owned()];
     }

@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
@@ -17,13 +18,17 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The most that is read of what it says.
 const MOST_READ: u64 = 4096;
 
-/// The program at the place that this one was started from, which may have been replaced since.
+/// The program at the place that this one was started from, which may have been replaced since. The first call
+/// must come at the start: later the system follows a file that was renamed.
 pub fn installed_program() -> Option<PathBuf> {
-    let program = env::current_exe().ok()?;
-    // So Linux marks a file that was replaced.
-    let replaced = program.as_os_str().as_bytes().strip_suffix(b" (deleted)");
-    let place = replaced.map(|place| PathBuf::from(OsStr::from_bytes(place)));
-    Some(place.unwrap_or(program))
+    static PLACE: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+        let program = env::current_exe().ok()?;
+        // So Linux marks a file that was replaced.
+        let replaced = program.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+        let place = replaced.map(|place| PathBuf::from(OsStr::from_bytes(place)));
+        Some(place.unwrap_or(program))
+    });
+    PLACE.clone()
 }
 
 /// Checks that the installed program starts, is this one and can use this config.

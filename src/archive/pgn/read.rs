@@ -231,7 +231,8 @@ impl RecordBuilder {
         let took: Millis = game.moves.iter().filter_map(|made| made.spent).sum();
         let ended = self.tags.ended();
         let ended = ended.unwrap_or_else(|| game.began().saturating_add(took));
-        let status = on_board.map(|(status, _)| status);
+        let shown = on_board.filter(|(_, winner)| *winner == winner_of(result));
+        let status = shown.map(|(status, _)| status);
         game.ending = self.tags.ending(result, status, ended);
         Ok(game)
     }

@@ -144,10 +144,8 @@ fn is_tag(line: &[u8]) -> bool {
     let Some(line) = line.trim_ascii_start().strip_prefix(b"[") else {
         return false;
     };
-    let name = line
-        .iter()
-        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
-    let name = name.count();
+    let is_named = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+    let name = line.iter().take_while(is_named).count();
     name > 0 && line[name..].trim_ascii_start().starts_with(b"\"")
 }
 

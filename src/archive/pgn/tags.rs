@@ -120,11 +120,8 @@ pub(super) struct Tags {
 impl Tags {
     /// Adds a tag; of two with one name the first counts.
     pub(super) fn add(&mut self, name: &str, value: &str) {
-        let clean: String = value
-            .chars()
-            .filter(|c| !c.is_control())
-            .take(400)
-            .collect();
+        let clean = value.chars().filter(|c| !c.is_control());
+        let clean: String = clean.take(400).collect();
         match self.values.entry(name.to_owned()) {
             Entry::Vacant(place) => {
                 place.insert(clean);

@@ -373,6 +373,14 @@ fn the_ending_agrees_with_tags_and_board() {
         (ending.status, ending.winner),
         (Status::OutOfTime, Some(Side::Black))
     );
+    // A repetition that nobody claimed.
+    let (tags, _) = LICHESS.split_once("1. Nf3").unwrap();
+    let repeated = format!("{tags}1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 1-0\n");
+    let ending = one(&repeated).unwrap().ending.unwrap();
+    assert_eq!(
+        (ending.status, ending.winner),
+        (Status::Resign, Some(Side::White))
+    );
     let aborted = LICHESS
         .split_once("1. Nf3")
         .map(|(tags, _)| {

@@ -130,9 +130,8 @@ fn moves(game: &GameRecord, mistake: Option<&Mistake>, options: &PgnOptions) -> 
             numbered = true;
         }
         if options.lines {
-            let earlier = ply
-                .checked_sub(1)
-                .and_then(|earlier| game.moves.get(earlier));
+            let earlier = ply.checked_sub(1);
+            let earlier = earlier.and_then(|earlier| game.moves.get(earlier));
             if let Some(line) = earlier.and_then(|earlier| expected(&before, earlier, made)) {
                 words.extend(line);
                 numbered = true;

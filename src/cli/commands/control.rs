@@ -26,6 +26,8 @@ const COLORS: &[Choice<ColorWish>] = &[
 ];
 /// How long the new program may take until it answers, and after that until it is connected.
 const RESTART: Duration = Duration::from_secs(60);
+/// How soon the bot says that it has given an upgrade up.
+const MOMENT: Duration = Duration::from_secs(2);
 const SWITCH: &[Choice<bool>] = &[("on", "", true), ("off", "", false)];
 
 #[derive(Debug, Subcommand)]
@@ -455,10 +457,8 @@ impl Healthcheck {
     }
 
     fn report(&self) -> Result<HealthReport, Failure> {
-        let response = ask(&self.bot, &Request::Health {})?;
-        response
-            .health
-            .ok_or_else(|| Failure::failed(response.text))
+        let Response { health, text, .. } = ask(&self.bot, &Request::Health {})?;
+        health.ok_or_else(|| Failure::failed(text))
     }
 }
 
@@ -528,7 +528,10 @@ impl Handover {
         self.uptime = self.uptime.max(status.uptime);
         self.done = self.done.or(is_new.then_some(at));
         let version = &status.version;
-        let is_late = at > self.done.unwrap_or(self.within) + RESTART;
+        let limit = self
+            .done
+            .map_or(self.within + MOMENT, |done| done + RESTART);
+        let is_late = at > limit;
         match self.done {
             Some(_) if status.account.is_some() => {
                 let games = output::count(status.games.len() as u64, "game");
@@ -635,11 +638,11 @@ mod tests {
         let mut handover = Handover::new(600, Some(&connected(7)));
         let waits = bot::Status {
             switches: vec![format!("{UPGRADE_WAITS}a call is under way")],
-            ..connected(668)
+            ..connected(610)
         };
-        assert_eq!(handover.outcome(&connected(667), SECOND * 660), None);
-        assert_eq!(handover.outcome(&waits, SECOND * 661), None);
-        let outcome = handover.outcome(&connected(668), SECOND * 661);
+        assert_eq!(handover.outcome(&connected(609), SECOND * 602), None);
+        assert_eq!(handover.outcome(&waits, SECOND * 603), None);
+        let outcome = handover.outcome(&connected(610), SECOND * 603);
         let why = outcome.expect("an end").expect_err("it plays on");
         assert!(why.starts_with("no moment to hand over"), "{why}");
     }

@@ -203,10 +203,9 @@ fn difference(then: &ChallengeRecord, now: &PolicyOutcome) -> String {
         rows.push(("rule", old, new));
     }
     rows.retain(|(_, old, new)| old != new);
-    let rows: Vec<String> = rows
-        .iter()
-        .map(|(what, old, new)| format!("{what} {old} then, {new} now"))
-        .collect();
+    let rows = rows.iter();
+    let rows = rows.map(|(what, old, new)| format!("{what} {old} then, {new} now"));
+    let rows: Vec<String> = rows.collect();
     if rows.is_empty() {
         return "nothing".to_owned();
     }

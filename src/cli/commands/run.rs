@@ -82,6 +82,7 @@ fn hand_over(program: Option<PathBuf>) -> Failure {
 /// Plays until the end; gives whether to hand over.
 fn serve(args: &Args) -> Result<bool, Failure> {
     malloc::limit_arenas();
+    installed_program();
     create_privately();
     let configs = args.load()?;
     shared_process::check(&configs)?;

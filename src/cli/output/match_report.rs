@@ -79,9 +79,8 @@ pub(crate) fn text(contest: &Match, report: &MatchReport, time: Duration) -> Str
         );
     }
     let ends = score.ends.iter();
-    let ends: Vec<String> = ends
-        .map(|(end, count)| format!("{} {count}", end.words()))
-        .collect();
+    let ends = ends.map(|(end, count)| format!("{} {count}", end.words()));
+    let ends: Vec<String> = ends.collect();
     add("ends", ends.join(", "));
     let white = format!(
         "{:.1}%, games of {:.0} plies, {:.0} s",

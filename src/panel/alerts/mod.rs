@@ -309,9 +309,8 @@ fn highest_rating(reader: &ArchiveReader) -> Option<i32> {
         played: true,
         ..Filter::default()
     };
-    let games = reader
-        .games(&filter, Order::Newest, MOST_RATED, None)
-        .ok()?;
+    let games = reader.games(&filter, Order::Newest, MOST_RATED, None);
+    let games = games.ok()?;
     let rated = games.iter().filter_map(|line| RatedGame::of(&line.game));
     let ratings = follow(rated.collect()).into_iter();
     ratings.map(|(_, rating)| rating).max()

@@ -93,10 +93,8 @@ fn rows<'i, T, V: Serialize>(
         n: it.spot.n,
         what: shown(&it.what),
     };
-    let rows = found
-        .as_ref()
-        .map(|found| found.iter().map(row).collect::<Vec<_>>());
-    json_or_unreadable(rows)
+    let rows = found.as_ref().map(|found| found.iter().map(row));
+    json_or_unreadable(rows.map(Iterator::collect::<Vec<_>>))
 }
 
 /// The latest challenges, or those before a moment.

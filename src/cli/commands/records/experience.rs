@@ -48,7 +48,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
     }
     if report.lines.is_empty() {
         return Err(Failure::setup(format!(
-            "there is no finished game against {} in {}",
+            "there is no finished game against {} in {} (imported ones do not count)",
             plain(&args.opponent),
             reader.path().display()
         )));

@@ -209,7 +209,7 @@ impl Import {
         let not_ours = format!("not played by {}", self.account);
         for (count, why) in [
             (counts.of_others, not_ours.as_str()),
-            (counts.not_atomic, "not atomic chess"),
+            (counts.not_atomic, "not atomic from its usual position"),
             (counts.broken, "broken"),
         ] {
             if count > 0 {

@@ -10,7 +10,8 @@ use crate::cli::{output, prompt};
 /// Delete old games and events, or only the engine's analysis of them
 ///
 /// Challenges and raw traffic go with them. Safe beside a running bot. Deleted data cannot be recovered:
-/// see `megaton backup`. The bot prunes by itself as `[archive]` of its config says.
+/// see `megaton backup`. The bot prunes by itself as `[archive]` of its config says. On a terminal it asks first;
+/// without one, as from cron, it deletes at once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   megaton prune --older-than 365d --dry-run
