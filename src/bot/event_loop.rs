@@ -386,7 +386,7 @@ impl EventLoop {
                     self.log_missed(&missed);
                 }
             }
-            AccountEffect::LogUnknownEnd(game) => event_log.unknown(&game),
+            AccountEffect::LogUnknownEnd(game) => event_log.end_unknown(&game),
             AccountEffect::Note(text) => event_log.note("operator", text, None),
             call => self.api_queue.push(call),
         }

@@ -95,15 +95,15 @@ fn set_option(line: &str, words: &[&str]) -> Command {
         .position(|&word| word == "value")
         .unwrap_or(words.len());
     let name = words.get(name_at..value_at).unwrap_or_default().join(" ");
-    let words = line.match_indices("value");
-    let value = words.map(|(at, word)| line.split_at(at + word.len()));
-    let is_word = |(before, after): &(&str, &str)| {
-        let before = before.strip_suffix("value").unwrap_or_default();
-        before.ends_with(char::is_whitespace) && after.starts_with(char::is_whitespace)
-    };
-    let value = value.filter(is_word).map(|(_, value)| value.trim()).next();
-    let value = value.unwrap_or_default().to_owned();
+    // "setoption" comes before the words.
+    let value = (0..value_at + 2).fold(line, |rest, _| after_word(rest));
+    let value = value.trim().to_owned();
     Command::SetOption { name, value }
+}
+
+fn after_word(text: &str) -> &str {
+    let rest = text.trim_start().split_once(char::is_whitespace);
+    rest.map_or("", |(_, rest)| rest)
 }
 
 fn position(words: &[&str]) -> Option<Command> {

@@ -248,8 +248,8 @@ impl EventLog {
     }
 
     /// The server no longer knows a game whose end nobody saw.
-    pub(in crate::bot) fn unknown(&self, game: &GameId) {
-        self.change(|state, _| state.unknown(game.as_str()));
+    pub(in crate::bot) fn end_unknown(&self, game: &GameId) {
+        self.change(|state, _| state.end_unknown(game.as_str()));
     }
 
     /// The rating changes of a game, the opponent's if known.

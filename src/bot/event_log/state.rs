@@ -247,7 +247,7 @@ impl LogState {
     }
 
     /// Records that nobody knows how a game ended.
-    pub(super) fn unknown(&mut self, id: &str) {
+    pub(super) fn end_unknown(&mut self, id: &str) {
         if let Some(mut record) = self.take(id) {
             let seen = record.moves.last().and_then(|made| made.at);
             record.ending = Some(EndingRecord {

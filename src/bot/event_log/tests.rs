@@ -235,14 +235,20 @@ fn a_reader_gets_each_changed_game_whole() {
     assert_eq!((second.games[0].moves.len(), second.events.len()), (2, 1));
 }
 
-#[test]
-fn records_of_an_earlier_run_stay_in_the_game() {
+/// A log that the archive has told of a game with one move, and that game.
+fn after_a_restart() -> (EventLog, GameRecord) {
     let before = EventLog::default();
     open(&before, "");
     play(&before, "g1f3", (180_000, 180_000));
     let kept = GameRecord::clone(&before.game(ID).unwrap());
     let event_log = EventLog::default();
     event_log.archive(vec![kept.clone()]);
+    (event_log, kept)
+}
+
+#[test]
+fn records_of_an_earlier_run_stay_in_the_game() {
+    let (event_log, kept) = after_a_restart();
     open(&event_log, "g1f3 f7f6");
     let game = event_log.game(ID).unwrap();
     assert_eq!(game.moves[0].score, Some(Score::Cp(30)));
@@ -354,14 +360,9 @@ fn a_game_that_ended_unseen_keeps_its_recorded_moves() {
 
 #[test]
 fn a_game_that_the_server_no_longer_knows_ends_without_a_result() {
-    let before = EventLog::default();
-    open(&before, "");
-    play(&before, "g1f3", (180_000, 180_000));
-    let kept = GameRecord::clone(&before.game(ID).unwrap());
-    let event_log = EventLog::default();
-    event_log.archive(vec![kept.clone()]);
-    event_log.unknown(&GameId::new("other"));
-    event_log.unknown(&GameId::new(ID));
+    let (event_log, kept) = after_a_restart();
+    event_log.end_unknown(&GameId::new("other"));
+    event_log.end_unknown(&GameId::new(ID));
     let ended = event_log.game(ID).unwrap();
     assert_eq!((ended.result(), &ended.moves), ("*", &kept.moves));
     let ending = ended.ending.as_ref().unwrap();

@@ -19,6 +19,8 @@ use crate::rules::Move;
 
 /// Consecutive calls that may fail before a call gets more time.
 const QUICK_CALLS: u32 = 2;
+/// Refusals of the token or the account after which the pause no longer grows.
+const MAX_GROWTH: u32 = 3;
 /// How often "not your turn" counts as a stale state before the move itself is doubted.
 const MAX_DOUBTS: u32 = 3;
 /// The words in a refusal that mean a stale state rather than a bad move.
@@ -210,7 +212,7 @@ pub fn next_step(
         // must not wait long for the next attempt.
         CallOutcome::Refused { .. } => {
             failures.refused_calls += 1;
-            let pause = grown(timing.limited_retry, failures.refused_calls.min(3));
+            let pause = grown(timing.limited_retry, failures.refused_calls.min(MAX_GROWTH));
             NextStep::Repeat {
                 at: now + polite_pause(pause, clock, timing, now),
             }

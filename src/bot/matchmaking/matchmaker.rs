@@ -141,7 +141,7 @@ impl Matchmaker {
         }
     }
 
-    /// Keeps the distance to the last challenge of an earlier run, so long ago.
+    /// Waits out the spacing after the last challenge of an earlier run, which was made so long `ago`.
     pub fn resume(&mut self, ago: Duration, now: Instant) {
         self.next = now + self.rules.spacing.saturating_sub(ago);
     }

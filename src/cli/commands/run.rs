@@ -82,6 +82,7 @@ fn hand_over(program: Option<PathBuf>) -> Failure {
 /// Plays until the end; gives whether to hand over.
 fn serve(args: &Args) -> Result<bool, Failure> {
     malloc::limit_arenas();
+    // Remembers the place of the program before an operator renames it.
     installed_program();
     create_privately();
     let configs = args.load()?;
@@ -95,8 +96,9 @@ fn serve(args: &Args) -> Result<bool, Failure> {
         let _hangups = runtime::hangups()?;
         tokio::spawn(log.watch());
         let pool = pool(&configs[0].0)?;
-        let of_hash = pool.clone();
-        tokio::task::spawn_blocking(move || of_hash.commit_hash());
+        // Beside the start, so that neither it nor the first move waits for the hash's memory.
+        let searches = pool.clone();
+        tokio::task::spawn_blocking(move || searches.commit_hash());
         let several = configs.len() > 1;
         let bot = |(config, path): LoadedConfig| AccountBot::new(config, path, &pool);
         let bots: Vec<AccountBot> = configs.into_iter().map(bot).collect::<Result<_, _>>()?;
