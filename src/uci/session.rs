@@ -34,6 +34,8 @@ pub(super) struct Session<W> {
     /// Whether the last `position` was refused: the game is not the one that is asked about.
     is_refused: bool,
     running: Option<Running>,
+    /// Whether `bestmove (none)` follows at `stop`: an infinite search has no answer before.
+    owes_no_move: bool,
 }
 
 /// A search whose `bestmove` may not be written yet.
@@ -57,6 +59,7 @@ impl<W: Write + Send + 'static> Session<W> {
             game: Game::new(),
             is_refused: false,
             running: None,
+            owes_no_move: false,
         }
     }
 
@@ -90,6 +93,7 @@ impl<W: Write + Send + 'static> Session<W> {
             }
             Command::Stop => self.halt(),
             Command::PonderHit => {
+                self.answer_no_move();
                 if let Some(running) = &mut self.running {
                     running.search.ponderhit();
                     running.is_pondering = false;
@@ -114,6 +118,7 @@ impl<W: Write + Send + 'static> Session<W> {
     /// Waits for a search that ends by itself, while its lines are read, and stops any other: so a
     /// list of commands from a file gets whole answers.
     pub(super) fn settle(&mut self) {
+        self.answer_no_move();
         if let Some(running) = self.running.take() {
             if running.is_endless || running.is_pondering {
                 running.search.stop();
@@ -132,10 +137,18 @@ impl<W: Write + Send + 'static> Session<W> {
 
     /// Stops the search, if there is one, and waits for its `bestmove`.
     fn halt(&mut self) {
+        self.answer_no_move();
         if let Some(running) = self.running.take() {
             running.search.stop();
             // Dropping the sender, once `bestmove` is written, ends the wait with an error.
             let _ = running.answered.recv();
+        }
+    }
+
+    fn answer_no_move(&mut self) {
+        if std::mem::take(&mut self.owes_no_move) {
+            // If the reader is gone, the closed input ends the program.
+            let _ = self.output.write_line("bestmove (none)");
         }
     }
 
@@ -187,7 +200,11 @@ impl<W: Write + Send + 'static> Session<W> {
         self.settle();
         if self.is_refused {
             self.complain("no position to search: the last one was refused")?;
-            return self.output.write_line("bestmove (none)");
+            self.owes_no_move = true;
+            if !go.infinite && !go.ponder {
+                self.answer_no_move();
+            }
+            return Ok(());
         }
         let plays = !go.ponder && !go.infinite && go.mate.is_none() && go.searchmoves.is_empty();
         let mut random = fastrand::Rng::new();

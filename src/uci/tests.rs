@@ -254,6 +254,20 @@ fn a_refused_position_leaves_the_old_one_but_is_not_searched() {
 }
 
 #[test]
+fn an_infinite_search_of_a_refused_position_is_answered_at_its_end() {
+    for (go, end) in [("go infinite", "stop"), ("go ponder wtime 1", "ponderhit")] {
+        let text = talk(&format!("position fen nonsense\n{go}\nd\n{end}\nuci\n"));
+        let at = |start| {
+            text.find(start)
+                .unwrap_or_else(|| panic!("{start}: {text}"))
+        };
+        assert!(at("\nFen: ") < at("\nbestmove (none)"), "{text}");
+        assert!(at("\nbestmove (none)") < at("\nuciok"), "{text}");
+        assert_eq!(text.matches("bestmove").count(), 1, "{text}");
+    }
+}
+
+#[test]
 fn castling_is_read_in_both_spellings_and_written_as_asked() {
     let fen = "position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1 moves";
     for spelling in ["e1g1", "e1h1"] {

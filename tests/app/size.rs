@@ -9,27 +9,27 @@ use std::path::{Path, PathBuf};
 
 /// Most lines of code by module: what was measured, and five percent.
 const MOST_LINES: [(&str, usize); 21] = [
-    ("archive", 3950),
+    ("archive", 3970),
     ("book", 1096),
-    ("bot", 17_310),
-    ("cli", 8045),
-    ("config", 2225),
+    ("bot", 17_413),
+    ("cli", 8067),
+    ("config", 2233),
     ("engine", 6400),
     ("experience", 562),
     ("files", 82),
     ("http_common", 118),
-    ("lichess", 5109),
+    ("lichess", 5115),
     ("lookup", 1020),
     ("match_runner", 3130),
     ("panel", 5120),
-    ("practice", 10_992),
-    ("rules", 3140),
+    ("practice", 10_977),
+    ("rules", 3098),
     ("sqlite", 510),
-    ("store", 1050),
-    ("tablebase", 2580),
+    ("store", 1031),
+    ("tablebase", 2494),
     ("training", 3995),
-    ("uci", 850),
-    (".", 190),
+    ("uci", 862),
+    (".", 181),
 ];
 /// Most files in the bot, tests included.
 const MOST_BOT_FILES: usize = 85;
