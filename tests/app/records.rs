@@ -9,6 +9,7 @@ use megaton::archive::{
 };
 use megaton::engine::Score;
 use megaton::lichess::{Side, Speed, Status};
+use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -453,10 +454,40 @@ fn garbage_in_a_pgn_is_named_and_the_rest_is_imported() {
     fs::write(&file, other).expect("a file");
     let ran = ground.run(&["import", &file]);
     assert!(
-        ran.stderr.contains("contradicts the archived game"),
+        ran.stderr
+            .contains(", line 1, game won00001: contradicts the archived game"),
         "{}",
         ran.stderr
     );
+}
+
+#[test]
+fn games_that_the_archive_refused_are_not_counted_as_imported() {
+    let ground = Ground::with_games();
+    let text = ground.told(&["export", "--result", "win"]);
+    let file = ground.file("refused.pgn");
+    // More than one batch.
+    let games = (0..300).map(|n| text.replace("won00001", &format!("full{n:04}")));
+    fs::write(&file, games.collect::<String>()).expect("a file");
+    let archive = Connection::open(ground.archive()).expect("an archive");
+    archive
+        .execute_batch(
+            "CREATE TRIGGER full BEFORE INSERT ON game WHEN new.id = 'full0250'
+             BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
+        )
+        .expect("a trigger");
+    let ran = ground.run(&["import", &file]);
+    assert_ne!(ran.status, Some(0));
+    assert!(ran.stderr.contains("disk is full"), "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("200 games new"), "{}", ran.stdout);
+    let kept: u32 = archive
+        .query_row(
+            "SELECT count(*) FROM game WHERE id LIKE 'full%'",
+            [],
+            |it| it.get(0),
+        )
+        .expect("a count");
+    assert_eq!(kept, 200);
 }
 
 #[test]

@@ -39,11 +39,22 @@ pub enum PgnFault {
 
 /// The games of a file, one after the other.
 #[derive(Debug)]
-pub struct PgnGames<R>(PgnChunks<R>);
+pub struct PgnGames<R> {
+    chunks: PgnChunks<R>,
+    line: u64,
+}
 
 impl<R: BufRead> PgnGames<R> {
     pub fn new(source: R) -> Self {
-        Self(PgnChunks::new(source))
+        Self {
+            chunks: PgnChunks::new(source),
+            line: 0,
+        }
+    }
+
+    /// The line on which the last game begins.
+    pub fn line(&self) -> u64 {
+        self.line
     }
 }
 
@@ -56,12 +67,15 @@ impl<R: BufRead> Iterator for PgnGames<R> {
             game: None,
             what: what.to_owned(),
         };
-        let piece = match self.0.next() {
+        let piece = match self.chunks.next() {
             Ok(piece) => piece?,
             Err(error) => return Some(Err(error)),
         };
         Some(Ok(match piece {
-            PgnChunk::Game { line, text, moves } => read(&text, line, moves),
+            PgnChunk::Game { line, text, moves } => {
+                self.line = line;
+                read(&text, line, moves)
+            }
             PgnChunk::Loose { line } => Err(broken(line, "this belongs to no game")),
             PgnChunk::Endless { line } => Err(broken(line, "this is longer than any game")),
         }))
@@ -91,6 +105,9 @@ fn read(text: &[u8], line: u64, moves: u64) -> Result<GameRecord, PgnFault> {
     if let Some(name) = archiver.tags.twice() {
         let name: String = name.chars().filter(|c| !c.is_control()).take(20).collect();
         return Err(broken(format!("its tag {name} stands there twice")));
+    }
+    if archiver.is_cut_within_tags() {
+        return Err(broken("cut off within its tags".to_owned()));
     }
     if let Some(variant) = archiver.foreign() {
         return Err(PgnFault::Foreign { line, variant });
@@ -179,6 +196,12 @@ impl RecordBuilder {
     fn give_up(&mut self, what: String) -> ControlFlow<()> {
         self.fault = Some(what);
         ControlFlow::Break(())
+    }
+
+    /// Whether the variant may be among the tags that are missing.
+    fn is_cut_within_tags(&self) -> bool {
+        let ends = self.result.is_some() || self.fault.is_some();
+        self.tags.get("Variant").is_none() && self.moves.is_empty() && !ends
     }
 
     /// The variant or the start, unless it is atomic chess from the usual position.
@@ -296,9 +319,10 @@ fn stray_word(text: &[u8]) -> Option<String> {
     let mut rest = String::with_capacity(text.len());
     let mut depth = 0_usize;
     let mut in_comment = false;
-    for line in text.lines().filter(|line| !line.starts_with('%')) {
-        if !in_comment && rest.is_empty() && line.trim_start().starts_with('[') {
-            continue;
+    for mut line in text.lines().filter(|line| !line.starts_with('%')) {
+        if !in_comment && rest.trim().is_empty() && line.trim_start().starts_with('[') {
+            let (_, after) = line.rsplit_once(']').unwrap_or_default();
+            line = after;
         }
         for letter in line.chars() {
             match letter {

@@ -336,6 +336,29 @@ fn the_tags_of_one_game_never_join_the_moves_of_another() {
 }
 
 #[test]
+fn a_file_cut_off_within_the_tags_of_a_game_is_not_one_of_another_variant() {
+    let whole = LICHESS.find("[Variant").unwrap();
+    let (tags, _) = LICHESS.split_at(whole);
+    for cut in [tags, &tags[..tags.rfind('[').unwrap()], "[Event \"Rated"] {
+        let fault = one(cut).unwrap_err();
+        assert!(fault.starts_with("line 1"), "{fault}");
+        assert!(!fault.contains("is played here"), "{fault}");
+    }
+    let standard = "[Event \"?\"]\n\n1. e4 e5 *\n";
+    assert!(one(standard).unwrap_err().contains("Standard is played"));
+}
+
+#[test]
+fn junk_after_a_tag_is_found() {
+    let tag = "[Variant \"Atomic\"]";
+    for junk in ["junk", "e9"] {
+        let fault = one(&LICHESS.replace(tag, &format!("{tag} {junk}"))).unwrap_err();
+        assert!(fault.contains(&format!("\"{junk}\" among")), "{fault}");
+    }
+    one(&LICHESS.replace(tag, &format!("{tag}  "))).unwrap();
+}
+
+#[test]
 fn a_game_of_601_half_moves_is_read_and_no_longer_one() {
     let with = |last: &str| {
         let moves = "Nf3 Nf6 Ng1 Ng8 ".repeat(150) + last;

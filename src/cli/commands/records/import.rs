@@ -73,14 +73,15 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         target,
         account,
         batch: Vec::new(),
+        new: 0,
         ids: HashSet::new(),
         counts: ImportCounts::default(),
     };
     let read = args.files.iter().try_for_each(|file| import.file(file));
     // An unreadable file does not undo the import of those before it.
-    import.flush()?;
+    let written = import.flush();
     let report = import.report(&path);
-    read.and(report)
+    read.and(written).and(report)
 }
 
 /// The archive to write to, or for a dry run to read from, if there is one.
@@ -115,6 +116,8 @@ struct Import {
     target: Target,
     account: String,
     batch: Vec<Arc<GameRecord>>,
+    /// How many of the batch are new; the others are completed.
+    new: u64,
     /// The ids of the batch, in a dry run of all its games.
     ids: HashSet<String>,
     counts: ImportCounts,
@@ -124,9 +127,10 @@ impl Import {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         let name = input_name(path);
         let source = open_input(path).or_failed(&name)?;
-        for game in PgnGames::new(source) {
+        let mut games = PgnGames::new(source);
+        while let Some(game) = games.next() {
             match game.or_failed(&name)? {
-                Ok(game) => self.game(game, &name)?,
+                Ok(game) => self.game(game, &name, games.line())?,
                 Err(PgnFault::Foreign { .. }) => self.counts.not_atomic += 1,
                 Err(fault) => self.complain(&format!("{name}, {fault}"))?,
             }
@@ -134,7 +138,7 @@ impl Import {
         Ok(())
     }
 
-    fn game(&mut self, mut game: GameRecord, file: &str) -> Result<(), Failure> {
+    fn game(&mut self, mut game: GameRecord, file: &str, line: u64) -> Result<(), Failure> {
         game.us = side_of(&game, &self.account);
         if game.us.is_none() {
             self.counts.of_others += 1;
@@ -150,26 +154,30 @@ impl Import {
         }
         let known = self.target.game(&game.id)?;
         let id = game.id.clone();
-        let (game, count) = match merge(known, game) {
-            Merge::New(game) => (game, &mut self.counts.new),
-            Merge::More(game) => (game, &mut self.counts.completed),
+        let game = match merge(known, game) {
+            Merge::New(game) => {
+                self.new += 1;
+                game
+            }
+            Merge::More(game) => game,
             Merge::Known => {
                 self.counts.known += 1;
                 return Ok(());
             }
             Merge::Contradicts => {
                 let what = "contradicts the archived game, which is kept";
-                return self.complain(&format!("{file}, game {id}: {what}"));
+                return self.complain(&format!("{file}, line {line}, game {id}: {what}"));
             }
         };
-        *count += 1;
         self.ids.insert(id);
         self.batch.push(Arc::from(game));
         Ok(())
     }
 
+    /// Writes the batch. What the archive refused does not count.
     fn flush(&mut self) -> Result<(), Failure> {
         let games = std::mem::take(&mut self.batch);
+        let (all, new) = (games.len() as u64, std::mem::take(&mut self.new));
         if let Target::Archive(database) = &mut self.target
             && let Some(earliest) = games.iter().map(|game| game.began()).min()
         {
@@ -182,6 +190,8 @@ impl Import {
             let entries: Vec<ArchiveEntry> = games.into_iter().map(ArchiveEntry::Game).collect();
             database.commit(&entries)?;
         }
+        self.counts.new += new;
+        self.counts.completed += all - new;
         Ok(())
     }
 
