@@ -112,17 +112,38 @@ fn a_program_that_takes_over_leaves_on_record_what_commands_asked_for() {
     for user in ["near", "far"] {
         assert!(account.challenge(user, Some("3+2"), None, None, 1).is_ok());
     }
-    let joins = account
-        .arenas
-        .join("aBcD1234", JoinOptions::default(), fixture.now);
-    assert!(joins.is_some());
+    for (id, password) in [("aBcD1234", Some("boom")), ("eFgH5678", None)] {
+        let entrance = JoinOptions {
+            password: password.map(str::to_owned),
+            ..JoinOptions::default()
+        };
+        assert!(account.join_arena(id, entrance, fixture.now).is_some());
+    }
     let expected = [
         "challenge near: not sent, no new games accepted",
         "challenge far: not sent, no new games accepted",
-        "join aBcD1234: forgotten, another program took over",
+        "join aBcD1234: the program that takes over does not know the password, join again",
     ];
     let expected = expected.map(|text| AccountEffect::Note(text.to_owned()));
     assert_eq!(account.hand_over(), expected);
+}
+
+#[test]
+fn a_restart_joins_the_arenas_of_commands_and_none_that_was_left() {
+    let mut fixture = Fixture::new(1).settled();
+    let account = &mut fixture.account;
+    let entrance = JoinOptions {
+        password: Some("boom".to_owned()),
+        ..JoinOptions::default()
+    };
+    account.join_arena("aBcD1234", entrance, fixture.now);
+    account.join_arena("eFgH5678", JoinOptions::default(), fixture.now);
+    account.leave_arena("eFgH5678");
+    let note = fixture.state.note("arenas").expect("a note");
+    assert_eq!(note, "+aBcD1234 -eFgH5678", "never the password");
+    let again = fixture.account.restarted(&me(), SECOND, BTreeSet::new());
+    assert_eq!(again.arenas.describe(), ["aBcD1234: being checked"]);
+    assert_eq!(again.arenas.note(), Some(note));
 }
 
 /// A challenge of the bot, as the server describes it.

@@ -37,7 +37,7 @@ use crate::bot::quota::OpponentKind;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
 use crate::bot::status::CorrespondenceStatus;
-use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, UserId};
+use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, JoinOptions, UserId};
 
 /// The question for the list of running games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,13 +109,16 @@ impl AccountState {
     ) -> Self {
         let (me, now) = (account.id.clone(), Instant::now());
         let rules = Arc::new(settings.matchmaking.clone());
-        let arenas = ArenaSchedule::new(
+        let mut arenas = ArenaSchedule::new(
             Arc::new(settings.arena.clone()),
             Eligibility::of(account),
             second,
             fastrand::u64(..),
             now,
         );
+        if let Some(note) = state.note(ArenaSchedule::NOTE) {
+            arenas.resume(&note, now);
+        }
         let mut matchmaker = Matchmaker::new(me.clone(), rules, fastrand::u64(..), now);
         if let Some(last) = state.last_challenge() {
             matchmaker.resume(state.now().since(last), now);
@@ -264,6 +267,7 @@ impl AccountState {
         let may_rate = self.state.rated_rest(None).is_none();
         let effects = self.arenas.handle(event, now, wall, may_rate);
         self.out.extend(effects);
+        self.keep_arenas();
         self.handle_own(event);
         self.fill_slots();
         self.visit_correspondence();
@@ -275,6 +279,30 @@ impl AccountState {
             }
         }
         std::mem::take(&mut self.out)
+    }
+
+    /// Joins an arena by command; `None` while joins are not allowed.
+    pub fn join_arena(
+        &mut self,
+        id: &str,
+        entrance: JoinOptions,
+        now: Instant,
+    ) -> Option<Vec<AccountEffect>> {
+        let effects = self.arenas.join(id, entrance, now);
+        self.keep_arenas();
+        effects
+    }
+
+    /// Leaves an arena by command; `None` if it was neither joined nor planned.
+    pub fn leave_arena(&mut self, id: &str) -> Option<Vec<AccountEffect>> {
+        let effects = self.arenas.leave(id);
+        self.keep_arenas();
+        effects
+    }
+
+    /// Persists which arenas a restart joins, and which not.
+    fn keep_arenas(&self) {
+        self.state.set_note(ArenaSchedule::NOTE, self.arenas.note());
     }
 
     /// Handles new settings, and whatever opens or closes the bot to new games.

@@ -215,7 +215,12 @@ impl AccountState {
     ) -> Result<(), ManualChallengeError> {
         let profiles = &self.settings.matchmaking.profile;
         let mut request = ChallengeRequest::manual(user, what, profiles)?;
-        request.profile.rated = rated.unwrap_or(request.profile.rated) && request.profile.days == 0;
+        self.check_avoided(&request.to)?;
+        let has_clock = request.profile.days == 0;
+        if rated == Some(true) && !has_clock {
+            return Err(ManualChallengeError::NeverRated);
+        }
+        request.profile.rated = rated.unwrap_or(request.profile.rated) && has_clock;
         request.color = color.unwrap_or(request.color);
         if games == 1 {
             return self.matchmaker.queue_manual(request);
@@ -223,6 +228,27 @@ impl AccountState {
         self.matchmaker.start_series(Series::new(request, games)?)?;
         self.keep_series();
         Ok(())
+    }
+
+    /// Queues another game with the last opponent; returns who that is.
+    ///
+    /// # Errors
+    /// Why it cannot be queued.
+    pub fn rechallenge(&mut self) -> Result<UserId, ManualChallengeError> {
+        if let Some(last) = self.matchmaker.last_opponent() {
+            self.check_avoided(last)?;
+        }
+        self.matchmaker.rechallenge()
+    }
+
+    fn check_avoided(&self, user: &UserId) -> Result<(), ManualChallengeError> {
+        match self.lists.avoided_by(user) {
+            Some(entry) => Err(ManualChallengeError::Avoided(
+                user.clone(),
+                entry.to_owned(),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Persists how far the series is.

@@ -37,8 +37,9 @@ const TOO_MANY: &str = "joining too many";
 const MAX_AHEAD: usize = 32;
 /// Why the bot gives up an arena that the server does not know.
 const NO_ARENA: &str = "there is no such arena";
-/// Closed arenas that the bot remembers.
+/// Closed arenas that the bot remembers, and those of them that it remembers after a restart.
 const MAX_CLOSED: usize = 1000;
+const MAX_LEFT: usize = 50;
 
 type Effects = Vec<AccountEffect>;
 
@@ -116,6 +117,8 @@ pub struct ArenaSchedule {
     plans: BTreeMap<String, PlannedArena>,
     /// Arenas not to be joined again: left, removed from, or over.
     shut: ClosedArenas,
+    /// Those left by command or that the server removed the bot from. A restart may mend the other reasons.
+    left: VecDeque<String>,
     /// What to do about each team of the rules that the bot is not in.
     foreign_teams: Vec<String>,
     list_at: Instant,
@@ -150,6 +153,9 @@ impl ClosedArenas {
 }
 
 impl ArenaSchedule {
+    /// The name of its note in the state.
+    pub const NOTE: &str = "arenas";
+
     /// An empty schedule; `second` is the length of a server second.
     pub fn new(
         rules: Arc<config::Arena>,
@@ -164,6 +170,7 @@ impl ArenaSchedule {
             second,
             plans: BTreeMap::new(),
             shut: ClosedArenas::default(),
+            left: VecDeque::new(),
             foreign_teams: Vec::new(),
             list_at: now,
             listing: false,
@@ -214,9 +221,54 @@ impl ArenaSchedule {
         }
     }
 
+    /// What a restart needs, if anything: the arenas asked for by command, without their passwords, and
+    /// those that the bot left.
+    pub fn note(&self) -> Option<String> {
+        let by_command = self.by_command().map(|(id, plan)| {
+            let team = plan.entrance.team.clone();
+            format!(
+                "+{}",
+                ArenaId {
+                    id: id.clone(),
+                    team
+                }
+            )
+        });
+        let left = self.left.iter().map(|id| format!("-{id}"));
+        let words: Vec<String> = by_command.chain(left).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+
+    /// Continues an earlier run by its [`ArenaSchedule::note`]. What the config names is joined, even if the
+    /// bot left it: it may be named there since then.
+    pub fn resume(&mut self, note: &str, now: Instant) {
+        for word in note.split(' ') {
+            if let Some(id) = word.strip_prefix('-') {
+                if !is_in_config(&self.rules, id) {
+                    self.keep_out(id);
+                }
+            } else if let Some(Ok(arena)) = word.strip_prefix('+').map(str::parse::<ArenaId>) {
+                let entrance = JoinOptions {
+                    team: arena.team,
+                    ..JoinOptions::default()
+                };
+                self.want(&arena.id, entrance, now);
+            }
+        }
+    }
+
+    fn keep_out(&mut self, id: &str) {
+        self.shut.insert(id.to_owned());
+        self.left.push_back(id.to_owned());
+        if self.left.len() > MAX_LEFT {
+            self.left.pop_front();
+        }
+    }
+
     /// Plans an arena by the operator's wish.
     fn want(&mut self, id: &str, entrance: JoinOptions, now: Instant) {
         self.shut.remove(id);
+        self.left.retain(|left| left != id);
         let new = || PlannedArena::new(ArenaRequest::Named, JoinOptions::default(), now);
         let plan = self.plans.entry(id.to_owned()).or_insert_with(new);
         (plan.wanted, plan.entrance) = (ArenaRequest::Named, entrance);
@@ -260,7 +312,7 @@ impl ArenaSchedule {
     /// Leaves an arena by command; `None` if it was neither joined nor planned.
     pub fn leave(&mut self, id: &str) -> Option<Vec<AccountEffect>> {
         let mut out = Vec::new();
-        self.shut.insert(id.to_owned());
+        self.keep_out(id);
         self.plans.contains_key(id).then(|| {
             self.part(id, &mut out);
             out
@@ -288,13 +340,23 @@ impl ArenaSchedule {
         }
     }
 
-    /// Says which arenas, named by a command alone, a program that takes over does not know.
+    /// The arenas that only a command named, without those being left for good.
+    fn by_command(&self) -> impl Iterator<Item = (&String, &PlannedArena)> {
+        self.plans.iter().filter(|(id, plan)| {
+            let is_named = plan.wanted == ArenaRequest::Named;
+            is_named && !is_in_config(&self.rules, id) && !self.shut.contains(id)
+        })
+    }
+
+    /// Says which arenas a program that takes over cannot join.
     pub fn hand_over(&self) -> Vec<AccountEffect> {
-        let by_command = self.plans.iter().filter(|(id, plan)| {
-            plan.wanted == ArenaRequest::Named && !is_in_config(&self.rules, id)
-        });
-        let note = |id: &str| format!("join {id}: forgotten, another program took over");
-        let notes = by_command.map(|(id, _)| AccountEffect::Note(note(id)));
+        let locked = self
+            .by_command()
+            .filter(|(_, plan)| plan.entrance.password.is_some());
+        let note = |id: &str| {
+            format!("join {id}: the program that takes over does not know the password, join again")
+        };
+        let notes = locked.map(|(id, _)| AccountEffect::Note(note(id)));
         notes.collect()
     }
 
@@ -618,7 +680,8 @@ impl ArenaSchedule {
         let theirs = game.color.map(Side::other);
         if game.status == Some(Status::NoStart) && game.winner == theirs && theirs.is_some() {
             tracing::error!(arena = %id, game = %game.id, "removed from the arena: no first move in time");
-            self.forget(id);
+            self.plans.remove(id);
+            self.keep_out(id);
         }
     }
 

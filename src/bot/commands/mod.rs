@@ -256,7 +256,7 @@ impl EventLoop {
     }
 
     fn rechallenge(&mut self) -> Reply {
-        let user = match self.account_state.matchmaker.rechallenge() {
+        let user = match self.account_state.rechallenge() {
             Ok(user) => user,
             Err(error) => return Reply::refused(error.to_string()),
         };
@@ -278,9 +278,9 @@ impl EventLoop {
 
     fn join_arena(&mut self, id: &str, entrance: &JoinOptions) -> Reply {
         // An alert may be active that the arena schedule has not seen yet.
-        let arenas = &mut self.account_state.arenas;
+        let state = &mut self.account_state;
         if !self.context.alerts.forbids_games()
-            && let Some(effects) = arenas.join(id, entrance.clone(), Instant::now())
+            && let Some(effects) = state.join_arena(id, entrance.clone(), Instant::now())
         {
             self.run_effects(effects);
             return Reply::done(format!(
@@ -298,7 +298,7 @@ impl EventLoop {
     }
 
     fn leave_arena(&mut self, id: &str) -> Reply {
-        if let Some(effects) = self.account_state.arenas.leave(id) {
+        if let Some(effects) = self.account_state.leave_arena(id) {
             self.run_effects(effects);
             Reply::done(format!(
                 "leaving {id}; a game in progress is played to its end"

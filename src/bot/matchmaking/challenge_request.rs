@@ -74,6 +74,13 @@ pub enum ManualChallengeError {
     /// The config has no such profile.
     #[error("no profile is called {0:?}: there are {1}")]
     UnknownProfile(String, String),
+    /// The entry of a list, or the command, that forbids it.
+    #[error(
+        "{0} is never challenged: see [matchmaking] avoid, [challenge] block and `megaton block` ({1})"
+    )]
+    Avoided(UserId, String),
+    #[error("Lichess rates no atomic game of days per move: leave out --rated")]
+    NeverRated,
     /// Lichess does not offer that clock.
     #[error(
         "{0:?} is not a clock for a bot on Lichess: write minutes+seconds, such as 3+2 or 0.5+0, or days per \
@@ -210,7 +217,7 @@ fn profile(what: &str, profiles: &[Profile]) -> Result<Profile, ManualChallengeE
     if let Some(profile) = known.find(|it| it.name.eq_ignore_ascii_case(what)) {
         return Ok(profile.clone());
     }
-    if !what.starts_with(|c: char| c.is_ascii_digit()) {
+    if !what.starts_with(|c: char| c.is_numeric()) {
         let known: Vec<_> = profiles.iter().map(|it| it.name.as_str()).collect();
         let known = known.join(", ");
         return Err(ManualChallengeError::UnknownProfile(what.to_owned(), known));
@@ -316,6 +323,7 @@ mod manual_challenge_tests {
         assert_eq!(manual(Some("slow")), Ok((900, 2)));
         assert_eq!(manual(Some("1+1")), Ok((60, 1)));
         assert_eq!(manual(Some("0.5+0")), Ok((30, 0)));
+        assert_eq!(manual(Some("1/2+0")), Ok((30, 0)));
         assert_eq!(manual(Some("0+2")), Ok((0, 2)));
     }
 

@@ -233,6 +233,10 @@ impl Matchmaker {
         (!rests && !directory.plays(&next.to, next.profile.days)).then_some(next)
     }
 
+    pub fn last_opponent(&self) -> Option<&UserId> {
+        self.last.as_ref().map(|last| &last.to)
+    }
+
     /// Challenges the last opponent again with colours reversed.
     ///
     /// # Errors

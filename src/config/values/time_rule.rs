@@ -74,7 +74,7 @@ impl FromStr for TimeRule {
             return Ok(Self::Speed(speed));
         }
         let (minutes, seconds) = text.split_once('+').ok_or_else(wrong)?;
-        let minutes: f64 = minutes.trim().parse().map_err(|_| wrong())?;
+        let minutes = in_minutes(minutes.trim()).ok_or_else(wrong)?;
         let seconds: u64 = seconds.trim().parse().map_err(|_| wrong())?;
         let base = (minutes * 60.0).round();
         if !(0.0..=MAX_BASE as f64).contains(&base) || (base - minutes * 60.0).abs() > 1e-6 {
@@ -86,6 +86,16 @@ impl FromStr for TimeRule {
             return Err(format!("Lichess does not offer \"{text}\""));
         }
         Ok(Self::Exact { base, increment })
+    }
+}
+
+/// Minutes as a decimal, or as Lichess writes those below one.
+fn in_minutes(text: &str) -> Option<f64> {
+    match text {
+        "1/4" | "¼" => Some(0.25),
+        "1/2" | "½" => Some(0.5),
+        "3/4" | "¾" => Some(0.75),
+        _ => text.parse().ok(),
     }
 }
 
@@ -121,6 +131,9 @@ mod tests {
         assert!(exact.fits(s(180), s(2)) && !exact.fits(s(180), s(3)));
         for text in ["0.5+0", "1.5+1", "0+2", "180+180", "0.25+1", "classical"] {
             assert_eq!(text.parse::<TimeRule>().unwrap().to_string(), text);
+        }
+        for (text, plain) in [("1/2+0", "0.5+0"), ("½+1", "0.5+1"), ("3/4+0", "0.75+0")] {
+            assert_eq!(text.parse::<TimeRule>().unwrap().to_string(), plain);
         }
     }
 

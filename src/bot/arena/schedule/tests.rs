@@ -704,6 +704,39 @@ fn the_operator_joins_with_a_password_and_leaves_for_good() {
 }
 
 #[test]
+fn a_restart_leaves_alone_what_was_left_and_joins_what_commands_and_config_name() {
+    let mut world = World::auto();
+    assert_eq!(world.calendar.note(), None);
+    let entrance = JoinOptions {
+        team: Some("bombers".to_owned()),
+        ..JoinOptions::default()
+    };
+    world
+        .calendar
+        .join("other123", entrance.clone(), world.now());
+    world.calendar.leave(ID);
+    let note = world.calendar.note().unwrap();
+    let resume = |world: &mut World| world.calendar.resume(&note, world.begun);
+    let listed = AccountEvent::ArenasListed(vec![arena(0)], Vec::new());
+    let mut again = World::auto();
+    resume(&mut again);
+    assert_eq!(again.calendar.note(), Some(note.clone()));
+    assert_eq!(again.calendar.plans["other123"].entrance, entrance);
+    assert_eq!(join(&again.handle(&listed)), None);
+    again.calendar.join(ID, JoinOptions::default(), again.now());
+    assert_eq!(
+        again.calendar.note().unwrap(),
+        "+aBcD1234 +other123:bombers"
+    );
+    let mut named = World::named();
+    resume(&mut named);
+    assert_eq!(named.calendar.plans[ID].wanted, ArenaRequest::Named);
+    for damaged in ["", "+", "-", "+a b:c", "x"] {
+        World::auto().calendar.resume(damaged, world.begun);
+    }
+}
+
+#[test]
 fn an_arena_joined_by_command_outlasts_a_pause() {
     for is_joined in [false, true] {
         let mut world = World::new(config::Arena::default());
