@@ -40,17 +40,25 @@ impl WarnOnce {
     }
 }
 
-/// The text of a line without the private game id, which gives access to the game.
-pub(super) fn without_secrets(line: &str) -> String {
-    const KEY: &str = "\"fullId\":\"";
-    let Some(at) = line.find(KEY) else {
-        return line.to_owned();
-    };
-    let value = at + KEY.len();
-    let rest = line[value..]
-        .find('"')
-        .map_or("", |end| &line[value + end..]);
-    format!("{}***{rest}", &line[..value])
+/// The text of JSON without the private game ids, which give access to the games.
+pub(super) fn without_secrets(text: &str) -> String {
+    const KEY: &str = "\"fullId\"";
+    let mut parts = text.split(KEY);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown += KEY;
+        let is_before_value = |c: char| c == ':' || c.is_ascii_whitespace();
+        match part.trim_start_matches(is_before_value).strip_prefix('"') {
+            Some(value) => {
+                let rest = value.find('"').map_or("", |end| &value[end..]);
+                shown += &part[..part.len() - value.len()];
+                shown += "***";
+                shown += rest;
+            }
+            None => shown += part,
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -62,7 +70,23 @@ mod tests {
         let line = r#"{"type":"gameStart","game":{"fullId":"q7ZxVt2BkM4s","id":"q7ZxVt2B"}}"#;
         let shown = without_secrets(line);
         assert!(!shown.contains("kM4s") && shown.ends_with(r#""id":"q7ZxVt2B"}}"#));
-        assert_eq!(without_secrets(r#"{"fullId":"q7Zx"#), r#"{"fullId":"***"#);
+        for (text, shown) in [
+            (r#"{"fullId":"q7Zx"#, r#"{"fullId":"***"#),
+            (
+                r#"{"fullId" : "q7Zx", "id": 1}"#,
+                r#"{"fullId" : "***", "id": 1}"#,
+            ),
+            (
+                r#"[{"fullId":"q7Zx"},{"fullId":"k2Bb"}]"#,
+                r#"[{"fullId":"***"},{"fullId":"***"}]"#,
+            ),
+            (
+                r#"{"fullId":null,"id":"q7Zx"}"#,
+                r#"{"fullId":null,"id":"q7Zx"}"#,
+            ),
+        ] {
+            assert_eq!(without_secrets(text), shown);
+        }
     }
 
     #[test]

@@ -212,6 +212,21 @@ async fn a_first_run_writes_a_config_that_plays() {
         );
         assert_eq!(ran.stderr.contains("no token: set"), offline.is_none());
     }
+    for (name, text, said) in [
+        ("fine", "lip_fine", "read, but not verified"),
+        ("bad", "lip two words", "WARNING: "),
+    ] {
+        let file = folder.path().join(format!("{name}.txt"));
+        fs::write(&file, text).expect("a token");
+        let place = folder.path().join(name).display().to_string();
+        let file = file.display().to_string();
+        let init = ["init", "--yes", "--offline", "--folder", &place];
+        let mut init = command(&[&init[..], &["--token-file", &file]].concat());
+        let ran = tokio::task::block_in_place(|| ran(&mut init));
+        let line = format!("token       {said}");
+        assert!(ran.stdout.contains(&line), "{}{}", ran.stdout, ran.stderr);
+        assert!(!ran.stdout.contains(text), "{}", ran.stdout);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

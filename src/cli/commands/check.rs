@@ -8,7 +8,7 @@ use std::{env, fs, iter};
 use megaton::book::Books;
 use megaton::bot::{BotTiming, ListRefresher, ListSources, check_owner};
 use megaton::config::{self, BookRules, Config, Log, Override, Panel};
-use megaton::lichess::{Client, TOKEN_VARIABLE};
+use megaton::lichess::{Client, TOKEN_VARIABLE, Token, TokenError};
 use megaton::panel::{
     self, ControlSocket, ControlSocketError, Delivery, HEARTBEAT_VARIABLE, WEBHOOK_VARIABLE,
     check_password,
@@ -121,7 +121,8 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
     let alerts: Vec<String> = iter::once(alerts).chain(heartbeat).collect();
     print_field("alerts", &alerts)?;
     if offline {
-        return Ok(());
+        let token = token_unverified(config.lichess.token_file.as_deref());
+        return print_field("token", token.as_slice());
     }
     let client = account::client(config)?;
     if let Some(proxy) = client.proxy() {
@@ -133,6 +134,15 @@ pub(super) fn report(config: &Config, path: Option<&Path>, offline: bool) -> Res
 fn print_field(about: &str, lines: &[impl AsRef<str>]) -> Result<(), Failure> {
     let mut lines = lines.iter().map(AsRef::as_ref);
     lines.try_for_each(|line| output::print(output::field(about, output::plain(line))))
+}
+
+/// What can be said of the token without the server, if there is one.
+fn token_unverified(file: Option<&Path>) -> Option<String> {
+    match Token::from_env_or_file(file) {
+        Ok(_) => Some("read, but not verified".to_owned()),
+        Err(TokenError::Absent) => None,
+        Err(error) => Some(format!("WARNING: {error}")),
+    }
 }
 
 /// Reads the lists; offline only those in files. Without a data folder no copies are read or kept.

@@ -249,7 +249,9 @@ impl<W: Write> CsvWriter<W> {
 
 /// Whether a spreadsheet may take the cell for a formula.
 fn is_formula(cell: &str) -> bool {
-    cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
+    cell.len() > 1
+        && cell.starts_with(['=', '+', '-', '@', '\t', '\r'])
+        && cell.parse::<f64>().is_err()
 }
 
 /// The I/O error inside an error of the CSV writer, so that a reader that left is recognized.
@@ -283,6 +285,7 @@ mod tests {
             ("-1+cmd|' /C calc'!A0", Some(5)),
             ("@SUM(A1)", None),
             ("\tx", None),
+            ("-", None),
         ] {
             writer.row(&Line { name, diff }).unwrap();
         }
@@ -296,7 +299,7 @@ mod tests {
         assert_eq!(
             csv(false),
             "name,diff\nNuke,-7\n\"'=HYPERLINK(\"\"http://evil.example\"\",\"\"x\"\")\",\n\
-             '-1+cmd|' /C calc'!A0,5\n'@SUM(A1),\n'\tx,\n"
+             '-1+cmd|' /C calc'!A0,5\n'@SUM(A1),\n'\tx,\n-,\n"
         );
         assert!(csv(true).contains("\n@SUM(A1),\n"), "as it is on request");
     }
