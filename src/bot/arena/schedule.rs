@@ -239,15 +239,18 @@ impl ArenaSchedule {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// Continues an earlier run by its [`ArenaSchedule::note`]. What the config names is joined, even if the
-    /// bot left it: it may be named there since then.
+    /// Continues an earlier run by its [`ArenaSchedule::note`]. What the config names is joined as it says,
+    /// even if the bot left it: it may be named there since then.
     pub fn resume(&mut self, note: &str, now: Instant) {
         for word in note.split(' ') {
-            if let Some(id) = word.strip_prefix('-') {
-                if !is_in_config(&self.rules, id) {
-                    self.keep_out(id);
-                }
-            } else if let Some(Ok(arena)) = word.strip_prefix('+').map(str::parse::<ArenaId>) {
+            let (sign, arena) = word.split_at_checked(1).unwrap_or_default();
+            let arena = arena.parse::<ArenaId>();
+            let Some(arena) = arena.ok().filter(|it| !is_in_config(&self.rules, &it.id)) else {
+                continue;
+            };
+            if sign == "-" {
+                self.keep_out(&arena.id);
+            } else {
                 let entrance = JoinOptions {
                     team: arena.team,
                     ..JoinOptions::default()

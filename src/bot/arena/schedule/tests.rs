@@ -730,7 +730,9 @@ fn a_restart_leaves_alone_what_was_left_and_joins_what_commands_and_config_name(
     );
     let mut named = World::named();
     resume(&mut named);
-    assert_eq!(named.calendar.plans[ID].wanted, ArenaRequest::Named);
+    named.calendar.resume(&format!("+{ID}"), world.begun);
+    let team = named.calendar.plans[ID].entrance.team.as_deref();
+    assert_eq!(team, Some("bombers"), "as the config says");
     for damaged in ["", "+", "-", "+a b:c", "x"] {
         World::auto().calendar.resume(damaged, world.begun);
     }
