@@ -225,14 +225,8 @@ impl ArenaSchedule {
     /// those that the bot left.
     pub fn note(&self) -> Option<String> {
         let by_command = self.by_command().map(|(id, plan)| {
-            let team = plan.entrance.team.clone();
-            format!(
-                "+{}",
-                ArenaId {
-                    id: id.clone(),
-                    team
-                }
-            )
+            let (id, team) = (id.clone(), plan.entrance.team.clone());
+            format!("+{}", ArenaId { id, team })
         });
         let left = self.left.iter().map(|id| format!("-{id}"));
         let words: Vec<String> = by_command.chain(left).collect();
