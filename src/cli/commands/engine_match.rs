@@ -150,11 +150,7 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         if others.map(|it| it.and_then(place)).contains(&place(path)) {
             return Err(Failure::setup("--pgn is the --journal or --openings file"));
         }
-        let what = || format!("--pgn {}", path.display());
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).or_setup(what())?;
-        }
-        check_writable(path).or_setup(what())?;
+        check_writable(path).or_setup(format!("--pgn {}", path.display()))?;
     }
     let begun = Instant::now();
     let bar = progress::bar(
