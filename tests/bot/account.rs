@@ -1,10 +1,12 @@
 //! Challenges and games at the account state, event by event.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megaton::bot::game::CallOutcome;
-use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated};
+use megaton::bot::{AcceptOutcome, AccountEffect, AccountEvent, NotCreated, PlayerLists};
+use megaton::config;
 use megaton::lichess::{
     Challenge, ChallengeId, Compat, Event, GameId, GameInfo, JoinOptions, Presence, Speed, Status,
     UserId,
@@ -168,6 +170,42 @@ fn ask_near(fixture: &mut Fixture) {
     };
     let effects = account.handle(&AccountEvent::UsersSeen(vec![seen]), fixture.now);
     assert!(matches!(effects[..], [AccountEffect::Create(_)]));
+}
+
+#[test]
+fn no_command_challenges_an_account_that_is_never_to_be_challenged() {
+    let mut fixture = Fixture::new(2).settled();
+    ask_near(&mut fixture);
+    let rules = config::Challenge {
+        block: vec!["near".parse().expect("a name")],
+        ..config::Challenge::default()
+    };
+    let account = &mut fixture.account;
+    let lists = Arc::new(PlayerLists::named(&rules));
+    account.handle(&AccountEvent::Lists(lists), fixture.now);
+    for refused in [
+        account.challenge("Near", None, None, None, 1),
+        account.challenge("Near", None, None, None, 2),
+        account.rechallenge().map(drop),
+    ] {
+        let why = refused.expect_err("it is blocked").to_string();
+        assert!(why.starts_with("near is never challenged"), "{why}");
+        assert!(why.ends_with("(near)"), "{why}");
+    }
+    assert!(account.challenge("Far", None, None, None, 1).is_ok());
+}
+
+#[test]
+fn a_command_for_a_rated_game_is_never_obeyed_with_a_casual_one() {
+    let mut fixture = Fixture::new(2).settled();
+    let account = &mut fixture.account;
+    let days = Some("2d");
+    let refused = account.challenge("Near", days, Some(true), None, 1);
+    let why = refused.expect_err("never rated").to_string();
+    assert!(why.contains("leave out --rated"), "{why}");
+    for rated in [None, Some(false)] {
+        assert!(account.challenge("Near", days, rated, None, 1).is_ok());
+    }
 }
 
 /// A bot whose challenge to "near" began a game before the server's answer came.

@@ -1,11 +1,10 @@
 //! Slots: which game gets one, what frees one, and that none is lost.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use megaton::bot::game::CallOutcome;
 use megaton::bot::{
-    AcceptOutcome, AccountEffect, AccountEvent, OpponentKind, PlayerLists, Settings, StateRules,
+    AcceptOutcome, AccountEffect, AccountEvent, OpponentKind, Settings, StateRules,
 };
 use megaton::config;
 use megaton::lichess::{
@@ -855,38 +854,6 @@ fn a_challenge_by_command_to_a_human_takes_a_slot_reserved_for_humans() {
             continue;
         };
         assert!(is_sent && account.has_outgoing(), "{title:?}");
-    }
-}
-
-#[test]
-fn no_command_challenges_an_account_that_is_never_to_be_challenged() {
-    let mut fixture = fixture(2, 0).settled();
-    let account = &mut fixture.account;
-    account.challenge("Foe", None, None, None, 1).unwrap();
-    let rules = config::Challenge {
-        block: vec!["foe".parse().unwrap()],
-        ..config::Challenge::default()
-    };
-    let lists = Arc::new(PlayerLists::named(&rules));
-    account.handle(&AccountEvent::Lists(lists), fixture.now);
-    for games in [1, 2] {
-        let refused = account.challenge("Foe", None, None, None, games);
-        let why = refused.unwrap_err().to_string();
-        assert!(why.starts_with("foe is never challenged"), "{why}");
-        assert!(why.ends_with("(foe)"), "{why}");
-    }
-}
-
-#[test]
-fn a_challenge_by_command_is_not_made_casual_against_the_word_of_the_command() {
-    let mut fixture = fixture(2, 0).settled();
-    let account = &mut fixture.account;
-    let days = Some("2d");
-    let refused = account.challenge("Friend", days, Some(true), None, 1);
-    let why = refused.unwrap_err().to_string();
-    assert!(why.contains("leave out --rated"), "{why}");
-    for rated in [None, Some(false)] {
-        account.challenge("Friend", days, rated, None, 1).unwrap();
     }
 }
 
