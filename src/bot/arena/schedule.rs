@@ -37,9 +37,8 @@ const TOO_MANY: &str = "joining too many";
 const MAX_AHEAD: usize = 32;
 /// Why the bot gives up an arena that the server does not know.
 const NO_ARENA: &str = "there is no such arena";
-/// Closed arenas that the bot remembers, and those of them that it remembers after a restart.
+/// Closed arenas that the bot remembers.
 const MAX_CLOSED: usize = 1000;
-const MAX_LEFT: usize = 50;
 
 type Effects = Vec<AccountEffect>;
 
@@ -117,8 +116,8 @@ pub struct ArenaSchedule {
     plans: BTreeMap<String, PlannedArena>,
     /// Arenas not to be joined again: left, removed from, or over.
     shut: ClosedArenas,
-    /// Those left by command or that the server removed the bot from. A restart may mend the other reasons.
-    left: VecDeque<String>,
+    /// Those that stay closed after a restart: left by command, or removed from. It may mend other reasons.
+    left: ClosedArenas,
     /// What to do about each team of the rules that the bot is not in.
     foreign_teams: Vec<String>,
     list_at: Instant,
@@ -170,7 +169,7 @@ impl ArenaSchedule {
             second,
             plans: BTreeMap::new(),
             shut: ClosedArenas::default(),
-            left: VecDeque::new(),
+            left: ClosedArenas::default(),
             foreign_teams: Vec::new(),
             list_at: now,
             listing: false,
@@ -228,7 +227,7 @@ impl ArenaSchedule {
             let (id, team) = (id.clone(), plan.entrance.team.clone());
             format!("+{}", ArenaId { id, team })
         });
-        let left = self.left.iter().map(|id| format!("-{id}"));
+        let left = self.left.0.iter().map(|id| format!("-{id}"));
         let words: Vec<String> = by_command.chain(left).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }
@@ -256,16 +255,13 @@ impl ArenaSchedule {
 
     fn keep_out(&mut self, id: &str) {
         self.shut.insert(id.to_owned());
-        self.left.push_back(id.to_owned());
-        if self.left.len() > MAX_LEFT {
-            self.left.pop_front();
-        }
+        self.left.insert(id.to_owned());
     }
 
     /// Plans an arena by the operator's wish.
     fn want(&mut self, id: &str, entrance: JoinOptions, now: Instant) {
         self.shut.remove(id);
-        self.left.retain(|left| left != id);
+        self.left.remove(id);
         let new = || PlannedArena::new(ArenaRequest::Named, JoinOptions::default(), now);
         let plan = self.plans.entry(id.to_owned()).or_insert_with(new);
         (plan.wanted, plan.entrance) = (ArenaRequest::Named, entrance);
