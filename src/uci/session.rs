@@ -34,7 +34,7 @@ pub(super) struct Session<W> {
     /// Whether the last `position` was refused: the game is not the one that is asked about.
     is_refused: bool,
     running: Option<Running>,
-    /// Whether `bestmove (none)` follows at `stop`: an infinite search has no answer before.
+    /// Whether `bestmove (none)` follows at `stop` or `ponderhit`: such a search has no answer before.
     owes_no_move: bool,
 }
 
