@@ -243,6 +243,25 @@ fn contempt_decides_between_a_draw_and_a_level_game() {
 }
 
 #[test]
+fn what_a_search_with_another_contempt_stored_is_not_used() {
+    let game = game("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
+    let with = |contempt| Limits {
+        contempt,
+        ..Limits::depth(9)
+    };
+    let alone = engine().think(&game, with(-40)).wait();
+    let engine = engine();
+    let search = |contempt| {
+        engine.new_game();
+        engine.think(&game, with(contempt)).wait()
+    };
+    let _ = search(40);
+    let second = search(-40);
+    assert_eq!((second.nodes, second.score), (alone.nodes, alone.score));
+    assert!(search(-40).nodes < alone.nodes, "the same contempt again");
+}
+
+#[test]
 fn the_hundredth_quiet_half_move_is_a_draw_unless_it_wins() {
     let quiet = "7k/8/8/8/8/8/R7/KQ6 w - - 99 80";
     let position = Position::from_fen(quiet).unwrap();

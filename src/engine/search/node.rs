@@ -100,7 +100,7 @@ impl Searcher {
         }
         alpha = alpha.max(mated_in(ply));
         beta = beta.min(mate_in(ply + 1));
-        let key = table_key(position);
+        let key = self.table_key(position);
         // Before `win_now`, which costs more and stores nothing.
         let entry = self.table.probe(key);
         if alpha < beta
@@ -326,7 +326,7 @@ impl Searcher {
     fn try_move(&mut self, node: &Node<'_>, picked: &Picked, alpha: Value, count: usize) -> Value {
         let (ply, mv) = (node.ply, picked.mv);
         let child = node.position.play(mv);
-        self.table.prefetch(table_key(&child));
+        self.table.prefetch(self.table_key(&child));
         let gives_check = child.in_check();
         self.descend(&child, piece_on_square(node.position, mv), ply);
         let depth = node.depth - 1 + node.extension(mv);
@@ -404,13 +404,6 @@ impl Searcher {
         };
         self.table.store(key, entry);
     }
-}
-
-/// The table key of a position: near the fifty-move draw it depends on the count.
-#[inline]
-pub(super) fn table_key(position: &Position) -> u64 {
-    let stage = u64::from(position.halfmove_clock() / params::TT_CLOCK_STEP);
-    position.key() ^ stage.wrapping_mul(params::TT_CLOCK_KEY)
 }
 
 /// The stored value, if it causes a cutoff off the principal variation.

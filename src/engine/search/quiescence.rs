@@ -3,7 +3,7 @@
 //! In check there is no standing pat: every move is tried. Otherwise only captures and promotions
 //! with a good blast balance.
 
-use super::node::{NodeKind, bounded_eval, table_cutoff, table_key};
+use super::node::{NodeKind, bounded_eval, table_cutoff};
 use super::searcher::Searcher;
 use crate::engine::history::{Context, piece_on_square};
 use crate::engine::movepick::{MovePicker, PickMode, Picked};
@@ -57,7 +57,7 @@ impl Searcher {
         if ply >= MAX_PLY - 1 {
             return self.evaluator.evaluate(position, ply);
         }
-        let key = table_key(position);
+        let key = self.table_key(position);
         let entry = self.table.probe(key);
         if let Some(value) =
             entry.and_then(|entry| table_cutoff(&entry, position, kind, (alpha, beta), 0, ply))
@@ -138,7 +138,7 @@ impl Searcher {
                 Choice::Stop => break,
             }
             let child = position.play(picked.mv);
-            self.table.prefetch(table_key(&child));
+            self.table.prefetch(self.table_key(&child));
             self.descend(&child, piece_on_square(position, picked.mv), ply);
             self.frame(ply + 1).pv.clear();
             let found = -self.quiescence(&child, node.kind, (-node.beta, -alpha), ply + 1);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::node::{NodeKind, table_key};
+use super::node::NodeKind;
 use super::root_tablebase::RootVerdict;
 use super::searcher::{Searcher, Task, ThreadRole};
 use super::team::ThreadVote;
@@ -128,7 +128,7 @@ pub(super) fn think(searcher: &mut Searcher, task: Task) -> SearchResult {
 fn ranked_moves(searcher: &mut Searcher, position: &Position, wanted: &[Move]) -> Vec<RootMove> {
     let table_move = searcher
         .table
-        .probe(table_key(position))
+        .probe(searcher.table_key(position))
         .and_then(|entry| entry.best);
     let mut moves: Vec<Move> = position
         .legal_moves()
@@ -527,7 +527,7 @@ impl<'a> Root<'a> {
         };
         let tb_bound = self.verdict.as_ref().and_then(|it| it.tb_bound(value));
         let table_reply = || {
-            let entry = self.searcher.table.probe(table_key(&child))?;
+            let entry = self.searcher.table.probe(self.searcher.table_key(&child))?;
             entry.best.filter(|&mv| child.is_legal(mv))
         };
         SearchResult {

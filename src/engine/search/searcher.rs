@@ -194,6 +194,15 @@ impl Searcher {
         self.draw[position.turn().index()]
     }
 
+    /// The table key of a position: near the fifty-move draw it depends on the count, and with contempt on what
+    /// a draw is worth.
+    #[inline]
+    pub(super) fn table_key(&self, position: &Position) -> u64 {
+        let stage = u64::from(position.halfmove_clock() / params::TT_CLOCK_STEP);
+        let draw = (self.draw[0] as u64).wrapping_mul(params::TT_DRAW_KEY);
+        position.key() ^ stage.wrapping_mul(params::TT_CLOCK_KEY) ^ draw
+    }
+
     #[inline]
     pub(super) fn frame(&mut self, ply: usize) -> &mut Frame {
         &mut self.frames[BEFORE_ROOT + ply]
