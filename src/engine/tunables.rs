@@ -74,19 +74,19 @@ macro_rules! tunables {
 
 tunables! {
     /// Half of the window around the last score, in cp; atomic scores jump.
-    aspiration_delta = 29, 10 to 80, step 6, "SPSA of 2026-11-29";
+    aspiration_delta = 30, 10 to 80, step 12, "SPSA of 2026-11-30";
     /// Factor on the window after it failed, in percent.
     aspiration_growth = 150, 110 to 300, step 20, "untuned";
     /// Maximum depth for reverse futility pruning, in plies.
     rfp_depth = 15, 3 to 20, step 2, "with others, a match of 2026-11-28";
     /// Its margin per ply, in cp: twice the value used in chess, as others found for atomic.
-    rfp_margin = 84, 40 to 250, step 14, "SPSA of 2026-11-29";
+    rfp_margin = 74, 40 to 250, step 28, "SPSA of 2026-11-30";
     /// Minimum reduction of a null move, in plies.
     null_base = 3, 1 to 6, step 1, "untuned";
     /// Plies of depth per further ply of reduction.
     null_depth_divisor = 3, 2 to 8, step 1, "untuned";
     /// Centipawns above beta per further ply of reduction.
-    null_eval_divisor = 225, 60 to 500, step 30, "SPSA of 2026-11-29";
+    null_eval_divisor = 187, 60 to 500, step 60, "SPSA of 2026-11-30";
     /// Maximum reduction for the evaluation.
     null_eval_most = 3, 1 to 6, step 1, "untuned";
     /// From this depth on a null move cutoff is verified by a search.
@@ -94,9 +94,9 @@ tunables! {
     /// Minimum depth for a singular extension, in plies.
     singular_depth = 7, 4 to 127, step 1, "untuned";
     /// How far the other moves must stay below the stored value, in 1/16 cp per ply.
-    singular_margin = 28, 4 to 128, step 4, "SPSA of 2026-11-29";
+    singular_margin = 31, 4 to 128, step 8, "SPSA of 2026-11-30";
     /// If they stay this much further below, in cp, the extension off the principal variation is two plies.
-    singular_double = 49, 0 to 500, step 6, "SPSA of 2026-11-29";
+    singular_double = 44, 0 to 500, step 12, "SPSA of 2026-11-30";
     /// Plies by which a table move above beta that is not alone is searched less deeply.
     singular_negative = 2, 0 to 4, step 1, "untuned";
     /// Minimum depth for internal iterative reduction without a hash move.
@@ -104,65 +104,65 @@ tunables! {
     /// Maximum depth for late move pruning of quiet moves.
     lmp_depth = 8, 3 to 20, step 2, "untuned";
     /// Quiet moves that are always tried.
-    lmp_base = 3, 1 to 20, step 1, "SPSA of 2026-11-29";
+    lmp_base = 1, 1 to 20, step 2, "SPSA of 2026-11-30";
     /// Maximum depth for pruning by blast exchange.
     see_prune_depth = 8, 3 to 20, step 2, "untuned";
     /// Allowed loss of a capture per ply, in cp.
-    see_capture_margin = 95, 20 to 250, step 12, "SPSA of 2026-11-29";
+    see_capture_margin = 92, 20 to 250, step 24, "SPSA of 2026-11-30";
     /// Allowed loss of a quiet move per ply, in cp.
-    see_quiet_margin = 76, 10 to 150, step 8, "SPSA of 2026-11-29";
+    see_quiet_margin = 77, 10 to 150, step 16, "SPSA of 2026-11-30";
     /// Maximum depth for pruning quiet moves by history.
     history_prune_depth = 6, 1 to 12, step 1, "with others, a match of 2026-11-28";
     /// Moves below this history per ply are pruned.
-    history_prune_margin = -2315, -9000 to -500, step 400, "SPSA of 2026-11-29";
+    history_prune_margin = -2375, -9000 to -500, step 800, "SPSA of 2026-11-30";
     /// Reduction of quiet moves before depth and move count, in 1/1024 ply.
-    lmr_quiet_base = 697, -512 to 2048, step 120, "SPSA of 2026-11-29";
+    lmr_quiet_base = 740, -512 to 2048, step 240, "SPSA of 2026-11-30";
     /// Divisor of ln(depth) * ln(move) for quiet moves, in 1/1024.
-    lmr_quiet_divisor = 2351, 1024 to 6144, step 220, "SPSA of 2026-11-29";
+    lmr_quiet_divisor = 2134, 1024 to 6144, step 440, "SPSA of 2026-11-30";
     /// Reduction of captures before depth and move count, in 1/1024 ply.
-    lmr_noisy_base = 116, -1024 to 2048, step 120, "SPSA of 2026-11-29";
+    lmr_noisy_base = 211, -1024 to 2048, step 240, "SPSA of 2026-11-30";
     /// Divisor of ln(depth) * ln(move) for captures, in 1/1024.
-    lmr_noisy_divisor = 3940, 1024 to 8192, step 340, "SPSA of 2026-11-29";
+    lmr_noisy_divisor = 4025, 1024 to 8192, step 680, "SPSA of 2026-11-30";
     /// Moves searched without reduction.
     lmr_moves = 1, 1 to 6, step 1, "SPSA of 2026-11-26";
     /// More at expected cut nodes, in 1/1024 ply, like all that follow.
-    lmr_cut_node = 882, 0 to 4096, step 200, "SPSA of 2026-11-29";
+    lmr_cut_node = 1109, 0 to 4096, step 400, "SPSA of 2026-11-30";
     /// Less at nodes of the principal variation.
-    lmr_pv = 821, 0 to 3072, step 160, "SPSA of 2026-11-29";
+    lmr_pv = 1244, 0 to 3072, step 320, "SPSA of 2026-11-30";
     /// More where the evaluation is not improving.
-    lmr_not_improving = 428, 0 to 2048, step 140, "SPSA of 2026-11-29";
+    lmr_not_improving = 148, 0 to 2048, step 280, "SPSA of 2026-11-30";
     /// Less for moves that give check.
-    lmr_check = 1367, 0 to 3072, step 180, "SPSA of 2026-11-29";
+    lmr_check = 1305, 0 to 3072, step 360, "SPSA of 2026-11-30";
     /// Less for answers to a check or to a threatened explosion.
-    lmr_pressed = 456, 0 to 3072, step 180, "SPSA of 2026-11-29";
+    lmr_pressed = 714, 0 to 3072, step 360, "SPSA of 2026-11-30";
     /// Less for moves that create an explosion threat.
-    lmr_creates_threat = 1017, 0 to 3072, step 180, "SPSA of 2026-11-29";
+    lmr_creates_threat = 1263, 0 to 3072, step 360, "SPSA of 2026-11-30";
     /// Less for the killer.
-    lmr_killer = 1504, 0 to 3072, step 180, "SPSA of 2026-11-29";
+    lmr_killer = 1395, 0 to 3072, step 360, "SPSA of 2026-11-30";
     /// History that changes a reduction by one ply.
-    lmr_history_divisor = 9491, 3000 to 30000, step 1000, "SPSA of 2026-11-29";
+    lmr_history_divisor = 8577, 3000 to 30000, step 2000, "SPSA of 2026-11-30";
     /// A capture in quiescence must raise the evaluation to within this margin of alpha, in cp.
-    qs_margin = 116, 30 to 500, step 20, "SPSA of 2026-11-29";
+    qs_margin = 161, 30 to 500, step 40, "SPSA of 2026-11-30";
     /// History bonus per ply of depth.
-    bonus_slope = 257, 60 to 500, step 20, "SPSA of 2026-11-29";
+    bonus_slope = 296, 60 to 500, step 40, "SPSA of 2026-11-30";
     /// Taken off the history bonus.
-    bonus_offset = 80, -200 to 400, step 30, "untuned";
+    bonus_offset = -14, -200 to 400, step 60, "SPSA of 2026-11-30";
     /// The greatest history bonus.
-    bonus_most = 1657, 600 to 4000, step 150, "SPSA of 2026-11-29";
+    bonus_most = 1763, 600 to 4000, step 300, "SPSA of 2026-11-30";
     /// Units of the sum over all corrections per centipawn.
-    correction_divisor = 23, 8 to 80, step 3, "SPSA of 2026-11-29";
+    correction_divisor = 19, 8 to 80, step 6, "SPSA of 2026-11-30";
     /// A capture is good if its blast balance, with its history but in quiescence, is at least this, in cp.
-    good_capture = 25, -150 to 100, step 15, "SPSA of 2026-11-29";
+    good_capture = 13, -150 to 100, step 30, "SPSA of 2026-11-30";
     /// Weight of a blast balance against capture history, history units per cp.
-    blast_weight = 20, 2 to 64, step 3, "SPSA of 2026-11-29";
+    blast_weight = 22, 2 to 64, step 6, "SPSA of 2026-11-30";
     /// Ordering bonus of a quiet move that creates an explosion threat.
-    creates_threat_bonus = 6054, 0 to 20000, step 900, "SPSA of 2026-11-29";
+    creates_threat_bonus = 5551, 0 to 20000, step 1800, "SPSA of 2026-11-30";
     /// Ordering bonus of a quiet move that escapes a threatened blast.
-    escape_bonus = 2500, 0 to 12000, step 500, "untuned";
+    escape_bonus = 1989, 0 to 12000, step 1000, "SPSA of 2026-11-30";
     /// Ordering penalty of a move to a square where a pawn or piece can explode it.
-    exposed_penalty = 2500, 0 to 12000, step 500, "untuned";
+    exposed_penalty = 2082, 0 to 12000, step 1000, "SPSA of 2026-11-30";
     /// Ordering bonus of a quiet check.
-    check_bonus = 5086, 0 to 20000, step 800, "SPSA of 2026-11-29";
+    check_bonus = 6464, 0 to 20000, step 1600, "SPSA of 2026-11-30";
     /// Moves the clock has to last for, in tenths.
     time_moves_ahead = 300, 80 to 600, step 20, "a match of 2026-11-27 at 10+0.1@40";
     /// Share of the increment spent at once, in thousandths, like all that follow but one.
