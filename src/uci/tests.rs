@@ -481,7 +481,7 @@ fn a_last_score_that_is_only_a_bound_is_told_as_one() {
     // An iteration finds another best move, and the node limit ends its second search.
     let fen = "4k3/2np4/8/4P3/2r5/8/8/K7 b - - 0 1";
     let mut bounds = 0;
-    for nodes in (2900..3100).step_by(20) {
+    for nodes in (2000..6000).step_by(100) {
         let text = talk(&format!("position fen {fen}\ngo nodes {nodes}\n"));
         let told = text
             .lines()
