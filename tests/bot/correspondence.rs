@@ -13,7 +13,7 @@ use megaton::lichess::{Event, GameFull, GameId, GameInfo, Side, Speed};
 use megaton::store::Store;
 use proptest::prelude::*;
 
-use crate::challenges::{game, player};
+use crate::challenges::{challenge, game, player};
 use crate::fixture::{SECOND, me};
 use crate::harness::{Harness, active_search, asks, full, ms, posted, refused, state};
 
@@ -106,6 +106,20 @@ fn a_correspondence_game_takes_no_slot_and_is_visited_on_the_bots_turn_only() {
     assert_eq!(fixture.started(slow("s1", Some(29))), [""; 0]);
     assert_eq!(fixture.correspondence("s1"), [""; 0]);
     assert_eq!(fixture.listed(vec![slow("s1", Some(24))]), ["s1"]);
+}
+
+#[test]
+fn a_list_of_challenges_older_than_the_game_does_not_accept_it_again() {
+    let mut fixture = Fixture::new();
+    let waiting = AccountEvent::Waiting(vec![challenge("s1", player("snail"))]);
+    let accepts = |effects: &[AccountEffect]| {
+        let accept = |it: &&AccountEffect| matches!(it, AccountEffect::Accept { .. });
+        effects.iter().filter(accept).count()
+    };
+    assert_eq!(accepts(&fixture.apply(&waiting)), 1);
+    let mut fixture = Fixture::new();
+    fixture.listed(vec![slow("s1", None)]);
+    assert_eq!(accepts(&fixture.apply(&waiting)), 0);
 }
 
 #[test]

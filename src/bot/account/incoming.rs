@@ -20,8 +20,7 @@ const MAX_TRIES: u32 = 7;
 impl AccountState {
     pub(super) fn challenged(&mut self, challenge: &Challenge, compat: Option<Compat>) {
         let id = &challenge.id;
-        let known = self.accepted.holds(id) || self.queue.holds(id);
-        if known || self.games.contains_key(&id.as_game()) {
+        if self.queue.holds(id) || self.tracks(&id.as_game()) {
             return;
         }
         if self.awaits_lists {

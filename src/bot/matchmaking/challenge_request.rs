@@ -203,11 +203,8 @@ impl Series {
     }
 
     pub fn describe(&self) -> String {
-        let (begun, games) = (self.begun, self.games);
-        format!(
-            "series with {}: {begun} of {games} games begun",
-            self.request.to
-        )
+        let (begun, games, with) = (self.begun, self.games, &self.request.to);
+        format!("series with {with}: {begun} of {games} games begun")
     }
 }
 

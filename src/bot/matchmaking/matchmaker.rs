@@ -210,6 +210,21 @@ impl Matchmaker {
         self.series.as_ref()
     }
 
+    /// Drops the operator's challenges, the series and the open challenge, if the lists now forbid them.
+    fn drop_avoided(&mut self, directory: &dyn Directory) {
+        let series = self.series.as_ref().map(|it| &it.request);
+        let mut avoided: Vec<_> = self.manual_queue.iter().chain(series).cloned().collect();
+        avoided.retain(|it| directory.avoids(&it.to));
+        self.manual_queue.retain(|it| !directory.avoids(&it.to));
+        for it in avoided {
+            self.report_unsent(it.origin, it.to, "the lists say never to challenge it");
+        }
+        let open = self.state.offer();
+        if open.is_some_and(|it| directory.avoids(&it.to)) {
+            self.withdraw(None);
+        }
+    }
+
     /// Ends the series with this opponent. The last attempt of a cancelled series may end after another
     /// series has begun.
     pub(super) fn end_series(&mut self, with: &UserId, why: &str) {
@@ -351,6 +366,7 @@ impl Matchmaker {
                 self.done(*status, around);
             }
             AccountEvent::Event(event) => self.event(event, around),
+            AccountEvent::Lists(_) => self.drop_avoided(around.directory),
             // The event of its start may have been lost.
             AccountEvent::Running(games) => games.iter().for_each(|it| self.started(it, around)),
             AccountEvent::Left { .. } => self.quiet_since = around.now,

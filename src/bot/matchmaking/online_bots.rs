@@ -120,16 +120,10 @@ impl OnlineBots {
         fitting.into_iter().map(|bot| bot.id.clone()).collect()
     }
 
-    /// The cooldown of an opponent after `games` games, so that all candidates get their share of a
-    /// day's `budget`.
-    pub fn share_rest(
-        &self,
-        profile: &Profile,
-        min_games: u32,
-        games: u32,
-        budget: u32,
-    ) -> Duration {
-        let fitting = u32::try_from(self.fitting(profile, min_games).count()).unwrap_or(u32::MAX);
+    /// The cooldown of an opponent after `games` games, so that all candidates, of `least` games or more, get
+    /// their share of a day's `budget`.
+    pub fn share_rest(&self, profile: &Profile, least: u32, games: u32, budget: u32) -> Duration {
+        let fitting = u32::try_from(self.fitting(profile, least).count()).unwrap_or(u32::MAX);
         let share = (budget / fitting.max(1)).clamp(PAIR, MAX_A_DAY);
         DAY * games / share
     }

@@ -281,7 +281,8 @@ impl Matchmaker {
             }
             // The operator may know better who has time for two games.
             let may_play = !is_barred && (by_order || !presence.playing);
-            (presence.online && may_play).then_some(offer)
+            let avoided = around.directory.avoids(&offer.to);
+            (presence.online && may_play && !avoided).then_some(offer)
         });
         let known = seen.iter().any(|it| it.id == first);
         let pause = self.rules.spacing * if by_order { 1 } else { NO_OPPONENT_FACTOR };

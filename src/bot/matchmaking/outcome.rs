@@ -117,10 +117,9 @@ impl Matchmaker {
             return;
         };
         let to = offer.to.clone();
+        // One that is not there may still be in the making: its event, or the end of the wait, decides.
         if let Some(challenge) = found.iter().find(|it| is_to(it, &to)) {
             self.created(challenge, around);
-        } else {
-            self.fall_through(&NotCreated::Lost, None);
         }
     }
 

@@ -548,9 +548,19 @@ fn a_lost_answer_is_looked_for_and_never_repeated() {
     let mut world = World::enabled();
     world.next_offer();
     world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    let not_there = AccountEvent::Outgoing(Some(Vec::new()));
+    assert_eq!(world.handle(&not_there), []);
+    assert_eq!(world.pass(MINUTE), [Effect::Release]);
+
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(world.handle(&not_there), []);
+    let late = echo(Box::new(challenge("c", &offer)));
     assert_eq!(
-        world.handle(&AccountEvent::Outgoing(Some(Vec::new()))),
-        [Effect::Release]
+        world.handle(&AccountEvent::Event(late)),
+        [Effect::Held(ChallengeId::new("c"))],
+        "the server took longer than the list"
     );
 
     let mut world = World::enabled();

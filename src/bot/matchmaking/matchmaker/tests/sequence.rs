@@ -114,6 +114,61 @@ fn a_challenge_withdrawn_alone_ends_its_series_and_leaves_all_else() {
 }
 
 #[test]
+fn whom_the_lists_forbid_gets_no_challenge_that_waits_nor_the_rest_of_a_series() {
+    let manual = |name: &str| ChallengeRequest::manual(name, None, &[]).unwrap();
+    let why = "the lists say never to challenge it";
+    let mut world = World::new(Matchmaking::default());
+    for name in ["someone", "far"] {
+        world.matchmaker.queue_manual(manual(name)).unwrap();
+    }
+    world.matchmaker.start_series(series(3)).unwrap();
+    let lookup = world.pass(MINUTE);
+    assert_eq!(lookup, [MatchmakingEffect::LookUp(vec![user("someone")])]);
+    world.directory.avoided = vec!["someone", "near"];
+    let ended = format!("series with near: 0 of 3 games begun; over: {why}");
+    assert_eq!(
+        world.handle(&AccountEvent::Lists(Arc::default())),
+        [
+            MatchmakingEffect::ManualFailed(user("someone"), why.to_owned()),
+            MatchmakingEffect::SeriesEnded(ended),
+        ]
+    );
+    let next = [MatchmakingEffect::LookUp(vec![user("far")])];
+    assert_eq!(world.answer(&lookup).unwrap(), next);
+    let sent = world.answer(&next).unwrap();
+    assert!(matches!(&sent[..], [MatchmakingEffect::Create(offer)] if offer.to == user("far")));
+}
+
+#[test]
+fn the_open_challenge_to_a_player_who_is_blocked_is_withdrawn() {
+    for is_answered in [true, false] {
+        let mut world = World::enabled();
+        let offer = world.next_offer();
+        let created = AccountEvent::Created(Box::new(challenge("c", &offer)));
+        if is_answered {
+            world.handle(&created);
+        }
+        let lists = AccountEvent::Lists(Arc::default());
+        assert_eq!(world.handle(&lists), [], "for others it stays");
+        world.directory.avoided = vec!["near"];
+        assert_eq!(world.handle(&lists), [MatchmakingEffect::Withdraw]);
+    }
+}
+
+#[test]
+fn a_bot_blocked_while_it_is_looked_up_is_not_challenged() {
+    let mut world = World::enabled();
+    world.bots = vec![("near", 2010)];
+    let list = world.pass(MINUTE * 6);
+    let lookup = world.answer(&list).unwrap();
+    assert_eq!(lookup, [MatchmakingEffect::LookUp(vec![user("near")])]);
+    world.directory.avoided = vec!["near"];
+    world.handle(&AccountEvent::Lists(Arc::default()));
+    assert_eq!(world.answer(&lookup), Some(Vec::new()));
+    assert!(!world.offers_within(MINUTE * 600));
+}
+
+#[test]
 fn a_series_waits_for_the_daily_budget_and_for_incoming_challenges() {
     let mut world = World::new(Matchmaking::default());
     world.matchmaker.start_series(series(2)).unwrap();
