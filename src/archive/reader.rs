@@ -112,9 +112,8 @@ impl ArchiveReader {
         let (sql, values) = listing(&columns, filter, order, most, after);
         self.ask(|db| {
             let mut found = db.prepare_cached(&sql)?;
-            found
-                .query_map(params_from_iter(values), line_of)?
-                .collect()
+            let lines = found.query_map(params_from_iter(values), line_of)?;
+            lines.collect()
         })
     }
 

@@ -1,7 +1,7 @@
 //! Records through the file and back, files that cannot be used, and a disk that fills up.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -699,4 +699,41 @@ fn a_slowly_read_list_blocks_no_one_and_is_complete() {
     });
     some.unwrap();
     assert_eq!((games.len(), games[119].as_str()), (120, "game0119"));
+}
+
+#[tokio::test]
+async fn a_file_put_in_the_place_of_one_in_use_gets_the_next_game_and_keeps_its_log() {
+    let (folder, path) = ground();
+    let with = |name: &str, end: &str| folder.path().join(format!("{name}{end}"));
+    let of = |path: &Path, id: &str| ArchiveReader::open(path).unwrap().game(id).unwrap();
+    let keeps = |id: &'static str| {
+        move |disk: &mut Database| {
+            keep(disk, &game(id, 1000, "Nuke"));
+            Ok(())
+        }
+    };
+    let writer = Writer::start(&path).unwrap();
+    writer.ask(keeps("before01")).await.unwrap();
+    let mut backup = Database::open(&with("backup", ""), 1).unwrap();
+    keep(&mut backup, &game("restored", 900, "Nuke"));
+    for end in ["", "-wal", "-shm"] {
+        fs::rename(with(FILE_NAME, end), with("away.db", end)).unwrap();
+    }
+    // Its game is in the log alone.
+    for end in ["", "-wal"] {
+        fs::copy(with("backup", end), with(FILE_NAME, end)).unwrap();
+    }
+    writer.ask(keeps("after001")).await.unwrap();
+    for (file, ids) in [
+        (path, ["restored", "after001"].as_slice()),
+        (with("away.db", ""), &["before01"]),
+    ] {
+        for id in ["restored", "before01", "after001"] {
+            assert_eq!(
+                of(&file, id).is_some(),
+                ids.contains(&id),
+                "{id} in {file:?}"
+            );
+        }
+    }
 }

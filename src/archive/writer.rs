@@ -1,15 +1,19 @@
 //! The thread that owns the file: it runs what callers ask for, in turn.
 //!
 //! A file that failed is closed and reopened for the next job, so that a disk that has room again, or
-//! a file put back, is found without a restart. A job that panics has failed: its transaction is
-//! undone, and the thread continues.
+//! a file put back, is found without a restart; so is another file in the place of one that works, as after
+//! a damaged one was moved away. A job that panics has failed: its transaction is undone, and the thread continues.
 
 use std::any::Any;
+use std::fs;
 use std::future::Future;
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+use rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE as LEAVE_LOG;
 
 use super::database::Database;
 use crate::sqlite::{Error, Timestamp, Worker};
@@ -18,8 +22,11 @@ use crate::sqlite::{Error, Timestamp, Worker};
 #[derive(Clone, Debug)]
 pub struct Writer {
     path: PathBuf,
-    worker: Arc<Worker<Option<Database>>>,
+    worker: Arc<Worker<OpenFile>>,
 }
+
+/// The open file with its device and inode.
+type OpenFile = Option<(Option<(u64, u64)>, Database)>;
 
 impl Writer {
     /// Starts the thread. The file is opened for the first job.
@@ -47,14 +54,19 @@ impl Writer {
         job: impl FnOnce(&mut Database) -> Result<T, Error> + Send + 'static,
     ) -> impl Future<Output = Result<T, Error>> + Send + 'static {
         let (path, file) = (self.path.clone(), self.path.clone());
-        let answer = self.worker.ask(move |open: &mut Option<Database>| {
+        let answer = self.worker.ask(move |open: &mut OpenFile| {
             let run = || {
+                let found = || fs::metadata(&file).map(|it| (it.dev(), it.ino())).ok();
                 let mut database = match open.take() {
-                    Some(database) => database,
-                    None => Database::open(&file, Timestamp::now().as_millis())?,
+                    Some((at, database)) if at == found() => database,
+                    moved => {
+                        // Its log went with it: one of that name is the other file's, and closing leaves it alone.
+                        moved.map(|(_, it)| it.0.ask(|db| db.set_db_config(LEAVE_LOG, true)));
+                        Database::open(&file, Timestamp::now().as_millis())?
+                    }
                 };
                 let done = job(&mut database)?;
-                *open = Some(database);
+                *open = Some((found(), database));
                 Ok(done)
             };
             catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {

@@ -80,7 +80,7 @@ fn take_score(value: &str, mover: Side, made: &mut MoveRecord) {
     };
     let score = if let Some(moves) = score.strip_prefix('#') {
         let distance: Option<i32> = moves.parse().ok();
-        let near = distance.filter(|distance| distance.abs() <= MAX_MATE);
+        let near = distance.filter(|distance| distance.saturating_abs() <= MAX_MATE);
         near.map(Score::Mate)
     } else {
         let pawns: Option<f64> = score.parse().ok();
@@ -187,6 +187,7 @@ mod tests {
             "[%eval inf]",
             "[%eval 1e99]",
             "[%eval #99999999]",
+            "[%eval #-2147483648]",
             "[%eval",
             "[%]",
             "[%clk 0:00:-1]",

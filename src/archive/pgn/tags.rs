@@ -189,27 +189,21 @@ impl Tags {
             Side::White => self.get(white),
             Side::Black => self.get(black),
         };
-        let name: String = of("White", "Black")
-            .unwrap_or("?")
-            .chars()
-            .take(MAX_NAME)
-            .collect();
-        let account = name
-            .bytes()
-            .all(|c| c.is_ascii_alphanumeric() || b"-_".contains(&c));
+        let name = of("White", "Black").unwrap_or("?");
+        let name: String = name.chars().take(MAX_NAME).collect();
+        let plain = |c: u8| c.is_ascii_alphanumeric() || b"-_".contains(&c);
+        let account = name.bytes().all(plain);
         let number = |text: &str| text.trim_end_matches('?').parse::<i32>().ok();
         let rating = of("WhiteElo", "BlackElo");
+        let diff = of("WhiteRatingDiff", "BlackRatingDiff");
+        let is_change = |it: &i32| RATINGS.contains(&it.saturating_abs());
         PlayerRecord {
             id: account.then(|| name.to_lowercase()),
             name,
             title: of("WhiteTitle", "BlackTitle").map(|title| title.chars().take(6).collect()),
-            rating: rating
-                .and_then(number)
-                .filter(|rating| RATINGS.contains(rating)),
+            rating: rating.and_then(number).filter(|it| RATINGS.contains(it)),
             provisional: rating.is_some_and(|rating| rating.ends_with('?')),
-            rating_diff: of("WhiteRatingDiff", "BlackRatingDiff")
-                .and_then(number)
-                .filter(|diff| diff.abs() <= *RATINGS.end()),
+            rating_diff: diff.and_then(number).filter(is_change),
         }
     }
 

@@ -88,6 +88,14 @@ fn what_is_known_of_a_date_counts() {
 }
 
 #[test]
+fn a_rating_change_that_no_game_brings_is_not_read() {
+    for diff in ["-2147483648", "5001", "x"] {
+        let read = one(&LICHESS.replace("\"-7\"", &format!("\"{diff}\""))).unwrap();
+        assert_eq!(read.black.rating_diff, None, "{diff}");
+    }
+}
+
+#[test]
 fn our_pgn_reads_back() {
     for (options, whole) in [
         (PgnOptions::default(), true),
