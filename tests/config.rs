@@ -586,6 +586,7 @@ fn a_token_in_the_config_is_refused_and_never_repeated() {
         assert!(!said.contains("Sesame"), "{said}");
     }
     for text in [
+        "[lichess]\nurl = \"https://me:Sesame@lichess.dev:port\"".to_owned(),
         format!("token = {secret}"),
         secret.to_owned(),
         format!("[lichess\n{secret}"),

@@ -229,8 +229,8 @@ impl Source<'_> {
         if !named && !given && !looks_secret(name.get_ref()) {
             return Ok(());
         }
-        let what = "a token does not belong in the config: put it into a file of its own and name \
-                    that with [lichess] token_file, or set the variable LICHESS_BOT_TOKEN";
+        let what = "a token or password does not belong in the config: put it into a file of its own and name that \
+                    with token_file of its section; the variable LICHESS_BOT_TOKEN can hold the API token";
         Err(self.fault(name.span().start, "", what))
     }
 

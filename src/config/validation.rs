@@ -477,21 +477,21 @@ fn in_log(config: &Config) -> Option<Contradiction> {
 fn fault_in_url(url: &str, insecure: bool) -> Option<String> {
     let example = "write it like \"https://lichess.org\"";
     let Ok(parsed) = Url::parse(url) else {
-        return Some(format!("\"{url}\" is not a URL: {example}"));
+        // What stands before the @ may be a password.
+        let shown = url.rsplit('@').next()?;
+        return Some(format!("\"{shown}\" is not a URL: {example}"));
     };
     if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
-        return Some(format!(
-            "the URL must begin with https:// or http://: {example}"
-        ));
+        return Some(format!("it must begin with https:// or http://: {example}"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Some(format!(
-            "the URL must not contain a user name or password: {example}"
+            "it must not contain a user name or password: {example}"
         ));
     }
     if parsed.path() != "/" || parsed.query().is_some() || parsed.fragment().is_some() {
         return Some(format!(
-            "the URL must end with the host, without a path: {example}"
+            "it must end with the host, without a path: {example}"
         ));
     }
     if parsed.scheme() == "http" && !is_this_machine(&parsed) && !insecure {

@@ -65,6 +65,8 @@ pub type ConfigCheck = fn(&Config) -> Result<Vec<String>, String>;
 #[derive(Debug)]
 pub struct Reloader {
     path: Option<PathBuf>,
+    /// The server of this run.
+    url: String,
     current: Config,
     control: ControlHandle,
     event_log: Option<EventLog>,
@@ -83,6 +85,7 @@ impl Reloader {
         };
         let reloader = Self {
             path,
+            url: current.lichess.url.clone(),
             current,
             control,
             event_log: None,
@@ -144,7 +147,7 @@ impl Reloader {
         let (mut lines, warnings) = reread.map_err(|why| format!("config unchanged: {why}"))?;
         let mut failures = Vec::new();
         if let Some(secrets) = &self.secrets {
-            let (renewed, failed) = secrets.renew(self.current.clone()).await;
+            let (renewed, failed) = secrets.renew(&self.url, self.current.clone()).await;
             (lines, failures) = ([lines, renewed].concat(), failed);
         }
         lines.extend(warnings);

@@ -15,6 +15,8 @@ use crate::lichess::{Client, Error, PLAY_SCOPE, Token, TokenError, UserId};
 /// Where systemd puts copies of credentials when a service starts, and never again.
 const COPIES: &str = "/run/credentials";
 
+/// What becomes of the token of another server.
+const LATER: &str = "that of the new url is used from the next start on";
 /// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -64,8 +66,10 @@ fn has_copy(config: &Config) -> bool {
 }
 
 impl Secrets {
-    /// Reads all secrets anew; says what changed, and what could not.
-    pub(super) async fn renew(&self, config: Config) -> (Vec<String>, Vec<String>) {
+    /// Reads all secrets anew; says what changed, and what could not. A token for another server than `url`,
+    /// that of this run, waits for the next start: the one in use must not get it.
+    pub(super) async fn renew(&self, url: &str, config: Config) -> (Vec<String>, Vec<String>) {
+        let is_of_another = config.lichess.url != url;
         // On a thread that may hang with its disk.
         let found = tokio::task::spawn_blocking(move || Found::read(&config)).await;
         let found = match found {
@@ -74,6 +78,7 @@ impl Secrets {
         };
         let renewed = |is_other: bool| is_other.then(|| "renewed".to_owned());
         let token = match found.token {
+            Ok(token) if is_of_another => Ok((!self.client.uses(&token)).then(|| LATER.to_owned())),
             Ok(token) => {
                 let outcome = self.renew_token(token).await.map(renewed);
                 outcome.map_err(|why| format!("{why} ({})", found.origin))
@@ -84,13 +89,9 @@ impl Secrets {
         let delivery = delivery.map(|delivery| renewed(self.alerter.renew(delivery)));
         let password = found.password.map_err(|error| error.to_string());
         let password = password.map(|password| self.password.as_ref()?.renew(password));
-        let outcomes = [
-            ("token", token),
-            ("password", password),
-            ("alerts", delivery),
-        ];
+        let outcomes = [token, password, delivery];
         let (mut lines, mut failures) = (Vec::new(), Vec::new());
-        for (what, outcome) in outcomes {
+        for (what, outcome) in ["token", "password", "alerts"].into_iter().zip(outcomes) {
             match outcome {
                 Ok(change) => lines.extend(change.map(|change| format!("{what}: {change}"))),
                 Err(why) => failures.push(format!("{what} unchanged: {why}")),

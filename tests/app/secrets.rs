@@ -87,6 +87,28 @@ async fn another_token_is_used_after_a_reload_and_a_bad_one_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_token_for_another_server_is_not_sent_to_the_present_one() {
+    let server = server().await;
+    let first = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token");
+    keep(&file, &first);
+    let mut bot = Running::start_in(&server, folder, None, "").await;
+    // The present server would take it.
+    keep(&file, &server.open_bot(BOT).expect("a good name"));
+    bot.rewrite(|text| text.replace(server.url(), "https://lichess.org"));
+    for _ in 0..2 {
+        bot.signal(Signal::HUP);
+        bot.wait_for("token: that of the new url is used from the next start on");
+    }
+    bot.rewrite(|text| text.replace("https://lichess.org", server.url()));
+    bot.signal(Signal::HUP);
+    bot.wait_for("token: renewed");
+    bot.signal(Signal::TERM);
+    assert_eq!(bot.end().0, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_program_writes_is_for_its_user_alone() {
     let server = server().await;
     let token = server.open_bot(BOT).expect("a good name");

@@ -108,15 +108,11 @@ pub struct Password {
 impl Password {
     /// Takes another password, or none, and ends all sessions, if it is another one. Returns what changed.
     pub(in crate::panel) fn renew(&self, password: Option<SecretString>) -> Option<String> {
+        let at = self.address;
         let change = match password {
             Some(_) => "renewed".to_owned(),
-            None if self.address.ip().is_loopback() => {
-                "removed: the page takes no commands".to_owned()
-            }
-            None => format!(
-                "removed: the page at {} is closed until the next start",
-                self.address
-            ),
+            None if at.ip().is_loopback() => "removed: the page takes no commands".to_owned(),
+            None => format!("removed: the page at {at} is closed until the next start"),
         };
         self.sessions.renew(password).then_some(change)
     }
