@@ -90,8 +90,8 @@ impl EventLoop {
         let context = BotContext {
             online_tables: online_tables(&options.client, &options.settings),
             explorer: options.settings.explorer.enabled.then(|| {
-                let rules = &options.settings.explorer;
-                Explorer::open(options.lists.data.as_deref(), rules.positions, rules.plies)
+                let (home, rules) = (options.lists.data.as_deref(), &options.settings.explorer);
+                Explorer::open(home, rules.positions, rules.plies, rules.loss)
             }),
             settings: Arc::new(options.settings),
             chat_queue,

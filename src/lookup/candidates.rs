@@ -48,6 +48,9 @@ pub struct PlayedMove {
 /// The result of our search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedMoves {
+    /// Centipawns that an approved move may cost; what was checked with another number counts as unchecked.
+    #[serde(default)]
+    pub loss: u32,
     /// Its own choice.
     pub best: Option<String>,
     /// The moves that may be played.
@@ -110,18 +113,20 @@ pub fn is_approved(best: Score, candidate: Score, loss: u32) -> bool {
 impl ExploredPosition {
     /// The moves with at least this many games.
     pub fn frequent(&self, min_games: u64) -> impl Iterator<Item = &PlayedMove> {
-        self.moves
-            .iter()
-            .filter(move |entry| entry.games >= min_games)
+        let moves = self.moves.iter();
+        moves.filter(move |entry| entry.games >= min_games)
     }
 
-    /// The approved moves that are legal.
-    pub fn approved(&self, position: &Position) -> Vec<Move> {
-        let checked = self.checked.iter();
-        let approved = checked.flat_map(|checked| &checked.approved);
-        approved
-            .filter_map(|uci| position.parse_uci(uci).ok())
-            .collect()
+    /// What our search thinks of the moves, if it looked with this loss.
+    pub fn checked(&self, loss: u32) -> Option<&CheckedMoves> {
+        self.checked.as_ref().filter(|it| it.loss == loss)
+    }
+
+    /// The moves approved with this loss that are legal.
+    pub fn approved(&self, position: &Position, loss: u32) -> Vec<Move> {
+        let approved = self.checked(loss).into_iter().flat_map(|it| &it.approved);
+        let legal = approved.filter_map(|uci| position.parse_uci(uci).ok());
+        legal.collect()
     }
 }
 

@@ -53,6 +53,8 @@ pub trait ExplorerHost: Send + Sync {
 pub struct Explorer {
     /// Positions of games with at least so many plies are not looked up.
     plies: usize,
+    /// Centipawns that a move may cost.
+    loss: u32,
     /// Locked only for a moment: a game asks for its moves.
     set: Arc<Mutex<CandidateSet>>,
     /// To the thread of the file.
@@ -61,11 +63,12 @@ pub struct Explorer {
 
 impl Explorer {
     /// Keeps at most `capacity` positions of less than `plies`, in a file of this folder if there is
-    /// one. A thread reads and writes it, and no one waits for that.
-    pub fn open(folder: Option<&Path>, capacity: usize, plies: u32) -> Self {
+    /// one. A thread reads and writes it, and no one waits for that. A move may cost `loss` centipawns.
+    pub fn open(folder: Option<&Path>, capacity: usize, plies: u32, loss: u32) -> Self {
         let (unwritten, positions) = mpsc::sync_channel(UNWRITTEN);
         let explorer = Self {
             plies: plies as usize,
+            loss,
             set: Arc::new(Mutex::new(CandidateSet::new(capacity))),
             unwritten,
         };
@@ -84,7 +87,7 @@ impl Explorer {
         let position = game.position();
         let key = (game.ply() < self.plies).then(|| ExploredKey::new(position, None));
         let known = key.and_then(|key| self.get(&key));
-        known.map_or_else(Vec::new, |known| known.approved(position))
+        known.map_or_else(Vec::new, |known| known.approved(position, self.loss))
     }
 
     pub fn get(&self, key: &ExploredKey) -> Option<ExploredPosition> {
@@ -229,6 +232,7 @@ impl<H: ExplorerHost> ExplorerTask<H> {
         let engine = self.pool.lease();
         let best = self.search(&engine, position, Vec::new()).await?;
         let mut checked = CheckedMoves {
+            loss: self.rules.loss,
             best: best.best.map(|mv| mv.to_string()),
             ..CheckedMoves::default()
         };
@@ -322,7 +326,7 @@ mod tests {
         let home = folder.path().to_owned();
         let (answer, answered) = mpsc::channel();
         thread::spawn(move || {
-            let explorer = Explorer::open(Some(&home), UNWRITTEN, 16);
+            let explorer = Explorer::open(Some(&home), UNWRITTEN, 16, 0);
             for at in 0..1000 {
                 explorer.put(entry(at));
             }

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-use super::candidates::{ExploredKey, ExploredPosition};
+use super::candidates::{ExploredKey, ExploredPosition, PlayedMove};
 use crate::lichess::UserId;
 use crate::rules::{Color, Move, Position};
 
@@ -167,13 +167,13 @@ impl ExplorerPlan<'_> {
         }
         let key = ExploredKey::new(&at.position, None);
         let known = self.fresh(&key, wanted, || Self::ask(at, None))?;
-        let Some(checked) = &known.checked else {
+        let Some(checked) = known.checked(self.rules.loss) else {
             let position = at.position;
             let is_worth_it = known.frequent(self.rules.min_games).next().is_some();
             let step = is_worth_it.then(|| Box::new(ExplorerStep::Check { position }));
             return Err(step.filter(|_| !(self.is_skipped)(&key)));
         };
-        let approved = known.approved(&at.position);
+        let approved = known.approved(&at.position, self.rules.loss);
         if !approved.is_empty() {
             return Ok(approved.into_iter().map(|mv| (mv, at.weight)).collect());
         }
@@ -191,13 +191,8 @@ impl ExplorerPlan<'_> {
         let key = ExploredKey::new(&at.position, at.player);
         let known = self.fresh(&key, wanted, || Self::ask(at, at.player))?;
         let least = at.player.map_or(self.rules.min_games, |_| HABIT);
-        let moves = known.frequent(least);
-        Ok(moves
-            .filter_map(|played| {
-                let mv = at.position.parse_uci(&played.uci).ok()?;
-                Some((mv, played.games))
-            })
-            .collect())
+        let legal = |it: &PlayedMove| Some((at.position.parse_uci(&it.uci).ok()?, it.games));
+        Ok(known.frequent(least).filter_map(legal).collect())
     }
 
     /// What is known and young enough, else the step that reads it. No more positions are wanted than are kept:
@@ -235,7 +230,7 @@ mod tests {
     use futures::poll;
 
     use super::*;
-    use crate::lookup::candidates::PlayedMove;
+    use crate::lookup::candidates::CheckedMoves;
 
     const RULES: ExplorerRules = ExplorerRules {
         plies: 3,
@@ -283,6 +278,30 @@ mod tests {
         let mut next = pin!(walk.next(&plan));
         assert!(poll!(&mut next).is_pending(), "hundreds of positions");
         assert_eq!(next.await, None);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn moves_checked_with_another_loss_are_checked_again() {
+        for (loss, is_done) in [(RULES.loss, true), (RULES.loss + 1, false)] {
+            let known = |key: &ExploredKey| {
+                let mut explored = explored(&position(key));
+                let approved = vec![explored.moves[0].uci.clone()];
+                explored.checked = Some(CheckedMoves {
+                    loss,
+                    approved,
+                    ..CheckedMoves::default()
+                });
+                Some(explored)
+            };
+            let plan = ExplorerPlan {
+                book_moves: &|_| Vec::new(),
+                ..plan(&known)
+            };
+            let step = ExplorerWalk::new(&[]).next(&plan).await;
+            let position = Position::default();
+            let again = (!is_done).then_some(ExplorerStep::Check { position });
+            assert_eq!(step, again, "{loss}");
+        }
     }
 
     #[tokio::test(flavor = "current_thread")]

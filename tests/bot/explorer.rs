@@ -120,7 +120,7 @@ impl Reading {
             answered: watch::Sender::default(),
         };
         change(&mut host);
-        let explorer = Explorer::open(folder, capacity, rules().plies);
+        let explorer = Explorer::open(folder, capacity, rules().plies, rules().loss);
         let task = ExplorerTask {
             explorer: explorer.clone(),
             server: server
@@ -210,13 +210,16 @@ async fn a_popular_move_that_loses_is_refused_and_sound_ones_are_approved() {
     );
     // A restart knows it all.
     until_written(folder.path(), &reading.explorer, "g1f3").await;
-    let again = Explorer::open(Some(folder.path()), 1000, 2);
+    let again = Explorer::open(Some(folder.path()), 1000, 2, rules().loss);
     until(|| is_checked(&again, "g1f3")).await;
     assert_eq!(again.approved(&game("g1f3")), approved);
-    // It keeps the length of the opening that it was opened with.
-    let short = Explorer::open(Some(folder.path()), 1000, 1);
-    until(|| is_checked(&short, "g1f3")).await;
-    assert_eq!(short.approved(&game("g1f3")), []);
+    // It keeps the length of the opening that it was opened with, and what a move may cost: what was approved
+    // with another cost is not.
+    for (plies, loss) in [(1, rules().loss), (2, rules().loss - 1)] {
+        let other = Explorer::open(Some(folder.path()), 1000, plies, loss);
+        until(|| is_checked(&other, "g1f3")).await;
+        assert_eq!(other.approved(&game("g1f3")), [], "{plies} {loss}");
+    }
     reading.practice.shutdown().await;
 }
 
