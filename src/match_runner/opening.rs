@@ -65,10 +65,8 @@ fn fen(text: &str) -> String {
     let text = text.split(';').next().unwrap_or_default();
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     let is_number = |field: &&str| field.bytes().all(|byte| byte.is_ascii_digit());
-    if fields.len() >= 6 && fields[4..6].iter().all(is_number) {
-        return fields[..6].join(" ");
-    }
-    format!("{} 0 1", fields[..fields.len().min(4)].join(" "))
+    let counters = fields.iter().skip(4).take(2).take_while(|it| is_number(it));
+    fields[..fields.len().min(4) + counters.count()].join(" ")
 }
 
 #[cfg(test)]
@@ -87,6 +85,8 @@ mod tests {
         assert_eq!(lines, [3, 4]);
         assert!(openings[0].position.fen().ends_with(" w KQkq - 0 1"));
         assert_eq!(openings[1].position.fen(), fen);
+        let five = parse_openings("4k3/8/8/8/8/8/6PP/4K3 w - - 90").unwrap();
+        assert_eq!(five[0].position.halfmove_clock(), 90);
     }
 
     #[test]

@@ -139,14 +139,15 @@ const KEYWORDS: [&str; 13] = [
     "perft",
 ];
 
-/// Skips unreadable values; a negative time counts as zero, too great a number as the greatest.
+/// Skips unreadable values; a negative time counts as zero, too great a number as the greatest, and a fraction, which
+/// scripts that compute milliseconds send, is dropped.
 fn go(words: &[&str]) -> Command {
     let mut go = Go::default();
     let mut words = words.iter().copied().peekable();
     while let Some(word) = words.next() {
         let mut number = || {
             let value = words.next_if(|word| !KEYWORDS.contains(word))?;
-            let value = value.parse::<i128>().ok()?;
+            let value = value.split('.').next()?.parse::<i128>().ok()?;
             Some(value.clamp(0, i64::MAX.into()) as u64)
         };
         let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -215,6 +216,12 @@ mod tests {
             Command::Go(endless),
             "no limit is lost"
         );
+        let timed = Go {
+            movetime: Some(Duration::from_millis(500)),
+            ..Go::default()
+        };
+        let line = "go movetime 500.75";
+        assert_eq!(Command::parse(line), Command::Go(timed));
         assert_eq!(Command::parse("go perft"), Command::Perft(1));
         assert_eq!(Command::parse("go perft 100000"), Command::Perft(50));
     }
