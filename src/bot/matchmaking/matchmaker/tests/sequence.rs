@@ -593,3 +593,70 @@ fn a_rechallenge_reverses_the_colour_that_the_server_drew() {
     world.matchmaker.rechallenge().unwrap();
     assert_eq!(world.next_offer().color, ColorChoice::Black);
 }
+
+#[test]
+fn a_lost_answer_is_looked_for_and_never_repeated() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    let lost = AccountEvent::NotCreated(NotCreated::Lost);
+    assert_eq!(world.handle(&lost), [Effect::Find]);
+    let found = vec![challenge("c", &offer)];
+    assert_eq!(
+        world.handle(&AccountEvent::Outgoing(Some(found))),
+        [Effect::Held(ChallengeId::new("c"))]
+    );
+    assert_eq!(world.pass(MINUTE), [Effect::Withdraw]);
+
+    let mut world = World::enabled();
+    world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    let not_there = AccountEvent::Outgoing(Some(Vec::new()));
+    assert_eq!(world.handle(&not_there), []);
+    assert_eq!(world.pass(MINUTE), [Effect::Release]);
+
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(world.handle(&not_there), []);
+    let late = echo(Box::new(challenge("c", &offer)));
+    assert_eq!(
+        world.handle(&AccountEvent::Event(late)),
+        [Effect::Held(ChallengeId::new("c"))],
+        "the server took longer than the list"
+    );
+
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    assert_eq!(world.handle(&AccountEvent::Outgoing(None)), []);
+    let echo = echo(Box::new(challenge("c", &offer)));
+    assert_eq!(
+        world.handle(&AccountEvent::Event(echo)),
+        [Effect::Held(ChallengeId::new("c"))]
+    );
+
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    let event = Event::GameStart(Box::new(game("other", &offer.to)));
+    world.handle(&AccountEvent::Event(event));
+    (world.held, world.spare) = (false, 1);
+    let second = world.next_offer();
+    assert_eq!((second.to, second.color), (offer.to, ColorChoice::Black));
+}
+
+#[test]
+fn a_challenge_whose_answer_was_lost_is_withdrawn_by_command() {
+    let mut world = World::enabled();
+    let offer = world.next_offer();
+    world.handle(&AccountEvent::NotCreated(NotCreated::Lost));
+    let withdrawn = vec![Effect::Withdraw];
+    assert_eq!(world.matchmaker.recall(true), (0, withdrawn));
+    let echo = echo(Box::new(challenge("c", &offer)));
+    assert_eq!(
+        world.handle(&AccountEvent::Event(echo)),
+        [Effect::Held(ChallengeId::new("c"))]
+    );
+    (world.held, world.spare) = (false, 1);
+    assert_eq!(world.pass(MINUTE / 60), [Effect::Release]);
+}
