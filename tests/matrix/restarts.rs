@@ -49,7 +49,10 @@ async fn restarts_with(games: usize) {
         for _ in 0..games {
             while !matches!(news.recv().await.unwrap(), Event::Started { .. }) {}
         }
-        let second = start(&server, &token, |_| {});
+        // Those above the limit are played too.
+        let second = start(&server, &token, |settings| {
+            settings.challenge.concurrency = 1;
+        });
         let over = CancellationToken::new();
         let doubled = tokio::spawn(doubled(second.news, over.clone()));
         (second.task, second.shutdown, doubled, over)
@@ -84,41 +87,6 @@ async fn restarts_with(games: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_start_with_running_games_resumes_each_once() {
     run_all([0, 1, 12, 40], restarts_with).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn games_above_the_limit_are_still_played() {
-    let server = server().await;
-    let token = server.open_bot(BOT).unwrap();
-    let (task, shutdown) = put_on_with(&server, &token, |settings| {
-        settings.challenge.concurrency = 1;
-    });
-    let mut news = server.events();
-    let scheduled = server.play(BOT, schedule(1, 1), CancellationToken::new());
-    let burst = async {
-        loop {
-            if let Event::Moved { game, ply: 2, .. } = news.recv().await.unwrap() {
-                server.trigger(&game, Injection::World(ServerFault::Burst { games: 5 }));
-                break;
-            }
-        }
-    };
-    let (report, ()) = tokio::time::timeout(GUARD, async { tokio::join!(scheduled, burst) })
-        .await
-        .expect("it ends");
-    assert!(report.is_clean(), "{report}");
-    shutdown.drain.cancel();
-    tokio::time::timeout(GUARD, task)
-        .await
-        .expect("all end")
-        .unwrap();
-    let others = server.take_reports();
-    assert_eq!(others.len(), 5);
-    assert!(
-        others.iter().all(|game| !game.attribution.is_ours()),
-        "{others:?}"
-    );
-    server.shutdown().await;
 }
 
 /// The bot is killed at a phase of its first game, without a word, and started anew.
