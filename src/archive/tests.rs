@@ -706,24 +706,29 @@ async fn a_file_put_in_the_place_of_one_in_use_gets_the_next_game_and_keeps_its_
     let (folder, path) = ground();
     let with = |name: &str, end: &str| folder.path().join(format!("{name}{end}"));
     let of = |path: &Path, id: &str| ArchiveReader::open(path).unwrap().game(id).unwrap();
-    let keeps = |id: &'static str| {
-        move |disk: &mut Database| {
-            keep(disk, &game(id, 1000, "Nuke"));
-            Ok(())
-        }
-    };
     let writer = Writer::start(&path).unwrap();
-    writer.ask(keeps("before01")).await.unwrap();
     let mut backup = Database::open(&with("backup", ""), 1).unwrap();
     keep(&mut backup, &game("restored", 900, "Nuke"));
-    for end in ["", "-wal", "-shm"] {
-        fs::rename(with(FILE_NAME, end), with("away.db", end)).unwrap();
-    }
-    // Its game is in the log alone.
-    for end in ["", "-wal"] {
-        fs::copy(with("backup", end), with(FILE_NAME, end)).unwrap();
-    }
-    writer.ask(keeps("after001")).await.unwrap();
+    let home = folder.path().to_owned();
+    let replaced = writer.ask(move |disk| {
+        keep(disk, &game("before01", 1000, "Nuke"));
+        // Even while it is at work.
+        let with = |name: &str, end: &str| home.join(format!("{name}{end}"));
+        for end in ["", "-wal", "-shm"] {
+            fs::rename(with(FILE_NAME, end), with("away.db", end)).unwrap();
+        }
+        // Its game is in the log alone.
+        for end in ["", "-wal"] {
+            fs::copy(with("backup", end), with(FILE_NAME, end)).unwrap();
+        }
+        Ok(())
+    });
+    replaced.await.unwrap();
+    let after = writer.ask(|disk| {
+        keep(disk, &game("after001", 1100, "Nuke"));
+        Ok(())
+    });
+    after.await.unwrap();
     for (file, ids) in [
         (path, ["restored", "after001"].as_slice()),
         (with("away.db", ""), &["before01"]),

@@ -25,7 +25,7 @@ pub struct Writer {
     worker: Arc<Worker<OpenFile>>,
 }
 
-/// The open file with its device and inode.
+/// The open file with the device and inode that it was opened at; `None` before it is opened, and after it failed.
 type OpenFile = Option<(Option<(u64, u64)>, Database)>;
 
 impl Writer {
@@ -34,11 +34,9 @@ impl Writer {
     /// # Errors
     /// When the system provides no thread.
     pub fn start(path: &Path) -> std::io::Result<Self> {
-        let worker = Worker::start("archive", None, Duration::MAX, |_| ())?;
-        Ok(Self {
-            path: path.to_owned(),
-            worker: Arc::new(worker),
-        })
+        let worker = Arc::new(Worker::start("archive", None, Duration::MAX, |_| ())?);
+        let path = path.to_owned();
+        Ok(Self { path, worker })
     }
 
     pub fn path(&self) -> &Path {
@@ -57,16 +55,17 @@ impl Writer {
         let answer = self.worker.ask(move |open: &mut OpenFile| {
             let run = || {
                 let found = || fs::metadata(&file).map(|it| (it.dev(), it.ino())).ok();
-                let mut database = match open.take() {
-                    Some((at, database)) if at == found() => database,
+                let (at, mut database) = match open.take() {
+                    Some((at, database)) if at == found() => (at, database),
                     moved => {
                         // Its log went with it: one of that name is the other file's, and closing leaves it alone.
                         moved.map(|(_, it)| it.0.ask(|db| db.set_db_config(LEAVE_LOG, true)));
-                        Database::open(&file, Timestamp::now().as_millis())?
+                        let database = Database::open(&file, Timestamp::now().as_millis())?;
+                        (found(), database)
                     }
                 };
                 let done = job(&mut database)?;
-                *open = Some((found(), database));
+                *open = Some((at, database));
                 Ok(done)
             };
             catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
