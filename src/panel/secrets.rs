@@ -17,6 +17,7 @@ const COPIES: &str = "/run/credentials";
 
 /// What becomes of the token of another server.
 const LATER: &str = "that of the new url is used from the next start on";
+
 /// Time for the bot to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 

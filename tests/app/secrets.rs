@@ -4,10 +4,11 @@ use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use megaton::practice::{Endpoint, Fault, Options, Server};
+use megaton::practice::{Endpoint, Fault, Options, Server, ServerHandle};
 use rustix::process::Signal;
+use tempfile::TempDir;
 
 use super::control::{BOT, Opponent, Running, server};
 
@@ -15,6 +16,16 @@ use super::control::{BOT, Opponent, Running, server};
 fn keep(path: &Path, secret: &str) {
     fs::write(path, secret).expect("a file");
     fs::set_permissions(path, Permissions::from_mode(0o600)).expect("our file");
+}
+
+/// A server, a token of the bot there, and a folder with a file of it.
+async fn token_in_a_file() -> (ServerHandle, String, TempDir, PathBuf) {
+    let server = server().await;
+    let token = server.open_bot(BOT).expect("a good name");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("token");
+    keep(&file, &token);
+    (server, token, folder, file)
 }
 
 /// Has the server forget a token.
@@ -33,11 +44,7 @@ fn revoke(url: &str, token: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_token_is_used_after_a_reload_and_a_bad_one_is_not() {
-    let server = server().await;
-    let first = server.open_bot(BOT).expect("a good name");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("token");
-    keep(&file, &first);
+    let (server, first, folder, file) = token_in_a_file().await;
     let mut bot = Running::start_in(&server, folder, None, "").await;
     let other = Opponent::new(&server);
     let game = other.begin().await;
@@ -88,11 +95,7 @@ async fn another_token_is_used_after_a_reload_and_a_bad_one_is_not() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_token_for_another_server_is_not_sent_to_the_present_one() {
-    let server = server().await;
-    let first = server.open_bot(BOT).expect("a good name");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("token");
-    keep(&file, &first);
+    let (server, _, folder, file) = token_in_a_file().await;
     let mut bot = Running::start_in(&server, folder, None, "").await;
     // The present server would take it.
     keep(&file, &server.open_bot(BOT).expect("a good name"));
@@ -141,11 +144,7 @@ async fn what_the_program_writes_is_for_its_user_alone() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_that_the_server_refuses_leaves_the_old_one_in_use_and_is_an_alert() {
-    let server = server().await;
-    let first = server.open_bot(BOT).expect("a good name");
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("token");
-    keep(&file, &first);
+    let (server, first, folder, file) = token_in_a_file().await;
     let mut bot = Running::start_in(&server, folder, None, "").await;
     let other = Opponent::new(&server);
     let game = other.begin().await;
