@@ -8,8 +8,8 @@ use megaton::bot::{
 };
 use megaton::config;
 use megaton::lichess::{
-    Challenge, DeclineReason, Event, GameId, GameInfo, Player, Presence, Side, Speed, TimeControl,
-    UserId, Variant,
+    Challenge, ChallengeId, ChallengeStatus, DeclineReason, Event, GameId, GameInfo, Player,
+    Presence, Side, Speed, TimeControl, UserId, Variant,
 };
 use megaton::store::FinishedGame;
 
@@ -277,6 +277,30 @@ fn a_forgotten_challenge_of_the_bot_loses_its_slot() {
     assert!(fixture.account.is_empty());
     // The answer comes after the hold expired: the challenge is withdrawn.
     assert_eq!(fixture.held("o2"), cancel("o2"));
+}
+
+#[test]
+fn an_accepted_challenge_whose_game_is_not_announced_is_looked_up_and_not_withdrawn() {
+    let accepted = AccountEvent::ChallengeDone {
+        id: ChallengeId::new("o1"),
+        status: ChallengeStatus::Accepted,
+    };
+    let mut fixture = fixture(1, 0).settled();
+    assert!(fixture.hold("nuke"));
+    fixture.held("o1");
+    assert_eq!(fixture.apply(&accepted), []);
+    assert_eq!(fixture.wait(6), [Wanted::List]);
+    let listed = vec![game("o1", bot("nuke"))];
+    assert_eq!(fixture.apply(&AccountEvent::Running(listed)), play("o1"));
+    assert!(!fixture.account.has_outgoing());
+
+    // It was announced first: no question.
+    fixture.left("o1");
+    assert!(fixture.hold("nuke"));
+    fixture.held("o1");
+    assert_eq!(fixture.started(game("o1", bot("nuke"))), play("o1"));
+    assert_eq!(fixture.apply(&accepted), []);
+    assert_eq!(fixture.wait(6), []);
 }
 
 #[test]

@@ -37,7 +37,9 @@ use crate::bot::quota::OpponentKind;
 use crate::bot::settings::{BotTiming, Settings};
 use crate::bot::state::BotState;
 use crate::bot::status::CorrespondenceStatus;
-use crate::lichess::{Account, Challenge, Compat, Event, GameId, GameInfo, JoinOptions, UserId};
+use crate::lichess::{
+    Account, Challenge, ChallengeStatus, Compat, Event, GameId, GameInfo, JoinOptions, UserId,
+};
 
 /// The question for the list of running games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -358,11 +360,7 @@ impl AccountState {
                     self.challenged(&challenge, compat);
                 }
             }
-            AccountEvent::Waiting(challenges) => {
-                for challenge in challenges {
-                    self.challenged(challenge, None);
-                }
-            }
+            AccountEvent::Waiting(open) => open.iter().for_each(|it| self.challenged(it, None)),
             AccountEvent::Running(games) => {
                 self.list_pause = self.timing.again * 2;
                 self.compare(games);
@@ -376,6 +374,11 @@ impl AccountState {
             }
             AccountEvent::Outgoing(Some(open)) if self.swept.is_none() => self.sweep(open),
             AccountEvent::Accepted { id, answer } => self.accepted(id, answer),
+            // Unless the line that announces its game is lost, it comes soon.
+            AccountEvent::ChallengeDone {
+                id,
+                status: ChallengeStatus::Accepted,
+            } if self.outgoing() == Some(id) => self.list_within(self.timing.again),
             AccountEvent::Canceled { id, answer } => self.canceled(id, answer),
             AccountEvent::Aborted { game, answer } => self.aborted(game, answer),
             AccountEvent::Left { game, seen } => self.left(game, *seen),
@@ -453,8 +456,7 @@ impl AccountState {
     }
 
     fn tick(&mut self) {
-        let until = self.now + self.timing.accepted;
-        for accepted in self.accepted.due(self.now, until) {
+        for accepted in self.accepted.due(self.now, self.now + self.timing.accepted) {
             self.out.push(accepted.accept());
         }
         let grace = self.now + self.timing.again * 2;

@@ -239,7 +239,7 @@ impl AccountState {
     }
 
     /// Brings the next fetch of the list forward, to `pause` from now at the latest.
-    fn list_within(&mut self, pause: Duration) {
+    pub(super) fn list_within(&mut self, pause: Duration) {
         let at = self.now + pause;
         self.list_at = Some(self.list_at.map_or(at, |planned| planned.min(at)));
     }

@@ -126,16 +126,10 @@ impl AcceptedChallenges {
         let by_opponent = |accepted: &AcceptedChallenge| {
             opponent.is_some() && accepted.opponent.as_ref() == opponent
         };
-        let accepted = &self.0;
-        let index = accepted
-            .iter()
-            .position(by_id)
-            .or_else(|| {
-                accepted
-                    .iter()
-                    .position(|p| p.rematch_of.is_some() && by_opponent(p))
-            })
-            .or_else(|| accepted.iter().position(by_opponent))?;
+        let by_rematch = |it: &AcceptedChallenge| it.rematch_of.is_some() && by_opponent(it);
+        let place = |fits: &dyn Fn(&AcceptedChallenge) -> bool| self.0.iter().position(fits);
+        let by_opponent = || place(&by_rematch).or_else(|| place(&by_opponent));
+        let index = place(&by_id).or_else(by_opponent)?;
         Some(self.0.remove(index))
     }
 
