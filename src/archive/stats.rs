@@ -368,24 +368,26 @@ impl RatedGame {
     }
 }
 
+/// By how much the bot's clock, which may have timed a game's end, may differ from the server's.
+const CLOCKS_DIFFER: Millis = 60_000;
+
 /// The end of each game and our rating after it, in that order. A game knows the rating at its
 /// start; changes by other games that ended meanwhile are added. So a game missing from the list
-/// shifts only its neighbours.
+/// shifts only its neighbours. Where the clocks leave open whether a game had ended at the start of
+/// another, the rating at that start tells.
 pub fn follow(mut games: Vec<RatedGame>) -> Vec<(Millis, i32)> {
     games.sort_by_key(|game| game.ended);
-    let mut sum = 0_i32;
-    // The sum of the first `n` changes, zero at first.
-    let mut sums = vec![sum];
-    for game in &games {
-        sum = sum.saturating_add(game.diff);
-        sums.push(sum);
+    let mut points: Vec<(Millis, i32)> = Vec::with_capacity(games.len());
+    for (n, game) in games.iter().enumerate() {
+        let ended_by = |at| games[..n].partition_point(|other| other.ended <= at);
+        let surely = ended_by(game.began);
+        let perhaps = ended_by(game.began.saturating_add(CLOCKS_DIFFER));
+        let fits = |&known: &usize| known > 0 && points[known - 1].1 == game.before;
+        let known = (surely..=perhaps).find(fits).unwrap_or(surely);
+        let changes = games[known..=n].iter().map(|game| game.diff);
+        points.push((game.ended, changes.fold(game.before, i32::saturating_add)));
     }
-    let points = games.iter().enumerate().map(|(n, game)| {
-        let known = games[..n].partition_point(|other| other.ended <= game.began);
-        let done = sums[n + 1].saturating_sub(sums[known]);
-        (game.ended, game.before.saturating_add(done))
-    });
-    points.collect()
+    points
 }
 
 #[cfg(test)]
@@ -602,6 +604,23 @@ mod tests {
             follow(games),
             [(10, 1510), (30, 1518), (35, 1530), (50, 1525)]
         );
+    }
+
+    #[test]
+    fn a_game_that_ended_late_by_the_bots_clock_counts_once() {
+        // By the server the first one ended at 10,000, so the second begins with its rating.
+        let games = vec![
+            rated(0, 15_000, 1500, 10),
+            rated(12_000, 30_000, 1510, -4),
+            rated(31_000, 40_000, 1506, 3),
+        ];
+        assert_eq!(
+            follow(games),
+            [(15_000, 1510), (30_000, 1506), (40_000, 1509)]
+        );
+        // This one did begin before the other's end.
+        let games = vec![rated(0, 15_000, 1500, 10), rated(12_000, 30_000, 1500, -4)];
+        assert_eq!(follow(games), [(15_000, 1510), (30_000, 1506)]);
     }
 
     #[test]
