@@ -127,17 +127,30 @@ fn a_draw_offered_on_our_turn_is_answered_by_the_move() {
 }
 
 #[test]
-fn an_offer_that_comes_with_a_move_is_answered_by_a_reply_that_needs_no_search() {
-    let mut settings = settings();
-    (settings.draw.ply, settings.draw.moves) = (2, 1);
-    let mut harness = Harness::with(Side::Black, settings);
-    let request_id = active_search(&harness.open("e2e4")).unwrap().request_id;
-    harness.think_with(request_id, "f7f6", Score::Cp(0));
-    harness.state("e2e4 f7f6");
-    // One move is legal.
-    let actions = harness.state_with(offer("e2e4 f7f6 d1h5", Side::White));
-    let post = posted(&actions).unwrap();
-    assert_eq!((post.uci.as_str(), post.draw), ("g7g6", OfferDraw::Yes));
+fn no_draw_is_agreed_to_where_the_last_move_was_not_searched() {
+    // The offer comes with a check that leaves one legal move, or after that move. Whether the position is
+    // still level nobody knows; one that was lost is not expected to have become a win.
+    let level = (OfferDraw::No, GameRequest::DeclineDraw);
+    let lost = (OfferDraw::Yes, GameRequest::AcceptDraw);
+    for (score, (with_move, after_it)) in [(0, level), (-400, lost)] {
+        let mut settings = settings();
+        (settings.draw.ply, settings.draw.moves) = (2, 1);
+        let harness = || {
+            let mut harness = Harness::with(Side::Black, settings.clone());
+            let request_id = active_search(&harness.open("e2e4")).unwrap().request_id;
+            harness.think_with(request_id, "f7f6", Score::Cp(score));
+            harness.state("e2e4 f7f6");
+            harness
+        };
+        let actions = harness().state_with(offer("e2e4 f7f6 d1h5", Side::White));
+        let post = posted(&actions).unwrap();
+        assert_eq!((post.uci.as_str(), post.draw), ("g7g6", with_move));
+        let mut harness = harness();
+        posted(&harness.state("e2e4 f7f6 d1h5")).unwrap();
+        harness.state("e2e4 f7f6 d1h5 g7g6");
+        let offer = offer("e2e4 f7f6 d1h5 g7g6", Side::White);
+        assert_eq!(asks(&harness.state_with(offer)), [after_it], "{score}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Evaluations of the bot's last moves: how long in a row the game was level, no better than level,
 //! or lost, what endgame tables prove of the position, and when the bot offered a draw last.
 //!
-//! A move without a search does not count towards a draw, and it ends a streak of lost ones: the
-//! bot never resigns on a guess. A ply counts once, however often its move was chosen anew.
+//! A move without a search or a proof ends every streak: the bot neither resigns nor agrees to a
+//! draw on a guess. A ply counts once, however often its move was chosen anew.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,9 +48,8 @@ impl EvalHistory {
     pub(in crate::bot::game) fn handle_change(&mut self, change: MoveListChange, ply: usize) {
         let is_of_a_longer_game = self.counted.is_some_and(|(counted, _)| counted > ply);
         if is_of_a_longer_game || matches!(change, MoveListChange::Rewritten) {
-            let last_offer = self.last_offer;
             *self = Self {
-                last_offer,
+                last_offer: self.last_offer,
                 ..Self::default()
             };
         }
@@ -104,10 +103,11 @@ impl GameMachine {
             streaks.level = longer(streaks.level, (least..=most).contains(&score));
             streaks.no_better = longer(streaks.no_better, score <= most);
             eval_history.score = Some(result.score);
+        } else if proved.is_none() {
+            (streaks.level, streaks.no_better) = (0, 0);
         }
-        eval_history.proved = proved;
         streaks.lost = longer(streaks.lost, lost);
-        eval_history.streaks = streaks;
+        (eval_history.proved, eval_history.streaks) = (proved, streaks);
         eval_history.counted = Some((ply, before));
     }
 
