@@ -158,11 +158,8 @@ impl Quota {
             }
             QuotaUseKind::Credits(_) => false,
         };
-        self.spends
-            .iter()
-            .filter(counted)
-            .map(|spend| spend.at)
-            .collect()
+        let counted = self.spends.iter().filter(counted);
+        counted.map(|spend| spend.at).collect()
     }
 
     /// Whether another bot's challenge may be accepted. Only the server's own limit counts: an
@@ -182,7 +179,11 @@ impl Quota {
         if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
             return later(span.until, Denied::Closed);
         }
-        let begun = self.games(now, |_| true);
+        let mut begun = self.games(now, |_| true);
+        // The server named the end of its day, from which it counts anew.
+        if let Some(ended) = self.games.closed.filter(|_| self.games.strikes == 0) {
+            begun.retain(|&at| at >= ended.until);
+        }
         match freed(&begun, self.most_games(now), now) {
             Some(at) => later(at, Denied::BotGames),
             None => Permit::Granted,

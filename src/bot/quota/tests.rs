@@ -64,7 +64,22 @@ fn an_assumed_limit_turns_no_challenger_away_but_stops_outgoing_games() {
     quota.games_refused(Some(HOUR), Some(101), now);
     let told = quota.forecast(now);
     assert!(matches!(told, Forecast::ClosedUntil(at) if at >= now + HOUR));
-    assert!(!quota.may_accept(now + HOUR * 2).is_granted(), "told");
+    // The day that the server counts has ended when it said so: all games of another are free.
+    let later = now + HOUR * 2;
+    let (games, refusal) = accept_all(&mut quota, later);
+    assert_eq!(games, 101, "told");
+    let at = later + DAY;
+    let denied = Denied::BotGames;
+    assert_eq!(refusal, Permit::Later { at, denied });
+}
+
+#[test]
+fn a_refusal_without_a_wait_frees_no_game() {
+    let mut quota = with_named_limit(config::Limits::default());
+    let now = start();
+    accept_all(&mut quota, now);
+    quota.games_refused(None, None, now);
+    assert!(!quota.may_accept(now + HOUR * 2).is_granted());
 }
 
 #[test]
