@@ -265,6 +265,10 @@ impl ArenaSchedule {
         let new = || PlannedArena::new(ArenaRequest::Named, JoinOptions::default(), now);
         let plan = self.plans.entry(id.to_owned()).or_insert_with(new);
         (plan.wanted, plan.entrance) = (ArenaRequest::Named, entrance);
+        if plan.stage == ArenaState::Ahead {
+            // Its start may have been moved.
+            plan.stage = ArenaState::Unknown;
+        }
         plan.failures = 0;
         (plan.refresh_at, plan.next) = (now, now);
     }
@@ -563,7 +567,9 @@ impl ArenaSchedule {
             return;
         };
         plan.calling = false;
-        plan.refresh_at = now + self.second * REFRESH_EVERY;
+        // What is not known at all is asked for again soon.
+        let pause = [REFRESH_EVERY, MIN_BETWEEN][usize::from(plan.stage == ArenaState::Unknown)];
+        plan.refresh_at = now + self.second * pause;
         if gone && plan.games.is_empty() {
             self.give_up(id, NO_ARENA, out);
         }

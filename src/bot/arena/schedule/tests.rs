@@ -270,7 +270,9 @@ fn an_entry_changed_by_a_reload_replaces_what_was_planned_and_what_had_failed() 
     let mut world = World::named();
     world.pass(0);
     world.handle(&battle(600));
-    world.reload(&[&rebels]);
+    let looks = [AccountEffect::ShowArena(ID.to_owned())];
+    assert_eq!(world.reload(&[&rebels]), looks, "whether that team may");
+    world.handle(&battle(600));
     assert_eq!(team(&world.pass(570)).as_deref(), Some("rebels"));
     // Given up: no member of a team was to join.
     let mut world = World::new(named(&[ID]));
@@ -286,6 +288,31 @@ fn an_entry_changed_by_a_reload_replaces_what_was_planned_and_what_had_failed() 
     world.done();
     assert_eq!(world.reload(&[ID]), []);
     assert_eq!(team(&world.pass(45)).as_deref(), Some("rebels"));
+}
+
+#[test]
+fn an_arena_that_could_not_be_looked_at_is_looked_at_again_soon() {
+    let mut world = World::named();
+    let show = [AccountEffect::ShowArena(ID.to_owned())];
+    assert_eq!(world.pass(0), show);
+    let unshown = AccountEvent::ArenaNotShown(ID.to_owned(), false);
+    assert_eq!(world.handle(&unshown), []);
+    assert_eq!(world.sleeps(), Some(u64::from(MIN_BETWEEN)));
+    assert_eq!(world.pass(u64::from(MIN_BETWEEN)), show);
+}
+
+#[test]
+fn asking_for_a_planned_arena_again_learns_its_new_start() {
+    let mut world = World::new(named(&[ID]));
+    world.pass(0);
+    let shown = |to_start| AccountEvent::ArenaShown(Box::new(arena(to_start)));
+    assert_eq!(world.handle(&shown(7200)), []);
+    assert_eq!(world.sleeps(), Some(7170));
+    let (entrance, now) = (JoinOptions::default(), world.now());
+    let effects = world.calendar.join(ID, entrance, now).unwrap();
+    assert_eq!(effects, [AccountEffect::ShowArena(ID.to_owned())]);
+    assert_eq!(world.handle(&shown(600)), []);
+    assert_eq!(world.sleeps(), Some(570));
 }
 
 #[test]
