@@ -228,7 +228,10 @@ impl ApiQueue {
             AccountEffect::Cancel(id) => cancel(client, self.state.clone(), id).boxed(),
             AccountEffect::Abort(game) => abort(client, self.state.clone(), game).boxed(),
             AccountEffect::List => list(client).boxed(),
-            AccountEffect::Waiting => waiting(client).boxed(),
+            // Polled again soon: calls without an answer must leave room for what cannot wait.
+            AccountEffect::Waiting if self.in_progress[Lane::Urgent as usize] < 2 => {
+                waiting(client).boxed()
+            }
             _ => return None,
         })
     }

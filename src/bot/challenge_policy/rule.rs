@@ -122,7 +122,7 @@ pub enum ChallengeRule {
     #[strum(to_string = "an alert needs the operator")]
     Alert,
     /// The daily bot games are used up, or accepting bots is on cooldown.
-    #[strum(to_string = "daily limit of bot games reached")]
+    #[strum(to_string = "daily limit of bot games reached, or a rest after a rate limit")]
     BotsSpent,
     #[strum(to_string = "every slot is taken")]
     NoSlot,
