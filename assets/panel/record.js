@@ -20,6 +20,9 @@ const id = location.pathname.split("/").at(-1);
 /** Hosts on this machine. The practice server, which is there, has no page for each game. */
 const LOOPBACK = /^(127\.[\d.]+|localhost|\[::1\])$/;
 
+/** How a finished game ended, with what tells one kind of draw from another. */
+const endingOf = ({ ending, moves, insufficient }) => (ending ? { ...ending, moves, insufficient } : null);
+
 class Page {
   #game = null;
   #settled = "";
@@ -63,7 +66,7 @@ class Page {
       this.board.turnTo(bottom);
       this.#placePlayers(bottom);
     }
-    const ending = game.ending ? { ...game.ending, moves: game.moves } : null;
+    const ending = endingOf(game);
     this.moves.update(game.moves, ending ? { score: result(ending), reason: endReason(ending) } : null);
     this.now = now;
     this.receivedAt = performance.now();
@@ -233,10 +236,11 @@ class Page {
   }
 
   #title() {
-    const { white, black, time, rated, ending } = this.#game;
+    const { white, black, time, rated } = this.#game;
+    const ending = endingOf(this.#game);
     const names = `${white.name || "Anonymous"} – ${black.name || "Anonymous"}`;
     const what = `${time} ${rated ? "rated" : "casual"}`;
-    const state = ending ? `${result(ending)} · ${endReason({ ...ending, moves: this.#game.moves })}` : "in progress";
+    const state = ending ? `${result(ending)} · ${endReason(ending)}` : "in progress";
     find("game-title").replaceChildren(names, make("span", "soft", `${what} · ${state}`));
     this.shell.fixedTitle = true;
     document.title = `${names} · Megaton`;

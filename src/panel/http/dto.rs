@@ -270,6 +270,8 @@ pub(super) struct FullGame {
     url: String,
     start: String,
     turn: Side,
+    /// Whether neither side can win any more.
+    insufficient: bool,
     moves: Vec<MoveDto>,
     clocks: Option<ClocksDto>,
     thought: Option<SearchResultDto>,
@@ -307,6 +309,7 @@ impl FullGame {
             url: format!("{}/{}", server.trim_end_matches('/'), record.id),
             start: replay.start.fen(),
             turn: GameRecord::mover(replay.steps.len()),
+            insufficient: replay.position.insufficient_material(),
             moves: moves.collect(),
             clocks: live.map(|live| ClocksDto::of(record, live.clocks)),
             thought: SearchResultDto::of(record, thinking, replay),
@@ -352,6 +355,21 @@ mod tests {
     use super::*;
     use crate::archive::EndingRecord;
     use crate::lichess::Status;
+
+    #[test]
+    fn few_pieces_are_not_always_too_few_to_win() {
+        for (fen, insufficient) in [
+            ("4k3/8/8/3q4/8/8/3Q4/4K3 w - - 0 60", false),
+            ("4k3/8/8/8/8/8/8/4K3 w - - 0 60", true),
+        ] {
+            let record = GameRecord {
+                initial_fen: Some(fen.to_owned()),
+                ..GameRecord::default()
+            };
+            let game = FullGame::of(&record, &Replay::of(&record), None, "", 0);
+            assert_eq!(game.insufficient, insufficient, "{fen}");
+        }
+    }
 
     #[test]
     fn the_page_shows_the_result_from_our_side() {
