@@ -17,6 +17,9 @@ const DAY: u64 = 24 * 3600;
 /// A token that expires within this time deserves a warning.
 const EXPIRES_SOON: Duration = Duration::from_secs(30 * DAY);
 
+/// The rules for a challenger that the summary puts into words; of the others it names those that are not as usual.
+const IN_WORDS: &str = "accept rated casual min_base max_base min_increment max_increment";
+
 const fn mode(rated: bool) -> &'static str {
     if rated { "rated" } else { "casual" }
 }
@@ -35,11 +38,8 @@ pub(super) fn accepts(challenge: &Challenge) -> Vec<String> {
     if lines.is_empty() {
         return vec!["no challenges: [challenge] accepts neither humans nor bots".to_owned()];
     }
-    lines.push(format!(
-        "up to {} games at a time{}",
-        challenge.concurrency,
-        lists(challenge)
-    ));
+    let (games, lists) = (challenge.concurrency, lists(challenge));
+    lines.push(format!("up to {games} games at a time{lists}"));
     lines
 }
 
@@ -54,10 +54,17 @@ fn welcomes(who: &str, rules: &Visitors) -> Option<String> {
         (least, most) if least == most => least.to_string(),
         (least, most) => format!("{least} to {most}"),
     };
+    let table = |rules: &Visitors| toml::Table::try_from(rules).unwrap_or_default();
+    let (mut others, usual) = (table(rules), table(&Visitors::default()));
+    let is_said = |key: &str| IN_WORDS.split(' ').any(|it| it == key);
+    others.retain(|key, value| !is_said(key) && usual.get(key) != Some(value));
+    let others = others.iter();
+    let others = others.map(|(key, value)| format!("; {key} = {value}"));
     Some(format!(
-        "{modes} atomic against {who}; initial time {} s, increment {} s",
+        "{modes} atomic against {who}; initial time {} s, increment {} s{}",
         range(rules.min_base, rules.max_base),
         range(rules.min_increment, rules.max_increment),
+        others.collect::<String>(),
     ))
 }
 
@@ -381,6 +388,14 @@ mod tests {
                 "rated atomic against bots; initial time 0 to 1800 s, increment 60 s",
                 "up to 4 games at a time, one entry on the block list"
             ]
+        );
+        config.bots.times = vec!["1+0".parse().unwrap()];
+        config.bots.bullet_needs_increment = true;
+        config.bots.min_rating = 1500;
+        assert_eq!(
+            accepts(&config)[0],
+            "rated atomic against bots; initial time 0 to 1800 s, increment 60 s; \
+             bullet_needs_increment = true; min_rating = 1500; times = [\"1+0\"]"
         );
         config.bots.accept = false;
         assert!(accepts(&config)[0].starts_with("no challenges: "));

@@ -338,14 +338,17 @@ fn rating_chart(stats: &Stats, ascii: bool) -> String {
 fn trouble(stats: &Stats) -> String {
     let trouble = &stats.trouble;
     let percent = trouble.games as f64 * 100.0 / trouble.clocked.max(1) as f64;
+    let scored = match trouble.games {
+        0 => String::new(),
+        _ => format!("those games scored {:.1} %; ", trouble.tally.percent()),
+    };
     let mut text = format!(
         "time: hurried moves in {} of {} games with a clock ({percent:.1} %), {} such moves; {} games with \
-         less than 2 s left\n      those games scored {:.1} %; on time {} games were won and {} lost\n",
+         less than 2 s left\n      {scored}on time {} games were won and {} lost\n",
         trouble.games,
         trouble.clocked,
         trouble.moves,
         trouble.by_a_thread,
-        trouble.tally.percent(),
         trouble.won,
         trouble.lost
     );
