@@ -23,6 +23,8 @@ pub(crate) struct Clock {
     /// Milliseconds left when the running side's clock was started.
     left: [i64; 2],
     running: Option<(Color, Millis)>,
+    /// What each side had left after each of its moves.
+    history: [Vec<i64>; 2],
 }
 
 impl Clock {
@@ -45,6 +47,7 @@ impl Clock {
             speed: 1,
             left: [start; 2],
             running,
+            history: Default::default(),
         }
     }
 
@@ -95,6 +98,7 @@ impl Clock {
                 if plies > 2 {
                     self.left[side.index()] += i64::from(increment) * 1000 / self.speed;
                 }
+                self.history[side.index()].push(self.left[side.index()]);
                 self.running = (plies >= 2).then_some((!side, now));
             }
             TimeControl::Correspondence { days } => {
@@ -105,24 +109,28 @@ impl Clock {
         }
     }
 
-    /// A takeback returns the move to `side`; no time is returned.
-    pub(crate) fn take_back(&mut self, side: Color, plies: usize, now: Millis) {
-        for color in Color::ALL {
-            self.left[color.index()] = self.balance(color, now);
+    /// Half-moves are taken back, so that `plies` are left; `turn` was to move. With each one the side to
+    /// move gets what it had after its last move, as on Lichess; who takes only its own move back pays for it.
+    pub(crate) fn take_back(&mut self, mut turn: Color, undone: usize, plies: usize, now: Millis) {
+        self.left = Color::ALL.map(|color| self.balance(color, now));
+        for _ in 0..undone {
+            if let Some(&left) = self.history[turn.index()].last() {
+                self.left[turn.index()] = left;
+            }
+            turn = !turn;
+            self.history[turn.index()].pop();
         }
         let runs = match self.time {
             TimeControl::Clock { .. } => plies >= 2,
             TimeControl::Correspondence { .. } => true,
             TimeControl::Unlimited => false,
         };
-        self.running = runs.then_some((side, now));
+        self.running = runs.then_some((turn, now));
     }
 
     /// Stops for good with the current time left.
     pub(crate) fn stop(&mut self, now: Millis) {
-        for color in Color::ALL {
-            self.left[color.index()] = self.balance(color, now).max(0);
-        }
+        self.left = Color::ALL.map(|color| self.balance(color, now).max(0));
         self.running = None;
     }
 
@@ -193,6 +201,31 @@ mod tests {
         assert_eq!(clock.flagged(at(179_999)), None);
         assert_eq!(clock.flagged(at(180_000)), Some(Color::White));
         assert_eq!(clock.left(Color::White, at(200_000)), 0);
+    }
+
+    #[test]
+    fn a_takeback_returns_the_time_as_lichess_does() {
+        let played = || {
+            let mut clock = blitz();
+            for (ply, moment) in [(1, 0), (2, 0), (3, 4_000), (4, 9_000)] {
+                let side = [Color::Black, Color::White][ply % 2];
+                clock.press(side, ply, at(moment));
+            }
+            clock
+        };
+        let left = |clock: &Clock| Color::ALL.map(|side| clock.left(side, at(12_000)));
+        // White thinks for three seconds more and takes two half-moves back: each side has what it had after
+        // its last move but that of Black, which is undone.
+        let mut clock = played();
+        assert_eq!(left(&clock), [175_000, 177_000]);
+        clock.take_back(Color::White, 2, 2, at(12_000));
+        assert_eq!(left(&clock), [178_000, 180_000]);
+        assert_eq!(clock.running(), Some(Color::White));
+        // Black takes its own move back: its time stays spent, White's thinking does not count.
+        let mut clock = played();
+        clock.take_back(Color::White, 1, 3, at(12_000));
+        assert_eq!(left(&clock), [178_000, 177_000]);
+        assert_eq!(clock.running(), Some(Color::Black));
     }
 
     #[test]

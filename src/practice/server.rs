@@ -133,23 +133,26 @@ impl ServerHandle {
 
     /// Opens an account of any kind and returns a token for it with these scopes.
     pub fn open(&self, name: &str, kind: AccountKind, scopes: &[&str]) -> Option<String> {
-        let token = self.shared.with(|state, _| state.new_token());
-        self.open_with_token(name, kind, scopes, &token)?;
-        Some(token)
-    }
-
-    /// Opens an account with a given token.
-    pub fn open_with_token(
-        &self,
-        name: &str,
-        kind: AccountKind,
-        scopes: &[&str],
-        token: &str,
-    ) -> Option<()> {
         self.shared.with(|state, now| {
             let user = state.open_account(name, kind, now)?;
-            state.grant(token, &user, scopes);
-            Some(())
+            let token = state.new_token();
+            state.grant(&token, &user, scopes);
+            Some(token)
+        })
+    }
+
+    /// Opens a bot account with this token, or with one of its own if that is empty. `None` if it is no name,
+    /// or if name or token belong to another account.
+    pub fn open_guest(&self, name: &str, token: &str) -> Option<String> {
+        self.shared.with(|state, now| {
+            if state.account(&name.to_lowercase()).is_some() || state.owner(token).is_some() {
+                return None;
+            }
+            let user = state.open_account(name, AccountKind::Bot, now)?;
+            let own = state.new_token();
+            let token = if token.is_empty() { &own } else { token };
+            state.grant(token, &user, &ALL_SCOPES);
+            Some(token.to_owned())
         })
     }
 

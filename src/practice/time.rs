@@ -53,7 +53,8 @@ pub struct Timing {
     pub threefold_claim: Duration,
     /// Delay of the reply to a refused claim of victory.
     pub claim_refusal: Duration,
-    /// A sparring bot aborts a game in which no one moves for this long.
+    /// A sparring bot aborts a game in which no one moves for this long, unless the opponent is a person who
+    /// is there.
     pub first_move: Duration,
     /// A bot counts as online for this long after its event stream closed.
     pub online_grace: Duration,

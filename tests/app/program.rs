@@ -354,6 +354,21 @@ fn a_headless_practice_without_games_says_what_is_missing() {
 }
 
 #[test]
+fn a_guest_of_the_practice_gets_no_account_of_another() {
+    for guests in [["Megaton", "Other"], ["A1=lip_q", "B1=lip_q"], ["A1", "a1"]] {
+        let mut args = vec!["practice", "--port", "0"];
+        args.extend(guests.iter().flat_map(|guest| ["--guest", guest]));
+        let refused = megaton(&args);
+        assert_eq!(refused.status, Some(2), "{guests:?}: {}", refused.stdout);
+        assert!(
+            refused.stderr.contains("another account"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
 fn a_practice_ends_when_no_one_reads_its_games_any_more() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut practice = command(&["practice", "--port", "0"])

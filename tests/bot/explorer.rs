@@ -12,7 +12,7 @@ use megaton::lookup::{
     ExplorerRules, ExplorerTask,
 };
 use megaton::practice::{
-    AccountKind, BodyShape, Endpoint, Fault, FaultReply, Options, Server as Practice, ServerHandle,
+    BodyShape, Endpoint, Fault, FaultReply, Options, Server as Practice, ServerHandle,
 };
 use megaton::rules::{Game, Move, Position};
 use tokio::sync::watch;
@@ -108,7 +108,7 @@ impl Reading {
         let practice = Practice::start(Options::default())
             .await
             .expect("a free port");
-        practice.open_with_token("Megaton", AccountKind::Bot, &[], "lip_test");
+        practice.open_guest("Megaton", "lip_test");
         let server = Server::start().await;
         let (plays, seen) = watch::channel(false);
         let mut host = Host {

@@ -1,5 +1,7 @@
 //! The page's API: a visitor plays the bot over it.
 
+use std::time::Duration;
+
 use megaton::practice::{Options, Server, ServerHandle, Timing};
 use serde_json::{Value, json};
 
@@ -369,6 +371,38 @@ async fn a_visitor_plays_a_level_and_takes_a_move_back() {
     assert_eq!(back["phase"], "playing");
     assert_eq!(back["legal"]["g1"], json!(["f3", "h3"]));
     visitor.post("move/e2e4").await.ok();
+    page.until(|it| it["ply"] == 2).await;
+}
+
+#[tokio::test]
+async fn a_level_waits_for_the_first_move_of_a_visitor_who_is_there_and_not_for_a_bots() {
+    let options = Options {
+        bot: Some("MegaBot".to_owned()),
+        timing: Timing {
+            first_move: Duration::from_millis(300),
+            ..Timing::scaled(100)
+        },
+        ..Options::default()
+    };
+    let server = Server::start(options).await.unwrap();
+    let mut wishes = wishes("white");
+    (wishes["level"], wishes["limit"]) = (json!("beginner"), json!(10_800));
+    let visitor = Visitor::admit(&server, wishes).await;
+    let mut page = visitor.snapshots().await;
+    page.until(|it| it["phase"] == "playing").await;
+    // A game that begins later and is aborted: by then the level has looked at the visitor's too.
+    let bot = Bot::new(&server, "MegaBot");
+    let mut events = bot.events().await;
+    let form = [
+        ("clock.limit", "180"),
+        ("clock.increment", "2"),
+        ("variant", "atomic"),
+        ("color", "white"),
+    ];
+    bot.post_form("/api/challenge/beginner", &form).await.ok();
+    let finished = events.next_of("gameFinish").await;
+    assert_eq!(finished["game"]["status"]["name"], "aborted");
+    visitor.post("move/g1f3").await.ok();
     page.until(|it| it["ply"] == 2).await;
 }
 

@@ -13,8 +13,8 @@ use megaton::config::{CasualLevel, Challenge, Config, Level, Log, Visitors};
 use megaton::lichess::{Client, ClientOptions, Timing, Token};
 use megaton::panel::{Health, Http, HttpSources, Reloader, SelfTest, StatusWatch};
 use megaton::practice::{
-    ALL_SCOPES, AccountKind, Event, FaultScript, Options, Partner, REPLAY_TOKEN, Rating, Recording,
-    Schedule, Server, ServerHandle, Speed, TimeControl,
+    Event, FaultScript, Options, Partner, REPLAY_TOKEN, Rating, Recording, Schedule, Server,
+    ServerHandle, Speed, TimeControl,
 };
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -138,15 +138,16 @@ pub(crate) fn execute(args: &Args) -> Result<(), Failure> {
         if let Some(file) = &args.replay {
             return replay(file, args, &config, &signals).await;
         }
-        let server = start(args).await?;
-        let outcome = practise(args, &config, &server, &signals).await;
+        let (server, token) = start(args).await?;
+        let outcome = practise(args, &config, (&server, &token), &signals).await;
         signals.now.cancel();
         server.shutdown().await;
         outcome
     })
 }
 
-async fn start(args: &Args) -> Result<ServerHandle, Failure> {
+/// The server, and the bot's token there.
+async fn start(args: &Args) -> Result<(ServerHandle, String), Failure> {
     let port = args.port.unwrap_or(if args.headless { 0 } else { 8642 });
     let options = Options {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -161,18 +162,23 @@ async fn start(args: &Args) -> Result<ServerHandle, Failure> {
     if let Some(file) = &args.faults {
         server.faults().run(read_script(file)?);
     }
+    let own_token = server.open_bot(BOT).unwrap_or_default();
     for guest in &args.guest {
         let (name, token) = guest.split_once('=').unwrap_or((guest, ""));
-        let token = open_for_guest(&server, name, token)?;
+        let token = server.open_guest(name, token).ok_or_else(|| {
+            Failure::setup(format!(
+                "--guest {guest}: a name has 2 to 30 letters, digits, _ or -, and neither the name nor the token \
+                 belongs to another account of the server, such as {BOT}"
+            ))
+        })?;
         let url = server.url();
-        output::print(format!(
-            "{name} may connect to {url} with the token {token}"
-        ))?;
+        let line = format!("{name} may connect to {url} with the token {token}");
+        output::print(line)?;
     }
     if !args.headless {
         output::print(format!("Play Megaton at {}/  (Ctrl-C ends)", server.url()))?;
     }
-    Ok(server)
+    Ok((server, own_token))
 }
 
 fn read_script(file: &Path) -> Result<FaultScript, Failure> {
@@ -182,35 +188,19 @@ fn read_script(file: &Path) -> Result<FaultScript, Failure> {
     FaultScript::parse(&text, 1).or_setup(name)
 }
 
-/// Opens an account for a guest, with a token of its own if none is given.
-fn open_for_guest(server: &ServerHandle, name: &str, token: &str) -> Result<String, Failure> {
-    let opened = if token.is_empty() {
-        server.open_bot(name)
-    } else {
-        let opened = server.open_with_token(name, AccountKind::Bot, &ALL_SCOPES, token);
-        opened.map(|()| token.to_owned())
-    };
-    opened.ok_or_else(|| {
-        Failure::setup(format!(
-            "--guest {name}: a name has 2 to 30 letters, digits, _ or -"
-        ))
-    })
-}
-
 /// Runs the bot on the server until all games are over or Ctrl-C.
 async fn practise(
     args: &Args,
     config: &Config,
-    server: &ServerHandle,
+    (server, token): (&ServerHandle, &str),
     signals: &Shutdown,
 ) -> Result<(), Failure> {
     let (control, commands) = bot::channel();
     let event_bus = EventBus::default();
     let event_log = event_bus.event_log().clone();
-    let token = server.open_bot(BOT).unwrap_or_default();
     server.allow_takebacks(BOT, true);
     server.rate(BOT, Rating::settled(FULL_RATING));
-    let site = (server.url(), token.as_str());
+    let site = (server.url(), token);
     let mut bot = start_bot(args, config, site, signals, (event_bus, commands))?;
     let page = async {
         if !args.headless {

@@ -89,7 +89,8 @@ impl ServerGame {
         self.is_claimable(side) && self.is_long_gone(!side, now)
     }
 
-    fn is_long_gone(&self, side: Color, now: Millis) -> bool {
+    /// Whether `side` has been without a stream for long enough to be taken for gone.
+    pub(crate) fn is_long_gone(&self, side: Color, now: Millis) -> bool {
         self.presence[side.index()]
             .long_gone_at(self.patience(side), &self.setup.timing)
             .is_some_and(|at| at <= now)

@@ -529,10 +529,11 @@ impl ServerGame {
 
     /// Back to the turn of `proposer`.
     fn take_back_for(&mut self, proposer: Color, now: Millis) {
-        let plies = if self.turn() == proposer { 2 } else { 1 };
-        self.game.takeback(plies);
+        let turn = self.turn();
+        let undone = if turn == proposer { 2 } else { 1 };
+        self.game.takeback(undone);
         self.record
-            .truncate(self.record.len().saturating_sub(plies));
+            .truncate(self.record.len().saturating_sub(undone));
         let words: Vec<&str> = self
             .record
             .iter()
@@ -541,7 +542,7 @@ impl ServerGame {
         self.spelled = words.join(" ");
         self.offers.clear();
         self.claim_due = None;
-        self.clock.take_back(self.turn(), self.plies(), now);
+        self.clock.take_back(turn, undone, self.plies(), now);
         self.turn_since = now;
         self.changes.push(GameChange::Remark("Takeback accepted"));
         self.changes.push(GameChange::TakenBack);

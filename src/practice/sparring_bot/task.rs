@@ -161,10 +161,7 @@ impl SparringTask {
             match next_action {
                 SparringAction::Claim => self.claim(&id),
                 SparringAction::GrantTakeback => {
-                    self.act(&id, |game, side, now| {
-                        game.takeback_yes(side, now);
-                        Ok(())
-                    });
+                    self.always(&id, ServerGame::takeback_yes);
                     continue;
                 }
                 SparringAction::Move(game) if !left && plays(behavior, &game) => {
@@ -221,18 +218,12 @@ impl SparringTask {
         if !away || !(LEAVES_AT..LEAVES_AT + 2).contains(&ply) {
             return false;
         }
-        self.act(id, |game, side, now| {
-            game.walk_away(side, now);
-            Ok(())
-        });
+        self.always(id, ServerGame::walk_away);
         if behavior == OpponentBehavior::Leaves {
             return true;
         }
         tokio::time::sleep(self.shared.timing.seconds(AWAY)).await;
-        self.act(id, |game, side, _| {
-            game.arrive(side);
-            Ok(())
-        });
+        self.always(id, |game, side, _| game.arrive(side));
         false
     }
 
@@ -241,27 +232,18 @@ impl SparringTask {
             self.talk(id, "thinking…");
         }
         if behavior == OpponentBehavior::OffersDraws {
-            self.act(id, |game, side, now| {
-                game.draw_yes(side, now);
-                Ok(())
-            });
+            self.always(id, ServerGame::draw_yes);
         }
         let uci = mv.to_string();
         let posted = self.act(id, |game, side, now| game.play(side, &uci, false, now));
         match behavior {
             OpponentBehavior::Talks => self.talk(id, "!eval and your move?"),
-            OpponentBehavior::AsksTakebacks => {
-                self.act(id, |game, side, now| {
-                    game.allow_takebacks();
-                    game.takeback_yes(side, now);
-                    Ok(())
-                });
-            }
+            OpponentBehavior::AsksTakebacks => self.always(id, |game, side, now| {
+                game.allow_takebacks();
+                game.takeback_yes(side, now);
+            }),
             OpponentBehavior::GivesTime => {
-                self.act(id, |game, side, now| {
-                    game.give_time(side, GIFT, now);
-                    Ok(())
-                });
+                self.always(id, |game, side, now| game.give_time(side, GIFT, now));
             }
             _ => {}
         }
@@ -278,6 +260,14 @@ impl SparringTask {
                 .act(&self.user, id, now, |game, side| action(game, side, now))
                 .is_ok()
         })
+    }
+
+    /// An action whose refusal does not matter.
+    fn always(&self, id: &str, action: impl FnOnce(&mut ServerGame, Color, Millis)) {
+        self.act(id, |game, side, now| {
+            action(game, side, now);
+            Ok(())
+        });
     }
 
     fn talk(&self, id: &str, text: &str) {
@@ -298,11 +288,15 @@ impl SparringTask {
         }
     }
 
-    /// Aborts a game in which the opponent never moved; does nothing in any other.
+    /// Aborts a game in which the opponent never moved; does nothing in any other. A person who is there may
+    /// take any time.
     fn abort(&self, id: &str) {
-        if self.act(id, ServerGame::abort) {
-            tracing::debug!(id, "aborted: the opponent did not move");
-        }
+        self.always(id, |game, side, now| {
+            if game.player_side(!side).is_bot() || game.is_long_gone(!side, now) {
+                // Refused once both have moved.
+                let _ = game.abort(side, now);
+            }
+        });
     }
 }
 
