@@ -2,7 +2,8 @@
 //!
 //! Four tables, each indexed by one part of the board: the pawns, the pieces of either side, and
 //! the surroundings of both kings, which decide most atomic games. An entry moves towards the
-//! difference between the search result and the evaluation. It is cleared for each new game.
+//! difference between the search result and the evaluation. Each new game clears them, except in
+//! helper threads.
 
 use super::params;
 use super::score::Value;

@@ -214,7 +214,7 @@ impl<S> Drop for HelperRun<S> {
     }
 }
 
-/// The main loop of a helper. Its histories stay from game to game; wrong ones are soon
+/// The main loop of a helper. Its histories and corrections stay from game to game; wrong ones are soon
 /// overwritten.
 fn help<S: HelperState>(requests: &Arc<HelpRequests<S>>, number: usize) {
     let mut state = (requests.new_state)();

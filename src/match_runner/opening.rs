@@ -60,7 +60,7 @@ pub(super) fn digest(openings: &[Opening]) -> String {
     format!("{:016x}", digest.finish())
 }
 
-/// The FEN of a line: four fields, and the two counters if present.
+/// The FEN of a line: four fields, and the counters that follow.
 fn fen(text: &str) -> String {
     let text = text.split(';').next().unwrap_or_default();
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
