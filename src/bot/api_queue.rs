@@ -684,6 +684,38 @@ mod tests {
         assert_eq!(line.urgent.pop_front(), None);
     }
 
+    fn queue_for(server: &TcpListener) -> ApiQueue {
+        let client = Client::new(ClientOptions {
+            base_url: format!("http://{}", server.local_addr().unwrap()),
+            token: Token::parse("lip_x", "the test").unwrap(),
+            contact: None,
+            timing: Timing::default(),
+        });
+        ApiQueue {
+            client: client.unwrap(),
+            event_bus: EventBus::default(),
+            state: BotState::nowhere(),
+            me: UserId::new("me"),
+            queued: QueuedCalls::default(),
+            running: FuturesUnordered::new(),
+            in_progress: [0; 4],
+        }
+    }
+
+    #[tokio::test]
+    async fn polls_without_an_answer_leave_room_for_calls_that_cannot_wait() {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut queue = queue_for(&server);
+        for _ in 0..2 * URGENT_AT_ONCE {
+            queue.push(AccountEffect::Waiting);
+            queue.start_queued();
+        }
+        assert_eq!((queue.running.len(), queue.queued.urgent.len()), (2, 0));
+        queue.push(AccountEffect::Abort(GameId::new("q7ZxVt2B")));
+        queue.start_queued();
+        assert_eq!(queue.running.len(), 3);
+    }
+
     #[tokio::test]
     async fn a_game_counts_as_called_off_from_before_the_abort_on_unless_the_server_refuses_it() {
         let (game, foe) = (GameId::new("q7ZxVt2B"), UserId::new("foe"));
@@ -693,22 +725,8 @@ mod tests {
             ("503 Service Unavailable", false),
         ] {
             let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let client = Client::new(ClientOptions {
-                base_url: format!("http://{}", server.local_addr().unwrap()),
-                token: Token::parse("lip_x", "the test").unwrap(),
-                contact: None,
-                timing: Timing::default(),
-            });
-            let state = BotState::nowhere();
-            let mut queue = ApiQueue {
-                client: client.unwrap(),
-                event_bus: EventBus::default(),
-                state: state.clone(),
-                me: UserId::new("me"),
-                queued: QueuedCalls::default(),
-                running: FuturesUnordered::new(),
-                in_progress: [0; 4],
-            };
+            let mut queue = queue_for(&server);
+            let state = queue.state.clone();
             queue.push(AccountEffect::Abort(game.clone()));
             queue.start_queued();
             let serving = async {

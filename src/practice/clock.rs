@@ -110,7 +110,8 @@ impl Clock {
     }
 
     /// Half-moves are taken back, so that `plies` are left; `turn` was to move. With each one the side to
-    /// move gets what it had after its last move, as on Lichess; who takes only its own move back pays for it.
+    /// move gets what it had after its last move (lila's `Rewind`); who takes only its own move back pays for
+    /// it.
     pub(crate) fn take_back(&mut self, mut turn: Color, undone: usize, plies: usize, now: Millis) {
         self.left = Color::ALL.map(|color| self.balance(color, now));
         for _ in 0..undone {

@@ -374,7 +374,7 @@ impl AccountState {
             }
             AccountEvent::Outgoing(Some(open)) if self.swept.is_none() => self.sweep(open),
             AccountEvent::Accepted { id, answer } => self.accepted(id, answer),
-            // Unless the line that announces its game is lost, it comes soon.
+            // The line that announces its game comes soon, unless it is lost.
             AccountEvent::ChallengeDone {
                 id,
                 status: ChallengeStatus::Accepted,

@@ -128,8 +128,8 @@ impl AcceptedChallenges {
         };
         let by_rematch = |it: &AcceptedChallenge| it.rematch_of.is_some() && by_opponent(it);
         let place = |fits: &dyn Fn(&AcceptedChallenge) -> bool| self.0.iter().position(fits);
-        let by_opponent = || place(&by_rematch).or_else(|| place(&by_opponent));
-        let index = place(&by_id).or_else(by_opponent)?;
+        let under_another_id = || place(&by_rematch).or_else(|| place(&by_opponent));
+        let index = place(&by_id).or_else(under_another_id)?;
         Some(self.0.remove(index))
     }
 

@@ -29,7 +29,7 @@ const CREDITS_A_MINUTE: u32 = 25;
 /// Games against bots and challenge credits: granted, spent, and returned.
 ///
 /// Games are counted over a rolling day, which never exceeds what the server counts in a window of
-/// its own; a wait named by the server overrides any count.
+/// its own; a wait named by the server overrides any count, and after it the count begins anew.
 #[derive(Clone, Debug)]
 pub struct Quota {
     rules: Limits,

@@ -161,7 +161,7 @@ impl SparringTask {
             match next_action {
                 SparringAction::Claim => self.claim(&id),
                 SparringAction::GrantTakeback => {
-                    self.always(&id, ServerGame::takeback_yes);
+                    self.act_regardless(&id, ServerGame::takeback_yes);
                     continue;
                 }
                 SparringAction::Move(game) if !left && plays(behavior, &game) => {
@@ -218,12 +218,12 @@ impl SparringTask {
         if !away || !(LEAVES_AT..LEAVES_AT + 2).contains(&ply) {
             return false;
         }
-        self.always(id, ServerGame::walk_away);
+        self.act_regardless(id, ServerGame::walk_away);
         if behavior == OpponentBehavior::Leaves {
             return true;
         }
         tokio::time::sleep(self.shared.timing.seconds(AWAY)).await;
-        self.always(id, |game, side, _| game.arrive(side));
+        self.act_regardless(id, |game, side, _| game.arrive(side));
         false
     }
 
@@ -232,18 +232,18 @@ impl SparringTask {
             self.talk(id, "thinking…");
         }
         if behavior == OpponentBehavior::OffersDraws {
-            self.always(id, ServerGame::draw_yes);
+            self.act_regardless(id, ServerGame::draw_yes);
         }
         let uci = mv.to_string();
         let posted = self.act(id, |game, side, now| game.play(side, &uci, false, now));
         match behavior {
             OpponentBehavior::Talks => self.talk(id, "!eval and your move?"),
-            OpponentBehavior::AsksTakebacks => self.always(id, |game, side, now| {
+            OpponentBehavior::AsksTakebacks => self.act_regardless(id, |game, side, now| {
                 game.allow_takebacks();
                 game.takeback_yes(side, now);
             }),
             OpponentBehavior::GivesTime => {
-                self.always(id, |game, side, now| game.give_time(side, GIFT, now));
+                self.act_regardless(id, |game, side, now| game.give_time(side, GIFT, now));
             }
             _ => {}
         }
@@ -262,8 +262,8 @@ impl SparringTask {
         })
     }
 
-    /// An action whose refusal does not matter.
-    fn always(&self, id: &str, action: impl FnOnce(&mut ServerGame, Color, Millis)) {
+    /// Acts where a refusal does not matter.
+    fn act_regardless(&self, id: &str, action: impl FnOnce(&mut ServerGame, Color, Millis)) {
         self.act(id, |game, side, now| {
             action(game, side, now);
             Ok(())
@@ -291,7 +291,7 @@ impl SparringTask {
     /// Aborts a game in which the opponent never moved; does nothing in any other. A person who is there may
     /// take any time.
     fn abort(&self, id: &str) {
-        self.always(id, |game, side, now| {
+        self.act_regardless(id, |game, side, now| {
             if game.player_side(!side).is_bot() || game.is_long_gone(!side, now) {
                 // Refused once both have moved.
                 let _ = game.abort(side, now);
