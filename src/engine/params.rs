@@ -51,6 +51,9 @@ pub(super) const TT_CLOCK_STEP: u32 = 16;
 pub(super) const TT_CLOCK_KEY: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The same for the value of a draw.
 pub(super) const TT_DRAW_KEY: u64 = 0xd6e8_feb8_6659_fd93;
+/// From this depth on a lower bound must be two plies deeper than the node to cut it off, below it one: row 3.2 of
+/// `docs/search.md`.
+pub(super) const TT_CUTOFF_DEEP: i32 = 6;
 /// From this count on no stored value causes a cutoff, but as the evaluation on which quiescence stands pat: the
 /// draw is too near.
 pub(super) const TT_CUTOFF_CLOCK: u32 = 90;

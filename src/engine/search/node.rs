@@ -417,8 +417,10 @@ pub(super) fn table_cutoff(
     ply: usize,
 ) -> Option<Value> {
     let value = entry.value_at(ply, position.halfmove_clock());
-    let is_deep =
-        entry.depth >= depth + i32::from(value >= beta && entry.bound == Bound::Lower && depth > 0);
+    // A lower bound must be deeper than the node, and more so where much is left to search.
+    let surplus = i32::from(depth > 0) + i32::from(depth >= params::TT_CUTOFF_DEEP);
+    let is_lower = value >= beta && entry.bound == Bound::Lower;
+    let is_deep = entry.depth >= depth + if is_lower { surplus } else { 0 };
     let settles = kind != NodeKind::Pv
         && is_deep
         && value != NO_VALUE
@@ -435,18 +437,12 @@ pub(super) fn bounded_eval(
     position: &Position,
     ply: usize,
 ) -> Value {
-    let Some(entry) = entry.filter(|_| eval != NO_VALUE) else {
-        return eval;
-    };
-    let value = entry.value_at(ply, position.halfmove_clock());
-    if value == NO_VALUE || is_decisive(value) {
-        return eval;
+    let stored = entry.map(|entry| (entry.bound, entry.value_at(ply, position.halfmove_clock())));
+    let is_usable = |value| eval != NO_VALUE && value != NO_VALUE && !is_decisive(value);
+    match stored.filter(|&(_, value)| is_usable(value)) {
+        Some((Bound::Exact, value)) => value,
+        Some((Bound::Lower, value)) => value.max(eval),
+        Some((Bound::Upper, value)) => value.min(eval),
+        Some((Bound::None, _)) | None => eval,
     }
-    let is_better = match entry.bound {
-        Bound::Exact => true,
-        Bound::Lower => value > eval,
-        Bound::Upper => value < eval,
-        Bound::None => false,
-    };
-    if is_better { value } else { eval }
 }
