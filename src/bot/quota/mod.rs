@@ -149,12 +149,20 @@ impl Quota {
         u32::try_from(kept.div_ceil(100)).unwrap_or(most).min(most)
     }
 
-    /// When the games of the last day were started or reserved, in order.
+    /// From when games count: the server named the end of its day, after which it counts anew.
+    fn counts_from(&self, now: Timestamp) -> Timestamp {
+        let is_over = |span: &TimeSpan| self.games.strikes == 0 && !span.holds(now);
+        let ended = self.games.closed.filter(is_over);
+        ended.map_or(Timestamp::default(), |span| span.until)
+    }
+
+    /// When the games of the last day that count were started or reserved, in order.
     pub(super) fn games(&self, now: Timestamp, wanted: impl Fn(Origin) -> bool) -> Vec<Timestamp> {
+        let from = self.counts_from(now);
         let counted = |spend: &&QuotaUse| match spend.what {
             QuotaUseKind::Game { origin, begun } => {
                 let lasts = if begun { DAY } else { MAX_WAIT };
-                wanted(origin) && spend.at + lasts > now
+                wanted(origin) && spend.at + lasts > now && spend.at >= from
             }
             QuotaUseKind::Credits(_) => false,
         };
@@ -179,12 +187,7 @@ impl Quota {
         if let Some(span) = self.games.closed.filter(|span| span.holds(now)) {
             return later(span.until, Denied::Closed);
         }
-        let mut begun = self.games(now, |_| true);
-        // The server named the end of its day, from which it counts anew.
-        if let Some(ended) = self.games.closed.filter(|_| self.games.strikes == 0) {
-            begun.retain(|&at| at >= ended.until);
-        }
-        match freed(&begun, self.most_games(now), now) {
+        match freed(&self.games(now, |_| true), self.most_games(now), now) {
             Some(at) => later(at, Denied::BotGames),
             None => Permit::Granted,
         }
@@ -485,10 +488,10 @@ impl Quota {
     /// Learns from games that started beyond the learned limit: the server allows more. It pairs in
     /// arenas beyond its limit too, so these games teach nothing.
     pub fn learn_from_begun(&mut self, now: Timestamp) -> Option<Change> {
-        let learned = believed(&self.games, now)?;
+        let (learned, from) = (believed(&self.games, now)?, self.counts_from(now));
         let begun = |spend: &&QuotaUse| {
             matches!(spend.what, QuotaUseKind::Game { begun: true, origin }
-                if origin != Origin::Arena && spend.at + DAY > now)
+                if origin != Origin::Arena && spend.at + DAY > now && spend.at >= from)
         };
         let begun = self.spends.iter().filter(begun).count() as u32;
         (begun > learned).then(|| {

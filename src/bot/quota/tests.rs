@@ -74,6 +74,26 @@ fn an_assumed_limit_turns_no_challenger_away_but_stops_outgoing_games() {
 }
 
 #[test]
+fn what_was_played_before_the_server_began_to_count_anew_neither_teaches_nor_bars() {
+    let mut quota = with_named_limit(config::Limits::default());
+    let now = start();
+    for game in 0..100 {
+        quota.begin_game(&format!("game {game}"), Origin::Incoming, None, now);
+    }
+    quota.games_refused(Some(HOUR), Some(100), now);
+    assert_eq!(quota.learn_from_begun(now), None);
+    assert_eq!(quota.budget(now).incoming, 100);
+    let later = now + HOUR * 2;
+    quota.begin_game("the next", Origin::Incoming, None, later);
+    assert_eq!(quota.learn_from_begun(later), None);
+    assert_eq!(quota.most_games(later), 100);
+    assert!(quota.may_begin(later).is_granted());
+    assert_eq!(quota.forecast(later), Forecast::AllDay);
+    assert_eq!(quota.budget(later).incoming, 1);
+    assert!(quota.budget(later).outgoing_share > 0);
+}
+
+#[test]
 fn a_refusal_without_a_wait_frees_no_game() {
     let mut quota = with_named_limit(config::Limits::default());
     let now = start();

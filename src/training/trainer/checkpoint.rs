@@ -57,16 +57,10 @@ impl Checkpoint {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&(head.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&head);
-        let Adam {
-            mean,
-            square,
-            shared_mean,
-            shared_square,
-            steps: _,
-        } = &self.adam;
-        let lists = [&self.model, mean, square].into_iter();
+        let adam = &self.adam;
+        let lists = [&self.model, &adam.mean, &adam.square].into_iter();
         let lists = lists.flat_map(Params::kinds);
-        for list in lists.chain([&shared_mean[..], shared_square]) {
+        for list in lists.chain([&adam.shared_mean[..], &adam.shared_square]) {
             bytes.extend(floats(list).flat_map(f32::to_le_bytes));
         }
         let hash = checksum(&bytes);
@@ -144,19 +138,10 @@ impl Checkpoint {
         let mut words = words.iter();
         let (mut model, mut adam) = (Params::zeros(shape), Adam::new(shape));
         adam.steps = head.steps;
-        let Adam {
-            mean,
-            square,
-            shared_mean,
-            shared_square,
-            steps: _,
-        } = &mut adam;
-        let lists = [&mut model, mean, square].into_iter();
+        let lists = [&mut model, &mut adam.mean, &mut adam.square].into_iter();
         let lists = lists.flat_map(Params::kinds_mut);
-        for number in lists
-            .chain([&mut shared_mean[..], shared_square])
-            .flat_map(floats_mut)
-        {
+        let shared = [&mut adam.shared_mean[..], &mut adam.shared_square];
+        for number in lists.chain(shared).flat_map(floats_mut) {
             let word = words.next().ok_or("it ends before its last number")?;
             *number = f32::from_le_bytes(*word);
         }
