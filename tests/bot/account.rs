@@ -741,3 +741,18 @@ fn a_game_that_began_and_ended_unseen_is_looked_up_after_the_next_list() {
     fixture.started(game("other", player("a")));
     assert_eq!(open(&fixture), ["other"]);
 }
+
+#[test]
+fn an_older_game_with_the_same_opponent_takes_no_accepted_challenge() {
+    let mut fixture = Fixture::new(1).settled();
+    assert_eq!(
+        fixture.challenged(challenge("c1", player("a"))),
+        accept("c1")
+    );
+    fixture.answered("c1", AcceptOutcome::Done);
+    let mut older = game("g1", player("a"));
+    older.has_moved = true;
+    let listed = AccountEvent::Running(vec![older]);
+    assert_eq!(fixture.apply(&listed), play("g1"));
+    assert_eq!(fixture.started(game("c1", player("a"))), play("c1"));
+}

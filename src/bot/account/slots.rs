@@ -119,12 +119,13 @@ impl AcceptedChallenges {
     }
 
     /// Removes the accepted challenge of a game: the one with its id; otherwise, since a rematch
-    /// may get another id, one of the same opponent, preferably a rematch.
+    /// may get another id, one of the same opponent, preferably a rematch. Not if the bot has moved: then
+    /// the game is an older one.
     pub(super) fn take(&mut self, game: &GameInfo) -> Option<AcceptedChallenge> {
         let opponent = game.opponent.id.as_ref();
         let by_id = |accepted: &AcceptedChallenge| accepted.id.as_str() == game.id.as_str();
         let by_opponent = |accepted: &AcceptedChallenge| {
-            opponent.is_some() && accepted.opponent.as_ref() == opponent
+            !game.has_moved && opponent.is_some() && accepted.opponent.as_ref() == opponent
         };
         let by_rematch = |it: &AcceptedChallenge| it.rematch_of.is_some() && by_opponent(it);
         let place = |fits: &dyn Fn(&AcceptedChallenge) -> bool| self.0.iter().position(fits);
