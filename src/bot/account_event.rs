@@ -251,9 +251,12 @@ pub enum NotCreated {
     /// Such calls pause for this long.
     #[error("rate limited by Lichess for {} s", .0.as_secs())]
     Limited(Duration),
-    /// The daily limit of games against bots is spent, the bot's or the opponent's.
-    #[error("daily limit of bot games reached, by the bot or the opponent")]
-    DaySpent,
+    /// The bot's daily limit of games against bots is spent.
+    #[error("daily limit of bot games reached")]
+    OurDay,
+    /// The opponent's is.
+    #[error("the opponent's daily limit of bot games is reached")]
+    TheirDay,
     /// The server refuses a challenge to this user, in its words.
     #[error("{0}")]
     Refused(String),
@@ -272,11 +275,8 @@ impl From<&Disconnect> for NotCreated {
             return Self::Lost;
         };
         match error {
-            Error::RateLimited { body, .. } | Error::Refused { body, .. }
-                if body.is_about_bots() =>
-            {
-                Self::DaySpent
-            }
+            Error::RateLimited { body, .. } if body.is_about_bots() => Self::OurDay,
+            Error::Refused { body, .. } if body.is_about_bots() => Self::TheirDay,
             Error::RateLimited { wait, .. } => Self::Limited(wait.unwrap_or_default()),
             Error::Refused { .. } if error.is_unauthorized() => Self::Unauthorized,
             Error::Refused { .. } if error.is_forbidden() => Self::Forbidden(error.to_string()),
@@ -345,8 +345,8 @@ mod tests {
             reason: String::new(),
         };
         for (error, expected) in [
-            (limited(minute, day()), NotCreated::DaySpent),
-            (refused(400, day()), NotCreated::DaySpent),
+            (limited(minute, day()), NotCreated::OurDay),
+            (refused(400, day()), NotCreated::TheirDay),
             (
                 limited(minute, Box::default()),
                 NotCreated::Limited(Duration::from_secs(60)),

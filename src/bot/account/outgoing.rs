@@ -384,15 +384,16 @@ impl Directory for OpponentDirectory<'_> {
         self.state.resting(key).is_some()
     }
 
+    fn forbids(&self, user: &UserId) -> bool {
+        self.lists.avoided_by(user).is_some()
+    }
+
     fn avoids(&self, user: &UserId) -> bool {
-        if self.lists.avoided_by(user).is_some() {
-            return true;
-        }
         let known = self.state.opponent(user);
         let absent = known.no_shows_today >= self.settings.game.abort_repeats;
         let spent = known.spent_until.is_some_and(|at| at > self.state.now());
         let enough = known.games_today >= self.settings.challenge.bots.per_day;
-        absent || spent || enough
+        self.forbids(user) || absent || spent || enough
     }
 
     fn may_rate(&self, user: &UserId) -> bool {

@@ -214,13 +214,13 @@ impl Matchmaker {
     fn drop_avoided(&mut self, directory: &dyn Directory) {
         let series = self.series.as_ref().map(|it| &it.request);
         let mut avoided: Vec<_> = self.manual_queue.iter().chain(series).cloned().collect();
-        avoided.retain(|it| directory.avoids(&it.to));
-        self.manual_queue.retain(|it| !directory.avoids(&it.to));
+        avoided.retain(|it| directory.forbids(&it.to));
+        self.manual_queue.retain(|it| !directory.forbids(&it.to));
         for it in avoided {
             self.report_unsent(it.origin, it.to, "the lists say never to challenge it");
         }
         let open = self.state.offer();
-        if open.is_some_and(|it| directory.avoids(&it.to)) {
+        if open.is_some_and(|it| directory.forbids(&it.to)) {
             self.withdraw(None);
         }
     }
@@ -411,7 +411,9 @@ mod tests;
 pub trait Directory {
     /// Whether a cooldown with this key is active.
     fn rests(&self, key: &str) -> bool;
-    /// Whether this account must never be challenged.
+    /// Whether the lists say never to challenge this account.
+    fn forbids(&self, user: &UserId) -> bool;
+    /// Whether not to challenge this account today without a command, by the lists or the day's games.
     fn avoids(&self, user: &UserId) -> bool;
     /// Whether rated games with this account are allowed now.
     fn may_rate(&self, user: &UserId) -> bool;

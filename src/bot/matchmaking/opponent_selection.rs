@@ -21,6 +21,7 @@ const SHORTLIST: usize = 20;
 const NO_OPPONENT_FACTOR: u32 = 3;
 /// Check a spent quota again after this long at the latest.
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
+const NOT_IDLE: &str = "the bot has not been idle for long enough";
 
 impl Matchmaker {
     /// Begins an attempt if one is due.
@@ -33,7 +34,7 @@ impl Matchmaker {
         if !quiet.is_zero() {
             if self.next.max(self.next_by_rule) <= now {
                 let until = around.moment + quiet;
-                self.waits = Some(("the bot has not been idle for long enough", Some(until)));
+                self.waits = Some((NOT_IDLE, Some(until)));
             }
             return;
         }
@@ -62,6 +63,12 @@ impl Matchmaker {
         }
         if let Some(offer) = self.second_game(around) {
             return self.look_up_presence(vec![offer]);
+        }
+        // Nobody else comes sooner because a pair waits for its second game.
+        let quiet = (self.quiet_since + self.rules.idle).saturating_duration_since(now);
+        if !self.beside_games && !quiet.is_zero() {
+            self.next_by_rule = now + quiet.min(self.rules.spacing * NO_OPPONENT_FACTOR);
+            return self.tell_wait(NOT_IDLE, around.moment + quiet);
         }
         let shortlist = self.shortlist(around);
         let age = [LIST_AGE, LIST_AGE_IN_NEED][usize::from(shortlist.is_empty())];
@@ -281,7 +288,8 @@ impl Matchmaker {
             }
             // The operator may know better who has time for two games.
             let may_play = !is_barred && (by_order || !presence.playing);
-            let avoided = around.directory.avoids(&offer.to);
+            let directory = around.directory;
+            let avoided = directory.forbids(&offer.to) || !by_order && directory.avoids(&offer.to);
             (presence.online && may_play && !avoided).then_some(offer)
         });
         let known = seen.iter().any(|it| it.id == first);
@@ -297,7 +305,6 @@ impl Matchmaker {
             Initiator::Series => {}
         }
         let Some(offer) = found else {
-            tracing::debug!(by_order, "no opponent available");
             let why = if is_barred {
                 "every slot is reserved for humans"
             } else if known {

@@ -74,7 +74,10 @@ impl Matchmaker {
                 return;
             }
             // The bot state records spent daily limits, the bot's and the opponent's.
-            NotCreated::NoSlot | NotCreated::DaySpent | NotCreated::Unauthorized => None,
+            NotCreated::NoSlot
+            | NotCreated::OurDay
+            | NotCreated::TheirDay
+            | NotCreated::Unauthorized => None,
             NotCreated::Limited(wait) => {
                 let pause = self.next.saturating_duration_since(now).max(*wait);
                 self.wait("rate limited by Lichess", pause, around);
@@ -100,7 +103,7 @@ impl Matchmaker {
     pub(super) fn fall_through(&mut self, why: &NotCreated, outcome: Option<AttemptOutcome>) {
         let passes = matches!(
             why,
-            NotCreated::NoSlot | NotCreated::Limited(_) | NotCreated::Lost
+            NotCreated::NoSlot | NotCreated::OurDay | NotCreated::Limited(_) | NotCreated::Lost
         );
         if let Some((origin, to)) = self.state.offer().map(|it| (it.origin, it.to.clone()))
             && !(passes && origin == Initiator::Series)

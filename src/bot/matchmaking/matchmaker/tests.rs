@@ -41,6 +41,7 @@ fn user(name: &str) -> UserId {
 /// Avoids no one and allows everything, unless set otherwise.
 struct TestDirectory {
     state: BotState,
+    forbidden: Vec<&'static str>,
     avoided: Vec<&'static str>,
     unrated: Vec<&'static str>,
     barred: Option<(Timestamp, Denied)>,
@@ -52,8 +53,12 @@ impl Directory for TestDirectory {
         self.state.resting(key).is_some()
     }
 
+    fn forbids(&self, user: &UserId) -> bool {
+        self.forbidden.contains(&user.as_str())
+    }
+
     fn avoids(&self, user: &UserId) -> bool {
-        self.avoided.contains(&user.as_str())
+        self.forbids(user) || self.avoided.contains(&user.as_str())
     }
 
     fn may_rate(&self, user: &UserId) -> bool {
@@ -109,6 +114,7 @@ impl World {
             passed: Duration::ZERO,
             directory: TestDirectory {
                 state,
+                forbidden: Vec::new(),
                 avoided: Vec::new(),
                 unrated: Vec::new(),
                 barred: None,
@@ -543,7 +549,7 @@ fn limits_are_waited_for_and_reported_to_the_quota() {
     let offer = world.next_offer();
     // The bot state has recorded whose daily limit is spent.
     world.directory.avoided = vec!["near", "far"];
-    let spent = AccountEvent::NotCreated(NotCreated::DaySpent);
+    let spent = AccountEvent::NotCreated(NotCreated::TheirDay);
     assert_eq!(world.handle(&spent), [Effect::Release]);
     assert_eq!(
         (offer.to, world.next_offer().to),

@@ -124,7 +124,7 @@ fn whom_the_lists_forbid_gets_no_challenge_that_waits_nor_the_rest_of_a_series()
     world.matchmaker.start_series(series(3)).unwrap();
     let lookup = world.pass(MINUTE);
     assert_eq!(lookup, [MatchmakingEffect::LookUp(vec![user("someone")])]);
-    world.directory.avoided = vec!["someone", "near"];
+    world.directory.forbidden = vec!["someone", "near"];
     let ended = format!("series with near: 0 of 3 games begun; over: {why}");
     assert_eq!(
         world.handle(&AccountEvent::Lists(Arc::default())),
@@ -140,6 +140,22 @@ fn whom_the_lists_forbid_gets_no_challenge_that_waits_nor_the_rest_of_a_series()
 }
 
 #[test]
+fn a_command_challenges_whom_the_rules_leave_alone_today() {
+    let mut world = World::new(Matchmaking::default());
+    world.directory.avoided = vec!["far", "near"];
+    let manual = ChallengeRequest::manual("far", None, &[]).unwrap();
+    world.matchmaker.queue_manual(manual).unwrap();
+    let lookup = world.pass(MINUTE);
+    assert_eq!(world.handle(&AccountEvent::Lists(Arc::default())), []);
+    let sent = world.answer(&lookup).unwrap();
+    assert!(matches!(&sent[..], [MatchmakingEffect::Create(offer)] if offer.to == user("far")));
+    let mut world = World::new(Matchmaking::default());
+    world.directory.avoided = vec!["near"];
+    world.matchmaker.start_series(series(3)).unwrap();
+    assert_eq!(world.next_offer().to, user("near"));
+}
+
+#[test]
 fn the_open_challenge_to_a_player_who_is_blocked_is_withdrawn() {
     for is_answered in [true, false] {
         let mut world = World::enabled();
@@ -150,7 +166,7 @@ fn the_open_challenge_to_a_player_who_is_blocked_is_withdrawn() {
         }
         let lists = AccountEvent::Lists(Arc::default());
         assert_eq!(world.handle(&lists), [], "for others it stays");
-        world.directory.avoided = vec!["near"];
+        world.directory.forbidden = vec!["near"];
         assert_eq!(world.handle(&lists), [MatchmakingEffect::Withdraw]);
     }
 }
@@ -183,6 +199,23 @@ fn a_series_waits_for_the_daily_budget_and_for_incoming_challenges() {
     world.handle(&AccountEvent::Tick);
     (world.games, world.spare) = (0, 1);
     assert_eq!(world.next_offer().color, offer.color, "it was not played");
+}
+
+#[test]
+fn a_series_waits_for_the_bots_next_day_and_ends_with_the_opponents() {
+    for (why, goes_on) in [(NotCreated::OurDay, true), (NotCreated::TheirDay, false)] {
+        let mut world = World::new(Matchmaking::default());
+        world.matchmaker.start_series(series(2)).unwrap();
+        let offer = world.next_offer();
+        world.handle(&AccountEvent::NotCreated(why));
+        assert_eq!(world.matchmaker.series().is_some(), goes_on);
+        if goes_on {
+            world.directory.barred = Some((START + MINUTE * 120, Denied::Closed));
+            assert!(!world.offers_within(MINUTE * 60));
+            world.directory.barred = None;
+            assert_eq!(world.next_offer().color, offer.color, "it was not played");
+        }
+    }
 }
 
 #[test]
@@ -522,6 +555,33 @@ fn the_second_of_a_pair_waits_for_an_opponent_who_is_busy_or_away_and_holds_up_n
     };
     assert_eq!(second.color, ColorChoice::Black);
     assert!(world.passed < MINUTE * 60, "{:?}", world.passed);
+}
+
+#[test]
+fn a_pair_that_waits_brings_nobody_else_sooner() {
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        idle: MINUTE * 60,
+        spacing: MINUTE,
+        ..Matchmaking::default()
+    });
+    let first = world.next_offer();
+    world.accept(&first);
+    world.offline.push("near");
+    let over = world.passed;
+    assert_ne!(world.next_offer().to, first.to);
+    assert!(world.passed >= over + MINUTE * 60, "{:?}", world.passed);
+    let mut world = World::new(Matchmaking {
+        enabled: true,
+        idle: MINUTE * 60,
+        spacing: MINUTE,
+        ..Matchmaking::default()
+    });
+    let first = world.next_offer();
+    world.accept(&first);
+    let over = world.passed;
+    assert_eq!(world.next_offer().to, first.to);
+    assert!(world.passed < over + MINUTE * 10, "{:?}", world.passed);
 }
 
 #[test]
