@@ -449,6 +449,15 @@ fn contradictory_settings_are_reported() {
             "2: [challenge.humans] times: \"0.25+0\" can never be played",
         ),
         (
+            "[challenge.bots]\nbullet_needs_increment = true\ntimes = [\"3+0\", \"1+0\"]"
+                .to_owned(),
+            "3: [challenge.bots] times: \"1+0\" can never be played",
+        ),
+        (
+            "[challenge.bots]\ncorrespondence = true\nmin_days = 8\nmax_days = 9".to_owned(),
+            "3: [challenge.bots] min_days: Lichess offers 1, 2, 3, 5, 7, 10 or 14 days",
+        ),
+        (
             "[challenge]\nconcurrency = 2\nreserved_for_humans = 2".to_owned(),
             "3: [challenge] reserved_for_humans: bots are accepted but all 2 slots are reserved",
         ),

@@ -10,7 +10,7 @@ use reqwest::Url;
 
 use super::settings::{AlertFormat, Config, Profile, Visitors};
 use super::values::{self, TimeRule};
-use crate::lichess::{estimate, is_lichess, is_this_machine, speed_of};
+use crate::lichess::{Speed, estimate, is_lichess, is_this_machine, speed_of};
 
 /// Longest contact in the user agent, in characters.
 const MAX_CONTACT: usize = 100;
@@ -220,6 +220,11 @@ fn in_visitors(
                     min_increment, is longer than max_duration";
         return said(["max_duration", "min_base"], what);
     }
+    let days = rules.min_days..=rules.max_days;
+    if rules.correspondence && !values::DAYS.iter().any(|offered| days.contains(offered)) {
+        let what = "Lichess offers 1, 2, 3, 5, 7, 10 or 14 days a move, none of them in this range";
+        return said(["min_days", "max_days"], what);
+    }
     if (rules.correspondence || rules.unlimited) && !rules.casual {
         let what = "Lichess rates no atomic game without a clock: set casual = true";
         return said(["correspondence", "unlimited"], what);
@@ -227,17 +232,20 @@ fn in_visitors(
     let rank = |estimate| speed_of(estimate, Duration::ZERO) as u8;
     let speeds = rank(shortest.max(SHORTEST_GAME))..=rank(longest.min(rules.max_duration));
     let lengths = SHORTEST_GAME..=rules.max_duration;
+    let barred = rules.bullet_needs_increment;
     let outside = rules.times.iter().find(|time| match time {
         TimeRule::Speed(speed) => !speeds.contains(&(*speed as u8)),
         TimeRule::Exact { base, increment } => {
             !(rules.min_base..=rules.max_base).contains(base)
                 || !(rules.min_increment..=rules.max_increment).contains(increment)
                 || !lengths.contains(&estimate(*base, *increment))
+                || barred && increment.is_zero() && rank(*base) <= Speed::Bullet as u8
         }
     })?;
     let what = format!(
         "\"{outside}\" can never be played: it is outside min_base to max_base, min_increment to \
-         max_increment or max_duration, or below the 30 seconds that Lichess demands of bots"
+         max_increment or max_duration, below the 30 seconds that Lichess demands of bots, or \
+         without the increment of bullet_needs_increment"
     );
     said(["times", "max_base"], &what)
 }
